@@ -1,0 +1,304 @@
+"""What is public about each column: its cells, in order, and where that knowledge comes from.
+
+A domain is declared by a person, from a codebook or from a standard list; it is never read off the
+private rows (law 7). Every value of a column falls in exactly one cell:
+
+    the declared values, bins or periods, in declared order;  then ``(other)``;  then ``(missing)``
+
+so one person's odd value can only ever move that person, never a type, a bin or a shape.
+A column with ``other: false`` has no cell for undeclared values, and rows that hold one are left
+out of the whole release; so it is with ``missing: false`` where there is no *other* cell either
+(otherwise a missing value counts as *other*).
+"""
+
+from __future__ import annotations
+
+import calendar
+from collections.abc import Iterable
+from datetime import date, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from dpengine.errors import PlanError
+
+__all__ = ["MISSING", "OTHER", "Category", "Column", "Date", "Number", "YesNo", "equal_edges"]
+
+OTHER = "(other)"
+MISSING = "(missing)"
+MAX_COLUMN_CELLS = 1_000_000
+
+
+def readable_faults(error: ValidationError) -> list[str]:
+    """One sentence a fault, led by where it stands, without the library's own jargon."""
+    faults = []
+    for fault in error.errors(include_url=False, include_input=False):
+        where = " → ".join(str(step + 1 if isinstance(step, int) else step) for step in fault["loc"])
+        message = fault["msg"].removeprefix("Value error, ")
+        if fault["type"] == "extra_forbidden":
+            message = "this key is not known here; check its spelling"
+        elif fault["type"] == "missing":
+            message = "this is needed and is not given"
+        faults.append(f"{where}: {message}" if where else message)
+    return faults
+
+
+class Declared(BaseModel):
+    """A frozen value checked on construction; a fault is a :class:`PlanError`, never a library's own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, ignored_types=(cached_property,))
+
+    def __init__(self, /, **fields: Any) -> None:
+        try:
+            self.__pydantic_validator__.validate_python(fields, self_instance=self)
+        except ValidationError as error:
+            raise PlanError(readable_faults(error)) from None
+
+    # Marks __init__ as equal to the library's own, so that a nested value reports its faults
+    # with the path to it (plan → column 3 → edges) instead of stopping at the first.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+
+class _Column(Declared):
+    name: str
+    other: bool = True
+    missing: bool = True
+    missing_as: tuple[str, ...] = Field(default=(), description="texts that mean 'missing', such as ? or -99")
+    source: Literal["typed", "codebook", "standard"] = "typed"
+
+    @field_validator("name")
+    @classmethod
+    def _has_a_name(cls, name: str) -> str:
+        if not name.strip():
+            raise ValueError("a column needs its name, as in the table's header")
+        return name
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """Labels of the declared cells, without *other* and *missing*."""
+        raise NotImplementedError
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of all cells in published order."""
+        return self.declared + ((OTHER,) if self.other else ()) + ((MISSING,) if self.missing else ())
+
+    @property
+    def size(self) -> int:
+        """Number of cells, *other* and *missing* included."""
+        return len(self.labels)
+
+    @property
+    def other_code(self) -> int:
+        """Index of the cell for undeclared values; -1 means that such rows are left out."""
+        return len(self.declared) if self.other else -1
+
+    @property
+    def missing_code(self) -> int:
+        """Index of the cell for missing values; where there is none, that of *other*."""
+        return self.size - 1 if self.missing else self.other_code
+
+
+class Number(_Column):
+    """A numeric column cut at ``edges`` into bins [a, b), the last one closed.
+
+    Values are read as 64-bit floating point numbers, so edges must stay distinct as such.
+
+    >>> Number(name="age", edges=["0", "18", "65"]).labels
+    ('[0, 18)', '[18, 65]', '(other)', '(missing)')
+    """
+
+    kind: Literal["number"] = "number"
+    edges: tuple[Decimal, ...]
+
+    @field_validator("edges", mode="before")
+    @classmethod
+    def _spread(cls, edges: Any) -> Any:
+        if isinstance(edges, dict):
+            if set(edges) != {"from", "to", "bins"}:
+                raise ValueError("give a list of edges, or from, to and bins")
+            return equal_edges(edges["from"], edges["to"], edges["bins"])
+        return edges
+
+    @field_validator("edges")
+    @classmethod
+    def _increase(cls, edges: tuple[Decimal, ...]) -> tuple[Decimal, ...]:
+        if len(edges) < 2:
+            raise ValueError("give at least two edges; they must be public knowledge, not read from the data")
+        if not all(edge.is_finite() for edge in edges):
+            raise ValueError("edges must be finite numbers; values outside of them count as (other)")
+        for low, high in zip(edges, edges[1:], strict=False):
+            if not low < high:
+                raise ValueError(f"edges must increase, but {high} follows {low}")
+            if not float(low) < float(high):
+                raise ValueError(f"edges {low} and {high} are too close to be told apart (15 digits are kept)")
+        _check_size(len(edges) - 1)
+        return edges
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        texts = [f"{edge:f}" for edge in self.edges]
+        bins = [f"[{low}, {high})" for low, high in zip(texts, texts[1:], strict=False)]
+        bins[-1] = bins[-1][:-1] + "]"
+        return tuple(bins)
+
+
+class Category(_Column):
+    """A column of texts, each one a cell, matched exactly; failing that, without outer blanks.
+
+    >>> Category(name="place", values=["Paris, TX", "False"], missing=False).labels
+    ('Paris, TX', 'False', '(other)')
+    """
+
+    kind: Literal["category"] = "category"
+    values: tuple[str, ...] = ()
+    codebook: str | None = Field(default=None, description="CSV or JSON file beside the plan, or a standard name")
+
+    @field_validator("values", mode="before")
+    @classmethod
+    def _as_text(cls, values: Any) -> Any:
+        if isinstance(values, Iterable) and not isinstance(values, str | dict):
+            return tuple(str(value) if isinstance(value, bool | int | float) else value for value in values)
+        return values
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Category:
+        if not self.values and self.codebook is None:
+            raise ValueError("list the values that the column may hold (public knowledge), or name a codebook")
+        seen: set[str] = set()
+        for value in self.values:
+            if value in (OTHER, MISSING):
+                raise ValueError(f"{value} is the name of a cell of its own; call this value something else")
+            if not value:
+                raise ValueError("an empty text is a missing value, not a category; switch 'missing' on instead")
+            if value in seen:
+                raise ValueError(f"{value!r} is listed twice")
+            seen.add(value)
+        _check_size(len(self.values))
+        return self
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        return self.values
+
+
+class YesNo(_Column):
+    """A column of yes and no, in any usual spelling (yes/no, true/false, y/n, t/f, 1/0), any case."""
+
+    kind: Literal["yesno"] = "yesno"
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        return ("yes", "no")
+
+
+class Date(_Column):
+    """A column of dates or times in periods from ``from`` to ``to``, both included.
+
+    Texts are read as ISO dates or times, or by ``format`` (strptime). Times with a zone count in UTC.
+
+    >>> Date(name="visit", **{"from": "2024-11-20", "to": "2025-01-03", "by": "month"}).declared
+    ('2024-11', '2024-12', '2025-01')
+    """
+
+    kind: Literal["date"] = "date"
+    first: date = Field(alias="from")
+    last: date = Field(alias="to")
+    by: Literal["day", "week", "month", "quarter", "year"]
+    format: str | None = None
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Date:
+        if self.first > self.last:
+            raise ValueError(f"'from' ({self.first}) is after 'to' ({self.last})")
+        _check_size(self.ordinal(self.last) - self.ordinal(self.first) + 1)
+        return self
+
+    def ordinal(self, day: date) -> int:
+        """The number of the period that holds ``day``, counted without gaps."""
+        match self.by:
+            case "day":
+                return day.toordinal()
+            case "week":
+                return (day.toordinal() - 1) // 7  # ordinal 1 was a Monday, so weeks begin on Mondays
+            case "month":
+                return day.year * 12 + day.month - 1
+            case "quarter":
+                return day.year * 4 + (day.month - 1) // 3
+            case "year":
+                return day.year
+
+    def period(self, ordinal: int) -> tuple[date, date]:
+        """First and last day of a period, within the declared span."""
+        match self.by:
+            case "day":
+                start = end = date.fromordinal(ordinal)
+            case "week":
+                start = date.fromordinal(ordinal * 7 + 1)
+                end = start + timedelta(days=6)
+            case "month":
+                start = date(ordinal // 12, ordinal % 12 + 1, 1)
+                end = start.replace(day=calendar.monthrange(start.year, start.month)[1])
+            case "quarter":
+                start = date(ordinal // 4, ordinal % 4 * 3 + 1, 1)
+                end = date(start.year, start.month + 2, calendar.monthrange(start.year, start.month + 2)[1])
+            case "year":
+                start, end = date(ordinal, 1, 1), date(ordinal, 12, 31)
+        return max(start, self.first), min(end, self.last)
+
+    @cached_property
+    def declared(self) -> tuple[str, ...]:
+        return tuple(self._label(k) for k in range(self.ordinal(self.first), self.ordinal(self.last) + 1))
+
+    def _label(self, ordinal: int) -> str:
+        match self.by:
+            case "day":
+                return date.fromordinal(ordinal).isoformat()
+            case "week":
+                year, week, _ = date.fromordinal(ordinal * 7 + 1).isocalendar()
+                return f"{year}-W{week:02}"
+            case "month":
+                return f"{ordinal // 12}-{ordinal % 12 + 1:02}"
+            case "quarter":
+                return f"{ordinal // 4}-Q{ordinal % 4 + 1}"
+            case "year":
+                return str(ordinal)
+
+
+Column = Annotated[Number | Category | YesNo | Date, Field(discriminator="kind")]
+
+
+def equal_edges(low: object, high: object, bins: object) -> tuple[Decimal, ...]:
+    """Edges of exactly ``bins`` equally wide bins from ``low`` to ``high``.
+
+    Steps that are no finite decimal (a third) are rounded far below the width of a bin.
+
+    >>> [str(edge) for edge in equal_edges(0, 1, 4)]
+    ['0', '0.25', '0.5', '0.75', '1']
+    """
+    try:
+        start, stop, count = Fraction(str(low)), Fraction(str(high)), int(str(bins))
+    except (ValueError, ZeroDivisionError):
+        raise ValueError("equal bins need two numbers and a whole number of bins") from None
+    if count < 1 or start >= stop:
+        raise ValueError("equal bins need at least one bin, and a start below the end")
+    _check_size(count)
+    step = (stop - start) / count
+    digits = 0
+    while digits < 12 and (step * 10**digits).denominator != 1:
+        digits += 1
+    while 10**digits * step < 10**6 and (step * 10**digits).denominator != 1:
+        digits += 1
+    edges = []
+    for k in range(count + 1):
+        scaled = round((start + k * step) * 10**digits)
+        edges.append(Decimal(scaled).scaleb(-digits).normalize())
+    return tuple(Decimal(f"{edge:f}") for edge in edges)
+
+
+def _check_size(cells: int) -> None:
+    if cells > MAX_COLUMN_CELLS:
+        raise ValueError(f"{cells:,} cells in one column are too many (at most {MAX_COLUMN_CELLS:,})")

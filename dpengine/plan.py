@@ -1,0 +1,257 @@
+"""What is to be published, for whom it is protected, and at what ε; read from and written to plan files.
+
+A plan is public from end to end: nothing in it comes from the private rows, and everything that can
+be said before spending (cells, price, predicted error) is a function of the plan alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import Counter
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, PlainSerializer, field_validator, model_validator
+
+from dpengine import codebook, strictyaml
+from dpengine.domain import Column, Declared, Number
+from dpengine.errors import PlanError
+
+__all__ = ["Each", "Plan", "Unit", "exact"]
+
+MAX_TABLE_CELLS = 4_000_000
+MAX_TABLES = 20_000
+LEAST_EPSILON, MOST_EPSILON = Fraction(1, 10**6), Fraction(1000)
+
+
+def exact(value: object) -> Fraction:
+    """Read a budget as an exact rational: 1, "0.1", "1/3", Fraction; a float by its shortest decimal text.
+
+    >>> exact("0.1"), exact(0.5)
+    (Fraction(1, 10), Fraction(1, 2))
+    """
+    if isinstance(value, bool) or value is None:
+        raise ValueError("ε must be a number, such as 1 or 0.5")
+    try:
+        return Fraction(str(value).strip())
+    except (ValueError, ZeroDivisionError):
+        raise ValueError("ε must be a decimal or a fraction, such as 0.5 or 1/3") from None
+
+
+def exact_epsilon(value: object) -> Fraction:
+    """An ε that a release may have: exact, positive, and within what the noise can be drawn for."""
+    epsilon = exact(value)
+    if epsilon <= 0:
+        raise ValueError("ε must be above 0")
+    if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
+        raise ValueError(f"ε must lie between {float(LEAST_EPSILON):g} and {MOST_EPSILON}")
+    if epsilon.denominator > 10**12:
+        raise ValueError("ε has too many digits; give at most 12")
+    return epsilon
+
+
+def epsilon_text(epsilon: Fraction) -> str:
+    """The shortest exact text: a decimal where there is one, else a fraction.
+
+    >>> epsilon_text(Fraction(1, 8)), epsilon_text(Fraction(1, 3))
+    ('0.125', '1/3')
+    """
+    for digits in range(13):
+        scaled = epsilon * 10**digits
+        if scaled.denominator == 1:
+            return f"{scaled.numerator // 10**digits}" + (
+                f".{scaled.numerator % 10**digits:0{digits}}" if digits else ""
+            )
+    return str(epsilon)
+
+
+Epsilon = Annotated[Fraction, BeforeValidator(exact_epsilon), PlainSerializer(epsilon_text)]
+
+
+class Unit(Declared):
+    """Whom the guarantee protects: the one row of a person, or all rows that share an ID, kept to ``rows``."""
+
+    rows: int = Field(default=1, ge=1, le=1_000_000)
+    id: str | None = None
+
+    @model_validator(mode="after")
+    def _enforceable(self) -> Unit:
+        if self.rows > 1 and self.id is None:
+            raise ValueError("more than one row a person needs 'id', the column that names the person")
+        return self
+
+
+class Each(Declared):
+    """All tables of ``each`` columns."""
+
+    each: int = Field(ge=1)
+
+
+class Plan(Declared):
+    """A release to be: the public domain, the tables, the privacy unit and ε."""
+
+    title: str = ""
+    notes: str = ""
+    dataset: str
+    epsilon: Epsilon
+    unit: Unit = Unit()
+    rows_about: int | None = Field(default=None, ge=1, le=10**12)
+    columns: tuple[Column, ...]
+    tables: tuple[tuple[str, ...], ...] | Each
+    strategy: Literal["auto", "direct"] = "auto"
+
+    @field_validator("strategy", mode="before")
+    @classmethod
+    def _known(cls, strategy: Any) -> Any:
+        if strategy in ("optimised", "adaptive"):
+            raise ValueError(f"{strategy} is not available in this version; use auto or direct")
+        return strategy
+
+    @field_validator("dataset")
+    @classmethod
+    def _names_a_budget(cls, dataset: str) -> str:
+        if not dataset.strip():
+            raise ValueError("name the dataset whose budget is spent, such as clinic-2026")
+        return dataset.strip()
+
+    @field_validator("tables", mode="before")
+    @classmethod
+    def _tables_or_each(cls, tables: Any) -> Any:
+        if isinstance(tables, dict):
+            return Each(**tables)
+        return tables
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Plan:
+        if not self.columns:
+            raise ValueError("list at least one column")
+        for name, times in Counter(column.name for column in self.columns).items():
+            if times > 1:
+                raise ValueError(f"the column {name!r} is declared {times} times")
+        if isinstance(self.tables, Each) and self.tables.each > len(self.columns):
+            raise ValueError(f"tables of {self.tables.each} columns need as many; {len(self.columns)} are declared")
+        if isinstance(self.tables, Each) and math.comb(len(self.columns), self.tables.each) > MAX_TABLES:
+            raise ValueError(f"these are more than {MAX_TABLES:,} tables; choose fewer columns")
+        if not self.marginals:
+            raise ValueError("list at least one table")
+        seen: set[frozenset[str]] = set()
+        for table in self.marginals:
+            name = " × ".join(table) or "(empty)"
+            if not table:
+                raise ValueError("a table needs a column; the total is always published")
+            for column in table:
+                if column not in self._by_name:
+                    raise ValueError(f"table {name}: there is no column {column!r}; declare it under 'columns'")
+            if len(set(table)) < len(table):
+                raise ValueError(f"table {name}: a column is named twice")
+            if frozenset(table) in seen:
+                raise ValueError(f"table {name} is listed twice")
+            seen.add(frozenset(table))
+            if (cells := self.cells(table)) > MAX_TABLE_CELLS:
+                raise ValueError(
+                    f"table {name} would have {cells:,} cells, above the limit of {MAX_TABLE_CELLS:,}: "
+                    "use fewer columns, or wider bins"
+                )
+        if self.unit.id is not None and self.unit.id in self._used:
+            raise ValueError(f"the ID column {self.unit.id!r} names persons and cannot be published")
+        return self
+
+    @cached_property
+    def marginals(self) -> tuple[tuple[str, ...], ...]:
+        """The published tables, in order, each a tuple of column names; the total ``()`` goes without saying."""
+        if isinstance(self.tables, Each):
+            return tuple(combinations((column.name for column in self.columns), self.tables.each))
+        return self.tables
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
+    @cached_property
+    def _used(self) -> frozenset[str]:
+        return frozenset(name for table in self.marginals for name in table)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Names of the columns that stand in a table, in declared order: all that is read of the data."""
+        return tuple(column.name for column in self.columns if column.name in self._used)
+
+    def column(self, name: str) -> Column:
+        return self._by_name[name]
+
+    def shape(self, table: tuple[str, ...]) -> tuple[int, ...]:
+        """Number of cells along each column of ``table``."""
+        return tuple(self._by_name[name].size for name in table)
+
+    def cells(self, table: tuple[str, ...]) -> int:
+        return math.prod(self.shape(table))
+
+    def at(self, epsilon: object) -> Plan:
+        """The same plan at another ε. Raises :class:`PlanError`."""
+        try:
+            return self.model_copy(update={"epsilon": exact_epsilon(epsilon)})
+        except ValueError as error:
+            raise PlanError(f"epsilon: {error}") from None
+
+    @property
+    def key(self) -> str:
+        """Identity of what is measured: equal keys on equal data are one release, drawn once.
+
+        Title, notes, dataset name, rough size, provenance and the order of columns and tables leave it
+        unchanged. The order of cells counts, since it is part of what a reader is given.
+        """
+        measured = {
+            "epsilon": str(self.epsilon),
+            "unit": self.unit.model_dump(),
+            "strategy": "direct" if self.strategy == "auto" else self.strategy,
+            "columns": sorted(
+                (self._by_name[name].model_dump(mode="json", exclude={"source", "codebook"}) for name in self.used),
+                key=lambda column: str(column["name"]),
+            ),
+            "tables": sorted(sorted(table) for table in self.marginals),
+        }
+        return hashlib.sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for YAML or JSON, in the order a person would write them."""
+        plain = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        for column, declared in zip(plain["columns"], self.columns, strict=True):
+            column["kind"] = declared.kind
+            column["source"] = declared.source
+            if isinstance(declared, Number):
+                column["edges"] = list(declared.edges)
+            column.pop("codebook", None)
+        ordered = {name: plain[name] for name in type(self).model_fields if name in plain}
+        ordered["columns"] = [
+            {key: column[key] for key in ("name", "kind", *(k for k in column if k not in ("name", "kind")))}
+            for column in ordered["columns"]
+        ]
+        ordered["unit"] = {key: value for key, value in self.unit.model_dump().items() if value is not None}
+        return ordered
+
+    def dumps(self) -> str:
+        """The plan as the text of a plan file."""
+        return strictyaml.dump(self.to_dict())
+
+    def save(self, path: str | Path) -> None:
+        """Write a plan file."""
+        Path(path).write_text(self.dumps(), encoding="utf-8")
+
+    @classmethod
+    def loads(cls, text: str, *, folder: Path | None = None) -> Plan:
+        """Read the text of a plan file; ``folder`` is where its codebooks lie (none are read without it).
+
+        Raises :class:`PlanError` with every fault found.
+        """
+        return cls(**codebook.resolve(strictyaml.mapping(text, "a plan"), folder))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Plan:
+        """Read a plan file and the codebooks beside it. Raises :class:`PlanError` with every fault found."""
+        path = Path(path)
+        return cls.loads(strictyaml.read(path, "plan"), folder=path.parent)
