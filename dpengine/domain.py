@@ -19,6 +19,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -130,7 +131,7 @@ class Number(_Column):
             raise ValueError("give at least two edges; they must be public knowledge, not read from the data")
         if not all(edge.is_finite() for edge in edges):
             raise ValueError("edges must be finite numbers; values outside of them count as (other)")
-        for low, high in zip(edges, edges[1:], strict=False):
+        for low, high in pairwise(edges):
             if not low < high:
                 raise ValueError(f"edges must increase, but {high} follows {low}")
             if not float(low) < float(high):
@@ -141,7 +142,7 @@ class Number(_Column):
     @property
     def declared(self) -> tuple[str, ...]:
         texts = [f"{edge:f}" for edge in self.edges]
-        bins = [f"[{low}, {high})" for low, high in zip(texts, texts[1:], strict=False)]
+        bins = [f"[{low}, {high})" for low, high in pairwise(texts)]
         bins[-1] = bins[-1][:-1] + "]"
         return tuple(bins)
 

@@ -17,10 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpengine.errors import PlanError
 from dpengine.estimate import Columns, LeastSquares
 from dpengine.plan import MAX_TABLE_CELLS, Plan
 
-__all__ = ["Share", "choose", "maximal"]
+MAX_JOINT_CELLS = 2_000_000
+
+__all__ = ["Share", "choose", "junction_order", "maximal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +55,40 @@ def choose(plan: Plan) -> tuple[Share, ...]:
             whole = _shares(plan, [everything])
             if _total_variance(plan, whole) <= _total_variance(plan, split):
                 return whole
+        _check_joint(plan, tables, everything)
         return split
     return _shares(plan, tables)
+
+
+def _check_joint(plan: Plan, tables: Sequence[Columns], everything: Columns) -> None:
+    """Refuse tables that could not be made to agree: a ring whose joint table cannot be written down."""
+    if plan.cells(everything) > MAX_JOINT_CELLS and junction_order(tables) is None:
+        raise PlanError(
+            f"these tables overlap in a ring, so they can agree only through one table of all {len(everything)} "
+            f"columns, which would have {plan.cells(everything):.2g} cells (at most {MAX_JOINT_CELLS:,}): "
+            "use fewer columns, wider bins, or tables that do not close a ring"
+        )
 
 
 def maximal(tables: Sequence[Columns]) -> list[Columns]:
     """The tables that no other contains, each with its columns sorted, in sorted order."""
     sets = {frozenset(table) for table in tables}
     return sorted(tuple(sorted(s)) for s in sets if not any(s < other for other in sets))
+
+
+def junction_order(cliques: Sequence[Columns]) -> list[Columns] | None:
+    """The cliques in an order along a tree, or None where they overlap in a ring.
+
+    A spanning tree of greatest overlap is a junction tree if and only if its overlaps and the number
+    of columns add up to the sizes of all cliques (Bernstein & Goodman 1981).
+    """
+    order, rest, overlap = [cliques[0]], list(cliques[1:]), 0
+    while rest:
+        shared, best = max((max(len({*c} & {*o}) for o in order), -k) for k, c in enumerate(rest))
+        overlap += shared
+        order.append(rest.pop(-best))
+    columns = {name for clique in cliques for name in clique}
+    return order if overlap + len(columns) == sum(map(len, cliques)) else None
 
 
 def _shares(plan: Plan, tables: Sequence[Columns]) -> tuple[Share, ...]:

@@ -1,0 +1,212 @@
+"""Noisy marginals → whole, non-negative tables that agree with each other everywhere.
+
+All published counts are sums over one *model*: integer tables, joined like a tree along the columns
+they share, so that margins and totals agree by construction and synthetic rows can be dealt from it.
+Everything here sees noisy numbers and public structure only, and so costs no privacy
+(post-processing: Dwork & Roth 2014, Proposition 2.1).
+
+1. *Fit.* Each measured marginal's least-squares estimate is projected on {x ≥ 0, Σx = total} and raked
+   to its single columns, whose estimates are far less biased by the clipping of many small cells.
+2. *Round*, from one table to the next along the tree: within the rows that two tables share, the
+   counts of the first bind the second, so every step is a rounding with a given whole sum.
+3. Marginals that overlap in a ring (a×b, b×c, c×a) admit no such tree, and may have no whole solution
+   one by one (Cox 1987). They are fitted by one joint table, which is rounded and then mended.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dpengine.estimate import Columns, LeastSquares, marginalise
+from dpengine.strategy import junction_order
+
+__all__ = ["Model", "project", "round_whole", "solve"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+RAKING_SWEEPS = 10
+JOINT_SWEEPS = 60
+MENDING_ROUNDS = 400
+
+
+@dataclass(frozen=True)
+class Model:
+    """Whole tables in tree order: what each shares with the earlier ones lies within a single one of them."""
+
+    cliques: tuple[Columns, ...]
+    counts: tuple[Ints, ...]
+
+    def table(self, columns: Columns) -> Ints:
+        """The published counts over ``columns``, which lie within one clique."""
+        for clique, counts in zip(self.cliques, self.counts, strict=True):
+            if set(columns) <= set(clique):
+                return marginalise(counts, clique, columns)
+        raise KeyError(columns)
+
+
+def solve(squares: LeastSquares, values: Sequence[Ints]) -> Model:
+    """The model for the measured ``values`` of the marginals of ``squares``.
+
+    Non-negative, whole, the same total everywhere; a fixed function of its arguments.
+    """
+    total = max(0, round(float(squares.estimate((), values))))
+    names = sorted({name for columns in squares.measured for name in columns})
+    single = {name: project(squares.estimate((name,), values), total) for name in names}
+    fitted = {
+        columns: _rake(project(squares.estimate(columns, values), total), columns, single)
+        for columns in squares.measured
+    }
+    order = junction_order(squares.measured)
+    if order is None:
+        everything = tuple(names)
+        joint = _fit_joint(everything, fitted, single, total)
+        return Model((everything,), (_round_joint(joint, everything, fitted, total),))
+    return Model(tuple(order), tuple(_round_along(order, fitted, total)))
+
+
+def project(values: Floats, total: float) -> Floats:
+    """The point of {x ≥ 0, Σx = ``total``} nearest to ``values`` (Duchi et al. 2008, Figure 1)."""
+    flat = values.ravel()
+    descending = np.sort(flat)[::-1]
+    excess = (np.cumsum(descending) - total) / np.arange(1, flat.size + 1)
+    last = max(int(np.count_nonzero(descending > excess)), 1)
+    nearest: Floats = np.maximum(values - excess[last - 1], 0.0)
+    return nearest
+
+
+def round_whole(values: Floats, totals: Ints) -> Ints:
+    """Round each row of ``values`` to whole numbers that add up to its entry of ``totals``.
+
+    Rounds running sums, so that every stretch of neighbouring cells keeps its sum to within one.
+    Rows are scaled to their totals first; a row of zeros is filled evenly.
+    """
+    sums = values.sum(axis=1, keepdims=True)
+    even = np.broadcast_to(1.0 / values.shape[1], values.shape)
+    running = np.cumsum(np.where(sums > 0, values / np.where(sums > 0, sums, 1), even), axis=1)
+    whole = np.floor(running * totals[:, None] + 0.5).astype(np.int64)
+    whole[:, -1] = totals
+    np.minimum(whole, totals[:, None], out=whole)
+    rounded: Ints = np.diff(whole, axis=1, prepend=0)
+    return rounded
+
+
+def _rake(values: Floats, columns: Columns, single: Mapping[str, Floats]) -> Floats:
+    """Scale ``values`` until its margins are those of the single columns, as far as its zeros allow."""
+    fitted = values
+    for _ in range(RAKING_SWEEPS if len(columns) > 1 else 0):
+        for axis, name in enumerate(columns):
+            fitted = _scale(fitted, (axis,), single[name])
+    return fitted
+
+
+def _scale(values: Floats, axes: tuple[int, ...], wanted: Floats) -> Floats:
+    """Multiply ``values`` so that its sums over all other axes than ``axes`` become ``wanted``, where it can."""
+    others = tuple(axis for axis in range(values.ndim) if axis not in axes)
+    sums = values.sum(axis=others, keepdims=True)
+    goal = wanted.reshape([values.shape[axis] if axis in axes else 1 for axis in range(values.ndim)])
+    scaled: Floats = values * np.divide(goal, sums, out=np.ones_like(sums), where=sums > 0)
+    return scaled
+
+
+def _round_along(order: Sequence[Columns], fitted: Mapping[Columns, Floats], total: int) -> list[Ints]:
+    """Round each table within the counts that it shares with the ones before it."""
+    done: list[tuple[Columns, Ints]] = []
+    for clique in order:
+        nearest = max((c for c, _ in done), key=lambda c: len({*c} & {*clique}), default=())
+        shared = tuple(name for name in clique if name in nearest)
+        own = tuple(name for name in clique if name not in nearest)
+        axes = [clique.index(name) for name in (*shared, *own)]
+        values = fitted[clique].transpose(axes)
+        bound = next((marginalise(counts, c, shared) for c, counts in done if c == nearest), np.array(total))
+        rows = values.reshape(bound.size, -1)
+        counts = round_whole(rows, bound.ravel().astype(np.int64)).reshape(values.shape)
+        done.append((clique, np.ascontiguousarray(counts.transpose(np.argsort(axes)))))
+    return [counts for _, counts in done]
+
+
+def _fit_joint(names: Columns, fitted: Mapping[Columns, Floats], single: Mapping[str, Floats], total: int) -> Floats:
+    """The joint table of greatest entropy with the fitted marginals, by iterative proportional fitting."""
+    joint = np.ones([single[name].size for name in names])
+    for axis, name in enumerate(names):
+        joint = _scale(joint, (axis,), single[name])
+    for _ in range(JOINT_SWEEPS):
+        change = 0.0
+        for clique, wanted in fitted.items():
+            scaled = _scale(joint, tuple(names.index(name) for name in clique), wanted)
+            change += float(np.abs(scaled - joint).sum())
+            joint = scaled
+        if change <= 1e-3 * total:
+            break
+    return joint
+
+
+@dataclass(frozen=True, slots=True)
+class _Margin:
+    """What one fitted marginal still lacks, and which of its cells each joint cell counts in."""
+
+    shortfall: Floats
+    cell: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, names: Columns, counts: Ints, clique: Columns, wanted: Floats) -> _Margin:
+        strides = dict(zip(clique, (math.prod(wanted.shape[axis + 1 :]) for axis in range(wanted.ndim)), strict=True))
+        cell = np.zeros((1,) * counts.ndim, dtype=np.int32)
+        for axis, name in enumerate(names):
+            along = np.arange(counts.shape[axis], dtype=np.int32) * strides.get(name, 0)
+            cell = cell + along.reshape([-1 if k == axis else 1 for k in range(counts.ndim)])
+        return cls((wanted - marginalise(counts, names, clique)).ravel(), cell.ravel())
+
+
+def _round_joint(joint: Floats, names: Columns, fitted: Mapping[Columns, Floats], total: int) -> Ints:
+    """Round a joint table, then move single people between cells while that brings its margins nearer.
+
+    Each round looks at the cells that people should leave and enter most, and makes the moves that help
+    without touching any margin cell twice; the rounds end when no such move helps.
+    """
+    counts = round_whole(joint.reshape(1, -1), np.array([total]))[0]
+    margins = [_Margin.of(names, counts.reshape(joint.shape), clique, wanted) for clique, wanted in fitted.items()]
+    forbidden = joint.ravel() <= 1e-6 * total / joint.size
+    batch = min(256, counts.size)
+    for _ in range(MENDING_ROUNDS):
+        need = np.zeros(counts.size)
+        for margin in margins:
+            need += margin.shortfall[margin.cell]
+        sources = _least(np.where(counts > 0, need, np.inf), batch)
+        targets = _least(np.where(forbidden, np.inf, -need), batch)
+        touched: set[tuple[int, int]] = set()
+        moves = [move for move in zip(sources, targets, strict=True) if _move(counts, margins, *move, touched)]
+        if not moves:
+            break
+    whole: Ints = counts.reshape(joint.shape)
+    return whole
+
+
+def _move(counts: Ints, margins: Sequence[_Margin], x: int, y: int, touched: set[tuple[int, int]]) -> bool:
+    """Move one person from joint cell x to y if that brings the margins nearer; say whether it was done.
+
+    The squared distance to a margin where x and y fall in cells u ≠ v changes by 2·(short_u − short_v) + 2.
+    """
+    steps = [(k, int(m.cell[x]), int(m.cell[y])) for k, m in enumerate(margins) if m.cell[x] != m.cell[y]]
+    cells = {(k, cell) for k, u, v in steps for cell in (u, v)}
+    gain = -sum(2 * (margins[k].shortfall[u] - margins[k].shortfall[v]) + 2 for k, u, v in steps)
+    if counts[x] == 0 or gain <= 1e-9 or cells & touched:
+        return False
+    counts[x] -= 1
+    counts[y] += 1
+    for k, u, v in steps:
+        margins[k].shortfall[u] += 1
+        margins[k].shortfall[v] -= 1
+    touched |= cells
+    return True
+
+
+def _least(values: Floats, count: int) -> npt.NDArray[np.intp]:
+    """Indices of the ``count`` least values, in order."""
+    some = np.argpartition(values, count - 1)[:count]
+    return some[np.argsort(values[some], kind="stable")]

@@ -1,0 +1,102 @@
+"""The whole way from table to release, in one readable function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from dpengine import counting, files
+from dpengine.ledger import Ledger
+from dpengine.measure import measure
+from dpengine.plan import Plan
+from dpengine.result import Result, conclude
+from dpengine.sources import Table
+from dpengine.strategy import choose
+
+__all__ = ["Release", "release", "reopen"]
+
+Progress = Callable[[str], None]
+
+
+class Release(Result):
+    """A finished release that can be saved as a bundle."""
+
+    @cached_property
+    def bundle(self) -> bytes:
+        """The release bundle, a zip file; the same bytes each time."""
+        return files.pack(self)
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """What the release says of itself, as in ``manifest.json``."""
+        return files.manifest_of(self.bundle)
+
+    def save(self, path: str | Path) -> None:
+        """Write the release bundle to ``path``."""
+        Path(path).write_bytes(self.bundle)
+
+
+def release(table: Table, plan: Plan, ledger: Ledger | None = None, *, progress: Progress | None = None) -> Release:
+    """Publish ``plan`` of ``table`` once: count, add noise, make consistent, record, and only then return.
+
+    The same plan on the same data again gives the stored release back and costs nothing. Without a
+    ``ledger``, a fresh one in memory serves for this one call: for experiments, since nothing is
+    remembered. ``progress`` is called with the name of each stage; if it raises before *recording*,
+    nothing is spent.
+
+    The release is ε-differentially private for ``plan.unit`` under adding or removing one person:
+    ``measure`` adds to each marginal noise calibrated to its share, the shares add up to ε exactly, and
+    all that follows is post-processing. Raises :class:`PlanError`, :class:`TableError`, or
+    :class:`BudgetError`; then nothing has been spent.
+    """
+    tell = progress or (lambda stage: None)
+    book = ledger if ledger is not None else Ledger.in_memory()
+    shares = choose(plan)
+    counting.check(table, plan)
+
+    tell("recognising the data")
+    fingerprint = book.fingerprint(counting.digest(table))
+    if (stored := book.find(fingerprint, plan.key)) is not None:
+        return reopen(stored, plan)
+    book.check(plan.dataset, fingerprint, plan.epsilon)
+
+    tell("counting")
+    key = book.derive_key("truncation", fingerprint, plan.key.encode())
+    counts = counting.count(table, plan, [share.columns for share in shares], truncation_key=key)
+
+    tell("adding noise and making the tables agree")
+    finished = conclude(plan, measure(counts, shares))
+
+    tell("recording")
+    payload = book.record(
+        dataset=plan.dataset,
+        fingerprint=fingerprint,
+        plan_key=plan.key,
+        epsilon=plan.epsilon,
+        release_id=finished.release_id,
+        created=finished.created,
+        title=plan.title,
+        summary=summary(plan),
+        payload=finished.to_bytes(),
+    )
+    return reopen(payload, plan)
+
+
+def reopen(payload: bytes, plan: Plan | None = None) -> Release:
+    """A stored release, under the title, notes and order of ``plan`` where one is given."""
+    stored = Result.from_bytes(payload)
+    parts = {field.name: getattr(stored, field.name) for field in fields(stored)}
+    return Release(**(parts if plan is None else parts | {"plan": plan}))
+
+
+def summary(plan: Plan) -> str:
+    """What a release of ``plan`` buys, in one line for the budget's history."""
+    tables = [" × ".join(table) for table in plan.marginals]
+    return (
+        tables[0]
+        if len(tables) == 1
+        else f"{len(tables)} tables: " + "; ".join(tables[:4]) + ("; …" if len(tables) > 4 else "")
+    )

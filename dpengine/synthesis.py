@@ -1,0 +1,71 @@
+"""A consistent model → rows: synthetic people who add up to the published tables.
+
+Rows carry the labels of cells, since cells are all that a release knows. Where the model is a tree of
+tables, a row's columns are drawn together table by table: given the columns that two tables share, the
+rest are paired evenly (as if independent), which is the least that the published tables say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dpengine.consistency import Model
+
+__all__ = ["deal", "label"]
+
+Ints = npt.NDArray[np.int64]
+
+
+def deal(model: Model) -> dict[str, Ints]:
+    """Codes of each column, one entry a synthetic row; counted again, they give the model's tables exactly."""
+    rows: dict[str, Ints] = {}
+    for clique, counts in zip(model.cliques, model.counts, strict=True):
+        shared = tuple(name for name in clique if name in rows)
+        own = tuple(name for name in clique if name not in rows)
+        ordered = counts.transpose([clique.index(name) for name in (*shared, *own)])
+        codes = np.repeat(np.arange(ordered.size), ordered.ravel())
+        unpacked = dict(zip((*shared, *own), np.unravel_index(codes, ordered.shape), strict=True))
+        if not rows:
+            rows = {name: unpacked[name] for name in own}
+            continue
+        place = _spread_within_groups(rows, shared, [counts.shape[clique.index(name)] for name in shared])
+        for name in own:
+            rows[name] = np.empty_like(unpacked[name])
+            rows[name][place] = unpacked[name]
+    return rows
+
+
+def _spread_within_groups(rows: Mapping[str, Ints], shared: Sequence[str], shape: Sequence[int]) -> Ints:
+    """Positions of the rows, sorted by the shared columns, and within equal ones spread by golden steps.
+
+    Filling a sorted column into these positions pairs it evenly with what the rows already hold: a
+    stride coprime to the group's size visits each row once and no stretch of them twice in a row.
+    """
+    count = len(next(iter(rows.values())))
+    group = np.ravel_multi_index([rows[name] for name in shared], shape) if shared else np.zeros(count, dtype=np.int64)
+    order = np.argsort(group, kind="stable")
+    sizes = np.unique(group, return_counts=True)[1]
+    starts = np.cumsum(sizes) - sizes
+    strides = np.array([_coprime_near(int(size)) for size in sizes], dtype=np.int64)
+    which = np.repeat(np.arange(len(sizes)), sizes)
+    within = np.arange(count) - starts[which]
+    spread: Ints = order[starts[which] + within * strides[which] % sizes[which]]
+    return spread
+
+
+def _coprime_near(size: int) -> int:
+    """A step near the golden section of ``size`` without a common divisor."""
+    step = max(1, round(size * (math.sqrt(5) - 1) / 2))
+    while math.gcd(step, size) > 1:
+        step += 1
+    return step
+
+
+def label(rows: Mapping[str, Ints], labels: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Codes → a frame of labels, the columns in the order of ``labels``."""
+    return pd.DataFrame({name: np.array(texts, dtype=object)[rows[name]] for name, texts in labels.items()})
