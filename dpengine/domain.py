@@ -31,18 +31,22 @@ __all__ = ["MISSING", "OTHER", "Category", "Column", "Date", "Number", "YesNo", 
 OTHER = "(other)"
 MISSING = "(missing)"
 MAX_COLUMN_CELLS = 1_000_000
+_KINDS = ("number", "category", "yesno", "date")
 
 
 def readable_faults(error: ValidationError) -> list[str]:
     """One sentence a fault, led by where it stands, without the library's own jargon."""
     faults = []
     for fault in error.errors(include_url=False, include_input=False):
-        where = " → ".join(str(step + 1 if isinstance(step, int) else step) for step in fault["loc"])
+        steps = [step for step in fault["loc"] if str(step) not in _KINDS and "[" not in str(step) and step != "Each"]
+        where = " → ".join(str(step + 1 if isinstance(step, int) else step) for step in steps)
         message = fault["msg"].removeprefix("Value error, ")
         if fault["type"] == "extra_forbidden":
             message = "this key is not known here; check its spelling"
         elif fault["type"] == "missing":
             message = "this is needed and is not given"
+        elif fault["type"].startswith("union_tag"):
+            message = f"kind must be one of {', '.join(_KINDS)}"
         faults.append(f"{where}: {message}" if where else message)
     return faults
 

@@ -20,6 +20,8 @@ __all__ = ["deal", "label"]
 
 Ints = npt.NDArray[np.int64]
 
+GOLDEN_SECTION = (math.sqrt(5) - 1) / 2
+
 
 def deal(model: Model) -> dict[str, Ints]:
     """Codes of each column, one entry a synthetic row; counted again, they give the model's tables exactly."""
@@ -41,29 +43,19 @@ def deal(model: Model) -> dict[str, Ints]:
 
 
 def _spread_within_groups(rows: Mapping[str, Ints], shared: Sequence[str], shape: Sequence[int]) -> Ints:
-    """Positions of the rows, sorted by the shared columns, and within equal ones spread by golden steps.
+    """Positions of the rows, group by group of equal shared columns, and within a group in golden order.
 
-    Filling a sorted column into these positions pairs it evenly with what the rows already hold: a
-    stride coprime to the group's size visits each row once and no stretch of them twice in a row.
+    Filling a sorted column into these positions pairs it evenly with what the rows already hold: the
+    multiples of the golden section leave every stretch of a group the least uneven (Weyl; Niederreiter 1992).
     """
     count = len(next(iter(rows.values())))
     group = np.ravel_multi_index([rows[name] for name in shared], shape) if shared else np.zeros(count, dtype=np.int64)
     order = np.argsort(group, kind="stable")
     sizes = np.unique(group, return_counts=True)[1]
-    starts = np.cumsum(sizes) - sizes
-    strides = np.array([_coprime_near(int(size)) for size in sizes], dtype=np.int64)
-    which = np.repeat(np.arange(len(sizes)), sizes)
-    within = np.arange(count) - starts[which]
-    spread: Ints = order[starts[which] + within * strides[which] % sizes[which]]
+    within = np.arange(count) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    golden = within * GOLDEN_SECTION % 1
+    spread: Ints = order[np.lexsort((golden, group[order]))]
     return spread
-
-
-def _coprime_near(size: int) -> int:
-    """A step near the golden section of ``size`` without a common divisor."""
-    step = max(1, round(size * (math.sqrt(5) - 1) / 2))
-    while math.gcd(step, size) > 1:
-        step += 1
-    return step
 
 
 def label(rows: Mapping[str, Ints], labels: Mapping[str, Sequence[str]]) -> pd.DataFrame:

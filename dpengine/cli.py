@@ -1,0 +1,200 @@
+"""The command line: the same way from table to bundle, for scripts and schedules.
+
+Results go to standard output, messages to standard error, one line a fault. Exit status: 0 done,
+1 refused (budget, verification), 2 wrong use or bad input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from dpengine.errors import BudgetError, PrivateReleaseError, ReleaseError
+from dpengine.ledger import Ledger
+from dpengine.plan import Plan, epsilon_text
+
+__all__ = ["main"]
+
+ledger_option = click.option(
+    "--ledger", "url", metavar="URL", help="Ledger to charge, e.g. sqlite:///budget.db. Default: your own."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def main() -> None:
+    """Publish differentially private tables: plan, predict, release, verify."""
+
+
+def _faults(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn the errors that a caller can cause into one line a fault and the exit status they stand for."""
+
+    @wraps(command)
+    def guarded(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except PrivateReleaseError as error:
+            _refuse(error.faults, 1 if isinstance(error, BudgetError | ReleaseError) else 2)
+
+    return guarded
+
+
+def _refuse(faults: tuple[str, ...], status: int) -> NoReturn:
+    for fault in faults:
+        click.echo(f"private-release: {' '.join(fault.split())}", err=True)
+    sys.exit(status)
+
+
+@main.command()
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("--encoding", help="Text encoding, where it is not UTF-8.")
+@click.option("--delimiter", help="What separates cells, where the header does not tell.")
+@_faults
+def columns(table: Path, encoding: str | None, delimiter: str | None) -> None:
+    """Print a first plan for TABLE: names and kinds; what must come from a person is left blank."""
+    from dpengine.draft import first_plan
+    from dpengine.sources import open_table
+
+    with open_table(table, encoding=encoding, delimiter=delimiter) as opened:
+        click.echo(first_plan(opened.columns, dataset=table.name.split(".")[0]), nl=False)
+
+
+@main.command()
+@click.argument("plan", type=click.Path(path_type=Path))
+@click.option("--epsilon", "epsilons", multiple=True, help="Predict at this ε as well; may be repeated.")
+@json_option
+@_faults
+def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
+    """Say what a release of PLAN will cost and how wrong it will be. Reads no table."""
+    from dpengine import accuracy
+
+    loaded = Plan.load(plan)
+    frame = accuracy.predict(loaded, epsilons or None)
+    if as_json:
+        rows = frame.to_dict(orient="records")
+        click.echo(json.dumps({"dataset": loaded.dataset, "epsilon": epsilon_text(loaded.epsilon), "tables": rows}))
+        return
+    click.echo(f"ε = {epsilon_text(loaded.epsilon)} from the budget of {loaded.dataset}")
+    click.echo(frame.to_string(index=False, float_format=lambda number: f"{number:.4g}"))
+
+
+@main.command()
+@click.argument("plan", type=click.Path(path_type=Path))
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Bundle to write.")
+@click.option("--encoding", help="Text encoding, where it is not UTF-8.")
+@click.option("--delimiter", help="What separates cells, where the header does not tell.")
+@ledger_option
+@json_option
+@_faults
+def release(
+    plan: Path,
+    table: Path,
+    output: Path,
+    encoding: str | None,
+    delimiter: str | None,
+    url: str | None,
+    as_json: bool,
+) -> None:
+    """Publish PLAN of TABLE once, charge the ledger, and write the release bundle."""
+    from dpengine.release import release as publish
+    from dpengine.sources import open_table
+
+    loaded = Plan.load(plan)
+    if not os.access(output.parent, os.W_OK):
+        _refuse((f"the folder of {output.name} is not there or cannot be written; nothing was spent",), 2)
+    ledger = _open_ledger(url)
+    with open_table(table, encoding=encoding, delimiter=delimiter) as opened:
+        finished = publish(opened, loaded, ledger)
+    try:
+        finished.save(output)
+    except OSError as error:
+        again = "the release is recorded, and running this again writes it at no cost"
+        _refuse((f"{output.name} could not be written ({error.strerror}); {again}",), 2)
+    left = ledger.left(loaded.dataset)
+    told = {
+        "release_id": finished.release_id,
+        "epsilon": epsilon_text(loaded.epsilon),
+        "spent": epsilon_text(ledger.spent(loaded.dataset)),
+        "left": None if left is None else epsilon_text(left),
+        "output": output.name,
+    }
+    if as_json:
+        click.echo(json.dumps(told))
+        return
+    rest = "no cap is set" if left is None else f"left {told['left']}"
+    click.echo(f"{output.name}: release {told['release_id']}, ε = {told['epsilon']}")
+    click.echo(f"{loaded.dataset}: spent {told['spent']} in all, {rest}")
+
+
+@main.command()
+@click.argument("bundle", type=click.Path(path_type=Path))
+@json_option
+@_faults
+def verify(bundle: Path, as_json: bool) -> None:
+    """Check that BUNDLE is whole, consistent, and what it says it is."""
+    from dpengine import files
+
+    manifest = files.verify(bundle)
+    if as_json:
+        click.echo(json.dumps({"release_id": manifest["release_id"], "guarantee": manifest["guarantee"], "faults": []}))
+        return
+    epsilon = manifest["guarantee"]["epsilon"]
+    click.echo(f"{bundle.name}: whole and consistent; release {manifest['release_id']}, ε = {epsilon}")
+
+
+@main.command()
+@click.argument("dataset", required=False)
+@click.option("--cap", help="Set the total ε that DATASET may ever spend.")
+@ledger_option
+@json_option
+@_faults
+def ledger(dataset: str | None, cap: str | None, url: str | None, as_json: bool) -> None:
+    """Show what was spent, on what, and what is left."""
+    book = _open_ledger(url)
+    if cap is not None:
+        if dataset is None:
+            raise click.UsageError("--cap needs the DATASET that it is for")
+        book.set_cap(dataset, cap)
+    accounts = [_account(book, name) for name in (book.datasets() if dataset is None else [dataset])]
+    if as_json:
+        click.echo(json.dumps(accounts, ensure_ascii=False))
+        return
+    for account in accounts:
+        rest = "no cap" if account["cap"] is None else f"cap {account['cap']}, left {account['left']}"
+        click.echo(f"{account['dataset']}: spent {account['spent']}, {rest}")
+        for entry in account["releases"]:
+            click.echo(f"  {entry['created']}  ε {entry['epsilon']:>8}  {entry['release_id']}  {entry['summary']}")
+    if not accounts:
+        click.echo("nothing was spent yet")
+
+
+def _account(book: Ledger, dataset: str) -> dict[str, Any]:
+    cap, left = book.cap(dataset), book.left(dataset)
+    return {
+        "dataset": dataset,
+        "spent": epsilon_text(book.spent(dataset)),
+        "cap": None if cap is None else epsilon_text(cap),
+        "left": None if left is None else epsilon_text(left),
+        "releases": [
+            {
+                "created": entry.created,
+                "epsilon": epsilon_text(entry.epsilon),
+                "release_id": entry.release_id,
+                "title": entry.title,
+                "summary": entry.summary,
+            }
+            for entry in book.history(dataset)
+        ],
+    }
+
+
+def _open_ledger(url: str | None) -> Ledger:
+    return Ledger() if url is None else Ledger(url)

@@ -1,0 +1,52 @@
+"""A first plan for a table: its columns' names and kinds, and blanks for what only a person can know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import yaml
+
+from dpengine.sources import Field
+
+__all__ = ["first_plan"]
+
+HEAD = """\
+# A first plan. Fill in every blank from public knowledge (a codebook, the questionnaire), not from the rows.
+title: ""
+dataset: {dataset}          # whose budget is spent; keep the name for as long as it is the same people
+epsilon: "1"                # what the whole release costs
+unit: {{rows: 1}}             # one row is one person; or {{id: column_that_names_the_person, rows: 3}}
+# rows_about: 10000         # rough public size, for previews only
+columns:                    # keep those that stand in a table below
+"""
+BLANKS = {
+    "number": "kind: number, edges: []",
+    "category": "kind: category, values: []",
+    "yesno": "kind: yesno",
+    "date": "kind: date, from: '', to: '', by: month",
+}
+NOTES = {
+    "number": "edges of bins [a, b), e.g. [0, 18, 65, 120]",
+    "category": "every value that is publicly known to be possible",
+    "yesno": "",
+    "date": "first and last day; by day, week, month, quarter or year",
+}
+TAIL = """\
+tables:                     # what is published; or {each: 1}, {each: 2} for all k-way tables
+  - []
+strategy: auto
+"""
+
+
+def first_plan(fields: Sequence[Field], *, dataset: str) -> str:
+    """The text of a plan file for a table with ``fields``: never a value from its rows."""
+    lines = []
+    for field in fields:
+        line = f"  - {{name: {_scalar(field.name)}, {BLANKS[field.kind_hint]}}}"
+        lines.append(f"{line}   # {NOTES[field.kind_hint]}" if NOTES[field.kind_hint] else line)
+    return HEAD.format(dataset=_scalar(dataset)) + "\n".join(lines) + "\n" + TAIL
+
+
+def _scalar(text: str) -> str:
+    """A text as it must be written in YAML."""
+    return yaml.safe_dump(text, default_style='"', allow_unicode=True, width=10_000).strip()

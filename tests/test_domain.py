@@ -1,0 +1,115 @@
+"""Every value has one cell, and the cells are exactly those that were typed."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpengine.domain import MISSING, OTHER, Category, Date, Number, YesNo, equal_edges
+from dpengine.errors import PlanError
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "bins"),
+    [
+        (1950, 2025, 10),
+        (0, 1, 4),
+        (-1, 1, 7),
+        (1000, 1100, 10),
+        (0, 1, 3),
+        (0, 120, 12),
+        ("0.1", "0.2", 10),
+        (0, 1, 4096),
+    ],
+)
+def test_equal_bins_are_exactly_as_many_as_asked(low: object, high: object, bins: int) -> None:
+    edges = equal_edges(low, high, bins)
+    column = Number(name="x", edges=edges)
+    assert len(column.declared) == bins
+    assert edges[0] == Decimal(str(low))
+    assert edges[-1] == Decimal(str(high))
+    width = (Fraction(str(high)) - Fraction(str(low))) / bins
+    for k, edge in enumerate(edges):
+        assert abs(Fraction(edge) - (Fraction(str(low)) + k * width)) < width / 10**5
+
+
+def test_edges_stay_as_they_were_typed() -> None:
+    column = Number(name="x", edges=["-1.50", "0", "0.10", "1e3"])
+    assert column.declared == ("[-1.50, 0)", "[0, 0.10)", "[0.10, 1000]")
+
+
+@pytest.mark.parametrize(
+    ("edges", "fragment"),
+    [
+        ([], "at least two edges"),
+        ([3], "at least two edges"),
+        ([3, 1], "increase"),
+        ([0, 0], "increase"),
+        ([0, "inf"], "finite"),
+        ([0, "nan"], "finite"),
+        (["1", "1.00000000000000000001"], "too close"),
+        ({"from": 0, "to": 1}, "from, to and bins"),
+        ({"from": 1, "to": 0, "bins": 3}, "below the end"),
+        ({"from": 0, "to": 1, "bins": 10**9}, "too many"),
+    ],
+)
+def test_unusable_edges_are_refused(edges: object, fragment: str) -> None:
+    with pytest.raises(PlanError, match=fragment):
+        Number(name="x", edges=edges)
+
+
+def test_categories_hold_any_text() -> None:
+    values = ["False", "Paris, TX", 'Rare "X"', " trailing", "007", "NA", "null", "Ελλάδα", "東京", "=cmd", "x" * 80]
+    assert Category(name="x", values=values).labels == (*values, OTHER, MISSING)
+
+
+@pytest.mark.parametrize(
+    ("values", "fragment"),
+    [([], "list the values"), (["a", "a"], "listed twice"), ([""], "missing value"), ([OTHER], "cell of its own")],
+)
+def test_unusable_categories_are_refused(values: list[str], fragment: str) -> None:
+    with pytest.raises(PlanError, match=fragment):
+        Category(name="x", values=values)
+
+
+def test_other_and_missing_are_cells_unless_switched_off() -> None:
+    yes_no = YesNo(name="x")
+    assert yes_no.labels == ("yes", "no", OTHER, MISSING)
+    assert (yes_no.other_code, yes_no.missing_code) == (2, 3)
+    assert YesNo(name="x", missing=False).missing_code == 2  # a missing value is something undeclared
+    assert YesNo(name="x", other=False).other_code == -1  # such rows are left out
+    assert YesNo(name="x", other=False).missing_code == 2
+    assert YesNo(name="x", other=False, missing=False).missing_code == -1
+
+
+@given(
+    first=st.dates(date(1990, 1, 1), date(2030, 1, 1)),
+    days=st.integers(0, 900),
+    by=st.sampled_from(["day", "week", "month", "quarter", "year"]),
+)
+def test_periods_cover_the_span_once(first: date, days: int, by: str) -> None:
+    last = first + timedelta(days=days)
+    column = Date(name="d", **{"from": first, "to": last, "by": by})
+    start = column.ordinal(first)
+    assert len(set(column.declared)) == len(column.declared)
+    covered = []
+    for k in range(len(column.declared)):
+        begin, end = column.period(start + k)
+        covered += [begin + timedelta(days=n) for n in range((end - begin).days + 1)]
+        assert column.ordinal(begin) == column.ordinal(end) == start + k
+    assert covered == [first + timedelta(days=n) for n in range(days + 1)]
+
+
+def test_weeks_begin_on_mondays_and_have_iso_names() -> None:
+    column = Date(name="d", **{"from": "2024-12-30", "to": "2025-01-06", "by": "week"})
+    assert column.declared == ("2025-W01", "2025-W02")
+
+
+def test_a_span_runs_forward() -> None:
+    with pytest.raises(PlanError, match="is after"):
+        Date(name="d", **{"from": "2025-01-02", "to": "2025-01-01", "by": "day"})

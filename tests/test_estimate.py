@@ -1,0 +1,80 @@
+"""The closed form is the Gauss–Markov solution: compared with a dense solver that knows no closed form."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpengine.estimate import Columns, LeastSquares, marginalise
+
+
+def dense(squares: LeastSquares, names: Columns) -> np.ndarray:
+    """One row a measured cell, one column a joint cell, scaled to unit variance."""
+    shape = [squares.sizes[name] for name in names]
+    cells = list(product(*(range(size) for size in shape)))
+    rows = []
+    for columns, variance in zip(squares.measured, squares.variances, strict=True):
+        for cell in product(*(range(squares.sizes[name]) for name in columns)):
+            wanted = dict(zip(columns, cell, strict=True))
+            row = [all(c[names.index(n)] == v for n, v in wanted.items()) for c in cells]
+            rows.append(np.array(row, dtype=float) / math.sqrt(variance))
+    return np.array(rows)
+
+
+@st.composite
+def estimators(draw: st.DrawFn) -> LeastSquares:
+    names = "abcd"[: draw(st.integers(1, 4))]
+    sizes = {name: draw(st.integers(1, 3)) for name in names}
+    columns = st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True).map(tuple)
+    measured = draw(st.lists(columns, min_size=1, max_size=4, unique_by=frozenset))
+    variances = tuple(draw(st.floats(0.1, 10)) for _ in measured)
+    return LeastSquares(sizes, tuple(measured), variances)
+
+
+@given(estimators(), st.data())
+def test_estimates_and_variances_equal_the_dense_solution(squares: LeastSquares, data: st.DataObject) -> None:
+    names = tuple(sorted(squares.sizes))
+    values = [
+        np.array(data.draw(st.lists(st.integers(-50, 50), min_size=n, max_size=n)), dtype=np.int64).reshape(shape)
+        for columns in squares.measured
+        for shape in [[squares.sizes[name] for name in columns]]
+        for n in [math.prod(shape)]
+    ]
+    design = dense(squares, names)
+    observed = np.concatenate([v.ravel() / math.sqrt(var) for v, var in zip(values, squares.variances, strict=True)])
+    inverse = np.linalg.pinv(design)
+    joint = (inverse @ observed).reshape([squares.sizes[name] for name in names])
+    covariance = inverse @ inverse.T
+    of = data.draw(st.sampled_from(squares.measured))
+    table = tuple(data.draw(st.permutations(of)))[: data.draw(st.integers(0, len(of)))]
+    assert np.allclose(squares.estimate(table, values), marginalise(joint, names, table), atol=1e-8)
+
+    first = np.zeros([squares.sizes[name] for name in names])
+    first[tuple(0 if name in table else slice(None) for name in names)] = 1
+    assert squares.variance(table) == pytest.approx(first.ravel() @ covariance @ first.ravel(), rel=1e-8)
+
+
+@given(estimators(), st.data())
+def test_the_noise_terms_have_the_variance_of_the_estimate(squares: LeastSquares, data: st.DataObject) -> None:
+    of = data.draw(st.sampled_from(squares.measured))
+    table = of[: data.draw(st.integers(0, len(of)))]
+    terms = squares.noise(table)
+    variance = sum(term.times * term.weight**2 * squares.variances[term.measured] for term in terms)
+    assert variance == pytest.approx(squares.variance(table), rel=1e-9)
+
+
+def test_a_table_outside_of_what_was_measured_is_refused() -> None:
+    squares = LeastSquares({"a": 2, "b": 2}, (("a",), ("b",)), (1.0, 1.0))
+    with pytest.raises(ValueError, match="does not lie within"):
+        squares.estimate(("a", "b"), [np.zeros(2, dtype=np.int64)] * 2)
+
+
+def test_marginalise_sums_and_reorders() -> None:
+    values = np.arange(24).reshape(2, 3, 4)
+    assert marginalise(values, ("a", "b", "c"), ("c", "a")).tolist() == values.sum(axis=1).T.tolist()
+    assert marginalise(values, ("a", "b", "c"), ()) == 276

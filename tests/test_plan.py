@@ -1,0 +1,150 @@
+"""A plan says exactly what it says: read as text, checked as a whole, identified by what it measures."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+
+from dpengine import Plan, PlanError
+from dpengine.plan import epsilon_text, exact
+from tests.plans import CLINIC, letters_plan, plans
+
+
+def test_the_contract_example_reads() -> None:
+    plan = Plan.loads(CLINIC)
+    assert plan.epsilon == 1
+    assert plan.marginals == (("age", "region"), ("region", "visit"))
+    assert plan.shape(("age", "region")) == (7, 6)
+    assert plan.column("region").labels == ("North", "South", "Paris, TX", "False", "(other)", "(missing)")
+
+
+@given(plans())
+def test_what_is_written_reads_back(plan: Plan) -> None:
+    again = Plan.loads(plan.dumps())
+    assert again.to_dict() == plan.to_dict()
+    assert again.key == plan.key
+
+
+def test_plan_files_keep_texts_that_yaml_would_bend() -> None:
+    text = CLINIC.replace('[North, South, "Paris, TX", "False"]', "[No, 012, 1e3, 2024-01-01, null, '~', =1]")
+    values = ("No", "012", "1e3", "2024-01-01", "null", "~", "=1")
+    plan = Plan.loads(text)
+    assert plan.column("region").declared == values
+    assert tuple(yaml.safe_load(plan.dumps())["columns"][1]["values"]) == values, "other readers see texts too"
+
+
+@pytest.mark.parametrize("each", [1, 2, 3])
+def test_each_lists_all_tables_of_that_many_columns(each: int) -> None:
+    plan = letters_plan([2, 2, 2, 2], {"each": each})
+    assert plan.marginals == tuple(combinations("abcd", each))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fragment"),
+    [
+        ('epsilon: "1"', "epsilon: 0", "ε must be above 0"),
+        ('epsilon: "1"', "epsilon: -1", "ε must be above 0"),
+        ('epsilon: "1"', "epsilon: nan", "decimal or a fraction"),
+        ('epsilon: "1"', "epsilon: inf", "decimal or a fraction"),
+        ('epsilon: "1"', "epsilon: one", "decimal or a fraction"),
+        ('epsilon: "1"', "epsilon: 1e9", "between"),
+        ('epsilon: "1"', "epsilon: 1/0", "decimal or a fraction"),
+        ("epsilon", "epsylon", "not known here"),
+        ("kind: date", "kind: dat", "columns → 3: kind must be one of number, category, yesno, date"),
+        ("[age, region]", "[age, regoin]", "there is no column 'regoin'"),
+        ("[age, region]", "[age, age]", "named twice"),
+        ("[region, visit]", "[region, age]", "listed twice"),
+        ("name: region", "name: age", "declared 2 times"),
+        ("rows: 1", "rows: 3", "needs 'id'"),
+        ("rows: 1", "rows: 0", "greater than or equal to 1"),
+        ("rows: 1", "rows: 1, id: age", "cannot be published"),
+        ("dataset: clinic-2026", "dataset: ' '", "name the dataset"),
+        ("title:", "dataset: x\ntitle:", "stands twice"),
+        ("title: Clinic", "title: &a [*a] Clinic", "not readable YAML"),
+        ("rows_about: 5000", "strategy: best", "auto"),
+        ("edges: [0, 18, 30, 45, 65, 120]", "edges: {from: 0, to: 1000, bins: 900000}", "above the limit"),
+    ],
+)
+def test_faults_say_what_is_wrong(old: str, new: str, fragment: str) -> None:
+    assert old in CLINIC
+    with pytest.raises(PlanError, match=fragment):
+        Plan.loads(CLINIC.replace(old, new))
+
+
+def test_every_fault_is_listed_at_once() -> None:
+    text = CLINIC.replace('epsilon: "1"', "epsilon: 0").replace("[0, 18,", "[18, 0,").replace("by: quarter", "by: hour")
+    with pytest.raises(PlanError) as caught:
+        Plan.loads(text)
+    assert len(caught.value.faults) == 3
+
+
+@pytest.mark.parametrize("text", ["", "- a", "a: [", "\x00", "just words"])
+def test_what_is_no_plan_is_refused(text: str) -> None:
+    with pytest.raises(PlanError):
+        Plan.loads(text)
+
+
+def test_a_missing_file_is_named_without_its_folder(tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="no-such") as caught:
+        Plan.load(tmp_path / "no-such-plan.yaml")
+    assert str(tmp_path) not in str(caught.value)
+
+
+def test_a_codebook_beside_the_plan_gives_the_values(tmp_path: Path) -> None:
+    (tmp_path / "regions.csv").write_text('value,about\nNorth,a\n"Paris, TX",b\n')
+    (tmp_path / "regions.json").write_text('{"region": ["East", "007"]}')
+    for name, values in [("regions.csv", ("North", "Paris, TX")), ("regions.json", ("East", "007"))]:
+        (tmp_path / "plan.yaml").write_text(
+            CLINIC.replace('values: [North, South, "Paris, TX", "False"]', f"codebook: {name}")
+        )
+        region = Plan.load(tmp_path / "plan.yaml").column("region")
+        assert region.declared == values
+        assert region.source == "codebook"
+
+
+@pytest.mark.parametrize("name", ["../secret.csv", "/etc/hostname.csv", "none.csv", "martian-months"])
+def test_a_codebook_lies_beside_the_plan_or_is_standard(name: str, tmp_path: Path) -> None:
+    (tmp_path / "secret.csv").write_text("value\nx\n")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "plan.yaml").write_text(
+        CLINIC.replace('values: [North, South, "Paris, TX", "False"]', f"codebook: {name}")
+    )
+    with pytest.raises(PlanError):
+        Plan.load(tmp_path / "in" / "plan.yaml")
+
+
+def test_a_standard_list_needs_no_file() -> None:
+    plan = Plan.loads(CLINIC.replace('values: [North, South, "Paris, TX", "False"]', "codebook: months"))
+    assert plan.column("region").declared[0] == "January"
+    assert plan.column("region").source == "standard"
+
+
+def test_the_key_changes_with_what_is_measured_and_with_nothing_else() -> None:
+    key = Plan.loads(CLINIC).key
+    for same in [
+        ("title: Clinic survey 2026", "title: Another"),
+        ("dataset: clinic-2026", "dataset: other-name"),
+        ("rows_about: 5000", "rows_about: 7"),
+        ("[age, region]", "[region, age]"),
+        ('epsilon: "1"', "epsilon: 1.000"),
+    ]:
+        assert Plan.loads(CLINIC.replace(*same)).key == key, same
+    for other in [('epsilon: "1"', "epsilon: 1.001"), ("18,", "19,"), ("North,", "Nord,"), ("by: quarter", "by: year"),
+                  ("  - [region, visit]\n", ""), ("rows: 1", "rows: 2, id: pid")]:  # fmt: skip
+        assert Plan.loads(CLINIC.replace(*other)).key != key, other
+
+
+def test_budgets_are_exact() -> None:
+    assert exact("0.1") * 10 == 1
+    assert exact(0.1) == Fraction(1, 10)
+    assert exact("1/3") == Fraction(1, 3)
+    for value in [Fraction(1), Fraction(1, 10), Fraction(3, 7), Fraction(123456789, 1000)]:
+        assert exact(epsilon_text(value)) == value
+    for bad in [True, None, "", "nan", "inf", "1/0", float("nan"), float("inf"), "0x1"]:
+        with pytest.raises(ValueError, match="ε must"):
+            exact(bad)
