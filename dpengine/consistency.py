@@ -15,7 +15,6 @@ Everything here sees noisy numbers and public structure only, and so costs no pr
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -29,10 +28,12 @@ __all__ = ["Model", "project", "round_whole", "solve"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Cell = tuple[int, ...]
 
 RAKING_SWEEPS = 10
 JOINT_SWEEPS = 60
 MENDING_ROUNDS = 400
+MOVES_A_ROUND = 256
 
 
 @dataclass(frozen=True)
@@ -98,20 +99,20 @@ def round_whole(values: Floats, totals: Ints) -> Ints:
 
 def _rake(values: Floats, columns: Columns, single: Mapping[str, Floats]) -> Floats:
     """Scale ``values`` until its margins are those of the single columns, as far as its zeros allow."""
-    fitted = values
     for _ in range(RAKING_SWEEPS if len(columns) > 1 else 0):
         for axis, name in enumerate(columns):
-            fitted = _scale(fitted, (axis,), single[name])
-    return fitted
+            values = values * _ratio(values, (axis,), single[name])[0]
+    return values
 
 
-def _scale(values: Floats, axes: tuple[int, ...], wanted: Floats) -> Floats:
-    """Multiply ``values`` so that its sums over all other axes than ``axes`` become ``wanted``, where it can."""
-    others = tuple(axis for axis in range(values.ndim) if axis not in axes)
-    sums = values.sum(axis=others, keepdims=True)
-    goal = wanted.reshape([values.shape[axis] if axis in axes else 1 for axis in range(values.ndim)])
-    scaled: Floats = values * np.divide(goal, sums, out=np.ones_like(sums), where=sums > 0)
-    return scaled
+def _ratio(values: Floats, axes: tuple[int, ...], wanted: Floats) -> tuple[Floats, float]:
+    """What to multiply ``values`` by so that its sums over the axes other than ``axes`` become ``wanted``.
+
+    Also how far (L1) they were off. Sums of zero are left alone: nothing can be made of them.
+    """
+    sums = values.sum(axis=tuple(axis for axis in range(values.ndim) if axis not in axes), keepdims=True)
+    goal = wanted.reshape(sums.shape)
+    return np.divide(goal, sums, out=np.ones_like(sums), where=sums > 0), float(np.abs(goal - sums).sum())
 
 
 def _round_along(order: Sequence[Columns], fitted: Mapping[Columns, Floats], total: int) -> list[Ints]:
@@ -133,34 +134,17 @@ def _round_along(order: Sequence[Columns], fitted: Mapping[Columns, Floats], tot
 def _fit_joint(names: Columns, fitted: Mapping[Columns, Floats], single: Mapping[str, Floats], total: int) -> Floats:
     """The joint table of greatest entropy with the fitted marginals, by iterative proportional fitting."""
     joint = np.ones([single[name].size for name in names])
-    for axis, name in enumerate(names):
-        joint = _scale(joint, (axis,), single[name])
-    for _ in range(JOINT_SWEEPS):
-        change = 0.0
-        for clique, wanted in fitted.items():
-            scaled = _scale(joint, tuple(names.index(name) for name in clique), wanted)
-            change += float(np.abs(scaled - joint).sum())
-            joint = scaled
-        if change <= 1e-3 * total:
+    margins = [((name,), wanted) for name, wanted in single.items()]
+    for sweep in range(JOINT_SWEEPS):
+        off = 0.0
+        for clique, wanted in margins if sweep == 0 else fitted.items():
+            axes = tuple(axis for axis, name in enumerate(names) if name in clique)
+            ratio, gap = _ratio(joint, axes, wanted)
+            joint *= ratio
+            off += gap
+        if sweep > 0 and off <= 1e-3 * total:
             break
     return joint
-
-
-@dataclass(frozen=True, slots=True)
-class _Margin:
-    """What one fitted marginal still lacks, and which of its cells each joint cell counts in."""
-
-    shortfall: Floats
-    cell: npt.NDArray[np.int32]
-
-    @classmethod
-    def of(cls, names: Columns, counts: Ints, clique: Columns, wanted: Floats) -> _Margin:
-        strides = dict(zip(clique, (math.prod(wanted.shape[axis + 1 :]) for axis in range(wanted.ndim)), strict=True))
-        cell = np.zeros((1,) * counts.ndim, dtype=np.int32)
-        for axis, name in enumerate(names):
-            along = np.arange(counts.shape[axis], dtype=np.int32) * strides.get(name, 0)
-            cell = cell + along.reshape([-1 if k == axis else 1 for k in range(counts.ndim)])
-        return cls((wanted - marginalise(counts, names, clique)).ravel(), cell.ravel())
 
 
 def _round_joint(joint: Floats, names: Columns, fitted: Mapping[Columns, Floats], total: int) -> Ints:
@@ -169,44 +153,52 @@ def _round_joint(joint: Floats, names: Columns, fitted: Mapping[Columns, Floats]
     Each round looks at the cells that people should leave and enter most, and makes the moves that help
     without touching any margin cell twice; the rounds end when no such move helps.
     """
-    counts = round_whole(joint.reshape(1, -1), np.array([total]))[0]
-    margins = [_Margin.of(names, counts.reshape(joint.shape), clique, wanted) for clique, wanted in fitted.items()]
-    forbidden = joint.ravel() <= 1e-6 * total / joint.size
-    batch = min(256, counts.size)
+    counts: Ints = round_whole(joint.reshape(1, -1), np.array([total]))[0].reshape(joint.shape)
+    shortfalls = []  # what each margin still lacks, one axis for every column: 1 wide where it has none
+    for clique, wanted in fitted.items():
+        others = tuple(axis for axis, name in enumerate(names) if name not in clique)
+        sums = counts.sum(axis=others, keepdims=True)
+        shortfalls.append(wanted.reshape(sums.shape) - sums)
+    empty = joint <= 1e-6 * total / joint.size
     for _ in range(MENDING_ROUNDS):
-        need = np.zeros(counts.size)
-        for margin in margins:
-            need += margin.shortfall[margin.cell]
-        sources = _least(np.where(counts > 0, need, np.inf), batch)
-        targets = _least(np.where(forbidden, np.inf, -need), batch)
-        touched: set[tuple[int, int]] = set()
-        moves = [move for move in zip(sources, targets, strict=True) if _move(counts, margins, *move, touched)]
-        if not moves:
+        need = np.zeros(joint.shape)
+        for shortfall in shortfalls:
+            need += shortfall
+        sources = _least(np.where(counts > 0, need, np.inf), MOVES_A_ROUND)
+        targets = _least(np.where(empty, np.inf, -need), MOVES_A_ROUND)
+        touched: set[tuple[int, ...]] = set()
+        moves = [move for move in zip(sources, targets, strict=True) if _move(counts, shortfalls, *move, touched)]
+        if len(moves) <= MOVES_A_ROUND // 64:  # what is left to gain is not worth another look
             break
-    whole: Ints = counts.reshape(joint.shape)
-    return whole
+    return counts
 
 
-def _move(counts: Ints, margins: Sequence[_Margin], x: int, y: int, touched: set[tuple[int, int]]) -> bool:
-    """Move one person from joint cell x to y if that brings the margins nearer; say whether it was done.
+def _move(counts: Ints, shortfalls: Sequence[Floats], x: Cell, y: Cell, touched: set[tuple[int, ...]]) -> bool:
+    """Move one person from cell x to y if that brings the margins nearer; say whether it was done.
 
     The squared distance to a margin where x and y fall in cells u ≠ v changes by 2·(short_u − short_v) + 2.
     """
-    steps = [(k, int(m.cell[x]), int(m.cell[y])) for k, m in enumerate(margins) if m.cell[x] != m.cell[y]]
-    cells = {(k, cell) for k, u, v in steps for cell in (u, v)}
-    gain = -sum(2 * (margins[k].shortfall[u] - margins[k].shortfall[v]) + 2 for k, u, v in steps)
+    steps = []
+    for k, shortfall in enumerate(shortfalls):
+        u, v = (tuple(i if n > 1 else 0 for i, n in zip(cell, shortfall.shape, strict=True)) for cell in (x, y))
+        if u != v:
+            steps.append((k, u, v))
+    cells = {(k, *cell) for k, u, v in steps for cell in (u, v)}
+    gain = -sum(2 * (shortfalls[k][u] - shortfalls[k][v]) + 2 for k, u, v in steps)
     if counts[x] == 0 or gain <= 1e-9 or cells & touched:
         return False
     counts[x] -= 1
     counts[y] += 1
     for k, u, v in steps:
-        margins[k].shortfall[u] += 1
-        margins[k].shortfall[v] -= 1
+        shortfalls[k][u] += 1
+        shortfalls[k][v] -= 1
     touched |= cells
     return True
 
 
-def _least(values: Floats, count: int) -> npt.NDArray[np.intp]:
-    """Indices of the ``count`` least values, in order."""
-    some = np.argpartition(values, count - 1)[:count]
-    return some[np.argsort(values[some], kind="stable")]
+def _least(values: Floats, count: int) -> list[Cell]:
+    """Where the ``count`` least values stand, in order."""
+    flat = values.ravel()
+    some = np.argpartition(flat, min(count, flat.size) - 1)[:count]
+    some = some[np.argsort(flat[some], kind="stable")]
+    return [tuple(map(int, cell)) for cell in zip(*np.unravel_index(some, values.shape), strict=True)]

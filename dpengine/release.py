@@ -8,7 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from dpengine import counting, files
+from dpengine.estimate import Columns
 from dpengine.ledger import Ledger
 from dpengine.measure import measure
 from dpengine.plan import Plan
@@ -16,7 +20,7 @@ from dpengine.result import Result, conclude
 from dpengine.sources import Table
 from dpengine.strategy import choose
 
-__all__ = ["Release", "release", "reopen"]
+__all__ = ["Release", "release", "reopen", "summary", "true_counts"]
 
 Progress = Callable[[str], None]
 
@@ -64,7 +68,7 @@ def release(table: Table, plan: Plan, ledger: Ledger | None = None, *, progress:
     book.check(plan.dataset, fingerprint, plan.epsilon)
 
     tell("counting")
-    key = book.derive_key("truncation", fingerprint, plan.key.encode())
+    key = _truncation_key(book, fingerprint, plan)
     counts = counting.count(table, plan, [share.columns for share in shares], truncation_key=key)
 
     tell("adding noise and making the tables agree")
@@ -100,3 +104,19 @@ def summary(plan: Plan) -> str:
         if len(tables) == 1
         else f"{len(tables)} tables: " + "; ".join(tables[:4]) + ("; …" if len(tables) > 4 else "")
     )
+
+
+def true_counts(table: Table, plan: Plan, ledger: Ledger) -> dict[Columns, npt.NDArray[np.int64]]:
+    """The exact counts behind a release, for the owner's own eyes: private, not to be shown to others.
+
+    Nothing that is written, stored or exported calls this. Rows of a person beyond ``plan.unit.rows``
+    are left out by the same choice as in the release.
+    """
+    counting.check(table, plan)
+    key = _truncation_key(ledger, ledger.fingerprint(counting.digest(table)), plan)
+    tables = (*plan.marginals, ())
+    return dict(zip(tables, counting.count(table, plan, tables, truncation_key=key), strict=True))
+
+
+def _truncation_key(ledger: Ledger, fingerprint: bytes, plan: Plan) -> bytes:
+    return ledger.derive_key("truncation", fingerprint, plan.key.encode())
