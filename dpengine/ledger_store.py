@@ -1,0 +1,191 @@
+"""Where a ledger lives: its address, its file, its locks, and what to say when these fail.
+
+SQLite by default; any other database that SQLAlchemy reaches works the same way. Writers come one
+after the other: on SQLite by ``BEGIN IMMEDIATE``, elsewhere by the lock that a writer takes on one row
+with ``SELECT ... FOR UPDATE`` (see `locked`).
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from platformdirs import user_data_path
+from sqlalchemy.pool import NullPool, StaticPool
+
+from dpengine.errors import LedgerError
+
+__all__ = ["Store", "locked"]
+
+_BUSY_SECONDS = 5.0
+_WRITES = {"ledger_writes": True}
+
+_REASONS = {
+    "SQLITE_BUSY": "it is in use by another process; try again in a moment",
+    "SQLITE_FULL": "the disk is full; make room and try again",
+    "SQLITE_IOERR": "the disk failed to read or write it; see that there is room, then try again",
+    "SQLITE_READONLY": "it, or its folder, is read-only; give this account leave to write to both",
+    "SQLITE_CANTOPEN": "it cannot be opened; see that it is a file, and that this account may write to it "
+    "and to its folder",
+    "SQLITE_CORRUPT": "it is damaged; put back a whole copy",
+    "SQLITE_NOTADB": "it is damaged, or no ledger at all; put back a whole copy, or name another place",
+    "SQLITE_ERROR": "it is damaged, or no ledger at all; put back a whole copy, or name another place",
+}
+
+
+class Store:
+    """An open database of one ledger.
+
+    ``build`` makes the tables in a database that has none; it must leave a built one as it is.
+    """
+
+    def __init__(self, url: str | None, build: Callable[[sa.Connection], None]) -> None:
+        # A database in memory is its one connection: threads take turns.
+        self._turn: AbstractContextManager[Any] = nullcontext()
+        with _plain_errors():
+            address = _address(url)
+            if address.get_backend_name() != "sqlite":
+                engine = sa.create_engine(address, pool_pre_ping=True)
+                # A reader must see one moment in all its selects; a writer what the last one committed.
+                self._reader = engine.execution_options(isolation_level="REPEATABLE READ")
+                self._writer = engine.execution_options(isolation_level="READ COMMITTED", **_WRITES)
+                fresh = True
+            else:
+                fresh = address.database in (None, "", ":memory:")
+                if fresh:
+                    engine = _memory_engine()
+                    self._turn = threading.Lock()
+                else:
+                    path = Path(str(address.database)).absolute()
+                    if not path.exists():
+                        _create_file(path, build)
+                    engine = _file_engine(path)
+                self._reader = engine.execution_options()
+                self._writer = engine.execution_options(**_WRITES)
+            weakref.finalize(self, engine.dispose)
+        if fresh:
+            with self.writing() as connection:
+                build(connection)
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """Give a connection that sees one moment of the database."""
+        with _plain_errors(), self._turn, self._reader.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """Give a connection whose changes are committed together at the end, or not at all on an error."""
+        with _plain_errors(), self._turn, self._writer.begin() as connection:
+            yield connection
+
+
+def locked(connection: sa.Connection, statement: sa.Select[Any]) -> sa.Select[Any]:
+    """Return the statement so that a writer holds the rows to its commit; readers hold nothing."""
+    writes = connection.get_execution_options().get("ledger_writes", False)
+    return statement.with_for_update() if writes else statement
+
+
+def _address(url: str | None) -> sa.URL:
+    text = url or os.environ.get("PRIVATE_RELEASE_LEDGER")
+    if not text:
+        path = user_data_path("private-release") / "ledger.db"
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return sa.URL.create("sqlite", database=str(path))
+    try:
+        address = sa.make_url(text)
+    except sa.exc.ArgumentError:
+        raise LedgerError("The ledger's address is not one; write it like sqlite:///ledger.db") from None
+    plain = address.drivername in ("sqlite", "sqlite+pysqlite") and not address.query
+    if address.get_backend_name() == "sqlite" and not plain:
+        # Passing over a driver or option that was asked for, encryption say, would be worse than refusing.
+        raise LedgerError("A SQLite ledger takes no options; write its address like sqlite:///ledger.db")
+    return address
+
+
+def _memory_engine() -> sa.Engine:
+    engine = sa.create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
+    _begin_ourselves(engine)
+    return engine
+
+
+def _file_engine(path: Path) -> sa.Engine:
+    """Return an engine that opens the file anew each time: safe across forks, nothing kept open."""
+    engine = sa.create_engine(
+        # mode=rw: a ledger that has gone missing is an error, never a new one with all its budget.
+        sa.URL.create("sqlite", database=path.as_uri(), query={"mode": "rw", "uri": "true"}),
+        poolclass=NullPool,
+        connect_args={"timeout": _BUSY_SECONDS},
+    )
+
+    @sa.event.listens_for(engine, "connect")
+    def settle(connection: sqlite3.Connection, _record: object) -> None:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            # Each commit reaches the file itself before it returns: a lost -wal takes no release along.
+            connection.execute("PRAGMA wal_autocheckpoint = 1")
+        except sqlite3.Error:
+            connection.close()
+            raise
+
+    _begin_ourselves(engine)
+    return engine
+
+
+def _begin_ourselves(engine: sa.Engine) -> None:
+    """Take BEGIN over from the driver, which would read before it locks."""
+
+    @sa.event.listens_for(engine, "connect")
+    def silence_driver(connection: sqlite3.Connection, _record: object) -> None:
+        connection.isolation_level = None
+
+    @sa.event.listens_for(engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        writes = connection.get_execution_options().get("ledger_writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _create_file(path: Path, build: Callable[[sa.Connection], None]) -> None:
+    """Create a ledger whole or not at all, for its owner alone; if another process was first, keep its.
+
+    An empty file is therefore never a new ledger, only a truncated one.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".ledger-")
+    os.close(handle)
+    fresh = Path(name)
+    try:
+        with _file_engine(fresh).execution_options(**_WRITES).begin() as connection:
+            build(connection)
+        os.link(fresh, path)
+    except FileExistsError:
+        return
+    finally:
+        fresh.unlink()
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """Turn every failure of the database into a `LedgerError` that names no path."""
+    try:
+        yield
+    except sa.exc.DBAPIError as error:
+        name = "_".join(str(getattr(error.orig, "sqlite_errorname", "")).split("_")[:2])
+        reason = _REASONS.get(name, "its database refused; see that it is running, and whole")
+    except ImportError:
+        reason = "the driver for its kind of database is not installed"
+    except (OSError, sa.exc.SQLAlchemyError):
+        reason = "its place is not there, or this account may not write to it"
+    except (ValueError, TypeError, ArithmeticError):
+        reason = "it is damaged; put back a whole copy"
+    else:
+        return
+    raise LedgerError(f"The ledger cannot be used: {reason}. Nothing was released.") from None

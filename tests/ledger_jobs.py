@@ -1,0 +1,165 @@
+"""The other side of the ledger's fault tests: processes that race or die, and what they saw as JSON.
+
+Run as a script: ``JOB URL ARGUMENTS``.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import resource
+import secrets
+import signal
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import sqlalchemy
+
+from dpengine import ledger as ledger_module
+from dpengine.errors import BudgetError, LedgerError
+from dpengine.ledger import Ledger
+
+fork = multiprocessing.get_context("fork")
+
+
+def charge(
+    ledger: Ledger,
+    plan: str,
+    dataset: str = "clinic",
+    rows: bytes = b"rows",
+    epsilon: Any = Fraction(1),
+    **more: Any,
+) -> bytes:
+    """Record a made-up release."""
+    fields: dict[str, Any] = {
+        "dataset": dataset, "fingerprint": ledger.fingerprint(rows), "plan_key": plan, "epsilon": epsilon,
+        "release_id": f"id of {plan}", "created": "2026-01-01T00:00:00Z", "title": f"About {plan}",
+        "summary": "age × region", "payload": f"numbers of {plan}".encode(),
+    }  # fmt: skip
+    return ledger.record(**(fields | more))
+
+
+def in_processes(count: int, work: Callable[[Any, int], Any]) -> list[Any]:
+    """Start all at once and return what each of them answered."""
+    barrier, answers = fork.Barrier(count), [fork.Pipe(duplex=False) for _ in range(count)]
+    workers = [fork.Process(target=lambda i=i: answers[i][1].send(work(barrier, i))) for i in range(count)]
+    for worker in workers:
+        worker.start()
+    results = [receiver.recv() for receiver, _ in answers]
+    for worker in workers:
+        worker.join()
+    return results
+
+
+def job_create(url: str) -> list[str]:
+    def work(barrier: Any, _i: int) -> str:
+        barrier.wait()
+        return Ledger(url).fingerprint(b"rows").hex()
+
+    return in_processes(4, work)
+
+
+def job_spend(url: str, processes: int, attempts: int) -> list[int]:
+    def work(barrier: Any, i: int) -> int:
+        ledger, granted = Ledger(url), 0
+        barrier.wait()
+        for attempt in range(attempts):
+            try:
+                charge(ledger, f"{i}/{attempt}")
+                granted += 1
+            except LedgerError:
+                raise
+            except BudgetError:
+                continue
+        return granted
+
+    return in_processes(processes, work)
+
+
+def job_same(url: str, rounds: int) -> list[list[str]]:
+    def work(barrier: Any, i: int) -> list[str]:
+        ledger, shown = Ledger(url), []
+        for number in range(rounds):
+            barrier.wait()
+            shown.append(charge(ledger, f"plan {number}", payload=b"drawn by %d" % i).decode())
+        return shown
+
+    return in_processes(2, work)
+
+
+def die_at(point: str) -> Callable[[str], None]:
+    return lambda name: os.kill(os.getpid(), signal.SIGKILL) if name == point else None
+
+
+def shown_until_killed(work: Callable[[Callable[[str], None]], None], kill_after: float | None) -> list[str]:
+    """Run work in a process that dies; return what it managed to show."""
+    receiver, sender = fork.Pipe(duplex=False)
+    worker = fork.Process(target=lambda: work(sender.send))
+    worker.start()
+    sender.close()
+    if kill_after is not None:
+        time.sleep(kill_after)
+        worker.kill()
+    worker.join()
+    assert worker.exitcode == -signal.SIGKILL
+    shown = []
+    try:
+        while True:
+            shown.append(receiver.recv())
+    except (EOFError, OSError):
+        return shown
+
+
+def job_die(url: str, plan: str, point: str) -> list[str]:
+    def work(show: Callable[[str], None]) -> None:
+        ledger_module._crash_point = die_at(point)
+        # Another open connection keeps the -wal beside the file when the ledger closes its own.
+        bystander = sqlite3.connect(str(sqlalchemy.make_url(url).database))
+        bystander.execute("SELECT * FROM ledger_meta").fetchall()
+        show(charge(Ledger(url), plan).decode())
+
+    return shown_until_killed(work, None)
+
+
+def job_kill(url: str, times: int) -> list[str]:
+    shown: list[str] = []
+    for number in range(times):
+
+        def work(show: Callable[[str], None], number: int = number) -> None:
+            ledger, step = Ledger(url), 0
+            while True:
+                plan = f"{number}/{step}"
+                show(f"{plan}={charge(ledger, plan, payload=secrets.token_hex(2000).encode()).decode()}")
+                step += 1
+
+        shown += shown_until_killed(work, 0.002 + secrets.randbelow(48_000) / 1e6)
+    return shown
+
+
+def attempt(work: Callable[[], object]) -> str:
+    try:
+        work()
+    except LedgerError as error:
+        return str(error)
+    return "shown"
+
+
+def job_full(url: str, room: int) -> list[str]:
+    ledger = Ledger(url)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+    return [attempt(lambda: charge(ledger, "big", payload=secrets.token_bytes(1_000_000)))]
+
+
+def job_unprivileged(url: str) -> list[str]:
+    if os.geteuid() == 0:
+        os.setuid(65534)
+    return [attempt(lambda: charge(Ledger(url), "plan"))]
+
+
+if __name__ == "__main__":
+    print(json.dumps(globals()[f"job_{sys.argv[1]}"](sys.argv[2], *json.loads(sys.argv[3]))))  # noqa: T201

@@ -1,0 +1,369 @@
+"""The rules of the ledger: exact money, shared data, one charge a release, a chain that shows edits."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import hmac
+import os
+import sqlite3
+import stat
+import threading
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpengine.errors import BudgetError, LedgerError, PrivateReleaseError
+from dpengine.ledger import Entry, Ledger
+from tests.ledger_jobs import charge
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    return Ledger.in_memory()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.db"
+
+
+@pytest.fixture
+def stored(path: Path) -> Ledger:
+    return Ledger(f"sqlite:///{path}")
+
+
+# ---- money ----
+
+
+def test_ten_tenths_are_one_exactly(ledger: Ledger) -> None:
+    ledger.set_cap("clinic", 1)
+    for number in range(10):
+        charge(ledger, f"{number}", epsilon="0.1")
+    assert ledger.spent("clinic") == 1
+    assert ledger.left("clinic") == 0
+    with pytest.raises(BudgetError):
+        charge(ledger, "eleventh", epsilon="1/" + "9" * 60)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("0.1", Fraction(1, 10)), ("1/3", Fraction(1, 3)), ("2", 2), (2, 2), (Fraction(4, 6), Fraction(2, 3))],
+)
+def test_exact_numbers_are_kept_exactly(stored: Ledger, path: Path, given: Any, kept: Fraction) -> None:
+    stored.set_cap("clinic", given)
+    charge(stored, "plan", epsilon=given)
+    again = Ledger(f"sqlite:///{path}")
+    assert again.cap("clinic") == kept
+    assert again.spent("clinic") == kept
+    assert again.history()[0].epsilon == kept
+
+
+BAD_MONEY = [
+    0.1, 1.0, float("nan"), float("inf"), True, False, None, Decimal("0.1"), np.float64(1), 1j, b"1",
+    0, -1, Fraction(-1, 3), "0", "0/5", "1/0", "-1", "+1", "nan", "inf", "1e3", "1e999999999", "1_0", " 1",
+    "1\n", "", "1/2/3", "1.5/2", "٣", "9" * 61, Fraction(1, 10**200), 10**5000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", BAD_MONEY, ids=lambda value: f"{type(value).__name__}-{str(value)[:12]!r}"
+                         if not isinstance(value, int) or value < 10**9 else "int-long")  # fmt: skip
+def test_money_that_is_not_exact_and_positive_is_refused_with_a_hint(ledger: Ledger, value: Any) -> None:
+    for spend in (
+        lambda: ledger.set_cap("clinic", value),
+        lambda: charge(ledger, "plan", epsilon=value),
+        lambda: ledger.check("clinic", b"", value),
+    ):
+        with pytest.raises(BudgetError, match=r"must be|round it") as caught:
+            spend()
+        assert not isinstance(caught.value, LedgerError)
+    assert ledger.datasets() == []
+
+
+@pytest.mark.parametrize("field", ["dataset", "plan_key", "release_id", "created", "title", "summary"])
+@pytest.mark.parametrize("text", ["a\0b", "\ud800", None, 7])
+def test_texts_that_a_database_may_not_keep_are_refused(ledger: Ledger, field: str, text: Any) -> None:
+    with pytest.raises(BudgetError, match=field):
+        charge(ledger, "plan", **{field: text})
+    assert ledger.history() == []
+
+
+def test_a_dataset_needs_a_name(ledger: Ledger) -> None:
+    with pytest.raises(BudgetError):
+        ledger.set_cap("", 1)
+
+
+# ---- caps and pools ----
+
+
+def test_unknown_names_have_spent_nothing_and_have_no_cap(ledger: Ledger) -> None:
+    assert (ledger.spent("nobody"), ledger.cap("nobody"), ledger.left("nobody")) == (0, None, None)
+    assert ledger.history("nobody") == ledger.datasets() == []
+
+
+def test_a_refusal_says_what_was_asked_spent_and_left_and_the_ways_out(ledger: Ledger) -> None:
+    ledger.set_cap("clinic", "1.5")
+    charge(ledger, "first", epsilon=Fraction(4, 3))
+    fingerprint = ledger.fingerprint(b"rows")
+    ledger.check("clinic", fingerprint, Fraction(1, 6))
+    for refuse in (
+        lambda: ledger.check("clinic", fingerprint, Fraction(1, 4)),
+        lambda: charge(ledger, "second", epsilon=Fraction(1, 4)),
+    ):
+        with pytest.raises(BudgetError) as caught:
+            refuse()
+        for part in ("'clinic'", "0.25", "4/3", "1.5", "1/6", "smaller ε", "owner", "larger cap"):
+            assert part in str(caught.value)
+        assert "shares data" not in str(caught.value)
+    assert ledger.spent("clinic") == Fraction(4, 3)
+
+
+def test_a_cap_below_what_is_spent_leaves_nothing_and_a_larger_one_gives_room(ledger: Ledger) -> None:
+    charge(ledger, "first", epsilon=2)
+    ledger.set_cap("clinic", 1)
+    assert ledger.left("clinic") == 0
+    ledger.set_cap("clinic", 3)
+    assert ledger.left("clinic") == 1
+    assert ledger.cap("clinic") == 3
+
+
+def test_the_same_data_under_another_name_shares_the_budget(ledger: Ledger) -> None:
+    ledger.set_cap("clinic", 2)
+    charge(ledger, "first", dataset="clinic")
+    charge(ledger, "second", dataset="hospital")
+    for name in ("clinic", "hospital"):
+        assert (ledger.spent(name), ledger.cap(name), ledger.left(name)) == (2, 2, 0)
+        assert len(ledger.history(name)) == 2
+    with pytest.raises(BudgetError, match=r"shares data.*'clinic'"):
+        charge(ledger, "third", dataset="hospital")
+    with pytest.raises(BudgetError, match=r"shares data.*'clinic', 'hospital'"):
+        charge(ledger, "third", dataset="new name")
+    assert ledger.datasets() == ["clinic", "hospital"]
+
+
+def test_pools_join_through_a_chain_of_names_and_data_and_the_smallest_cap_binds(ledger: Ledger) -> None:
+    charge(ledger, "1", dataset="a", rows=b"x")
+    charge(ledger, "2", dataset="b", rows=b"y")
+    charge(ledger, "3", dataset="c", rows=b"z")
+    assert ledger.spent("a") == ledger.spent("b") == 1
+    charge(ledger, "4", dataset="a", rows=b"y")
+    assert ledger.spent("a") == ledger.spent("b") == 3
+    ledger.set_cap("a", 9)
+    ledger.set_cap("c", 5)
+    assert (ledger.cap("b"), ledger.cap("c")) == (9, 5)
+    with pytest.raises(BudgetError):
+        charge(ledger, "5", dataset="c", rows=b"x", epsilon="1.5")
+    charge(ledger, "5", dataset="c", rows=b"x")
+    assert ledger.cap("b") == 5
+    assert ledger.spent("b") == 5
+
+
+def test_new_data_under_an_old_name_shares_the_name_s_budget(ledger: Ledger) -> None:
+    ledger.set_cap("clinic", 1)
+    charge(ledger, "first", rows=b"old rows")
+    with pytest.raises(BudgetError):
+        charge(ledger, "second", rows=b"new rows")
+
+
+# ---- one charge a release ----
+
+
+def test_the_same_data_and_plan_cost_once_and_return_what_was_stored(ledger: Ledger) -> None:
+    ledger.set_cap("clinic", 1)
+    assert charge(ledger, "plan") == b"numbers of plan"
+    for name in ("clinic", "another name"):
+        assert (
+            charge(ledger, "plan", dataset=name, release_id="x", payload=b"drawn again") == b"numbers of plan"
+        )
+    assert ledger.spent("clinic") == 1
+    assert len(ledger.history()) == 1
+    assert ledger.find(ledger.fingerprint(b"rows"), "plan") == b"numbers of plan"
+    assert ledger.find(ledger.fingerprint(b"rows"), "other plan") is None
+    assert ledger.find(ledger.fingerprint(b"other rows"), "plan") is None
+    assert ledger.payload("id of plan") == b"numbers of plan"
+    assert ledger.payload("x") is None
+
+
+def test_a_release_id_is_used_once(ledger: Ledger) -> None:
+    charge(ledger, "plan")
+    with pytest.raises(LedgerError):
+        charge(ledger, "other plan", release_id="id of plan")
+    assert ledger.spent("clinic") == 1
+
+
+def test_history_is_in_order_and_keeps_what_was_bought_but_no_fingerprint(stored: Ledger, path: Path) -> None:
+    charge(stored, "late", created="2030-01-01T00:00:00Z", epsilon="1/3")
+    charge(stored, "early, the clock was set back", dataset="school", rows=b"pupils")
+    first, second = Ledger(f"sqlite:///{path}").history()
+    assert first == Entry(
+        "id of late", "clinic", "2030-01-01T00:00:00Z", Fraction(1, 3), "About late", "age × region"
+    )
+    assert second.dataset == "school"
+    assert stored.history("school") == [second]
+    names = [field.name for field in dataclasses.fields(Entry)]
+    assert names == ["release_id", "dataset", "created", "epsilon", "title", "summary"]
+
+
+def test_fingerprints_and_keys_are_keyed_stable_and_apart(stored: Ledger, path: Path, ledger: Ledger) -> None:
+    again = Ledger(f"sqlite:///{path}")
+    assert stored.fingerprint(b"rows") == again.fingerprint(b"rows")
+    assert stored.derive_key("truncation", b"a", b"b") == again.derive_key("truncation", b"a", b"b")
+    outputs = [
+        stored.fingerprint(b"rows"), ledger.fingerprint(b"rows"), stored.fingerprint(b"rowz"),
+        hashlib.sha256(b"rows").digest(), stored.derive_key("fingerprint", b"rows"),
+        stored.derive_key("ab", b"c"), stored.derive_key("a", b"bc"), stored.derive_key("a", b"b", b"c"),
+        stored.derive_key("a"), stored.derive_key("a", b""), ledger.derive_key("a"),
+    ]  # fmt: skip
+    assert len(set(outputs)) == len(outputs)
+    assert {len(output) for output in outputs} == {32}
+
+
+def test_a_fingerprint_is_an_hmac_under_the_key_in_the_ledger(stored: Ledger, path: Path) -> None:
+    [(secret,)] = look(path, "SELECT secret FROM ledger_meta")
+    framed = b"".join(len(part).to_bytes(8, "big") + part for part in (b"fingerprint", b"digest"))
+    assert stored.fingerprint(b"digest") == hmac.digest(secret, framed, "sha256")
+
+
+def test_threads_that_share_a_ledger_are_granted_exactly_what_the_cap_allows(
+    stored: Ledger, ledger: Ledger
+) -> None:
+    for shared in (stored, ledger):
+        shared.set_cap("clinic", 20)
+        granted: list[str] = []
+
+        def spend(worker: int, shared: Ledger = shared, granted: list[str] = granted) -> None:
+            for number in range(6):
+                try:
+                    charge(shared, f"{worker}/{number}")
+                    granted.append(f"{worker}/{number}")
+                except LedgerError:
+                    raise
+                except BudgetError:
+                    continue
+
+        threads = [threading.Thread(target=spend, args=(worker,)) for worker in range(5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(granted) == shared.spent("clinic") == 20
+
+
+# ---- where it lives ----
+
+
+def test_the_file_is_for_its_owner_alone_and_nothing_else_is_left_beside_it(
+    stored: Ledger, path: Path
+) -> None:
+    charge(stored, "plan")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_ledgers_in_memory_know_nothing_of_each_other(ledger: Ledger) -> None:
+    charge(ledger, "plan")
+    assert Ledger.in_memory().history() == []
+    assert Ledger("sqlite:///:memory:").history() == []
+    assert ledger.spent("clinic") == 1
+
+
+def test_without_an_address_the_environment_decides_then_the_user_s_data_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", f"sqlite:///{tmp_path}/named.db")
+    charge(Ledger(), "plan")
+    assert Ledger(f"sqlite:///{tmp_path}/named.db").spent("clinic") == 1
+    monkeypatch.delenv("PRIVATE_RELEASE_LEDGER")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    charge(Ledger(), "plan")
+    assert Ledger().spent("clinic") == 1
+    assert [found.name for found in (tmp_path / "home").rglob("*") if found.is_file()] == ["ledger.db"]
+
+
+# ---- the chain ----
+
+
+def look(path: Path, statement: str, *values: object) -> list[Any]:
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        return connection.execute(statement, values).fetchall()
+    finally:
+        connection.close()
+
+
+CHANGES = {
+    "release_id": "x", "dataset": "x", "fingerprint": b"x", "plan_key": "x", "created": "x", "epsilon": "1/9",
+    "title": "x", "summary": "x", "payload_sha256": b"x", "hash": b"x",
+}  # fmt: skip
+TAMPERING: dict[str, tuple[str, int]] = {
+    **{name: (f"UPDATE ledger_charges SET {name} = ? WHERE number = 2", 2) for name in CHANGES},
+    "unreadable epsilon": ("UPDATE ledger_charges SET epsilon = 'much' WHERE number = 2", 2),
+    "renumbered": ("UPDATE ledger_charges SET number = 9 WHERE number = 2", 2),
+    "first deleted": ("DELETE FROM ledger_charges WHERE number = 1", 1),
+    "second deleted": ("DELETE FROM ledger_charges WHERE number = 2", 2),
+    "last deleted": ("DELETE FROM ledger_charges WHERE number = 3", 3),
+    "all deleted": ("DELETE FROM ledger_charges", 1),
+    "count lowered": ("UPDATE ledger_meta SET entries = 2", 4),
+}
+
+
+@pytest.mark.parametrize("case", TAMPERING)
+def test_a_tampered_entry_breaks_the_chain_and_stops_all_use(stored: Ledger, path: Path, case: str) -> None:
+    for plan in ("first", "second", "third"):
+        charge(stored, plan)
+    stored.verify_chain()
+    statement, entry = TAMPERING[case]
+    look(path, statement, *([CHANGES[case]] if case in CHANGES else []))
+    with pytest.raises(LedgerError, match=f"Entry {entry} "):
+        stored.verify_chain()
+    uses: list[Callable[[], object]] = [
+        lambda: charge(stored, "fourth"), lambda: stored.spent("clinic"),
+        lambda: stored.payload("id of third"), lambda: stored.history(), lambda: stored.set_cap("clinic", 9),
+    ]  # fmt: skip
+    for use in uses:
+        with pytest.raises(LedgerError):
+            use()
+
+
+@pytest.mark.parametrize(
+    "change", ["UPDATE ledger_payloads SET payload = x'00'", "DELETE FROM ledger_payloads"]
+)
+def test_a_tampered_release_is_not_served_but_others_are(stored: Ledger, path: Path, change: str) -> None:
+    for plan in ("first", "second"):
+        charge(stored, plan)
+    look(path, f"{change} WHERE number = 2")
+    uses: list[Callable[[], object]] = [
+        stored.verify_chain, lambda: stored.payload("id of second"), lambda: charge(stored, "second"),
+        lambda: stored.find(stored.fingerprint(b"rows"), "second"),
+    ]  # fmt: skip
+    for use in uses:
+        with pytest.raises(LedgerError, match="Entry 2 "):
+            use()
+    assert stored.payload("id of first") == b"numbers of first"
+    assert charge(stored, "third") == b"numbers of third"
+
+
+@pytest.mark.parametrize("change", [
+    "UPDATE ledger_caps SET cap = '9/1'", "DELETE FROM ledger_caps", "UPDATE ledger_caps SET dataset = 'x'",
+    "INSERT INTO ledger_caps VALUES ('x', '1/1')", "UPDATE ledger_meta SET secret = zeroblob(32)",
+    "DELETE FROM ledger_meta", "UPDATE ledger_meta SET version = 2", "DROP TABLE ledger_payloads",
+])  # fmt: skip
+def test_caps_key_and_tables_changed_from_outside_are_refused(
+    stored: Ledger, path: Path, change: str
+) -> None:
+    stored.set_cap("clinic", 2)
+    charge(stored, "first")
+    look(path, change)
+    for again in (lambda: stored, lambda: Ledger(f"sqlite:///{path}")):
+        with pytest.raises(LedgerError):
+            charge(again(), "second")
+
+
+def test_every_refusal_can_be_caught_as_one_kind() -> None:
+    assert issubclass(LedgerError, BudgetError)
+    assert issubclass(BudgetError, PrivateReleaseError)

@@ -1,0 +1,262 @@
+"""The ledger under races, sudden death and failing disks: it never shows what it did not charge."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy
+
+from dpengine import ledger as ledger_module
+from dpengine import ledger_store
+from dpengine.errors import LedgerError
+from dpengine.ledger import Ledger
+from tests.ledger_jobs import charge
+
+JOBS = str(Path(__file__).with_name("ledger_jobs.py"))
+POINTS = ["after_begin", "after_insert", "before_commit", "after_commit"]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "secret folder" / "led%20ger?.db"
+
+
+@pytest.fixture
+def url(path: Path) -> str:
+    path.parent.mkdir()
+    return str(sqlalchemy.URL.create("sqlite", database=str(path)))
+
+
+def run(job: str, url: str, *arguments: object) -> list[Any]:
+    root = str(Path(ledger_module.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-W", "error", JOBS, job, url, json.dumps(arguments)],
+        env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    answer: list[Any] = json.loads(done.stdout)
+    return answer
+
+
+def assert_closed(work: Callable[[], object], path: Path) -> None:
+    with pytest.raises(LedgerError) as caught:
+        work()
+    assert path.name not in str(caught.value)
+    assert path.parent.name not in str(caught.value)
+
+
+def ids(ledger: Ledger) -> list[str]:
+    return [entry.release_id for entry in ledger.history()]
+
+
+def test_processes_that_open_a_new_ledger_at_once_get_the_same_one(url: str, path: Path) -> None:
+    assert len(set(run("create", url))) == 1
+    # Two that close at once may both leave SQLite's own -wal and -shm to the next; no half-made ledger stays.
+    assert {path.name} <= set(os.listdir(path.parent)) <= {path.name + end for end in ("", "-wal", "-shm")}
+
+
+def test_four_processes_are_granted_exactly_what_the_cap_allows(url: str) -> None:
+    Ledger(url).set_cap("clinic", 60)
+    assert sum(run("spend", url, 4, 50)) == 60
+    assert Ledger(url).spent("clinic") == 60
+    Ledger(url).verify_chain()
+
+
+def test_of_four_processes_that_want_the_last_unit_one_wins(url: str) -> None:
+    Ledger(url).set_cap("clinic", 1)
+    assert sorted(run("spend", url, 4, 1)) == [0, 0, 0, 1]
+
+
+def test_two_processes_with_the_same_data_and_plan_pay_once_and_show_the_same(url: str) -> None:
+    first, second = run("same", url, 20)
+    assert first == second
+    assert Ledger(url).spent("clinic") == 20
+    assert set(first) <= {"drawn by 0", "drawn by 1"}
+
+
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("lose_wal", [False, True])
+def test_death_at_any_point_shows_nothing_and_leaves_charge_and_release_or_neither(
+    url: str, path: Path, point: str, lose_wal: bool
+) -> None:
+    Ledger(url).set_cap("clinic", 2)
+    assert charge(Ledger(url), "earlier") == b"numbers of earlier"
+    assert run("die", url, "plan", point) == []
+    wal = path.with_name(path.name + "-wal")
+    assert wal.exists()
+    if lose_wal:
+        wal.unlink()
+    ledger = Ledger(url)
+    committed = point == "after_commit"
+    assert ledger.spent("clinic") == 1 + committed
+    assert ledger.payload("id of plan") == (b"numbers of plan" if committed else None)
+    assert charge(ledger, "plan", payload=b"drawn again") == (
+        b"numbers of plan" if committed else b"drawn again"
+    )
+    assert ledger.spent("clinic") == 2
+    ledger.verify_chain()
+
+
+def test_death_at_random_times_never_leaves_a_shown_release_uncharged(url: str) -> None:
+    Ledger(url)
+    shown = dict(text.split("=") for text in run("kill", url, 40))
+    ledger = Ledger(url)
+    ledger.verify_chain()
+    charged = ids(ledger)
+    assert len(shown) > 0
+    assert len(charged) == len(set(charged)) == ledger.spent("clinic")
+    for plan, payload in shown.items():
+        assert ledger.payload(f"id of {plan}") == payload.encode()
+    for release_id in charged:
+        stored = ledger.payload(release_id)
+        assert stored is not None
+        assert charge(ledger, release_id.removeprefix("id of "), payload=b"drawn again") == stored
+    assert ids(ledger) == charged
+
+
+def test_a_full_disk_charges_nothing_and_shows_nothing(url: str, path: Path) -> None:
+    charge(Ledger(url), "earlier")
+    [answer] = run("full", url, path.stat().st_size + 100_000)
+    assert answer.startswith("The ledger cannot be used")
+    assert path.parent.name not in answer
+    assert Ledger(url).spent("clinic") == 1
+    charge(Ledger(url), "big")
+    assert Ledger(url).spent("clinic") == 2
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that an unprivileged account can reach, unlike pytest's own."""
+    folder = Path(tempfile.mkdtemp())
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_read_only_folder_is_refused(open_folder: Path, exists: bool) -> None:
+    path = open_folder / "ledger.db"
+    url = f"sqlite:///{path}"
+    if exists:
+        charge(Ledger(url), "earlier")
+        path.chmod(0o666)
+    open_folder.chmod(0o555)
+    [answer] = run("unprivileged", url)
+    assert answer.startswith("The ledger cannot be used")
+    assert str(open_folder) not in answer
+    open_folder.chmod(0o755)
+    assert path.exists() == exists
+    if exists:
+        assert ids(Ledger(url)) == ["id of earlier"]
+
+
+def test_a_ledger_that_cannot_be_a_file_is_refused(tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "missing" / "l.db", tmp_path / "file" / "l.db"):
+        (tmp_path / "file").touch()
+        assert_closed(lambda place=place: Ledger(f"sqlite:///{place}"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "address", ["l.db", "sqlite:///l.db?mode=memory", "nosuch://x/y", "sqlite+nosuch:///l.db"]
+)
+def test_an_address_that_is_none_is_refused(address: str) -> None:
+    with pytest.raises(LedgerError):
+        Ledger(address)
+
+
+def test_a_ledger_held_by_another_connection_is_refused_in_time_and_read_meanwhile(
+    url: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger_store, "_BUSY_SECONDS", 0.2)
+    ledger = Ledger(url)
+    charge(ledger, "earlier")
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    start = time.monotonic()
+    assert_closed(lambda: charge(ledger, "plan"), path)
+    assert_closed(lambda: ledger.set_cap("clinic", 9), path)
+    assert time.monotonic() - start < 3
+    assert ledger.spent("clinic") == 1
+    holder.close()
+    charge(ledger, "plan")
+    assert ledger.spent("clinic") == 2
+
+
+def test_a_ledger_that_went_missing_is_not_begun_anew(url: str, path: Path) -> None:
+    ledger = Ledger(url)
+    path.unlink()
+    assert_closed(lambda: charge(ledger, "plan"), path)
+    assert not path.exists()
+
+
+def test_a_ledger_exchanged_while_in_use_is_refused(url: str, path: Path) -> None:
+    ledger = Ledger(url)
+    path.unlink()
+    Ledger(url)
+    assert_closed(lambda: charge(ledger, "plan"), path)
+
+
+def test_a_file_that_is_no_ledger_is_refused(url: str, path: Path) -> None:
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE patients (name)")
+    other.commit()
+    other.close()
+    assert_closed(lambda: Ledger(url), path)
+
+
+@pytest.mark.parametrize("keep", [0, 1, 100, 4096, 0.5, 0.95])
+def test_a_truncated_ledger_is_refused(url: str, path: Path, keep: float) -> None:
+    for number in range(20):
+        charge(Ledger(url), f"{number}", payload=secrets.token_bytes(3000))
+    size = path.stat().st_size
+    os.truncate(path, keep if isinstance(keep, int) else int(keep * size))
+    assert_closed(lambda: charge(Ledger(url), "plan"), path)
+
+
+def answers(url: str) -> list[object]:
+    """Ask the ledger all it knows, each time of a new one; an error is an answer."""
+    asked: list[Callable[[Ledger], object]] = [
+        lambda ledger: ledger.history(),
+        lambda ledger: (ledger.spent("clinic"), ledger.cap("clinic"), ledger.datasets()),
+        lambda ledger: [ledger.payload(f"id of {number}") for number in range(3)],
+    ]
+    result: list[object] = []
+    for ask in asked:
+        try:
+            result.append(ask(Ledger(url)))
+        except LedgerError:
+            result.append(LedgerError)
+    return result
+
+
+def test_a_damaged_byte_never_changes_an_answer(url: str, path: Path) -> None:
+    for number in range(3):
+        charge(Ledger(url), f"{number}", payload=secrets.token_bytes(2000))
+    Ledger(url).set_cap("clinic", 5)
+    whole, truth = path.read_bytes(), answers(url)
+    assert LedgerError not in truth
+    noticed = 0
+    places = [secrets.randbelow(len(whole)) for _ in range(250)]
+    places += [page + secrets.randbelow(16) for page in range(0, len(whole), 4096)]
+    for place in places:
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 + secrets.randbelow(255)
+        path.write_bytes(damaged)
+        for side in ("-wal", "-shm"):
+            path.with_name(path.name + side).unlink(missing_ok=True)
+        for answer, true in zip(answers(url), truth, strict=True):
+            assert answer in (true, LedgerError), place
+            noticed += answer is LedgerError
+    assert noticed > 0
