@@ -59,6 +59,14 @@ class ErrorLaw:
     slack: int = 0
     within: Floats | None = None
 
+    @property
+    def empty_cell_bias(self) -> float:
+        """How much too high a truly empty cell reads on average once negative numbers are cut off at 0.
+
+        E[max(0, error)], which is half the mean absolute error of a symmetric law.
+        """
+        return self.mean_abs / 2
+
     def half_width(self, confidence: float = CONFIDENCE) -> float:
         """The least h with P(|error| ≤ h) ≥ ``confidence``."""
         if not 0 < confidence < 1:

@@ -30,7 +30,7 @@ LEAST_EPSILON, MOST_EPSILON = Fraction(1, 10**6), Fraction(1000)
 
 
 def exact(value: object) -> Fraction:
-    """Read a budget as an exact rational: 1, "0.1", "1/3", Fraction; a float by its shortest decimal text.
+    """Read a budget as an exact rational: 1, "0.1", "1/3", Fraction; a float by its first 12 digits.
 
     >>> exact("0.1"), exact(0.5)
     (Fraction(1, 10), Fraction(1, 2))
@@ -38,7 +38,7 @@ def exact(value: object) -> Fraction:
     if isinstance(value, bool) or value is None:
         raise ValueError("ε must be a number, such as 1 or 0.5")
     try:
-        return Fraction(str(value).strip())
+        return Fraction(f"{value:.12g}" if isinstance(value, float) else str(value).strip())
     except (ValueError, ZeroDivisionError):
         raise ValueError("ε must be a decimal or a fraction, such as 0.5 or 1/3") from None
 
@@ -50,7 +50,7 @@ def exact_epsilon(value: object) -> Fraction:
         raise ValueError("ε must be above 0")
     if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
         raise ValueError(f"ε must lie between {float(LEAST_EPSILON):g} and {MOST_EPSILON}")
-    if epsilon.denominator > 10**12:
+    if epsilon.denominator > 10**18:
         raise ValueError("ε has too many digits; give at most 12")
     return epsilon
 
@@ -61,7 +61,7 @@ def epsilon_text(epsilon: Fraction) -> str:
     >>> epsilon_text(Fraction(1, 8)), epsilon_text(Fraction(1, 3))
     ('0.125', '1/3')
     """
-    for digits in range(13):
+    for digits in range(19):
         scaled = epsilon * 10**digits
         if scaled.denominator == 1:
             return f"{scaled.numerator // 10**digits}" + (

@@ -1,0 +1,78 @@
+"""Codebooks carry public knowledge, and say that it came from one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpengine import PlanError, codebook
+from dpengine.plan import Plan
+
+ROOT = Path(__file__).parent.parent
+CODEBOOK = """
+title: A survey
+origin: The questionnaire
+licence: CC BY 4.0
+columns:
+  - {name: place, kind: category, values: [North, "No"], about: where}
+  - {name: age, kind: number, edges: [0, 18, 65]}
+"""
+
+
+def test_a_codebook_lists_columns_with_their_provenance() -> None:
+    book = codebook.loads(CODEBOOK)
+    assert [column.name for column in book.columns] == ["place", "age"]
+    assert {column.source for column in book.columns} == {"codebook"}
+    assert book.columns[0].declared == ("North", "No")
+    assert book.about == {"place": "where", "age": ""}
+
+
+@pytest.mark.parametrize(
+    ("text", "fragment"),
+    [
+        ("title: x", "needs 'columns:'"),
+        ("columns: [a, b]", "needs 'columns:'"),
+        ("columns:\n  - {kind: yesno}", "name"),
+    ],
+)
+def test_what_is_no_codebook_is_refused(text: str, fragment: str) -> None:
+    with pytest.raises(PlanError, match=fragment):
+        codebook.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ('value,about\nA,x\n"B, C",y\n', "x.csv", ("A", "B, C")),
+        ("code\n007\nNA\n", "x.csv", ("007", "NA")),
+        ('["A", "B"]', "x.json", ("A", "B")),
+        ('{"place": ["A"], "other": ["B"]}', "x.json", ("A",)),
+    ],
+)
+def test_values_come_from_csv_and_json(text: str, name: str, expected: tuple[str, ...]) -> None:
+    assert codebook.values_from(text, name, column="place") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("", "x.csv"), ("value\n", "x.csv"), ("{", "x.json"), ("3", "x.json"), ("{}", "x.json")]
+)
+def test_unreadable_values_are_refused_by_name(text: str, name: str) -> None:
+    with pytest.raises(PlanError, match=name):
+        codebook.values_from(text, name, column="place")
+
+
+def test_standard_lists_hold_distinct_values() -> None:
+    for name, values in codebook.STANDARD.items():
+        assert len(set(values)) == len(values) > 1, name
+    assert len(codebook.STANDARD["us-states"]) == len(codebook.STANDARD["us-state-codes"]) == 51
+
+
+@pytest.mark.parametrize("name", ["census", "rand"])
+def test_the_samples_have_a_codebook_that_agrees_with_their_plan(name: str) -> None:
+    book = codebook.loads((ROOT / "data" / f"{name}.codebook.yaml").read_text(encoding="utf-8"))
+    plan = Plan.load(ROOT / "data" / f"{name}.plan.yaml")
+    listed = {column.name: column for column in book.columns}
+    assert all(listed[column.name].labels == column.labels for column in plan.columns)
+    assert book.origin
+    assert book.licence

@@ -1,0 +1,104 @@
+"""The preview is the release of a made-up table: same shape, same way, same error, and no table in sight."""
+
+from __future__ import annotations
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from dpengine import Plan, accuracy, standin
+from dpengine.estimate import marginalise
+from dpengine.standin import made_up, mostly_noise_share, preview
+from dpengine.strategy import choose
+from tests.plans import CLINIC, letters_plan, plans
+
+
+@settings(max_examples=30)
+@given(plans())
+def test_a_preview_has_the_shape_of_the_release(plan: Plan) -> None:
+    result = preview(plan)
+    for table in plan.marginals:
+        frame = result.tables[table]
+        assert list(frame.columns) == [*table, "count", "estimate", "low", "high"]
+        assert len(frame) == plan.cells(table)
+        assert ((frame["low"] <= frame["count"]) & (frame["count"] <= frame["high"])).all()
+
+
+def test_a_preview_is_drawn_afresh_each_time() -> None:
+    plan = Plan.loads(CLINIC)
+    draws = [preview(plan).tables[("age", "region")]["estimate"] for _ in range(3)]
+    assert not draws[0].equals(draws[1])
+    assert not draws[1].equals(draws[2])
+
+
+def test_nothing_that_previews_or_predicts_can_be_handed_a_table() -> None:
+    for room in (standin, accuracy):
+        for name in room.__all__:
+            if callable(thing := getattr(room, name)) and not inspect.isclass(thing):
+                assert not {"table", "counts", "source", "frame", "data", "rows", "ledger"} & {
+                    parameter.name
+                    for parameter in inspect.signature(thing).parameters.values()
+                    if "Columns" not in str(parameter.annotation)
+                }
+
+
+def test_the_made_up_table_has_the_rough_size_and_fills_the_middle() -> None:
+    plan = Plan.loads(CLINIC)
+    counts = made_up(plan, ("age", "region"))
+    assert counts.sum() == plan.rows_about
+    assert counts.min() >= 0
+    assert counts[2, 0] > counts[4, 0]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tables", "epsilon"),
+    [
+        ([12, 8], [["a", "b"]], "1"),
+        ([12, 8], [["a"], ["b"], ["a", "b"]], "0.1"),
+        ([20, 10, 8], [["a", "b"], ["b", "c"]], "0.5"),
+        ([12, 10, 8, 6], {"each": 2}, "1"),
+    ],
+)
+def test_predicted_error_is_observed_and_intervals_cover(sizes: list[int], tables: object, epsilon: str) -> None:
+    """150 previews against what was made up; each assertion's false alarm is 2e-9 (z = 6)."""
+    plan = letters_plan(sizes, tables, epsilon=epsilon, rows_about=20_000)
+    shares = choose(plan)
+    # Each measured marginal is rounded by itself, so the truth of a table is what its least squares say of them.
+    exact = [made_up(plan, share.columns) for share in shares]
+    squares = accuracy.least_squares(plan, shares)
+    names = {table: " × ".join(table) or "total" for table in (*plan.marginals, ())}
+    predicted = accuracy.predict(plan).set_index("table")["mean_abs_error"]
+    errors: dict[object, list[float]] = {table: [] for table in names}
+    covered: dict[object, list[float]] = {table: [] for table in names}
+    for _ in range(150):
+        result = preview(plan)
+        for table in names:
+            truth = np.maximum(squares.estimate(table, exact).ravel(), 0)
+            frame = result.tables[table]
+            errors[table].append(float(np.abs(frame["estimate"] - truth).mean()))
+            inside = (frame["low"] - 0.51 <= truth) & (truth <= frame["high"] + 0.51)
+            covered[table].append(float(inside.mean()))
+    for table, name in names.items():
+        spread = np.std(errors[table], ddof=1) / math.sqrt(150)
+        assert abs(np.mean(errors[table]) - predicted[name]) < 6 * spread + 0.02 * predicted[name], name
+        rate = np.std(covered[table], ddof=1) / math.sqrt(150)
+        assert np.mean(covered[table]) > 0.95 - 6 * rate, name
+
+
+def test_the_share_of_mostly_noise_falls_with_epsilon_and_size() -> None:
+    plan = Plan.loads(CLINIC)
+    table = ("age", "region")
+    shares = [mostly_noise_share(plan.at(epsilon), table) for epsilon in ("0.01", "0.1", "1", "10")]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] > shares[-1]
+    smaller = plan.model_copy(update={"rows_about": 100})
+    assert mostly_noise_share(smaller, table) > mostly_noise_share(plan, table)
+
+
+def test_made_up_margins_hang_together() -> None:
+    plan = Plan.loads(CLINIC)
+    age_region, age = made_up(plan, ("age", "region")), made_up(plan, ("age",))
+    assert np.abs(marginalise(age_region, ("age", "region"), ("age",)) - age).max() <= 6
