@@ -1,0 +1,200 @@
+"""Accuracy: how wrong the published numbers will be, for every ε, before anything is spent.
+
+All of it follows from the plan; this page is never given a table.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from dpengine.accuracy import posterior
+from dpengine.errors import PlanError
+from dpengine.plan import Plan, epsilon_text
+from pages.parts import state
+from pages.parts.accuracy_charts import draw, error_figure
+from pages.parts.accuracy_numbers import EPSILONS, at_epsilon, curve, noise_shares, wanted
+from pages.parts.accuracy_views import all_tables, meaning, measured, mostly_noise, small_cells, twin
+from pages.parts.accuracy_words import name_of, noun, people, percent
+
+DATA = Path(__file__).parent.parent / "data"
+SAMPLES = {"Census sample": "census.plan.yaml", "Health insurance sample": "rand.plan.yaml"}
+
+
+def choose_plan() -> Plan | None:
+    """The visitor's own plan, or else a sample to play with."""
+    if (own := state.plan()) is not None:
+        title = own.title or f"dataset {own.dataset}"
+        st.caption(f"For your plan: {title}, {len(own.marginals)} table{'s' * (len(own.marginals) > 1)}.")
+        return own
+    samples = {name: DATA / file for name, file in SAMPLES.items() if (DATA / file).is_file()}
+    with st.container(border=True):
+        st.markdown("There is no plan of yours yet. Once you have said what to publish, this page is about that.")
+        st.page_link("pages/publish.py", label="Start a plan on Publish", icon=":material/edit_note:")
+        if not samples:
+            return None
+        name = st.segmented_control(
+            "Until then, try it on",
+            list(samples),
+            required=True,
+            default=next(iter(samples)),
+            key="accuracy_sample",
+            help="Plans for the two tables that come with the program. Trying them spends nothing.",
+        )
+    return Plan.load(samples[name])
+
+
+def table_and_size(plan: Plan) -> tuple[tuple[str, ...], Plan]:
+    """The table to look at, and the plan with a rough size from the visitor where it names none."""
+    several, unsized = len(plan.marginals) > 1, plan.rows_about is None
+    places = iter(st.columns(2, vertical_alignment="bottom") if several and unsized else [st, st])
+    table = plan.marginals[0]
+    if several:
+        table = next(places).selectbox("Table", plan.marginals, format_func=name_of, key="accuracy_table")
+    if not unsized:
+        return table, plan
+    size = next(places).number_input(
+        f"About how many {noun(plan)} it holds",
+        min_value=1,
+        max_value=10**12,
+        value=None,
+        step=1000,
+        placeholder="such as 5000; optional",
+        key="accuracy_rows",
+        help="A rough size that is public knowledge. It is only used here, to say which cells would be mostly noise.",
+    )
+    return table, plan if size is None else plan.model_copy(update={"rows_about": int(size)})
+
+
+def epsilon_control(plan: Plan) -> Fraction:
+    """A slider over ε that also holds the plan's own value and the last one asked for."""
+    asked = st.session_state.get("accuracy_epsilon", plan.epsilon)
+    options = sorted({*EPSILONS, plan.epsilon, asked})
+    return st.select_slider(
+        "Privacy budget ε",
+        options,
+        value=asked,
+        format_func=epsilon_text,
+        key="accuracy_epsilon",
+        help="Left: more private. Right: more exact. Moving it here changes nothing in your plan.",
+    )
+
+
+def from_error(plan: Plan) -> None:
+    """The other way round: which ε brings every count within a wanted distance?"""
+    st.markdown("**Or start from the error you can live with**")
+    reach, sure = st.columns(2, vertical_alignment="bottom")
+    half_width = reach.number_input(
+        "Each count within ±", min_value=0, value=10, step=1, key="accuracy_within", help="In every published table."
+    )
+    confidence = sure.selectbox(
+        "How often",
+        (0.90, 0.95, 0.99, 0.999),
+        index=1,
+        format_func=lambda part: f"{1000 * part:g} in 1,000" if part > 0.99 else f"{100 * part:g} in 100",
+        key="accuracy_confidence",
+        help="For each count by itself.",
+    )
+    try:
+        answer = wanted(plan, half_width, confidence)
+    except PlanError as error:
+        st.caption(" ".join(error.faults))
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        every = f" for all {len(plan.marginals)} tables" if len(plan.marginals) > 1 else ""
+        st.markdown(f"takes **ε = {epsilon_text(answer)}**{every}", width="content")
+        st.button("Look at it", key="accuracy_use", on_click=_look_at, args=(answer,), icon=":material/my_location:")
+
+
+def _look_at(epsilon: Fraction) -> None:
+    st.session_state["accuracy_epsilon"] = epsilon
+
+
+def figures(plan: Plan, table: tuple[str, ...], row: pd.Series) -> None:
+    """The answer in four numbers."""
+    with st.grid(4, min_column_width=150):
+        st.metric(
+            "Typically off by",
+            people(row["mean_abs_error"]),
+            border=True,
+            help="How far, on average, the estimate of a count is from the truth, either way.",
+        )
+        st.metric(
+            "95 in 100 within",
+            f"±{people(row['half_width_95'])}",
+            border=True,
+            help="The half-width of the interval that is published beside each count.",
+        )
+        st.metric(
+            "Total within",
+            f"±{people(row['total_half_width_95'])}",
+            border=True,
+            help=f"95 times in 100. The total is the number of {noun(plan)} in the table.",
+        )
+        if plan.rows_about is None:
+            st.metric(
+                "50 % sure becomes",
+                "≤ " + percent(posterior(0.5, plan.epsilon)),
+                border=True,
+                help="The most that anyone's belief about one person's being there can move; see What ε means.",
+            )
+        else:
+            part = float(noise_shares(plan, table, pd.Series([row["half_width_95"]]))[0])
+            st.metric(
+                "Mostly noise",
+                percent(part) if part else "none",
+                border=True,
+                help=f"In a made-up table of about {plan.rows_about:,} {noun(plan)}: {round(part * row['cells']):,} of "
+                f"{row['cells']:,} cells are no larger than their ±.",
+            )
+
+
+@st.fragment
+def explore(plan: Plan) -> None:
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        epsilon = epsilon_control(plan)
+        own = f" · the plan has ε = {epsilon_text(plan.epsilon)}" if epsilon != plan.epsilon else ""
+        st.caption(f":material/arrow_back: more private · more exact :material/arrow_forward:{own}")
+        table, sized = table_and_size(plan)
+    with right:
+        from_error(plan)
+    now = sized.at(epsilon)
+    name, frame = name_of(table), at_epsilon(now)
+    row = frame[frame["table"] == name].iloc[0]
+
+    figures(now, table, row)
+    line = f"{name}: at ε = {epsilon_text(epsilon)}, 95 in 100 counts are within ±{people(row['half_width_95'])}"
+    st.markdown(f"**{line}**")
+    values = curve(plan)
+    draw(
+        error_figure(values, row, float(epsilon), name),
+        f"{line}; errors roughly halve when ε doubles.",
+        "error-over-epsilon",
+    )
+    twin(values[values["table"] == name].drop(columns=["table", "cells"]), "error-over-epsilon")
+
+    tabs = st.tabs(
+        ["Every table", "Mostly noise", "Small and empty cells", "What is measured", "What ε means"],
+        on_change="rerun",
+        key="accuracy_view",
+    )
+    views = (all_tables, mostly_noise, small_cells, measured, meaning)
+    for tab, view in zip(tabs, views, strict=True):
+        if tab.open:
+            with tab:
+                view(now, table)
+
+
+st.title("Accuracy")
+st.markdown(
+    "How wrong the published numbers will be. It follows from the plan alone: no table is read, nothing is spent."
+)
+if (chosen := choose_plan()) is not None:
+    try:
+        explore(chosen)
+    except PlanError as refused:
+        st.error("\n".join(f"- {fault}" for fault in refused.faults), icon=":material/edit_note:")

@@ -1,0 +1,274 @@
+"""Budget: what every dataset has spent, on what, and what is left."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+
+import pandas as pd
+import streamlit as st
+
+from dpengine.accuracy import posterior
+from dpengine.errors import BudgetError
+from dpengine.ledger import Entry, Ledger
+from dpengine.plan import Plan, epsilon_text, exact
+from pages.parts import state
+from pages.parts.accuracy_charts import draw, spending_figure
+from pages.parts.accuracy_words import percent
+
+PUBLISH = "pages/publish.py"
+SEGMENTS = 40
+
+
+def short(epsilon: Fraction) -> str:
+    """ε as a decimal of at most four digits, with ≈ where that is not exact."""
+    text = f"{float(epsilon):.4g}"
+    return text if Fraction(text) == epsilon else f"≈ {text}"
+
+
+def explain() -> None:
+    """What a budget is, to someone who has none yet."""
+    with st.container(border=True):
+        st.markdown(
+            "Every release of a table tells a little about each person in it, and what several releases tell adds up: "
+            "ε is the measure of it. A budget is the sum that a dataset may ever spend; this page keeps the account, "
+            "which nothing can make shorter."
+        )
+        st.markdown("Nothing has been spent yet.")
+        st.page_link(PUBLISH, label="Plan a first release on Publish", icon=":material/edit_note:")
+
+
+def choose_dataset(book: Ledger, plan: Plan | None) -> str | None:
+    names = book.datasets()
+    if plan is not None and plan.dataset not in names:
+        names = sorted([*names, plan.dataset])
+    if len(names) < 2:
+        if names:
+            st.markdown(f"Dataset **{_plain(names[0])}**")
+        return names[0] if names else None
+    first = names.index(plan.dataset) if plan is not None else 0
+    return st.selectbox(
+        "Dataset",
+        names,
+        index=first,
+        key="budget_dataset",
+        width=420,
+        help="The name that plans give; releases of one dataset share a budget.",
+    )
+
+
+def overview(book: Ledger, dataset: str, history: list[Entry], plan: Plan | None) -> None:
+    """Spent, left and cap, in numbers and in one bar."""
+    spent, cap, left = book.spent(dataset), book.cap(dataset), book.left(dataset)
+    with st.grid(4, min_column_width=150):
+        st.metric("Spent, in ε", short(spent), border=True)
+        st.metric("Left", "no cap" if left is None else short(left), border=True)
+        st.metric(
+            "Cap",
+            "none" if cap is None else short(cap),
+            border=True,
+            help="The most that may ever be spent. A release that would pass it is refused.",
+        )
+        st.metric("Releases", f"{len(history):,}", border=True)
+    price = plan.epsilon if plan is not None and plan.dataset in {dataset, *(e.dataset for e in history)} else None
+    paid = [(entry.title or entry.summary, float(entry.epsilon)) for entry in history]
+    if len(paid) > SEGMENTS:
+        earlier = paid[: 1 - SEGMENTS]
+        paid = [(f"{len(earlier)} earlier releases", math.fsum(p for _, p in earlier)), *paid[1 - SEGMENTS :]]
+    if paid or cap is not None:
+        alt = f"ε {short(spent)} spent by {len(history)} releases, {'no cap' if cap is None else f'of {short(cap)}'}."
+        of = "" if cap is None else f" of {short(cap)}"
+        st.markdown(f"**ε {short(spent)}{of} spent, by {len(history):,} release{'s' * (len(history) != 1)}**")
+        figure = spending_figure(paid, None if price is None else float(price), None if cap is None else float(cap))
+        draw(figure, alt, "spending", height=150)
+    st.markdown(" ".join([*_still_fits(left, price), _taken_together(spent)]))
+
+
+def _still_fits(left: Fraction | None, price: Fraction | None) -> list[str]:
+    if price is None:
+        return []
+    if left is None:
+        return [f"Your plan would add ε = {epsilon_text(price)} (hatched). Without a cap nothing stops further ones."]
+    fits = left // price
+    if fits == 0:
+        return [
+            f"Your plan asks for ε = {epsilon_text(price)} (hatched), and {short(left)} is left: it would be refused. "
+            "What was published before can be had again at no cost."
+        ]
+    times = "One more release" if fits == 1 else f"{fits:,} more releases"
+    return [f"{times} like your plan, at ε = {epsilon_text(price)} (hatched), {'fits' if fits == 1 else 'fit'}."]
+
+
+def _taken_together(spent: Fraction) -> str:
+    if spent == 0:
+        return "Nothing was released yet."
+    return (
+        "All releases taken together, someone who is 50 % sure that a person is in this data can become at most "
+        f"{percent(posterior(0.5, spent))} sure."
+    )
+
+
+def shared(dataset: str, history: list[Entry]) -> None:
+    """Other names under which the same data was published."""
+    others = sorted({entry.dataset for entry in history} - {dataset})
+    if others:
+        names = ", ".join(f"**{_plain(name)}**" for name in others)
+        st.info(
+            f"The same data was also published as {names}. A new name does not make new people, so these names have "
+            "one account: what any of them spends counts for all, and the smallest of their caps holds.",
+            icon=":material/link:",
+        )
+
+
+def _plain(text: str) -> str:
+    """Text as it is, where Markdown would make something of it."""
+    return "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|<>$~:" else c for c in text)
+
+
+def releases(history: list[Entry], dataset: str) -> None:
+    """Every release and what it bought; open one again; take the account away as a file."""
+    st.subheader("Releases")
+    if not history:
+        st.markdown("None yet.")
+        return
+    rows = [
+        {
+            "created": entry.created,
+            "epsilon": epsilon_text(entry.epsilon),
+            "title": entry.title,
+            "bought": entry.summary,
+            "dataset": entry.dataset,
+            "release_id": entry.release_id,
+        }
+        for entry in history
+    ]
+    frame = pd.DataFrame(rows)
+    shown = frame.iloc[::-1].assign(created=pd.to_datetime(frame["created"], utc=True, format="ISO8601"))
+    if frame["dataset"].nunique() == 1:
+        shown = shown.drop(columns="dataset")
+    st.dataframe(
+        shown,
+        hide_index=True,
+        alt="All releases, the latest first",
+        column_config={
+            "created": st.column_config.DatetimeColumn("when", format="YYYY-MM-DD HH:mm"),
+            "epsilon": st.column_config.TextColumn("ε", alignment="right"),
+            "bought": st.column_config.TextColumn("what it bought", width="large"),
+            "release_id": st.column_config.TextColumn("release", help="The release names itself by this."),
+        },
+    )
+    pick, link = st.columns([3, 1], vertical_alignment="bottom")
+    entry = pick.selectbox(
+        "Open a release again",
+        history[::-1],
+        format_func=lambda e: f"{e.created[:10]} · ε {epsilon_text(e.epsilon)} · {e.title or e.summary}",
+        key="budget_release",
+        help="What was paid for can be had again, byte for byte, and costs nothing.",
+    )
+    link.page_link(
+        PUBLISH, label="Open on Publish", icon=":material/open_in_new:", query_params={"release": entry.release_id}
+    )
+    name = "".join(c if c.isalnum() or c in "-_" else "_" for c in dataset)
+    with st.container(horizontal=True):
+        st.download_button(
+            "Account as CSV",
+            frame.to_csv(index=False),
+            f"{name}-budget.csv",
+            "text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+            key="budget_csv",
+        )
+        as_json = json.dumps(rows, ensure_ascii=False, indent=1)
+        st.download_button(
+            "Account as JSON",
+            as_json,
+            f"{name}-budget.json",
+            "application/json",
+            icon=":material/download:",
+            on_click="ignore",
+            key="budget_json",
+        )
+
+
+def cap_form(book: Ledger, dataset: str) -> None:
+    """Set a cap in two steps: write it, then confirm what it means."""
+    st.subheader("Cap")
+    old, spent = book.cap(dataset), book.spent(dataset)
+    st.markdown(
+        "No cap is set: every release is recorded, and none is refused."
+        if old is None
+        else f"At most ε = {epsilon_text(old)} may ever be spent; the release that would pass it is refused."
+    )
+    with st.form("budget_cap_form", border=False):
+        field, button = st.columns([2, 1], vertical_alignment="bottom")
+        text = field.text_input(
+            "Total ε that this data may ever spend",
+            placeholder="such as 4 or 2.5",
+            key="budget_cap_text",
+            help="An exact number: a decimal or a fraction. It holds for all releases together, past ones included.",
+        )
+        if button.form_submit_button("Review the cap", icon=":material/rule:"):
+            st.session_state["budget_cap_review"] = (dataset, text)
+    reviewed, text = st.session_state.get("budget_cap_review", (None, ""))
+    if reviewed == dataset:
+        confirm(book, dataset, text, spent)
+
+
+def confirm(book: Ledger, dataset: str, text: str, spent: Fraction) -> None:
+    try:
+        cap = exact(text)
+        if cap <= 0:
+            raise ValueError("the cap must be above 0")
+    except ValueError as error:
+        st.warning(f"That cannot be a cap: {str(error).replace('ε must be', 'it must be')}.", icon=":material/edit:")
+        return
+    with st.container(border=True):
+        left = max(cap - spent, Fraction(0))
+        st.markdown(f"A cap of **ε = {epsilon_text(cap)}** would leave **{short(left)}** to spend.")
+        if left == 0:
+            st.markdown("That is no more than what is spent already, so nothing more could be published.")
+        st.caption(
+            "A larger cap later is a decision for whoever answers for the data. What is published stays published."
+        )
+        with st.container(horizontal=True):
+            if st.button(f"Set the cap to {epsilon_text(cap)}", type="primary", key="budget_cap_set"):
+                book.set_cap(dataset, cap)
+                st.session_state["budget_cap_review"] = (None, "")
+                st.toast("The cap is set.", icon=":material/check:")
+                st.rerun()
+            if st.button("Leave it as it is", key="budget_cap_leave"):
+                st.session_state["budget_cap_review"] = (None, "")
+                st.rerun()
+
+
+def for_the_curious(history: list[Entry]) -> None:
+    with st.expander("How far this account can be trusted", icon=":material/fact_check:"):
+        st.markdown(
+            "Every entry seals the one before it, and the whole chain was checked when this page was drawn: an entry "
+            "that was changed or taken out would have been refused. What no ledger can notice by itself is being put "
+            "back to an older copy. To notice that, keep the number and name of the last release somewhere else."
+        )
+        if history:
+            st.code(f"{len(history)} releases, the last {history[-1].release_id}", language=None)
+
+
+st.title("Budget")
+st.markdown(
+    "What was spent on each body of data, what it bought, and what is left. Nothing is ever refunded or forgotten."
+)
+try:
+    account = state.ledger()
+    mine = state.plan()
+    if (selected := choose_dataset(account, mine)) is None:
+        explain()
+    else:
+        bought = account.history(selected)
+        shared(selected, bought)
+        overview(account, selected, bought, mine)
+        releases(bought, selected)
+        cap_form(account, selected)
+        for_the_curious(bought)
+except BudgetError as refused:
+    st.error(" ".join(refused.faults), icon=":material/account_balance_wallet:")

@@ -1,0 +1,212 @@
+"""Figures of the accuracy and budget pages: transparent, one accent, and never by colour alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+__all__ = ["draw", "error_figure", "meaning_figure", "noise_figure", "simulation_figure", "spending_figure"]
+
+
+def _tones() -> dict[str, str]:
+    """Colours that stand apart by lightness too, on the background that the reader has."""
+    if st.context.theme.type == "dark":
+        return {
+            "accent": "#6cb6e0",
+            "other": "#e0a458",
+            "grey": "#a3a9b3",
+            "soft": "rgba(108,182,224,.18)",
+            "ground": "#15181c",
+        }
+    return {
+        "accent": "#0b6a9f",
+        "other": "#a85a00",
+        "grey": "#5f6772",
+        "soft": "rgba(11,106,159,.12)",
+        "ground": "#ffffff",
+    }
+
+
+def draw(figure: go.Figure, alt: str, key: str, height: int = 360) -> None:
+    """Show a figure in the page's own fonts, with a description for screen readers."""
+    figure.update_layout(
+        height=height,
+        margin={"l": 8, "r": 8, "t": 28, "b": 8},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
+        hoverlabel={"align": "left"},
+    )
+    figure.update_xaxes(automargin=True, fixedrange=True, title_standoff=18)
+    figure.update_yaxes(automargin=True, fixedrange=True, title_standoff=18)
+    config = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": key}}
+    st.plotly_chart(figure, key=key, alt=alt, config=config)
+
+
+def error_figure(curve: pd.DataFrame, now: pd.Series, epsilon: float, name: str) -> go.Figure:
+    """Errors of one table and of the total over ε, both axes logarithmic; rings where ε stands now."""
+    tones = _tones()
+    rows = curve[curve["table"] == name]
+    # A logarithmic axis has no place for 0, which a count is within once ε is large.
+    lines = (
+        ("95 in 100 counts are within", "half_width_95", tones["accent"], "solid", "circle"),
+        ("typical error of a count", "mean_abs_error", tones["accent"], "dot", "diamond"),
+        ("the total is within (95 in 100)", "total_half_width_95", tones["grey"], "dash", "square"),
+    )
+    figure = go.Figure()
+    for label, column, colour, dash, symbol in lines:
+        figure.add_scatter(
+            x=rows["epsilon"],
+            y=rows[column].where(rows[column] >= 0.1),
+            name=label,
+            mode="lines",
+            line={"color": colour, "dash": dash, "width": 2.5},
+            hovertemplate="ε = %{x:g}: ± %{y:,.3~g}<extra>" + label + "</extra>",
+        )
+        if now[column] >= 0.1:
+            figure.add_scatter(
+                x=[epsilon],
+                y=[now[column]],
+                mode="markers",
+                marker={"color": colour, "symbol": symbol, "size": 12, "line": {"width": 2, "color": colour}},
+                showlegend=False,
+                hovertemplate="now, ε = %{x:g}: ± %{y:,.3~g}<extra>" + label + "</extra>",
+            )
+    _epsilon_axis(figure, epsilon)
+    figure.update_yaxes(title_text="off by", type="log", dtick=1, tickformat=",~g")
+    return figure
+
+
+def _epsilon_axis(figure: go.Figure, epsilon: float) -> None:
+    figure.update_xaxes(
+        title_text="privacy budget ε (more private ← → more exact)",
+        type="log",
+        tickvals=[0.01, 0.03, 0.1, 0.3, 1, 3, 10],
+        tickformat="~g",
+        range=[-2.05, 1.35],
+    )
+    figure.add_vline(x=epsilon, line={"color": _tones()["grey"], "width": 1, "dash": "dot"})
+
+
+def noise_figure(epsilons: Sequence[float], shares: dict[str, np.ndarray], name: str, epsilon: float) -> go.Figure:
+    """Part of the cells that are mostly noise, over ε: the chosen table in the accent, others thin and grey."""
+    tones = _tones()
+    figure = go.Figure()
+    for table, part in sorted(shares.items(), key=lambda item: item[0] == name):
+        chosen = table == name
+        figure.add_scatter(
+            x=epsilons,
+            y=part,
+            name=table if chosen else "other tables",
+            legendgroup=str(chosen),
+            showlegend=chosen or table == next(other for other in shares if other != name),
+            mode="lines+markers" if chosen else "lines",
+            line={
+                "color": tones["accent" if chosen else "grey"],
+                "width": 2.5 if chosen else 1.2,
+                "dash": "solid" if chosen else "dot",
+            },
+            marker={"size": 6},
+            hovertemplate="ε = %{x:g}: %{y:.0%} of cells<extra>" + table + "</extra>",
+        )
+    _epsilon_axis(figure, epsilon)
+    figure.update_yaxes(title_text="cells that are mostly noise", tickformat=".0%", range=[-0.02, 1.02])
+    return figure
+
+
+def simulation_figure(errors: pd.DataFrame, column: str, title: str) -> go.Figure:
+    """Bars of one kind of error by true size of the cell, for the three kinds of number."""
+    tones = _tones()
+    looks = {
+        "raw estimate": (tones["grey"], ""),
+        "set to 0 where negative": (tones["other"], "/"),
+        "consistent count": (tones["accent"], "x"),
+    }
+    figure = go.Figure()
+    for number, (colour, pattern) in looks.items():
+        rows = errors[errors["number"] == number]
+        figure.add_bar(
+            x=rows["true size of the cell"],
+            y=rows[column],
+            name=number,
+            marker={
+                "color": colour,
+                "pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": tones["ground"], "size": 6},
+            },
+            hovertemplate="%{x}: %{y:.2f}<extra>" + number + "</extra>",
+        )
+    figure.update_layout(barmode="group", bargap=0.25)
+    figure.update_xaxes(title_text="true count of the cell (made-up table)", type="category")
+    figure.update_yaxes(title_text=title, zeroline=True, zerolinecolor=tones["grey"])
+    return figure
+
+
+def meaning_figure(before: np.ndarray, most: np.ndarray, least: np.ndarray) -> go.Figure:
+    """How far any belief can move: the band between the least and the most sure one can become."""
+    tones = _tones()
+    figure = go.Figure()
+    style = {"color": tones["accent"], "width": 2.5}
+    hover = "before %{x:.0%}, after %{y:.0%}<extra></extra>"
+    figure.add_scatter(
+        x=before, y=least, name="at least", mode="lines", line=style | {"dash": "dash"}, hovertemplate=hover
+    )
+    figure.add_scatter(
+        x=before,
+        y=most,
+        name="at most",
+        mode="lines",
+        line=style,
+        fill="tonexty",
+        fillcolor=tones["soft"],
+        hovertemplate=hover,
+    )
+    figure.add_scatter(
+        x=[0, 1],
+        y=[0, 1],
+        name="nothing learned",
+        mode="lines",
+        hoverinfo="skip",
+        line={"color": tones["grey"], "width": 1.2, "dash": "dot"},
+    )
+    figure.update_xaxes(title_text="how sure someone was before", tickformat=".0%", range=[0, 1])
+    figure.update_yaxes(title_text="how sure they can be after", tickformat=".0%", range=[0, 1])
+    return figure
+
+
+def spending_figure(paid: Sequence[tuple[str, float]], next_price: float | None, cap: float | None) -> go.Figure:
+    """One bar from 0 to what was spent, a piece a release; hatched, what the current plan would add."""
+    tones = _tones()
+    figure = go.Figure()
+    for name, price in paid:
+        figure.add_bar(
+            x=[price],
+            y=[""],
+            orientation="h",
+            name=name,
+            marker={"color": tones["accent"], "line": {"color": "rgba(255,255,255,.85)", "width": 1.5}},
+            hovertemplate="%{x:g}<extra>" + name + "</extra>",
+        )
+    if next_price is not None:
+        figure.add_bar(
+            x=[next_price],
+            y=[""],
+            orientation="h",
+            name="the current plan",
+            marker={
+                "color": tones["soft"],
+                "line": {"color": tones["accent"], "width": 1.5},
+                "pattern": {"shape": "/", "fgcolor": tones["accent"], "size": 6},
+            },
+            hovertemplate="%{x:g}<extra>the current plan would add</extra>",
+        )
+    full = sum(price for _, price in paid) + (next_price or 0)
+    if cap is not None:
+        figure.add_vline(x=cap, line={"color": tones["other"], "width": 3, "dash": "dash"})
+        figure.add_annotation(x=cap, y=1, yref="paper", yanchor="bottom", text=f"cap {cap:g}", showarrow=False)
+    figure.update_layout(barmode="stack", showlegend=False, bargap=0.35)
+    figure.update_xaxes(title_text="ε spent", range=[0, 1.06 * max(full, cap or 0, 1e-9)])
+    return figure

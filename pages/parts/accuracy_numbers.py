@@ -1,0 +1,126 @@
+"""What the accuracy page calculates: functions of a plan alone, kept for the session since ε moves often."""
+
+from __future__ import annotations
+
+import math
+import time
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpengine import accuracy
+from dpengine.plan import MAX_TABLE_CELLS, Plan
+from dpengine.standin import made_up, preview
+from dpengine.strategy import Share, choose
+from pages.parts.accuracy_words import name_of
+
+__all__ = ["EPSILONS", "SIZES", "at_epsilon", "compare", "curve", "noise_shares", "simulate", "wanted"]
+
+Columns = tuple[str, ...]
+
+EPSILONS = tuple(
+    Fraction(text)
+    for text in (
+        "0.01", "0.015", "0.02", "0.03", "0.05", "0.07", "0.1", "0.15", "0.2", "0.3", "0.4", "0.5", "0.6", "0.8",
+        "1", "1.5", "2", "3", "4", "5", "6", "8", "10", "15", "20",
+    )
+)  # fmt: skip
+SIZES = ("empty", "1 to 9", "10 to 99", "100 to 999", "1,000 and more")
+_BOUNDS = (1, 10, 100, 1000)
+_PATIENCE = 2.5
+_DRAWS = 200
+
+_by_plan = {Plan: lambda plan: plan.model_dump_json()}
+_kept = st.cache_data(scope="session", max_entries=64, show_spinner=False, hash_funcs=_by_plan)
+
+
+@_kept
+def _curve(plan: Plan) -> pd.DataFrame:
+    return accuracy.predict(plan, EPSILONS)
+
+
+def curve(plan: Plan) -> pd.DataFrame:
+    """`predict` over the range of ε that is drawn; worked out once for all ε that ``plan`` may have."""
+    return _curve(plan.at(1))
+
+
+@_kept
+def at_epsilon(plan: Plan) -> pd.DataFrame:
+    """`predict` for one plan."""
+    return accuracy.predict(plan)
+
+
+@_kept
+def _wanted(plan: Plan, half_width: float, confidence: float) -> Fraction:
+    return accuracy.epsilon_for(plan, half_width, confidence)
+
+
+def wanted(plan: Plan, half_width: float, confidence: float) -> Fraction:
+    """The least ε for a wanted error; worked out once for all ε that ``plan`` may have."""
+    return _wanted(plan.at(1), half_width, confidence)
+
+
+@_kept
+def _counts(plan: Plan, table: Columns) -> np.ndarray:
+    return np.sort(made_up(plan, table), axis=None)
+
+
+def noise_shares(plan: Plan, table: Columns, half_widths: pd.Series) -> np.ndarray:
+    """For each half-width, the part of the made-up cells of ``table`` that are no larger."""
+    counts = _counts(plan.at(1), table)
+    return np.searchsorted(counts, half_widths.to_numpy(), side="right") / counts.size
+
+
+@_kept
+def compare(plan: Plan) -> pd.DataFrame:
+    """95 % half-widths under three ways of spending ε: as chosen, evenly, and on one table of all columns.
+
+    First the mean over all published cells, then one row a table.
+    """
+    every = tuple(sorted(plan.used))
+    evenly = plan.epsilon / len(plan.marginals)
+    whole = (Share(every, plan.epsilon, plan.unit.rows),)
+    chosen = choose(plan)
+    rows = []
+    for table in plan.marginals:
+        alone = (Share(tuple(sorted(table)), evenly, plan.unit.rows),)
+        widths = [accuracy.error_law(plan, shares, table).half_width() for shares in (chosen, alone)]
+        feasible = plan.cells(every) <= MAX_TABLE_CELLS
+        widths.append(accuracy.error_law(plan, whole, table).half_width() if feasible else math.nan)
+        rows.append((name_of(table), *widths))
+    cells = np.array([plan.cells(table) for table in plan.marginals], dtype=float)
+    mean = cells @ np.array([row[1:] for row in rows]) / cells.sum()
+    return pd.DataFrame(
+        [("all cells, on average", *mean), *rows],
+        columns=["table", "this plan", "ε split evenly", "one table of all columns"],
+    )
+
+
+def simulate(plan: Plan, table: Columns) -> tuple[pd.DataFrame, int]:
+    """Errors of ``table`` by true size of the cell, over many previews of the made-up table; and how many.
+
+    One row for each size that occurs, times three kinds of number: the raw ``estimate``, the same with
+    negative ones set to 0, and the consistent ``count``. ``off`` is the mean absolute error, ``bias``
+    the mean error.
+    """
+    true = made_up(plan, table).ravel()
+    size = np.digitize(true, _BOUNDS)
+    off, bias = np.zeros((3, len(SIZES))), np.zeros((3, len(SIZES)))
+    began, draws = time.monotonic(), 0
+    while draws < _DRAWS and (draws == 0 or time.monotonic() - began < _PATIENCE):
+        shown = preview(plan).tables[table]
+        estimate = shown["estimate"].to_numpy()
+        for kind, numbers in enumerate((estimate, np.maximum(estimate, 0), shown["count"].to_numpy())):
+            off[kind] += np.bincount(size, np.abs(numbers - true), len(SIZES))
+            bias[kind] += np.bincount(size, numbers - true, len(SIZES))
+        draws += 1
+    cells = np.bincount(size, minlength=len(SIZES))
+    rows = [
+        (SIZES[k], cells[k], kind, off[j, k] / cells[k] / draws, bias[j, k] / cells[k] / draws)
+        for k in range(len(SIZES))
+        for j, kind in enumerate(("raw estimate", "set to 0 where negative", "consistent count"))
+        if cells[k]
+    ]
+    return pd.DataFrame(rows, columns=["true size of the cell", "cells", "number", "off", "bias"]), draws

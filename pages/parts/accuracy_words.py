@@ -1,0 +1,78 @@
+"""Numbers and plan facts in plain words, for the pages on accuracy and budget."""
+
+from __future__ import annotations
+
+from dpengine.plan import Plan
+from dpengine.strategy import Share, maximal
+
+__all__ = ["name_of", "noun", "people", "percent", "protected", "why_measured"]
+
+
+def people(number: float) -> str:
+    """A number of people as one would say it: 0.4, 4.2, 37, 1,240.
+
+    >>> people(0.02), people(4.0), people(4.24), people(1239.6)
+    ('under 0.1', '4', '4.2', '1,240')
+    """
+    if 0 < number < 0.1:
+        return "under 0.1"
+    if number < 10:
+        return f"{number:.1f}".removesuffix(".0")
+    return f"{number:,.0f}"
+
+
+def percent(part: float) -> str:
+    """A part of one in per cent; near the ends never rounded to certainty.
+
+    >>> percent(0.7311), percent(0.0134), percent(0.9999)
+    ('73 %', '1.3 %', 'over 99.9 %')
+    """
+    if part > 0.999:
+        return "over 99.9 %"
+    if 0 < part < 0.001:
+        return "under 0.1 %"
+    near_the_end = part < 0.1 or part > 0.9
+    return (f"{100 * part:.1f}".removesuffix(".0") if near_the_end else f"{100 * part:.0f}") + " %"
+
+
+def name_of(table: tuple[str, ...]) -> str:
+    """The name that `predict` gives a table."""
+    return " × ".join(table) or "total"
+
+
+def noun(plan: Plan) -> str:
+    """What is counted: people, or rows where a person may have several."""
+    return "people" if plan.unit.rows == 1 else "rows"
+
+
+def protected(plan: Plan) -> str:
+    """Whom the guarantee is about."""
+    if plan.unit.id is None:
+        return "a person who has one row in the table"
+    rows = "1 row" if plan.unit.rows == 1 else f"{plan.unit.rows} rows"
+    return f"a person, named by {plan.unit.id}, of whom at most {rows} are counted"
+
+
+def why_measured(plan: Plan, shares: tuple[Share, ...]) -> str:
+    """Why these marginals are measured and no others, in a sentence or two."""
+    published, measured = {frozenset(table) for table in plan.marginals}, frozenset(shares[0].columns)
+    contained = len(plan.marginals) - len(maximal(plan.marginals))
+    if len(shares) > 1:
+        free = f" {_tables(contained)} contained in a larger one: its counts are sums, and cost nothing."
+        return (
+            f"ε is split over {len(shares)} tables, larger ones getting more (in proportion to the cube root of their "
+            "cells, which makes the error in total least). Where tables share columns, each improves the other."
+            + (free if contained else "")
+        )
+    if len(plan.marginals) == 1:
+        return "There is one table, and it is measured with all of ε. Its total is the sum of its cells."
+    if measured in published:
+        return "One table contains all the others, so it alone is measured, with all of ε. The others are sums of it."
+    return (
+        f"One table of all {len(plan.used)} columns is measured with all of ε, and each of yours is a sum of it. "
+        "That makes the error in total less than splitting ε over the tables would."
+    )
+
+
+def _tables(count: int) -> str:
+    return "One table is" if count == 1 else f"{count} tables are each"
