@@ -1,0 +1,220 @@
+"""The SQL that turns one cell of a table into the index of its declared cell.
+
+Each value is looked at alone: what one row holds cannot change how another is read. A column of the
+table becomes two texts, its *own* and a *loose* one (without outer blanks, composed Unicode, whole
+numbers without a point), and from these, by its declared kind, a code: the index of its cell, or -1
+for a row that is to be left out.
+
+Missing is: null, NaN (also the text ``nan`` in a number column), blank text, and what the column's
+``missing_as`` lists. All else that is not declared is *other*: infinities, ``1e400``, ``1,234``,
+dates that do not exist or lie outside of the span.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from dpengine.domain import Category, Column, Date, Number, YesNo
+from dpengine.sources import literal
+
+__all__ = ["Coding", "Family", "code_of", "family_of", "identity", "loosened"]
+
+Family = Literal["text", "integer", "float", "decimal", "boolean", "date", "timestamp"]
+
+_FAMILIES: tuple[tuple[Family, str], ...] = (
+    ("text", r"VARCHAR|ENUM.*|UUID|TIME|TIME_NS|\"?(NULL|null)\"?"),
+    ("integer", r"U?(TINY|SMALL|BIG|HUGE)?INT|U?INTEGER"),
+    ("float", r"FLOAT|DOUBLE"),
+    ("decimal", r"DECIMAL.*"),
+    ("boolean", r"BOOLEAN"),
+    ("date", r"DATE"),
+    ("timestamp", r"TIMESTAMP( WITH TIME ZONE|_NS|_MS|_S)?"),
+)
+_BLANKS = literal("".join(chr(i) for i in range(0x3001) if chr(i).isspace()))
+_NUMERAL = r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
+_ISO_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_ISO_TIME = _ISO_DAY + "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?"
+_YES, _NO = ("yes", "true", "y", "t", "1", "1.0"), ("no", "false", "n", "f", "0", "0.0")
+
+
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """How one column is coded: ``cells`` are SQL by alias, over the relation ``rows``; ``code`` is over the aliases.
+
+    ``lookups`` and ``functions`` must be known to the connection by their names before the query runs.
+    """
+
+    cells: dict[str, str]
+    code: str
+    joins: str = ""
+    lookups: dict[str, pa.Table] = field(default_factory=dict)
+    functions: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
+
+
+def family_of(type_name: str) -> Family | None:
+    """The family of a DuckDB type; None for what cannot be counted (lists, structs, binary)."""
+    if type_name.endswith("]"):
+        return None
+    return next((family for family, pattern in _FAMILIES if re.fullmatch(pattern, type_name, re.DOTALL)), None)
+
+
+def loosened(text: str, family: Family = "text") -> str:
+    """A declared text in the form that a cell's loose text has."""
+    loose = unicodedata.normalize("NFC", text.strip())
+    return loose.lower() if family == "boolean" else loose
+
+
+def code_of(column: Column, index: int, family: Family) -> Coding:
+    """The coding of the table's column ``c{index}``, which is of the given family."""
+    own, loose = f"own_{index}", f"loose_{index}"
+    cells = dict(zip((own, loose), _texts(f"c{index}", family), strict=True))
+    match column:
+        case Number():
+            return _number(column, index, family, cells)
+        case Category():
+            return _category(column, index, family, cells)
+        case YesNo():
+            yes, no = _listed(f"lower({loose})", _YES), _listed(f"lower({loose})", _NO)
+            code = f"CASE WHEN {yes} THEN 0 WHEN {no} THEN 1 ELSE {column.other_code} END"
+        case Date():
+            cells[f"day_{index}"] = _day(column, f"c{index}", loose, family, cells)
+            code = _period(column, f"day_{index}")
+    return Coding(cells, _unless_missing(column, own, loose, family, code))
+
+
+def identity(index: int, family: Family) -> str:
+    """The person's ID in column ``c{index}`` as loose text, null where it is blank."""
+    return f"nullif({_texts(f'c{index}', family)[1]}, '')"
+
+
+def _texts(cell: str, family: Family) -> tuple[str, str]:
+    match family:
+        case "text":
+            own = f"{cell}::VARCHAR"
+            # Trimming all of Unicode's blanks costs ten times the rest, so only texts that may have any pay for it.
+            bare = f"ord({own}) BETWEEN 33 AND 126 AND ord(right({own}, 1)) BETWEEN 33 AND 126"
+            return own, f"nfc_normalize(CASE WHEN {bare} THEN {own} ELSE trim({own}, {_BLANKS}) END)"
+        case "float" | "decimal":
+            number = f"CASE WHEN NOT isnan({cell}) THEN {cell} END" if family == "float" else cell
+            own = f"({number})::VARCHAR"
+            whole = f"{cell} = trunc({cell}) AND abs({cell}) < 9007199254740992"
+            return own, f"CASE WHEN {whole} THEN {cell}::BIGINT::VARCHAR ELSE {own} END"
+        case "boolean":
+            return f"CASE WHEN {cell} THEN 'True' WHEN NOT {cell} THEN 'False' END", f"{cell}::VARCHAR"
+        case "timestamp":
+            time = f"{cell}::TIMESTAMP"
+            midnight = f"{time} = date_trunc('day', {time})"
+            iso = f"replace({time}::VARCHAR, ' ', 'T')"
+            return f"{time}::VARCHAR", f"CASE WHEN {midnight} THEN ({time}::DATE)::VARCHAR ELSE {iso} END"
+        case "integer" | "date":
+            return f"{cell}::VARCHAR", f"{cell}::VARCHAR"
+
+
+def _listed(text: str, options: tuple[str, ...]) -> str:
+    return f"{text} IN ({', '.join(literal(option) for option in options)})"
+
+
+def _unless_missing(column: Column, own: str, loose: str, family: Family, code: str, also: str = "") -> str:
+    missing = f"{own} IS NULL OR {loose} = ''{also}"
+    if column.missing_as:
+        missing += f" OR {_listed(own, column.missing_as)}"
+        missing += f" OR {_listed(loose, tuple(loosened(text, family) for text in column.missing_as))}"
+    return f"CASE WHEN {missing} THEN {column.missing_code} ELSE {code} END"
+
+
+def _number(column: Number, index: int, family: Family, cells: dict[str, str]) -> Coding:
+    own, loose, value = f"own_{index}", f"loose_{index}", f"value_{index}"
+    also = ""
+    if family == "text":
+        numeral = f"regexp_full_match({cells[loose]}, {literal(_NUMERAL)})"
+        cells[value] = f"CASE WHEN {numeral} THEN TRY_CAST({cells[loose]} AS DOUBLE) END"
+        also = f" OR lower({loose}) = 'nan'"
+    elif family == "boolean":
+        cells[value] = f"c{index}::INTEGER::DOUBLE"
+    elif family == "integer":
+        cells[value] = f"c{index}::DOUBLE"
+    else:
+        # By way of text, 0.7 in 32 bits or as a decimal is the 0.7 that an edge or a CSV file says.
+        cells[value] = f"({cells[own]})::DOUBLE"
+    marks = [text for text in column.missing_as if re.fullmatch(_NUMERAL, text.strip())]
+    if marks:
+        also += f" OR {value} IN ({', '.join(repr(float(text)) + '::DOUBLE' for text in marks)})"
+    code = f"coalesce(bin_{index}({value}), {column.other_code})"
+    return Coding(
+        cells,
+        _unless_missing(column, own, loose, family, code, also),
+        functions={f"bin_{index}": _binning(column)},
+    )
+
+
+def _binning(column: Number) -> Callable[[Any], Any]:
+    """A function from a batch of numbers to codes. A search in the edges costs the same at 5 and at 100,000 bins."""
+    edges = np.array([float(edge) for edge in column.edges])
+    last, other, missing = len(edges) - 2, column.other_code, column.missing_code
+
+    def binned(batch: Any) -> Any:
+        values = batch.to_numpy(zero_copy_only=False)
+        codes = np.searchsorted(edges, values, side="right") - 1
+        codes[values == edges[-1]] = last
+        codes[~((values >= edges[0]) & (values <= edges[-1]))] = other
+        codes[np.isnan(values)] = missing
+        return pa.array(codes, pa.int64())
+
+    return binned
+
+
+def _category(column: Category, index: int, family: Family, cells: dict[str, str]) -> Coding:
+    """Looked up by own text, then by loose text where that means one declared value only."""
+    exact = {value: code for code, value in enumerate(column.values)}
+    shared = Counter(loosened(value, family) for value in column.values)
+    loose = {key: code for code, value in enumerate(column.values) if shared[key := loosened(value, family)] == 1}
+    for text in column.missing_as:
+        exact[text] = loose[loosened(text, family)] = column.missing_code
+    loose[""] = column.missing_code
+    joins = (
+        f" LEFT JOIN exactly_{index} ON exactly_{index}.key = own_{index}"
+        f" LEFT JOIN loosely_{index} ON loosely_{index}.key = loose_{index}"
+    )
+    found = f"coalesce(exactly_{index}.code, loosely_{index}.code, {column.other_code})"
+    code = f"CASE WHEN own_{index} IS NULL THEN {column.missing_code} ELSE {found} END"
+    return Coding(cells, code, joins, {f"exactly_{index}": _lookup(exact), f"loosely_{index}": _lookup(loose)})
+
+
+def _lookup(codes: dict[str, int]) -> pa.Table:
+    keys = [key.encode("utf-8", "replace").decode() for key in codes]
+    return pa.table({"key": pa.array(keys, pa.string()), "code": pa.array(codes.values(), pa.int64())})
+
+
+def _day(column: Date, cell: str, loose: str, family: Family, cells: dict[str, str]) -> str:
+    if family in ("date", "timestamp"):
+        return f"{cell}::DATE" if family == "date" else f"{cell}::TIMESTAMP::DATE"
+    text = cells[loose]
+    if column.format is not None:
+        return f"try_strptime({text}, {literal(column.format)})::TIMESTAMP::DATE"
+    is_day, is_time = (f"regexp_full_match({text}, {literal(pattern)})" for pattern in (_ISO_DAY, _ISO_TIME))
+    in_utc = f"TRY_CAST({text} AS TIMESTAMPTZ)::TIMESTAMP::DATE"
+    return f"CASE WHEN {is_day} THEN TRY_CAST({text} AS DATE) WHEN {is_time} THEN {in_utc} END"
+
+
+def _period(column: Date, day: str) -> str:
+    match column.by:
+        case "day":
+            ordinal = f"({day} - DATE '0001-01-01') + 1"
+        case "week":
+            ordinal = f"({day} - DATE '0001-01-01') // 7"
+        case "month":
+            ordinal = f"year({day}) * 12 + month({day}) - 1"
+        case "quarter":
+            ordinal = f"year({day}) * 4 + (month({day}) - 1) // 3"
+        case "year":
+            ordinal = f"year({day})"
+    within = f"{day} BETWEEN DATE '{column.first}' AND DATE '{column.last}'"
+    return f"CASE WHEN {within} THEN {ordinal} - {column.ordinal(column.first)} ELSE {column.other_code} END"

@@ -1,0 +1,199 @@
+"""Rows into exact integer tables: the one place where rows are read.
+
+One pass over the table, whatever the number of marginals, in constant memory: DuckDB turns each used
+column into cell codes (:mod:`dpengine.coding`), batches of codes stream to numpy, and each marginal
+adds up its cells.
+
+With an ID column, each person keeps at most ``unit.rows`` rows. The rows of a person are put in order
+by a keyed hash of (ID, cell codes, copy number), where the copy number tells rows apart that a person
+has in the same cells, and the first ones are kept: a uniform choice among the person's countable rows,
+since the hash takes no interest in what it is given, and the same choice each time. Given the key, what
+is kept of a person is a fixed function of that person's rows alone (copies are interchangeable, so their
+numbering does not matter). Adding or removing a person therefore changes each marginal by at most
+``unit.rows`` in L1, whatever the others' rows and whatever the order of rows in the table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from contextlib import ExitStack
+from difflib import get_close_matches
+from typing import Any
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from dpengine.coding import Coding, Family, code_of, family_of, identity
+from dpengine.domain import Column, Date
+from dpengine.errors import TableError
+from dpengine.plan import Plan
+from dpengine.sources import Table, literal
+
+__all__ = ["check", "count", "digest", "row_count"]
+
+_BATCH = 1 << 18
+_USABLE: dict[str, tuple[Family, ...]] = {
+    "number": ("text", "integer", "float", "decimal", "boolean"),
+    "yesno": ("text", "integer", "float", "decimal", "boolean"),
+    "date": ("text", "date", "timestamp"),
+}
+
+
+def check(table: Table, plan: Plan) -> None:
+    """Raise :class:`TableError` with every reason why ``table`` cannot be counted by ``plan``; reads no row."""
+    types = {column.name: column.type for column in table.columns}
+    faults = []
+    for name in (*plan.used, *(() if plan.unit.id is None else (plan.unit.id,))):
+        if name not in types:
+            faults.append(_lacking(name, list(types)))
+        elif family_of(types[name]) is None:
+            kind = types[name].split("(")[0].lower()
+            faults.append(
+                f"column {name!r} holds {kind} values, which cannot be counted; write them as text or numbers"
+            )
+        elif name in plan.used and (fault := _unfit(plan.column(name), family_of(types[name]))):
+            faults.append(fault)
+    faults += _bad_formats(table, [plan.column(name) for name in plan.used])
+    if faults:
+        raise TableError(faults)
+
+
+def count(
+    table: Table, plan: Plan, marginals: Sequence[tuple[str, ...]], *, truncation_key: bytes
+) -> list[NDArray[np.int64]]:
+    """Exact counts: for each of ``marginals`` an array of shape ``plan.shape(marginal)``.
+
+    A row with a value that has no cell (``other: false``) in any used column counts nowhere, nor does,
+    where persons have an ID, a row without one. ``truncation_key`` decides which rows are kept of
+    persons with more than ``plan.unit.rows``; equal keys on equal tables keep equal rows.
+
+    Raises :class:`TableError` as :func:`check` does, or where the table turns out damaged.
+    """
+    check(table, plan)
+    place = {column.name: i for i, column in enumerate(table.columns)}
+    family = {column.name: family_of(column.type) or "text" for column in table.columns}
+    codings = [code_of(plan.column(name), place[name], family[name]) for name in plan.used]
+    person = None if plan.unit.id is None else identity(place[plan.unit.id], family[plan.unit.id])
+    sql = _coded(codings, person)
+    if person is not None:
+        sql = _bounded(sql, len(codings), plan.unit.rows, truncation_key)
+    columns = {name: k for k, name in enumerate(plan.used)}
+    layout = [([columns[name] for name in marginal], plan.shape(marginal)) for marginal in marginals]
+    totals = [np.zeros(math.prod(shape), dtype=np.int64) for _, shape in layout]
+    with table.connection() as connection, ExitStack() as scratch:
+        for coding in codings:
+            _make_known(connection, coding, scratch)
+        for batch in connection.sql(sql).to_arrow_reader(_BATCH):
+            codes = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+            for total, (axes, shape) in zip(totals, layout, strict=True):
+                _add(total, [codes[axis] for axis in axes], shape, batch.num_rows)
+    return [total.reshape(shape) for total, (_, shape) in zip(totals, layout, strict=True)]
+
+
+def digest(table: Table) -> bytes:
+    """32 bytes that identify the table's content: equal for equal rows in any order of rows or columns.
+
+    Each row is written as one text (cells by name of column, each led by its length; null and empty
+    text alike, since both are missing) and hashed to 128 bits; these are added up modulo 2¹²⁸, so that
+    repeated rows count, and hashed together with names and number of rows. Files of different formats
+    agree where the texts of their cells do.
+    """
+    order = sorted(range(len(table.columns)), key=lambda i: table.columns[i].name)
+    texts = ", ".join(f"coalesce(c{i}::VARCHAR, '') AS t{i}" for i in order)
+    row = ", ".join(f"strlen(t{i}), ':', t{i}" for i in order)
+    with table.connection() as connection:
+        rows, high, low = connection.execute(
+            "SELECT count(*), sum((h >> 64)::UBIGINT), sum((h & 18446744073709551615::UHUGEINT)::UBIGINT) "
+            f"FROM (SELECT md5_number(concat({row})) AS h FROM (SELECT {texts} FROM rows))"
+        ).fetchall()[0]
+    added = (int(high or 0) * 2**64 + int(low or 0)) % 2**128
+    names = [table.columns[i].name for i in order]
+    return hashlib.sha256(json.dumps([names, rows, f"{added:032x}"]).encode()).digest()
+
+
+def row_count(table: Table) -> int:
+    """The exact number of rows, for the eyes of the table's owner only."""
+    with table.connection() as connection:
+        return int(connection.execute("SELECT count(*) FROM rows").fetchall()[0][0])
+
+
+def _coded(codings: Sequence[Coding], person: str | None) -> str:
+    """A query with columns k0, k1, … of codes (and ``person``), without the rows that count nowhere."""
+    cells = [f"{sql} AS {alias}" for coding in codings for alias, sql in coding.cells.items()]
+    codes = [f"{coding.code} AS k{k}" for k, coding in enumerate(codings)]
+    where = [f"k{k} >= 0" for k in range(len(codings))]
+    if person is not None:
+        cells.append(f"{person} AS person")
+        codes.append("person")
+        where.append("person IS NOT NULL")
+    joins = "".join(coding.joins for coding in codings)
+    coded = f"SELECT {', '.join(codes)} FROM (SELECT {', '.join(cells)} FROM rows) AS cells{joins}"
+    return f"SELECT * FROM ({coded}) AS coded WHERE {' AND '.join(where)}"
+
+
+def _bounded(coded: str, width: int, rows: int, key: bytes) -> str:
+    codes = ", ".join(f"k{k}" for k in range(width))
+    hashed = f"md5_number(concat_ws(',', {literal(hashlib.sha256(key).hexdigest())}, {codes}, copy, person))"
+    return (
+        f"SELECT {codes} FROM (SELECT {codes}, row_number() OVER (PARTITION BY person ORDER BY {hashed}) AS place "
+        f"FROM (SELECT *, row_number() OVER (PARTITION BY person, {codes}) AS copy FROM ({coded}))) "
+        f"WHERE place <= {rows}"
+    )
+
+
+def _make_known(connection: Any, coding: Coding, scratch: ExitStack) -> None:
+    for name, lookup in coding.lookups.items():
+        connection.register(name, lookup)
+        scratch.callback(connection.unregister, name)
+    for name, function in coding.functions.items():
+        connection.create_function(name, function, ["DOUBLE"], "BIGINT", type="arrow")
+        scratch.callback(connection.remove_function, name)
+
+
+def _add(total: NDArray[np.int64], codes: list[NDArray[np.int64]], shape: tuple[int, ...], rows: int) -> None:
+    """Add a batch of rows to the flat cells of one marginal."""
+    if not codes:
+        total += rows
+        return
+    cells = codes[0]
+    for code, size in zip(codes[1:], shape[1:], strict=True):
+        cells = cells * size + code
+    if total.size <= rows:
+        total += np.bincount(cells, minlength=total.size)
+    else:
+        np.add.at(total, cells, 1)
+
+
+def _lacking(name: str, names: list[str]) -> str:
+    near = [other for other in names if other.strip().lower() == name.strip().lower()]
+    near = near or get_close_matches(name, names, n=3)
+    shown = ", ".join(repr(other) for other in names[:50]) + (", …" if len(names) > 50 else "")
+    hint = f"did you mean {' or '.join(repr(other) for other in near)}? " if near else ""
+    return f"the table has no column {name!r}; {hint}it has {shown}"
+
+
+def _unfit(column: Column, family: Family | None) -> str | None:
+    usable = _USABLE.get(column.kind)
+    if usable is None or family in usable or (isinstance(column, Date) and column.format is not None):
+        return None
+    held = {"date": "dates", "timestamp": "times", "boolean": "yes and no"}.get(str(family), "numbers")
+    advice = "; a format tells how to read numbers as dates" if column.kind == "date" else ""
+    return f"column {column.name!r} holds {held} and cannot be read as {column.kind}; declare another kind{advice}"
+
+
+def _bad_formats(table: Table, columns: Sequence[Column]) -> list[str]:
+    faults = []
+    for column in columns:
+        if isinstance(column, Date) and column.format is not None:
+            with table.connection() as connection:
+                try:
+                    connection.execute(f"SELECT try_strptime('', {literal(column.format)})").fetchall()
+                except duckdb.Error:
+                    faults.append(
+                        f"column {column.name!r}: the format {column.format!r} is not one of dates; try %d/%m/%Y"
+                    )
+    return faults

@@ -1,0 +1,349 @@
+"""Where the rows are: opens a file or a frame as one relation that counting can query.
+
+Opening reads the header or schema, and makes sure that a text file is well-formed; what the rows
+hold is looked at by :mod:`dpengine.counting` alone. Messages name columns, which are public, and
+line numbers, never cells or paths.
+
+To admit another kind of source, add a function that leaves a relation ``rows`` with columns
+``c0``, ``c1``, … in the connection and returns the names, and let :func:`_load` choose it.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+import threading
+import weakref
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from python_calamine import CalamineError
+
+from dpengine.errors import TableError
+from dpengine.textfile import MAX_LINE, header, plain_text
+from dpengine.workbook import read_sheet, text_array
+
+__all__ = ["Field", "Hint", "Table", "open_table"]
+
+Hint = Literal["number", "category", "yesno", "date"]
+TEXT, EXCEL, PARQUET = (".csv", ".tsv", ".tab", ".txt"), (".xlsx", ".xls", ".ods"), (".parquet", ".pq")
+ARROW = (".arrow", ".feather", ".ipc")
+
+_NUMBERS = r"(TINY|SMALL|BIG|HUGE|U|UTINY|USMALL|UBIG|UHUGE)?INT(EGER)?|U?INTEGER|FLOAT|DOUBLE|DECIMAL.*|BIGNUM"
+_NAMES_OF: tuple[tuple[Hint, str], ...] = (
+    ("yesno", r"(is|has|was|did)[_ ].+"),
+    (
+        "number",
+        r"(.*[_ ])?(age|income|salary|wage|years?|count|n|num|number|amount|score|hours?|minutes?|days|weight|height|"
+        r"bmi|price|cost|total|rate|percent|pct|size|length|value|visits|distance|balance|gain|loss|lat|lon)"
+        r"([_ ](of|in|per|kg|cm|usd|eur|h|min)([_ ].*)?)?|(n|num)[_ ].+|num[A-Z0-9].*",
+    ),
+    ("date", r"(.*[_ ])?(date|day|time|timestamp|datetime|dob|birthday|month|week)([_ ].*)?|.+_(at|on)"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column as its header or schema shows it; ``type`` is the declared type in DuckDB's words."""
+
+    name: str
+    kind_hint: Hint
+    type: str
+
+
+class Table:
+    """Rows behind a private in-memory connection; a context manager that leaves no file behind.
+
+    Column i of ``columns`` is ``c{i}`` of the relation ``rows``.
+    """
+
+    columns: tuple[Field, ...]
+
+    def __init__(self, connection: Any, folder: Path, columns: tuple[Field, ...]) -> None:
+        self.columns = columns
+        self._connection = connection
+        self._lock = threading.RLock()
+        self._finish = weakref.finalize(self, _discard, connection, folder)
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Forget the rows, and remove what was copied to disk. Closing twice is fine."""
+        with self._lock:
+            self._finish()
+
+    @contextmanager
+    def connection(self) -> Iterator[Any]:
+        """The connection, for one user at a time; what goes wrong inside is told as :class:`TableError`."""
+        with self._lock, _plainly():
+            if not self._finish.alive:
+                raise TableError("the table is closed; open it again")
+            yield self._connection
+
+
+def open_table(
+    source: str | Path | pd.DataFrame | pa.Table,
+    *,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    sheet: str | None = None,
+    name: str | None = None,
+) -> Table:
+    """Open a table: a path (CSV, TSV, also gzipped; Parquet, Excel, ODS, Arrow, Feather), a DataFrame or Arrow table.
+
+    Parameters
+    ----------
+    encoding, delimiter
+        Of text files; by default UTF-8 (odd lines as Windows-1252), and the delimiter seen in the header line.
+    sheet
+        Of a workbook; by default the first visible one.
+    name
+        Stands for the file's name where that has no telling ending (an upload).
+
+    Raises :class:`TableError` where the source cannot be read, saying how to mend it.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="private-release-"))
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "preserve_insertion_order": False,
+            "temp_directory": str(folder / "spill"),
+        },
+    )
+    try:
+        with _plainly():
+            connection.execute("SET TimeZone = 'UTC'")
+            # The first rewrite makes bounding rows a person three times slower; the others could turn
+            # a stream of rows probing a small list of values into a table of rows held in memory.
+            connection.execute("SET disabled_optimizers = 'top_n_window_elimination,join_order,build_side_probe_side'")
+            names, typed = _load(connection, folder, source, encoding, delimiter, sheet, name)
+            columns = _fields(connection, names, typed)
+    except (EOFError, OSError, zlib.error):
+        _discard(connection, folder)
+        raise TableError("the file cannot be read: it is not whole, or may not be read by this user") from None
+    except BaseException:
+        _discard(connection, folder)
+        raise
+    return Table(connection, folder, columns)
+
+
+def _discard(connection: Any, folder: Path) -> None:
+    connection.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Tell the readers' errors in our own words: theirs quote rows and paths."""
+    try:
+        yield
+    except zipfile.BadZipFile:
+        raise TableError("this is not a whole workbook; save it again as .xlsx, or export it as CSV") from None
+    except CalamineError:
+        raise TableError("the workbook cannot be read; save it again without a password, or export CSV") from None
+    except (duckdb.OutOfMemoryException, MemoryError):
+        raise TableError("there is not enough memory for this table; use Parquet, or fewer columns") from None
+    except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException):
+        raise  # a mistake of ours in writing SQL, and not the table's
+    except duckdb.Error as error:
+        raise TableError(_fault(str(error))) from None
+    except pa.ArrowException:
+        raise TableError("the file is damaged or not of the kind its name says; write it again") from None
+
+
+def _fault(message: str) -> str:
+    line = re.search(r"CSV Error on Line: (\d+)", message)
+    if not line:
+        return "the table cannot be read: it is damaged, or has changed since it was opened; write it again"
+    where = f"line {int(line[1]):,} of the file"
+    if "unterminated quote" in message:
+        return f'{where} opens a quote that is not closed properly; write " inside of a cell as ""'
+    if "Maximum line size" in message:
+        return f"{where} is longer than {MAX_LINE >> 20} MB; is a quote left open, or is this no text table?"
+    return (
+        f"{where} does not have as many cells as the header has names; "
+        "put cells that hold the delimiter in quotes, or export the table again"
+    )
+
+
+def _load(
+    connection: Any,
+    folder: Path,
+    source: object,
+    encoding: str | None,
+    delimiter: str | None,
+    sheet: str | None,
+    name: str | None,
+) -> tuple[list[str], bool]:
+    """Leave the relation ``rows`` in the connection; return its names, and whether its types were declared."""
+    if isinstance(source, pd.DataFrame):
+        return _arrow(connection, _from_pandas(source)), True
+    if isinstance(source, pa.Table):
+        return _arrow(connection, source), True
+    if not isinstance(source, str | Path):
+        raise TableError("a table is given as a path, a pandas DataFrame or a pyarrow Table")
+    path = Path(source)
+    if not path.is_file():
+        raise TableError(f"there is no file {path.name!r}")
+    label = (name or path.name).lower()
+    packed = label.endswith(".gz")
+    suffix = Path(label.removesuffix(".gz")).suffix
+    if packed and suffix not in TEXT:
+        raise TableError(f"only text tables may be gzipped ({', '.join(TEXT)}); unpack this one first")
+    if suffix in TEXT:
+        return _text(connection, folder, path, packed, encoding, delimiter), False
+    if suffix in EXCEL:
+        names, rows = read_sheet(_linked(path, folder, suffix), sheet)
+        _check_names(names)
+        _register(connection, rows)
+        return names, False
+    if suffix in PARQUET:
+        return _parquet(connection, _linked(path, folder, suffix)), True
+    if suffix in ARROW:
+        return _arrow(connection, _arrow_file(path)), True
+    raise TableError(f"files named {suffix or 'without an ending'} are not known here; use CSV, Parquet or .xlsx")
+
+
+def _linked(path: Path, folder: Path, suffix: str) -> Path:
+    """A harmless name for the file: readers take * and [ in a path for patterns and could open another file."""
+    link = folder / f"source{suffix}"
+    try:
+        link.symlink_to(path.resolve())
+    except OSError:
+        shutil.copyfile(path, link)
+    return link
+
+
+def _text(
+    connection: Any, folder: Path, path: Path, packed: bool, encoding: str | None, delimiter: str | None
+) -> list[str]:
+    plain = plain_text(path, folder, packed=packed, encoding=encoding)
+    names, delimiter = header(plain, delimiter)
+    _check_names(names)
+    plain = _linked(plain, folder, ".txt")
+    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
+    connection.execute(
+        f"CREATE VIEW rows AS SELECT * FROM read_csv({literal(str(plain))}, columns = {{{columns}}}, "
+        f"delim = {literal(delimiter)}, quote = '\"', escape = '\"', new_line = '\\n', header = true, "
+        f"auto_detect = false, strict_mode = true, max_line_size = {MAX_LINE}, hive_partitioning = false)"
+    )
+    connection.execute("SELECT count(*) FROM rows").fetchall()  # faults in the file show now, not after the plan
+    return names
+
+
+def _parquet(connection: Any, path: Path) -> list[str]:
+    with path.open("rb") as file:
+        start = file.read(4)
+        file.seek(max(0, path.stat().st_size - 4))
+        end = file.read(4)
+    if start != b"PAR1":
+        raise TableError("this is not a Parquet file (or it is encrypted); give the file its right ending")
+    if end != b"PAR1":
+        raise TableError("the Parquet file is cut off; copy or write it again")
+    names = list(pq.read_schema(path).names)
+    _check_names(names)
+    # Statistics in Parquet leave NaN out; without can_have_nan they would be trusted and NaN miscounted.
+    connection.execute(
+        f"CREATE VIEW rows({', '.join(f'c{i}' for i in range(len(names)))}) AS SELECT * FROM "
+        f"read_parquet({literal(str(path))}, can_have_nan = true, hive_partitioning = false)"
+    )
+    return names
+
+
+def _arrow_file(path: Path) -> pa.Table:
+    memory = pa.memory_map(str(path))
+    with suppress(pa.ArrowInvalid):
+        return pa.ipc.open_file(memory).read_all()
+    memory.seek(0)
+    return pa.ipc.open_stream(memory).read_all()
+
+
+def _arrow(connection: Any, table: pa.Table) -> list[str]:
+    names = list(table.column_names)
+    _check_names(names)
+    _register(connection, table.rename_columns([f"c{i}" for i in range(len(names))]))
+    return names
+
+
+def _register(connection: Any, table: pa.Table) -> None:
+    for i, field in enumerate(table.schema):
+        if pa.types.is_float16(field.type):
+            table = table.set_column(i, field.name, table.column(i).cast(pa.float32()))
+    connection.register("rows", table)
+
+
+def _from_pandas(frame: pd.DataFrame) -> pa.Table:
+    names = [str(name) for name in frame.columns]
+    return pa.Table.from_arrays([_from_series(frame.iloc[:, i]) for i in range(len(names))], names)
+
+
+def _from_series(series: pd.Series[Any]) -> Any:
+    """Columns of declared type as they are; all else (objects, categories) as text, each cell alone."""
+    dtype = series.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        texts = text_array(dtype.categories)
+        return texts.take(pa.array(series.cat.codes, pa.int64(), mask=series.cat.codes == -1))
+    if dtype.kind in "biufM" or isinstance(dtype, pd.StringDtype):
+        with suppress(pa.ArrowException, UnicodeError):
+            return pa.array(series, from_pandas=True)
+    return text_array(series)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    if not names:
+        raise TableError("the table has no columns")
+    blank = [i for i, name in enumerate(names, 1) if not name.strip()]
+    faults = [f"column {i} has no name in the header; name it or remove it" for i in blank]
+    repeated = [(name, times) for name, times in Counter(names).items() if times > 1 and name.strip()]
+    faults += [f"{times} columns are named {name!r}; rename all but one" for name, times in repeated]
+    if faults:
+        raise TableError(faults)
+
+
+def _fields(connection: Any, names: Sequence[str], typed: bool) -> tuple[Field, ...]:
+    types = [str(row[1]) for row in connection.execute("DESCRIBE rows").fetchall()]
+    return tuple(
+        Field(name, hint_of_type(kind) if typed else hint_of_name(name), kind)
+        for name, kind in zip(names, types, strict=True)
+    )
+
+
+def hint_of_type(kind: str) -> Hint:
+    """The likely kind of a column whose type is declared."""
+    if kind == "BOOLEAN":
+        return "yesno"
+    if kind.startswith(("DATE", "TIMESTAMP")):
+        return "date"
+    return "number" if re.fullmatch(_NUMBERS, kind) else "category"
+
+
+def hint_of_name(name: str) -> Hint:
+    """The likely kind of a column of which nothing is public but the name.
+
+    >>> hint_of_name("visit_date"), hint_of_name("has_car"), hint_of_name("num_visits"), hint_of_name("region")
+    ('date', 'yesno', 'number', 'category')
+    """
+    plain = name.strip().replace("-", "_")
+    return next((hint for hint, pattern in _NAMES_OF if re.fullmatch(pattern, plain, re.IGNORECASE)), "category")
+
+
+def literal(text: str) -> str:
+    """A text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,595 @@
+"""Counting: which cell each value falls in, who is counted, and what a count cannot depend on."""
+
+import datetime as dt
+import hashlib
+import itertools
+import json
+import math
+import re
+import unicodedata
+from collections import Counter
+from decimal import Decimal
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpengine.counting import check, count, digest, row_count
+from dpengine.domain import MISSING, OTHER
+from dpengine.errors import TableError
+from dpengine.plan import Plan
+from dpengine.sources import open_table
+
+CANARY = "ZZ_CANARY_7f3a"
+KEY = b"any key"
+
+
+def plan_of(*columns, tables=None, **more):
+    return Plan(dataset="d", epsilon="1", columns=columns, tables=tables or {"each": len(columns)}, **more)
+
+
+def counted(source, plan, marginals=None, key=KEY):
+    with open_table(source) as table:
+        return count(table, plan, marginals or plan.marginals, truncation_key=key)
+
+
+def cell_of(column, value, type=None):
+    """Label of the one cell that a table with this one value fills."""
+    table = pa.table({"x": pa.array([value], type)})
+    plan = plan_of({"name": "x", **column})
+    (array,) = counted(table, plan)
+    assert array.sum() == 1
+    return plan.column("x").labels[int(np.flatnonzero(array)[0])]
+
+
+# ── One value, one cell ───────────────────────────────────────────────────────────────────────────
+
+AGE = {"kind": "number", "edges": [0, 18, 65]}
+YOUNG, OLD = "[0, 18)", "[18, 65]"
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        ("0", YOUNG), ("-0", YOUNG), ("-0.0", YOUNG), ("17.999", YOUNG), ("18", OLD), ("65", OLD), ("65.0", OLD),
+        ("1.8e1", OLD), ("+18", OLD), ("018", OLD), (" 18\t", OLD), ("\u00a018\u3000", OLD), (".5", YOUNG),
+        ("5.", YOUNG),
+        ("1e-400", YOUNG), ("5e-324", YOUNG), ("-1e-320", OTHER), ("65.0000000001", OTHER), ("-1", OTHER),
+        ("1e400", OTHER), ("-1e400", OTHER), ("inf", OTHER), ("-Infinity", OTHER), ("1,234", OTHER), ("1_0", OTHER),
+        ("0x10", OTHER), ("1 8", OTHER), ("18y", OTHER), ("NA", OTHER), ("null", OTHER), ("None", OTHER),
+        ("１８", OTHER),
+        ("true", OTHER), ("e5", OTHER), (".", OTHER), ("18\n19", OTHER), (CANARY * 1000, OTHER),
+        ("", MISSING), (" ", MISSING), ("\u2003\n", MISSING), (None, MISSING), ("nan", MISSING), ("NaN", MISSING),
+    ],
+)  # fmt: skip
+def test_a_text_in_a_number_column(value, cell):
+    assert cell_of(AGE, value, pa.string()) == cell
+
+
+@pytest.mark.parametrize(
+    ("value", "type", "cell"),
+    [
+        (18, pa.int8(), OLD), (2**64 - 1, pa.uint64(), OTHER), (17, pa.uint16(), YOUNG), (None, pa.int64(), MISSING),
+        (-0.0, pa.float64(), YOUNG), (0.0, pa.float32(), YOUNG), (65.0, pa.float64(), OLD), (18.0, pa.float16(), OLD),
+        (math.nan, pa.float64(), MISSING), (math.nan, pa.float32(), MISSING), (None, pa.float64(), MISSING),
+        (math.inf, pa.float64(), OTHER), (-math.inf, pa.float32(), OTHER), (5e-324, pa.float64(), YOUNG),
+        (Decimal("17.99"), pa.decimal128(9, 2), YOUNG), (Decimal("18.00"), pa.decimal128(38, 2), OLD),
+        (True, pa.bool_(), YOUNG), (None, pa.bool_(), MISSING), (None, pa.null(), MISSING),
+    ],
+)  # fmt: skip
+def test_a_typed_value_in_a_number_column(value, type, cell):
+    assert cell_of(AGE, value, type) == cell
+
+
+@pytest.mark.parametrize("type", [pa.float32(), pa.float64(), pa.string(), pa.decimal128(9, 1)])
+@pytest.mark.parametrize("tenths", range(10))
+def test_an_edge_belongs_to_the_bin_above_in_every_type(tenths, type):
+    value = {"float": tenths / 10, "double": tenths / 10, "string": f"0.{tenths}"}.get(str(type), Decimal(tenths) / 10)
+    column = {"kind": "number", "edges": [f"0.{k}" for k in range(10)] + ["1"]}
+    assert cell_of(column, value, type) == plan_of({"name": "x", **column}).column("x").labels[tenths]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "bins", "value", "expected"),
+    [(1950, 2025, 10, 1957.5, 1), (0, 1, 4, 0.75, 3), (-1, 1, 10, 0.0, 5), (1000, 1100, 10, 1099, 9),
+     (0, 100_000, 100_000, 54321.5, 54321)],
+)  # fmt: skip
+def test_as_many_bins_as_were_asked_for(low, high, bins, value, expected):
+    plan = plan_of({"name": "x", "kind": "number", "edges": {"from": low, "to": high, "bins": bins}})
+    (array,) = counted(pa.table({"x": [float(value)]}), plan)
+    assert len(array) == bins + 2
+    assert np.flatnonzero(array).tolist() == [expected]
+
+
+def test_a_number_that_means_missing():
+    column = {**AGE, "missing_as": ["-99", "?", "17"]}
+    for text in ("-99", "-99.0", " ? "):
+        assert cell_of(column, text, pa.string()) == MISSING
+    for value, type in ((-99, pa.int64()), (17.0, pa.float32()), (Decimal("17.0"), pa.decimal128(9, 1))):
+        assert cell_of(column, value, type) == MISSING
+    assert cell_of(column, "-98", pa.string()) == OTHER
+
+
+PLACE = {"kind": "category", "values": [
+    "Paris, TX", "False", 'Rare "X"', " trailing", "01", "1", "2.5", "é", "日本", "NA", "null", "=cmd", "a\nb",
+    "y ", "y", "2024-01-05",
+]}  # fmt: skip
+
+
+@pytest.mark.parametrize("value", PLACE["values"])
+def test_a_declared_text_falls_in_its_own_cell(value):
+    assert cell_of(PLACE, value, pa.string()) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        ("False ", "False"), ("\u3000False", "False"), ("false", OTHER), ("trailing", " trailing"), ("e\u0301", "é"),
+        (" e\u0301", "é"), ("paris, tx", OTHER), ("Paris", OTHER), ("TX", OTHER), (" y", OTHER), ("001", OTHER),
+        ("1.0", OTHER), ("nan", OTHER), ("None", OTHER), (CANARY, OTHER), (OTHER, OTHER), (MISSING, OTHER),
+        ("Fal\u200bse", OTHER), ("\u202eFalse", OTHER), ("", MISSING), ("  ", MISSING), ("\u00a0", MISSING),
+        (None, MISSING),
+    ],
+)  # fmt: skip
+def test_other_texts_fall_where_one_declared_value_is_meant_or_in_other(value, cell):
+    assert cell_of(PLACE, value, pa.string()) == cell
+
+
+@pytest.mark.parametrize(
+    ("value", "type", "cell"),
+    [
+        (False, pa.bool_(), "False"), (True, pa.bool_(), OTHER), (None, pa.bool_(), MISSING),
+        (1, pa.int64(), "1"), (1.0, pa.float64(), "1"), (2.5, pa.float32(), "2.5"), (math.nan, pa.float64(), MISSING),
+        (math.inf, pa.float64(), OTHER), (1e300, pa.float64(), OTHER), (Decimal("2.5"), pa.decimal128(9, 1), "2.5"),
+        (Decimal("1.00"), pa.decimal128(9, 2), "1"), (dt.date(2024, 1, 5), pa.date32(), "2024-01-05"),
+        (dt.datetime(2024, 1, 5), pa.timestamp("ns"), "2024-01-05"), (dt.datetime(2024, 1, 5, 1), pa.timestamp("s"),
+        OTHER),
+    ],
+)  # fmt: skip
+def test_a_typed_value_in_a_category_column(value, type, cell):
+    assert cell_of(PLACE, value, type) == cell
+
+
+@pytest.mark.parametrize("values", [["True", "False"], ["true", "false"], ["TRUE", "FALSE"]])
+def test_truths_match_any_usual_spelling(values):
+    column = {"kind": "category", "values": values}
+    assert [cell_of(column, value, pa.bool_()) for value in (True, False)] == values
+
+
+def test_a_text_that_means_missing_goes_before_the_match():
+    column = {"kind": "category", "values": ["a", "?"], "missing_as": ["?", "N/A"]}
+    assert [cell_of(column, text) for text in ("a", "?", " ?", "N/A", "n/a")] == ["a", MISSING, MISSING, MISSING, OTHER]
+
+
+def test_a_hundred_thousand_categories():
+    column = {"kind": "category", "values": [f"v{i}" for i in range(100_000)]}
+    assert cell_of(column, "v77777") == "v77777"
+
+
+@pytest.mark.parametrize(
+    ("value", "type", "cell"),
+    [(text, pa.string(), "yes") for text in ("yes", "Y", "TRUE", " t ", "1", "1.0")]
+    + [(text, pa.string(), "no") for text in ("No", "n", "false", "F", "0", "0.0")]
+    + [(text, pa.string(), OTHER) for text in ("2", "oui", "yess", "-1", "nan")]
+    + [(True, pa.bool_(), "yes"), (False, pa.bool_(), "no"), (1, pa.int8(), "yes"), (0.0, pa.float64(), "no")]
+    + [(2, pa.int8(), OTHER), (0.5, pa.float64(), OTHER), (Decimal("1.0"), pa.decimal128(3, 1), "yes")]
+    + [("", pa.string(), MISSING), (None, pa.bool_(), MISSING), (math.nan, pa.float64(), MISSING)],
+)
+def test_yes_and_no(value, type, cell):
+    assert cell_of({"kind": "yesno"}, value, type) == cell
+
+
+VISIT = {"kind": "date", "from": "2024-01-15", "to": "2024-03-10", "by": "month"}
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        ("2024-01-15", "2024-01"), ("2024-02-29", "2024-02"), (" 2024-03-10 ", "2024-03"), ("2024-01-14", OTHER),
+        ("2024-03-11", OTHER), ("2024-02-30", OTHER), ("2024-2-3", OTHER), ("2024/02/03", OTHER), ("20240203", OTHER),
+        ("0000-00-00", OTHER), ("infinity", OTHER), ("epoch", OTHER), ("today", OTHER), ("2024-02-03 BC", OTHER),
+        ("2024-02-03T23:59:59.123456789", "2024-02"), ("2024-02-03 10:00", "2024-02"), ("2024-02-03T25:00", OTHER),
+        ("2024-02-03T10", OTHER), ("2024-02-03T10:00:00Z", "2024-02"), ("2024-02-01T01:00:00+02:00", "2024-01"),
+        ("2024-01-31 23:30:00-0100", "2024-02"), ("2024-03-11 00:30+01", "2024-03"), ("", MISSING), (None, MISSING),
+    ],
+)  # fmt: skip
+def test_a_text_in_a_date_column(value, cell):
+    assert cell_of(VISIT, value, pa.string()) == cell
+
+
+@pytest.mark.parametrize(
+    ("value", "type", "cell"),
+    [
+        (dt.date(2024, 2, 29), pa.date32(), "2024-02"), (dt.date(2024, 2, 29), pa.date64(), "2024-02"),
+        (dt.datetime(2024, 2, 29, 23, 59), pa.timestamp("ns"), "2024-02"), (None, pa.timestamp("us"), MISSING),
+        (dt.datetime(2024, 3, 10, 23, 59, 59), pa.timestamp("ms"), "2024-03"), (dt.date(1, 1, 1), pa.date32(), OTHER),
+        (dt.datetime(2024, 1, 31, 23, 30, tzinfo=dt.timezone(-dt.timedelta(hours=1))), pa.timestamp("us", "UTC"),
+        "2024-02"),
+        (dt.datetime(2024, 1, 31, 23, 30, tzinfo=dt.UTC), pa.timestamp("us", "Europe/Paris"), "2024-01"),
+    ],
+)  # fmt: skip
+def test_a_typed_value_in_a_date_column(value, type, cell):
+    assert cell_of(VISIT, value, type) == cell
+
+
+def test_dates_by_a_format():
+    column = {**VISIT, "format": "%d/%m/%Y", "missing_as": ["00/00/0000"]}
+    texts = ["03/02/2024", " 3/2/2024", "2024-02-03", "31/02/2024", "00/00/0000"]
+    assert [cell_of(column, text) for text in texts] == ["2024-02", "2024-02", OTHER, OTHER, MISSING]
+    assert cell_of({**VISIT, "format": "%Y%m%d"}, 20240203, pa.int64()) == "2024-02"
+
+
+@pytest.mark.parametrize("by", ["day", "week", "month", "quarter", "year"])
+def test_every_day_falls_in_the_period_that_holds_it(by):
+    plan = plan_of({"name": "x", "kind": "date", "from": "2019-12-30", "to": "2021-01-03", "by": by})
+    column = plan.column("x")
+    days = [dt.date(2019, 12, 28) + dt.timedelta(days=k) for k in range(375)]
+    expected = [0] * column.size
+    for day in days:
+        inside = column.first <= day <= column.last
+        expected[column.ordinal(day) - column.ordinal(column.first) if inside else column.other_code] += 1
+    for values in (days, [day.isoformat() for day in days]):
+        assert counted(pa.table({"x": values}), plan)[0].tolist() == expected
+
+
+# ── Tables, marginals, rows left out ──────────────────────────────────────────────────────────────
+
+
+def test_every_marginal_comes_from_the_same_rows_in_the_asked_order():
+    plan = plan_of(
+        {"name": "a", "kind": "category", "values": ["x", "y"], "missing": False},
+        {"name": "b", "kind": "yesno", "other": False, "missing": False},
+        {"name": "unused", "kind": "yesno", "other": False, "missing": False},
+        tables=[["b", "a"], ["a"]],
+    )
+    table = pa.table({"a": ["x", "x", "y", None, "z", "x"], "b": ["1", "0", "1", "1", "1", "?"], "unused": ["?"] * 6})
+    ba, a, total = counted(table, plan, [("b", "a"), ("a",), ()])
+    assert ba.tolist() == [[1, 1, 2], [1, 0, 0]]  # a missing value without a cell of its own counts as other
+    assert a.tolist() == [2, 1, 2]
+    assert (total.shape, int(total)) == ((), 5)
+    assert {array.dtype for array in (ba, a, total)} == {np.dtype(np.int64)}
+
+
+def test_a_table_without_rows_counts_nothing(tmp_path):
+    (tmp_path / "t.csv").write_text("x\n")
+    assert counted(tmp_path / "t.csv", plan_of({"name": "x", **AGE}))[0].tolist() == [0, 0, 0, 0]
+    assert counted(pa.table({"x": pa.array([], pa.float64())}), plan_of({"name": "x", **AGE}))[0].sum() == 0
+
+
+def test_nan_in_a_parquet_file_is_missing_although_its_statistics_hide_it(tmp_path):
+    values = np.arange(100_000) % 100 / 2.0
+    values[::1000] = np.nan
+    pq.write_table(pa.table({"x": values}), tmp_path / "t.parquet")
+    (array,) = counted(tmp_path / "t.parquet", plan_of({"name": "x", **AGE}))
+    assert array.tolist() == [35_900, 64_000, 0, 100]
+
+
+def test_many_rows_in_a_table_with_more_cells_than_a_batch_has_rows():
+    plan = plan_of(*({"name": n, "kind": "number", "edges": {"from": 0, "to": 998, "bins": 998}} for n in "ab"))
+    a, b = np.arange(600_000) % 998, np.arange(600_000) % 499
+    (array,) = counted(pa.table({"a": a, "b": b}), plan)
+    expected = np.zeros((1000, 1000), np.int64)
+    np.add.at(expected, (a, b), 1)
+    assert (array == expected).all()
+
+
+def test_check_names_every_fault_and_what_the_table_has():
+    table = pa.table({"Age": [1], "many": [[1]], "day": [dt.date(2024, 1, 1)], "raw": [b"x"], "n": [1]})
+    plan = plan_of(
+        {"name": "age", **AGE}, {"name": "regoin", "kind": "yesno"}, {"name": "many", **AGE},
+        {"name": "raw", "kind": "yesno"},
+        {"name": "day", **AGE}, {"name": "n", **VISIT}, {"name": "f", **VISIT, "format": "%Q"},
+        tables={"each": 1}, unit={"id": "person"},
+    )  # fmt: skip
+    with open_table(table) as opened, pytest.raises(TableError) as caught:
+        check(opened, plan)
+    faults = "\n".join(caught.value.faults)
+    for fragment in (
+        "no column 'age'; did you mean 'Age'? it has 'Age', 'many', 'day'", "no column 'regoin'", "no column 'person'",
+        "'many' holds bigint[] values", "'raw' holds blob values", "'day' holds dates and cannot be read as number",
+        "'n' holds numbers and cannot be read as date", "the format '%Q' is not one of dates",
+    ):  # fmt: skip
+        assert fragment in faults
+    with open_table(table) as opened, pytest.raises(TableError):
+        count(opened, plan, plan.marginals, truncation_key=KEY)
+
+
+def test_an_unused_column_of_any_type_does_no_harm():
+    assert counted(pa.table({"x": [1], "many": [[1]]}), plan_of({"name": "x", **AGE}))[0].sum() == 1
+
+
+# ── Against a slow reader of our own ──────────────────────────────────────────────────────────────
+
+NUMERAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+COLUMNS = (
+    {"name": "n", "kind": "number", "edges": ["-1", "0", "0.1", "100"], "missing_as": ["-9"]},
+    {"name": "c", "kind": "category", "values": ["Paris, TX", "False", "é", "1", " b", "NA"]},
+    {"name": "y", "kind": "yesno", "missing": False},
+    {"name": "d", **VISIT, "by": "week", "other": False},
+)
+PLAN = plan_of(*COLUMNS, tables=[["n", "c"], ["d"], ["y", "n", "d"]])
+
+
+def norm(text):
+    return unicodedata.normalize("NFC", text.strip())
+
+
+def reference_code(column, text):
+    """The code of one text, written as a person would look it up."""
+    bare = norm(text or "")
+    if not bare or bare in map(norm, column.missing_as):
+        return column.missing_code
+    match column.kind:
+        case "number":
+            if bare.lower() == "nan":
+                return column.missing_code
+            value = float(bare) if NUMERAL.fullmatch(bare) else math.inf
+            edges = [float(edge) for edge in column.edges]
+            if value == -9:
+                return column.missing_code
+            if value == edges[-1]:
+                return len(edges) - 2
+            return next((k for k in range(len(edges) - 1) if edges[k] <= value < edges[k + 1]), column.other_code)
+        case "category":
+            if text in column.values:
+                return column.values.index(text)
+            near = [k for k, value in enumerate(column.values) if norm(value) == bare]
+            return near[0] if len(near) == 1 else column.other_code
+        case "yesno":
+            words = (("yes", "true", "y", "t", "1", "1.0"), ("no", "false", "n", "f", "0", "0.0"))
+            return next((k for k in (0, 1) if bare.lower() in words[k]), column.other_code)
+        case "date":
+            try:
+                day = dt.date.fromisoformat(bare)
+            except ValueError:
+                return column.other_code
+            inside = column.first <= day <= column.last
+            return column.ordinal(day) - column.ordinal(column.first) if inside else column.other_code
+
+
+def reference_count(rows, plan):
+    coded = [{name: reference_code(plan.column(name), row[name]) for name in plan.used} for row in rows]
+    arrays = [np.zeros(plan.shape(marginal), np.int64) for marginal in plan.marginals]
+    for codes in coded:
+        if min(codes.values()) >= 0:
+            for array, marginal in zip(arrays, plan.marginals, strict=True):
+                array[tuple(codes[name] for name in marginal)] += 1
+    return arrays
+
+
+def near(*texts):
+    return st.one_of(
+        st.sampled_from([*texts, None, "", " ", "nan", "NA", CANARY, "e\u0301", "\u00a0x ", "a\nb", 'q"', ",;", "１"]),
+        st.sampled_from(texts).map(lambda text: f" {text} "),
+        st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=4),
+    )
+
+
+ROW = st.fixed_dictionaries(
+    {
+        "n": near("0", "-0.0", "0.1", "100", "-1", "1e400", "-inf", "99.99", "-9", "-9.0", "1,5", "1_0", "1e1", "+.5"),
+        "c": near("Paris, TX", "False", "é", "1", "b", " b", "1.0", "false"),
+        "y": near("yes", "No", "T", "0", "1.0", "maybe"),
+        "d": near("2024-01-15", "2024-01-14", "2024-02-30", "2024-03-10", "2024-02-29"),
+    }
+)
+ROWS = st.lists(ROW, max_size=12)
+quick = settings(max_examples=40, deadline=None, derandomize=True)
+
+
+def as_table(rows, names=("n", "c", "y", "d")):
+    return pa.table({name: pa.array([row[name] for row in rows], pa.string()) for name in names})
+
+
+def same(left, right):
+    return all(np.array_equal(a, b) for a, b in zip(left, right, strict=True))
+
+
+@quick
+@given(ROWS)
+def test_counts_agree_with_the_slow_reader_in_every_format(tmp_path_factory, rows):
+    folder = tmp_path_factory.mktemp("formats")
+    frame = pd.DataFrame(as_table(rows).to_pydict(), columns=["n", "c", "y", "d"], dtype=object)
+    frame.to_csv(folder / "t.csv", index=False)
+    frame.to_csv(folder / "t.tsv.gz", index=False, sep="\t")
+    frame.to_csv(folder / "bom.csv", index=False, encoding="utf-8-sig", lineterminator="\r\n")
+    pq.write_table(as_table(rows), folder / "t.parquet")
+    book = openpyxl.Workbook()
+    book.active.append(list(frame.columns))
+    for r, row in enumerate(rows, 2):
+        for c, name in enumerate(frame.columns, 1):
+            if row[name] is not None:
+                book.active.cell(r, c).value = row[name]
+                book.active.cell(r, c).data_type = "s"
+    book.save(folder / "t.xlsx")
+    expected = reference_count(rows, PLAN)
+    assert same(counted(frame, PLAN), expected)
+    for name in ("t.csv", "t.tsv.gz", "bom.csv", "t.parquet"):
+        assert same(counted(folder / name, PLAN), expected), name
+    filled = [row for row in rows if any((text or "").strip() for text in row.values())]
+    assert same(counted(folder / "t.xlsx", PLAN), reference_count(filled, PLAN))  # blank rows of a sheet are stray
+
+
+@quick
+@given(ROWS, st.randoms(use_true_random=False))
+def test_the_order_of_rows_and_columns_changes_nothing(rows, random):
+    shuffled = random.sample(rows, len(rows))
+    with open_table(as_table(rows)) as one, open_table(as_table(shuffled, ("d", "y", "c", "n"))) as two:
+        counts = [count(table, PLAN, PLAN.marginals, truncation_key=KEY) for table in (one, two)]
+        assert same(*counts)
+        assert digest(one) == digest(two)
+        assert row_count(one) == row_count(two) == len(rows)
+
+
+@quick
+@given(ROWS, ROW)
+def test_one_more_row_changes_each_marginal_by_at_most_one(rows, row):
+    before, after = counted(as_table(rows), PLAN), counted(as_table([*rows, row]), PLAN)
+    for old, new in zip(before, after, strict=True):
+        assert np.abs(new - old).sum() <= 1
+        assert (new >= old).all()
+
+
+@quick
+@given(ROWS.filter(bool), ROW)
+def test_one_odd_cell_never_moves_another_row(rows, odd):
+    """Whatever one row holds, the other rows are counted as they are without it."""
+    alone, others = counted(as_table([odd]), PLAN), counted(as_table(rows), PLAN)
+    assert same(counted(as_table([*rows, odd]), PLAN), [a + b for a, b in zip(alone, others, strict=True)])
+
+
+# ── Persons ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def persons_plan(k):
+    return plan_of(*COLUMNS[:3], tables=[["n", "c"], ["y"]], unit={"id": "who", "rows": k})
+
+
+PERSON_ROWS = st.lists(st.tuples(st.sampled_from(["p", "q", "r"]), ROW), max_size=10)
+
+
+def persons_table(pairs):
+    return as_table([row for _, row in pairs]).append_column("who", pa.array([who for who, _ in pairs], pa.string()))
+
+
+@quick
+@given(PERSON_ROWS, st.lists(ROW, max_size=6), st.integers(1, 3), st.randoms(use_true_random=False))
+def test_one_more_person_changes_each_marginal_by_at_most_k(pairs, theirs, k, random):
+    plan = persons_plan(k)
+    before = counted(persons_table(pairs), plan)
+    joined = random.sample(both := pairs + [("new", row) for row in theirs], len(both))
+    for old, new in zip(before, counted(persons_table(joined), plan), strict=True):
+        assert (new >= old).all()
+        assert (new - old).sum() == min(k, len(theirs))
+
+
+def test_each_person_keeps_at_most_k_rows_and_rows_without_an_id_count_nowhere():
+    who = ["a"] * 5 + [" a"] * 2 + ["b", "", None, "  "]
+    table = pa.table({"x": [1.0] * 11, "who": who})
+    for k, kept in ((1, 2), (3, 4), (9, 8)):
+        assert counted(table, plan_of({"name": "x", **AGE}, unit={"id": "who", "rows": k}))[0].tolist() == [
+            kept,
+            0,
+            0,
+            0,
+        ]
+
+
+def test_a_row_that_counts_nowhere_takes_no_place_of_one_that_does():
+    table = pa.table({"x": ["?"] * 50 + ["1"], "who": [7] * 51})
+    plan = plan_of({"name": "x", **AGE, "other": False}, unit={"id": "who", "rows": 1})
+    assert counted(table, plan)[0].tolist() == [1, 0, 0]
+
+
+def test_ids_are_the_same_person_in_every_type():
+    for ids in (pa.array([1, 1]), pa.array([1.0, 1.0]), pa.array(["1", " 1 "])):
+        assert (
+            counted(pa.table({"x": [1, 1], "who": ids}), plan_of({"name": "x", **AGE}, unit={"id": "who"}))[0].sum()
+            == 1
+        )
+
+
+def test_rows_are_kept_by_the_key_alone_and_uniformly():
+    """Each of 4,000 persons has three rows in one cell and one in another, and keeps one."""
+    people = [str(i) for i in range(4000) for _ in range(4)]
+    table = pa.table({"x": [1, 1, 1, 20] * 4000, "who": people})
+    plan = plan_of({"name": "x", **AGE}, unit={"id": "who"})
+    young, old, *_ = counted(table, plan)[0].tolist()
+    assert young + old == 4000
+    assert abs(old - 1000) < 6 * math.sqrt(4000 * 0.25 * 0.75)  # false alarm below 2e-9 over keys
+    backwards = table.take(list(range(table.num_rows))[::-1])
+    assert same(counted(table, plan), counted(backwards, plan))
+    assert not same(counted(table, plan), counted(table, plan, key=b"another key"))
+
+
+def test_the_kept_rows_are_whole_rows():
+    """All marginals come from the same kept rows, so their totals and shared margins agree."""
+    people = [str(i % 50) for i in range(400)]
+    table = pa.table({"x": [i * 7 % 65 for i in range(400)], "y": [i % 2 for i in range(400)], "who": people})
+    plan = plan_of({"name": "x", **AGE}, {"name": "y", "kind": "yesno"}, unit={"id": "who", "rows": 3})
+    x, y, xy = counted(table, plan, [("x",), ("y",), ("x", "y")])
+    assert same([xy.sum(axis=1), xy.sum(axis=0)], [x, y])
+
+
+# ── Digest ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def digest_of(source):
+    with open_table(source) as table:
+        return digest(table)
+
+
+def test_the_digest_is_the_same_in_every_format(tmp_path):
+    frame = pd.DataFrame({"i": [1, 2, 2], "s": ["x", 'a "b", c', "日本"], "f": [1.5, 0.25, -3.125]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_csv(tmp_path / "t.txt", index=False, sep=";", lineterminator="\r\n", encoding="utf-16")
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_feather(tmp_path / "t.feather")
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    sources = [frame, frame[["f", "s", "i"]], frame.astype(object), pa.Table.from_pandas(frame, preserve_index=False)]
+    files = [tmp_path / name for name in ("t.csv", "t.txt", "t.parquet", "t.feather", "t.xlsx")]
+    assert {digest_of(source).hex() for source in (*sources, *files)} == {digest_of(frame).hex()}
+
+
+def test_the_digest_is_fixed_for_all_time():
+    table = pa.table({"b": [1, None], "a": ["x", "y"]})
+    rows = [b"1:x1:1", b"1:y0:"]
+    assert digest_of(table) == reference_digest(["a", "b"], rows)
+
+
+def reference_digest(names, rows):
+    added = sum(int.from_bytes(hashlib.md5(row).digest(), "little") for row in rows) % 2**128
+    return hashlib.sha256(json.dumps([names, len(rows), f"{added:032x}"]).encode()).digest()
+
+
+def test_any_change_of_content_changes_the_digest():
+    tables = [
+        {"a": ["x", "y"], "b": ["1", "2"]}, {"a": ["x", "y"], "b": ["2", "1"]}, {"a": ["x"], "b": ["1"]},
+        {"a": ["x", "y", "y"], "b": ["1", "2", "2"]}, {"a": ["x", "x", "y"], "b": ["1", "1", "2"]},
+        {"b": ["x", "y"], "a": ["1", "2"]}, {"a": ["x", "y"], "c": ["1", "2"]}, {"a": ["x1", "y"], "b": ["", "2"]},
+        {"a": ["x1:1", "y"], "b": [None, "2"]}, {"a": ["X", "y"], "b": ["1", "2"]}, {"a": [], "b": []}, {"a": []},
+        {"a": ["x", "y"]},
+    ]  # fmt: skip
+    digests = Counter(digest_of(pa.table({k: pa.array(v, pa.string()) for k, v in t.items()})) for t in tables)
+    assert max(digests.values()) == 1
+    assert all(len(value) == 32 for value in digests)
+
+
+# ── Nothing leaks ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column["kind"])
+def test_odd_values_raise_nothing_and_show_nothing(column, caplog, capfd, recwarn):
+    odd = [
+        CANARY,
+        CANARY * 10_000,
+        "9" * 5000,
+        "1e" + "9" * 500,
+        "2024-99-99",
+        "\x00\x01\x7f",
+        "'; DROP VIEW rows; --",
+        "%s{}",
+    ]
+    name = column["name"]
+    array = counted(pa.table({name: odd}), plan_of({**column, "other": True}))[0]
+    assert array[plan_of({**column, "other": True}).column(name).other_code] == len(odd)
+    captured = capfd.readouterr()
+    assert CANARY not in captured.out + captured.err + caplog.text + "".join(str(w.message) for w in recwarn)
+
+
+def test_names_of_columns_cannot_alter_the_query():
+    for name in ('a"; DROP VIEW rows; --', "a'b", "c0", "person", "k0", "rows", "a\nb"):
+        assert counted(pa.table({name: [1.0]}), plan_of({"name": name, **AGE}))[0].tolist() == [1, 0, 0, 0]
+
+
+def test_neighbours_give_arrays_of_one_shape():
+    shapes = {
+        tuple(array.shape for array in counted(as_table([dict(zip("ncyd", values, strict=True))]), PLAN))
+        for values in itertools.product([None, CANARY, "1"], repeat=4)
+    }
+    assert shapes == {tuple(PLAN.shape(marginal) for marginal in PLAN.marginals)}

@@ -1,0 +1,419 @@
+"""Opening tables: what is read from which bytes, what is refused in which words, and what is left behind."""
+
+import datetime as dt
+import gc
+import gzip
+import io
+import tempfile
+import zipfile
+from decimal import Decimal
+from pathlib import Path
+
+import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+
+from dpengine.errors import TableError
+from dpengine.sources import Table, hint_of_name, open_table
+
+CANARY = "ZZ_CANARY_7f3a"
+
+
+def rows(table: Table) -> list[tuple[object, ...]]:
+    with table.connection() as connection:
+        return sorted(connection.execute("SELECT * FROM rows").fetchall(), key=str)
+
+
+def names(table: Table) -> list[str]:
+    return [column.name for column in table.columns]
+
+
+@pytest.fixture
+def scratch(tmp_path, monkeypatch):
+    """Where opened tables put their temporary files."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+TWO = [("1", "2"), ("3", "4")]
+READ = {
+    "plain": (b"a,b\n1,2\n3,4\n", {}, TWO),
+    "no last line end": (b"a,b\n1,2\n3,4", {}, TWO),
+    "CRLF": (b"a,b\r\n1,2\r\n3,4\r\n", {}, TWO),
+    "CR": (b"a,b\r1,2\r3,4\r", {}, TWO),
+    "mixed line ends": (b"a,b\r\n1,2\n3,4\r5,6\r\n", {}, [*TWO, ("5", "6")]),
+    "header only": (b"a,b\n", {}, []),
+    "header only, no line end": (b"a,b", {}, []),
+    "blank lines": (b"a,b\n1,2\n\n3,4\n\n", {}, TWO),
+    "UTF-8 with BOM": (b"\xef\xbb\xbfa,b\n1,2\n3,4\n", {}, TWO),
+    "UTF-16 LE with BOM": ("\ufeffa,b\n1,ü\n".encode("utf-16-le"), {}, [("1", "ü")]),
+    "UTF-16 BE with BOM": ("\ufeffa,b\r\n1,ü\r\n".encode("utf-16-be"), {}, [("1", "ü")]),
+    "UTF-16 named": ("a,b\n1,ü\n".encode("utf-16-le"), {"encoding": "utf-16-le"}, [("1", "ü")]),
+    "Shift JIS named": ("a,b\n1,日本\n".encode("shift_jis"), {"encoding": "shift_jis"}, [("1", "日本")]),
+    "odd lines alone as Windows-1252": (
+        b"a,b\nM\xfcnchen,\x80\nM\xc3\xbcnchen,2\n",
+        {},
+        [("München", "2"), ("München", "€")],
+    ),
+    "semicolon": (b"a;b\n1,5;2\n", {}, [("1,5", "2")]),
+    "tab": (b"a\tb\n1,5\t2\n", {}, [("1,5", "2")]),
+    "pipe": (b"a|b\n1|2\n", {}, [("1", "2")]),
+    "delimiter given": (b"a~b\n1~2\n", {"delimiter": "~"}, [("1", "2")]),
+    "delimiters within a quoted name": (b'"a;;;",b\n1,2\n', {}, [("1", "2")]),
+    "one column with a missing cell": (b"a\n1\n\n2\n", {}, [("1",), ("2",), (None,)]),
+    "quotes": (b'a,b\n"x\ny","p""q,"\n5" pipe,\n', {}, [('5" pipe', None), ("x\ny", 'p"q,')]),
+    "line end within a cell": (b'a,b\r\n"x\r\ny",2\r\n', {}, [("x\ny", "2")]),
+    "texts stay texts": (b"a,b\nNA,01234\nnull,1e400\n", {}, [("NA", "01234"), ("null", "1e400")]),
+    "backslash and hash": (b'a,b\n"x\\",2\n#c,4\n', {}, [("#c", "4"), ("x\\", "2")]),
+    "bidi, zero width, emoji": ("a,b\n\u202ex,\u200b🙂\n".encode(), {}, [("\u202ex", "\u200b🙂")]),
+    "a cell of 1 MB": (b"a,b\n" + b"x" * 2**20 + b",2\n", {}, [("x" * 2**20, "2")]),
+}
+
+
+@pytest.mark.parametrize("case", READ)
+def test_text_is_read_as_text(case, tmp_path):
+    content, options, expected = READ[case]
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    with open_table(path, **options) as table:
+        assert rows(table) == expected
+        assert {column.type for column in table.columns} == {"VARCHAR"}
+
+
+def test_a_later_odd_byte_is_found_however_far_down(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a\n" + b"plain\n" * 1_500_000 + b"\xfc\n")
+    with open_table(path) as table, table.connection() as connection:
+        assert connection.execute("SELECT c0 FROM rows WHERE c0 <> 'plain'").fetchall() == [("ü",)]
+
+
+@pytest.mark.parametrize("header", ['"a\nx",b', "__proto__,../x", "=cmd(),-1", "Age,age", "a, a", "1,2.5"])
+def test_any_distinct_header_is_a_header(header, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"{header}\n1,2\n")
+    with open_table(path) as table:
+        assert rows(table) == [("1", "2")]
+        assert len(set(names(table))) == 2
+
+
+def test_thousands_of_columns(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(",".join(f"col{i}" for i in range(5000)) + "\n" + ",".join("7" * 5000) + "\n")
+    with open_table(path) as table:
+        assert len(table.columns) == 5000
+        assert rows(table) == [("7",) * 5000]
+
+
+BAD = {
+    "empty": ("t.csv", b"", {}, "empty"),
+    "first line blank": ("t.csv", f"\na,b\n{CANARY},2\n".encode(), {}, "first line"),
+    "duplicate names": ("t.csv", f"a,b,a\n{CANARY},2,3\n".encode(), {}, "2 columns are named 'a'"),
+    "blank name": ("t.csv", f"a,,c\n{CANARY},2,3\n".encode(), {}, "column 2 has no name"),
+    "short row": ("t.csv", f"a,b\n1,2\n{CANARY}\n".encode(), {}, "line 3 of the file does not have as many"),
+    "long row": ("t.csv", f"a,b\n1,2\n3,4,{CANARY}\n".encode(), {}, "line 3 of the file does not have as many"),
+    "long first row": ("t.csv", f"a,b\n1,2,{CANARY}\n3,4\n".encode(), {}, "line 2 of the file does not have as many"),
+    "open quote": ("t.csv", f'a,b\n"{CANARY},2\n3,4\n'.encode(), {}, "line 2 of the file opens a quote"),
+    "text after a quote": ("t.csv", f'a,b\n"x"{CANARY},2\n'.encode(), {}, "line 2 of the file opens a quote"),
+    "endless line": ("t.csv", b"a,b\n" + b"x" * (17 << 20) + b",2\n", {}, "line 2 of the file is longer than 16 MB"),
+    "endless line, no line end": ("t.csv", b"\xff" * (33 << 20), {}, "a line is longer than 16 MB"),
+    "NUL": ("t.csv", f"a,b\n{CANARY}\0,2\n".encode(), {}, "NUL"),
+    "UTF-16 without a mark": ("t.csv", f"a,b\n{CANARY},2\n".encode("utf-16-le"), {}, "encoding='utf-16-le'"),
+    "unknown encoding": ("t.csv", f"a,b\n{CANARY},2\n".encode(), {"encoding": "klingon"}, "try utf-8"),
+    "no text encoding": ("t.csv", f"a,b\n{CANARY},2\n".encode(), {"encoding": "base64"}, "try utf-8"),
+    "long delimiter": ("t.csv", f"a,b\n{CANARY},2\n".encode(), {"delimiter": "::"}, "one character"),
+    "workbook named CSV": ("t.csv", b"PK\x03\x04" + CANARY.encode(), {}, "an Excel workbook"),
+    "Parquet named CSV": ("t.csv", b"PAR1" + CANARY.encode(), {}, "a Parquet file"),
+    "gzip named CSV": ("t.csv", gzip.compress(CANARY.encode()), {}, "a gzip archive"),
+    "CSV named gzip": ("t.csv.gz", f"a,b\n{CANARY},2\n".encode(), {}, "cannot be read"),
+    "cut off gzip": ("t.csv.gz", gzip.compress(f"a,b\n{CANARY},2\n".encode() * 9)[:-9], {}, "cannot be read"),
+    "damaged gzip": ("t.csv.gz", gzip.compress(bytes(range(256)) * 99)[:40] + b"\xff" * 400, {}, "cannot be read"),
+    "gzip bomb": ("t.csv.gz", gzip.compress(b"a\n" + b"1\n" * (60 << 20)), {}, "unpacks to far more"),
+    "gzipped Parquet": ("t.parquet.gz", gzip.compress(b"PAR1"), {}, "unpack this one first"),
+    "CSV named Parquet": ("t.parquet", f"a,b\n{CANARY},2\n".encode(), {}, "not a Parquet file"),
+    "empty Parquet": ("t.parquet", b"", {}, "not a Parquet file"),
+    "cut off Parquet": ("t.parquet", b"PAR1" + CANARY.encode() * 9, {}, "cut off"),
+    "damaged Parquet": ("t.parquet", b"PAR1" + CANARY.encode() * 9 + b"PAR1", {}, "damaged"),
+    "CSV named workbook": ("t.xlsx", f"a,b\n{CANARY},2\n".encode(), {}, "not a whole workbook"),
+    "protected workbook": ("t.xlsx", b"\xd0\xcf\x11\xe0" + CANARY.encode(), {}, "password"),
+    "damaged old workbook": ("t.xls", b"\xd0\xcf\x11\xe0" + CANARY.encode() * 99, {}, "cannot be read"),
+    "CSV named Arrow": ("t.arrow", f"a,b\n{CANARY},2\n".encode(), {}, "damaged"),
+    "empty Arrow": ("t.arrow", b"", {}, "write it again"),
+    "unknown ending": ("t.docx", CANARY.encode(), {}, "use CSV, Parquet"),
+    "no ending": ("t", CANARY.encode(), {}, "use CSV, Parquet"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_files_are_refused_in_words_that_help_and_leak_nothing(case, tmp_path, scratch):
+    name, content, options, fragment = BAD[case]
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(TableError) as caught:
+        open_table(path, **options)
+    message = str(caught.value)
+    assert fragment in message
+    assert CANARY not in message
+    assert str(tmp_path) not in message
+    assert caught.value.__cause__ is None
+    assert list(scratch.iterdir()) == []
+
+
+def workbook(**sheets: list[list[object]]) -> openpyxl.Workbook:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, cells in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in cells:
+            sheet.append(row)
+    return book
+
+
+def packed(book: openpyxl.Workbook) -> bytes:
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def opened_book(tmp_path: Path, content: bytes, **options: str) -> Table:
+    path = tmp_path / "t.xlsx"
+    path.write_bytes(content)
+    return open_table(path, **options)
+
+
+def test_each_cell_of_a_workbook_is_a_text(tmp_path):
+    cells = [["a", "b"], [1.0, True], [1.5, dt.date(2024, 1, 5)], ["01", dt.datetime(2024, 1, 5, 13, 30)], [None, "x"]]
+    with opened_book(tmp_path, packed(workbook(s=cells))) as table:
+        assert rows(table) == [("", "x"), ("01", "2024-01-05 13:30:00"), ("1", "True"), ("1.5", "2024-01-05")]
+
+
+def test_rows_of_a_sheet_may_be_ragged_or_blank(tmp_path):
+    with opened_book(tmp_path, packed(workbook(s=[["a", "b"], ["1"], [None, None], ["3", "4"]]))) as table:
+        assert len(rows(table)) == 2
+
+
+def test_the_first_visible_sheet_is_read_unless_one_is_named(tmp_path):
+    book = workbook(hidden=[["h"], ["0"]], first=[["a"], ["1"]], second=[["b"], ["2"]])
+    book["hidden"].sheet_state = "hidden"
+    with opened_book(tmp_path, packed(book)) as table:
+        assert names(table) == ["a"]
+    with opened_book(tmp_path, packed(book), sheet="second") as table:
+        assert rows(table) == [("2",)]
+    with pytest.raises(TableError, match=r"no sheet 'third'.*hidden, first, second"):
+        opened_book(tmp_path, packed(book), sheet="third")
+
+
+def test_dates_of_a_workbook_that_counts_from_1904(tmp_path):
+    book = workbook(s=[["a"]])
+    book.epoch = openpyxl.utils.datetime.CALENDAR_MAC_1904
+    book["s"].append([dt.date(2024, 1, 5)])
+    with opened_book(tmp_path, packed(book)) as table:
+        assert rows(table) == [("2024-01-05",)]
+
+
+def test_a_formula_that_was_never_computed_is_an_empty_cell(tmp_path):
+    with opened_book(tmp_path, packed(workbook(s=[["a", "b"], ["x", "=1+1"]]))) as table:
+        assert rows(table) == [("x", "")]
+
+
+@pytest.mark.parametrize(
+    ("cells", "fragment"),
+    [([], "empty"), ([["a", None], ["1", CANARY]], "column 2 has no name"), ([["a", "a"], ["1", CANARY]], "named 'a'")],
+)
+def test_sheets_without_a_usable_header_are_refused(cells, fragment, tmp_path):
+    with pytest.raises(TableError, match=fragment) as caught:
+        opened_book(tmp_path, packed(workbook(s=cells)))
+    assert CANARY not in str(caught.value)
+
+
+def test_a_workbook_that_would_fill_the_memory_is_refused(tmp_path):
+    content = io.BytesIO(packed(workbook(s=[["a"], ["1"]])))
+    with zipfile.ZipFile(content, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/media/bomb.xml", b" " * (150 << 20))
+    with pytest.raises(TableError, match="unpacks to far more"):
+        opened_book(tmp_path, content.getvalue())
+
+
+def test_a_workbook_cut_off_or_with_damaged_parts_is_refused(tmp_path):
+    whole = packed(workbook(s=[["a"], ["1"]]))
+    with pytest.raises(TableError, match="not a whole workbook"):
+        opened_book(tmp_path, whole[: len(whole) // 2])
+    content = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(content, "w") as new:
+        for part in old.namelist():
+            new.writestr(part, f"<{CANARY}" if "sheet" in part else old.read(part))
+    with pytest.raises(TableError, match=r"cannot be read|empty") as caught:
+        opened_book(tmp_path, content.getvalue())
+    assert CANARY not in str(caught.value)
+
+
+TYPED = pa.table(
+    {
+        "n": pa.array([1, None], pa.int64()),
+        "x": pa.array([0.5, float("nan")]),
+        "money": pa.array([Decimal("1.50"), None], pa.decimal128(9, 2)),
+        "ok": pa.array([True, None]),
+        "day": pa.array([dt.date(2024, 1, 5), None]),
+        "at": pa.array([dt.datetime(2024, 1, 5), None], pa.timestamp("us", "Europe/Paris")),
+        "who": pa.array(["NA", None]).dictionary_encode(),
+        "many": pa.array([[1, 2], None]),
+        "half": pa.array([1.5, None], pa.float16()),
+    }
+)
+HINTS = ["number", "number", "number", "yesno", "date", "date", "category", "category", "number"]
+
+
+def test_typed_sources_keep_their_types(tmp_path):
+    feather.write_feather(TYPED, tmp_path / "t.feather")
+    feather.write_feather(TYPED, tmp_path / "plain.arrow", compression="uncompressed")
+    with pa.OSFile(str(tmp_path / "stream.arrow"), "wb") as sink, pa.ipc.new_stream(sink, TYPED.schema) as writer:
+        writer.write_table(TYPED)
+    for source in (TYPED, tmp_path / "t.feather", tmp_path / "plain.arrow", tmp_path / "stream.arrow"):
+        with open_table(source) as table:
+            assert names(table) == TYPED.column_names
+            assert [column.kind_hint for column in table.columns] == HINTS
+
+
+def test_parquet_keeps_its_types_and_its_nan(tmp_path):
+    part = TYPED.drop_columns(["half"])
+    pq.write_table(part, tmp_path / "t.parquet")
+    with open_table(tmp_path / "t.parquet") as table, table.connection() as connection:
+        assert names(table) == part.column_names
+        assert [column.kind_hint for column in table.columns] == HINTS[:-1]
+        assert connection.execute("SELECT count(*) FROM rows WHERE isnan(c1)").fetchall() == [(1,)]
+
+
+def test_names_that_differ_in_case_are_two_columns(tmp_path):
+    pq.write_table(pa.table({"Age": [1], "age": [2]}), tmp_path / "t.parquet")
+    with open_table(tmp_path / "t.parquet") as table:
+        assert (names(table), rows(table)) == (["Age", "age"], [(1, 2)])
+
+
+def test_objects_of_a_frame_become_texts_each_alone():
+    values = [
+        None,
+        float("nan"),
+        pd.NaT,
+        pd.NA,
+        "a",
+        1,
+        1.0,
+        1.5,
+        True,
+        dt.date(2024, 1, 5),
+        b"b",
+        "\ud800",
+        Decimal("2.50"),
+    ]
+    texts = [None, None, None, None, "a", "1", "1", "1.5", "True", "2024-01-05", "b", "?", "2.50"]
+    with open_table(pd.DataFrame({"o": pd.Series(values, dtype=object)})) as table:
+        assert rows(table) == sorted([(text,) for text in texts], key=str)
+
+
+def test_columns_of_a_frame_keep_declared_types_and_lose_the_index():
+    frame = pd.DataFrame(
+        {
+            "i": pd.array([1, None], "Int64"),
+            "f": [1.5, float("nan")],
+            "b": [True, False],
+            "s": ["x", None],
+            "c": pd.Categorical(["u", None], categories=["u", "v"]),
+            "t": pd.to_datetime(["2024-01-05", None]),
+        },
+        index=["p", "q"],
+    )
+    with open_table(frame) as table:
+        assert [column.kind_hint for column in table.columns] == [
+            "number", "number", "yesno", "category", "category", "date"
+        ]  # fmt: skip
+        assert rows(table)[1] == (None, None, False, None, None, None)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pd.DataFrame([[CANARY, 2]], columns=["a", "a"]),
+        pd.DataFrame([[CANARY, 2]], columns=[1, "1"]),
+        pa.table([[CANARY], [2]], ["a", "a"]),
+        pd.DataFrame(),
+        {"a": [CANARY]},
+        "no-such-file.csv",
+    ],
+    ids=["same names", "same names as text", "arrow", "no columns", "dict", "no file"],
+)
+def test_unusable_sources_are_refused(source):
+    with pytest.raises(TableError) as caught:
+        open_table(source)
+    assert CANARY not in str(caught.value)
+
+
+def test_the_name_of_an_upload_stands_for_its_file(tmp_path):
+    (tmp_path / "upload.tmp").write_bytes(gzip.compress(b"a;b\n1;2\n"))
+    with open_table(tmp_path / "upload.tmp", name="survey.CSV.GZ") as table:
+        assert rows(table) == [("1", "2")]
+
+
+def test_a_path_is_never_a_pattern_nor_a_partition(tmp_path):
+    for folder in ("year=2024", "b[1]*"):
+        (tmp_path / folder).mkdir()
+        for name in ("a[1]*?.parquet", "a[1]*?.csv"):
+            path = tmp_path / folder / name
+            write = pq.write_table if path.suffix == ".parquet" else None
+            if write:
+                write(pa.table({"a": ["mine"]}), path)
+                write(pa.table({"a": ["not mine"]}), path.with_name("a1x.parquet"))
+            else:
+                path.write_text("a\nmine\n")
+                path.with_name("a1x.csv").write_text("a\nnot mine\n")
+            with open_table(path) as table:
+                assert (names(table), rows(table)) == (["a"], [("mine",)])
+
+
+def test_nothing_stays_on_disk_after_closing_or_forgetting(tmp_path, scratch):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a,b\r\n1,2\r\n")
+    with open_table(path):
+        assert len(list(scratch.rglob("*.csv"))) == 1
+    assert list(scratch.iterdir()) == []
+    table = open_table(path)
+    del table
+    gc.collect()
+    assert list(scratch.iterdir()) == []
+    assert path.exists()
+
+
+def test_a_closed_table_says_so(tmp_path):
+    table = open_table(pa.table({"a": [1]}))
+    table.close()
+    table.close()
+    with pytest.raises(TableError, match="closed"):
+        rows(table)
+
+
+def test_a_file_that_changes_after_opening_gives_a_table_error(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n")
+    with open_table(path) as table:
+        path.write_text(f"a,b\n1,2\n{CANARY}\n")
+        with pytest.raises(TableError) as caught:
+            rows(table)
+    assert CANARY not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("visit_date", "date"), ("created_at", "date"), ("Day", "date"), ("dob", "date"), ("time_of_visit", "date"),
+        ("age", "number"), ("Income", "number"), ("birth_year", "number"), ("n_visits", "number"),
+        ("numVisits", "number"),
+        ("loan_amount", "number"), ("hours_per_week", "number"), ("weight_kg", "number"), ("year_of_birth", "number"),
+        ("is_smoker", "yesno"), ("has_car", "yesno"),
+        ("region", "category"), ("language", "category"), ("name", "category"), ("candidate", "category"),
+    ],
+)  # fmt: skip
+def test_a_name_hints_at_the_kind_of_a_text_column(name, hint):
+    assert hint_of_name(name) == hint
