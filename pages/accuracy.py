@@ -14,11 +14,12 @@ import streamlit as st
 from dpengine.accuracy import posterior
 from dpengine.errors import PlanError
 from dpengine.plan import Plan, epsilon_text
+from dpengine.strategy import choose
 from pages.parts import state
 from pages.parts.accuracy_charts import draw, error_figure
 from pages.parts.accuracy_numbers import EPSILONS, at_epsilon, curve, noise_shares, wanted
 from pages.parts.accuracy_views import all_tables, meaning, measured, mostly_noise, small_cells, twin
-from pages.parts.accuracy_words import name_of, noun, people, percent
+from pages.parts.accuracy_words import name_of, noun, people, percent, plain
 
 DATA = Path(__file__).parent.parent / "data"
 SAMPLES = {"Census sample": "census.plan.yaml", "Health insurance sample": "rand.plan.yaml"}
@@ -28,7 +29,7 @@ def choose_plan() -> Plan | None:
     """The visitor's own plan, or else a sample to play with."""
     if (own := state.plan()) is not None:
         title = own.title or f"dataset {own.dataset}"
-        st.caption(f"For your plan: {title}, {len(own.marginals)} table{'s' * (len(own.marginals) > 1)}.")
+        st.caption(f"For your plan: {plain(title)}, {len(own.marginals)} table{'s' * (len(own.marginals) > 1)}.")
         return own
     samples = {name: DATA / file for name, file in SAMPLES.items() if (DATA / file).is_file()}
     with st.container(border=True):
@@ -101,7 +102,7 @@ def from_error(plan: Plan) -> None:
     try:
         answer = wanted(plan, half_width, confidence)
     except PlanError as error:
-        st.caption(" ".join(error.faults))
+        st.caption(plain(" ".join(error.faults)))
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         every = f" for all {len(plan.marginals)} tables" if len(plan.marginals) > 1 else ""
@@ -168,7 +169,7 @@ def explore(plan: Plan) -> None:
 
     figures(now, table, row)
     line = f"{name}: at ε = {epsilon_text(epsilon)}, 95 in 100 counts are within ±{people(row['half_width_95'])}"
-    st.markdown(f"**{line}**")
+    st.markdown(f"**{plain(line)}**")
     values = curve(plan)
     draw(
         error_figure(values, row, float(epsilon), name),
@@ -195,6 +196,8 @@ st.markdown(
 )
 if (chosen := choose_plan()) is not None:
     try:
-        explore(chosen)
+        choose(chosen)
     except PlanError as refused:
-        st.error("\n".join(f"- {fault}" for fault in refused.faults), icon=":material/edit_note:")
+        st.error(plain(" ".join(refused.faults)), icon=":material/edit_note:")
+    else:
+        explore(chosen)

@@ -15,7 +15,7 @@ from dpengine.ledger import Entry, Ledger
 from dpengine.plan import Plan, epsilon_text, exact
 from pages.parts import state
 from pages.parts.accuracy_charts import draw, spending_figure
-from pages.parts.accuracy_words import percent
+from pages.parts.accuracy_words import percent, plain
 
 PUBLISH = "pages/publish.py"
 SEGMENTS = 40
@@ -45,7 +45,7 @@ def choose_dataset(book: Ledger, plan: Plan | None) -> str | None:
         names = sorted([*names, plan.dataset])
     if len(names) < 2:
         if names:
-            st.markdown(f"Dataset **{_plain(names[0])}**")
+            st.markdown(f"Dataset **{plain(names[0])}**")
         return names[0] if names else None
     first = names.index(plan.dataset) if plan is not None else 0
     return st.selectbox(
@@ -113,17 +113,12 @@ def shared(dataset: str, history: list[Entry]) -> None:
     """Other names under which the same data was published."""
     others = sorted({entry.dataset for entry in history} - {dataset})
     if others:
-        names = ", ".join(f"**{_plain(name)}**" for name in others)
+        names = ", ".join(f"**{plain(name)}**" for name in others)
         st.info(
             f"The same data was also published as {names}. A new name does not make new people, so these names have "
             "one account: what any of them spends counts for all, and the smallest of their caps holds.",
             icon=":material/link:",
         )
-
-
-def _plain(text: str) -> str:
-    """Text as it is, where Markdown would make something of it."""
-    return "".join(f"\\{c}" if c in r"\`*_{}[]()#+-.!|<>$~:" else c for c in text)
 
 
 def releases(history: list[Entry], dataset: str) -> None:
@@ -271,4 +266,4 @@ try:
         cap_form(account, selected)
         for_the_curious(bought)
 except BudgetError as refused:
-    st.error(" ".join(refused.faults), icon=":material/account_balance_wallet:")
+    st.error(plain(" ".join(refused.faults)), icon=":material/account_balance_wallet:")

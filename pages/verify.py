@@ -11,7 +11,7 @@ import streamlit as st
 from dpengine import files
 from dpengine.accuracy import posterior
 from dpengine.errors import ReleaseError
-from pages.parts.accuracy_words import percent
+from pages.parts.accuracy_words import percent, plain
 
 READABLE = 680
 
@@ -33,7 +33,7 @@ def promise(manifest: dict[str, Any]) -> None:
     ]
     for name, value in facts:
         if value:
-            st.markdown(f"**{name}.** {_sentence(value)}")
+            st.markdown(f"**{name}.** {plain(_sentence(value))}")
     if unprotected := manifest.get("not_protected"):
         st.markdown("**What it does not protect.**\n" + _bullets(unprotected))
     if steps := manifest.get("post_processing"):
@@ -69,7 +69,7 @@ def _sentence(value: object) -> str:
 
 def _bullets(lines: object) -> str:
     told = lines if isinstance(lines, list | tuple) else [lines]
-    return "\n".join(f"- {_sentence(line)}" for line in told)
+    return "\n".join(f"- {plain(_sentence(line))}" for line in told)
 
 
 def examine(payload: bytes, name: str) -> None:
@@ -77,12 +77,12 @@ def examine(payload: bytes, name: str) -> None:
         manifest = files.verify(io.BytesIO(payload))
     except ReleaseError as refused:
         with st.container(border=True):
-            st.markdown(f":material/rule: **{name} is not a whole release.**")
+            st.markdown(f":material/rule: **{plain(name)} is not a whole release.**")
             st.markdown(_bullets(list(refused.faults)))
             st.markdown("Ask for the file again from where it comes from, and do not rely on the numbers in this one.")
         return
     with st.container(border=True):
-        st.markdown(f":material/task_alt: **{name} is whole and consistent.**")
+        st.markdown(f":material/task_alt: **{plain(name)} is whole and consistent.**")
         st.markdown(
             "Every file is there and matches its checksum; the tables agree with each other and with the synthetic "
             "rows. That does not show who made the file: get it from a place that you trust."

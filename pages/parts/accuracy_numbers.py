@@ -73,7 +73,6 @@ def noise_shares(plan: Plan, table: Columns, half_widths: pd.Series) -> np.ndarr
     return np.searchsorted(counts, half_widths.to_numpy(), side="right") / counts.size
 
 
-@_kept
 def compare(plan: Plan) -> pd.DataFrame:
     """95 % half-widths under three ways of spending ε: as chosen, evenly, and on one table of all columns.
 

@@ -14,7 +14,7 @@ from dpengine.standin import DEFAULT_ROWS
 from dpengine.strategy import choose
 from pages.parts.accuracy_charts import draw, meaning_figure, noise_figure, simulation_figure
 from pages.parts.accuracy_numbers import at_epsilon, compare, curve, noise_shares, simulate
-from pages.parts.accuracy_words import name_of, noun, people, percent, protected, why_measured
+from pages.parts.accuracy_words import name_of, noun, people, percent, plain, protected, why_measured
 
 __all__ = ["all_tables", "meaning", "measured", "mostly_noise", "small_cells", "twin"]
 
@@ -81,7 +81,7 @@ def mostly_noise(plan: Plan, table: Columns) -> None:
     name, epsilons = name_of(table), values["epsilon"].unique()
     cells = plan.cells(table)
     line = f"{name}: at ε = {epsilon_text(plan.epsilon)}, {round(here * cells):,} of {cells:,} cells are mostly noise"
-    st.markdown(f"**{line}**")
+    st.markdown(f"**{plain(line)}**")
     draw(noise_figure(epsilons, shares, name, float(plan.epsilon)), line, "noise-over-epsilon")
     st.caption(
         f"On a made-up table of about {plan.rows_about:,} {noun(plan)}. A cell counts as mostly noise when it is no "

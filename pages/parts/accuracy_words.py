@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpengine.plan import Plan
 from dpengine.strategy import Share, maximal
 
-__all__ = ["name_of", "noun", "people", "percent", "protected", "why_measured"]
+__all__ = ["name_of", "noun", "people", "percent", "plain", "protected", "why_measured"]
 
 
 def people(number: float) -> str:
@@ -16,7 +16,7 @@ def people(number: float) -> str:
     """
     if 0 < number < 0.1:
         return "under 0.1"
-    if number < 10:
+    if number < 9.95:
         return f"{number:.1f}".removesuffix(".0")
     return f"{number:,.0f}"
 
@@ -35,6 +35,15 @@ def percent(part: float) -> str:
     return (f"{100 * part:.1f}".removesuffix(".0") if near_the_end else f"{100 * part:.0f}") + " %"
 
 
+def plain(text: str) -> str:
+    """Text as it is, where Markdown would make something of it.
+
+    >>> print(plain("my_file *1*"))
+    my\\_file \\*1\\*
+    """
+    return "".join(f"\\{c}" if c in r"\`*_{}[]#|<>$~:" else c for c in text)
+
+
 def name_of(table: tuple[str, ...]) -> str:
     """The name that `predict` gives a table."""
     return " × ".join(table) or "total"
@@ -50,7 +59,7 @@ def protected(plan: Plan) -> str:
     if plan.unit.id is None:
         return "a person who has one row in the table"
     rows = "1 row" if plan.unit.rows == 1 else f"{plan.unit.rows} rows"
-    return f"a person, named by {plan.unit.id}, of whom at most {rows} are counted"
+    return f"a person, named by {plain(plan.unit.id)}, of whom at most {rows} are counted"
 
 
 def why_measured(plan: Plan, shares: tuple[Share, ...]) -> str:

@@ -1,0 +1,223 @@
+"""The page on accuracy shows what `predict` says of the visitor's plan, at any ε, and touches nothing else."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpengine.accuracy import epsilon_for, posterior, predict
+from dpengine.plan import Plan, epsilon_text
+from dpengine.standin import mostly_noise_share
+from dpengine.strategy import choose
+from pages.parts.accuracy_numbers import EPSILONS, compare, simulate
+from pages.parts.accuracy_words import name_of, people, percent, why_measured
+
+ENTRY = Path(__file__).parents[2] / "app.py"
+VIEWS = ["Every table", "Mostly noise", "Small and empty cells", "What is measured", "What ε means"]
+
+
+def category(name: str, size: int) -> dict[str, object]:
+    return {"name": name, "kind": "category", "values": [f"{name}{k}" for k in range(size)]}
+
+
+def plan(**changes: object) -> Plan:
+    told: dict[str, object] = {
+        "title": "Survey",
+        "dataset": "clinic",
+        "epsilon": "0.5",
+        "rows_about": 4000,
+        "columns": [category("age", 8), category("region", 30), category("sex", 2)],
+        "tables": [["age", "region"], ["region", "sex"]],
+    }
+    return Plan(**(told | changes))
+
+
+def page(own: Plan | None = None, view: str | None = None) -> AppTest:
+    at = AppTest.from_file(str(ENTRY), default_timeout=30).run()
+    if own is not None:
+        at.session_state["plan"] = own
+    if view is not None:
+        at.session_state["accuracy_view"] = view
+    at.switch_page("pages/accuracy.py").run()
+    assert not at.exception
+    return at
+
+
+def words(at: AppTest) -> str:
+    return "\n".join(element.value for element in (*at.markdown, *at.caption))
+
+
+def metrics(at: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in at.metric}
+
+
+@pytest.fixture(autouse=True)
+def own_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", f"sqlite:///{tmp_path}/ledger.db")
+
+
+def test_a_first_visit_is_told_where_to_start_and_given_a_sample() -> None:
+    at = page()
+    assert "There is no plan of yours yet" in words(at)
+    assert [link.proto.page for link in at.get("page_link")]
+    first = metrics(at)["Typically off by"]
+    at.get_by_key("accuracy_sample").set_value("Health insurance sample").run()
+    assert not at.exception
+    assert metrics(at)["Typically off by"] != first
+
+
+def test_the_figures_are_those_of_predict_at_the_plans_own_epsilon() -> None:
+    own = plan()
+    expected = predict(own).iloc[0]
+    shown = metrics(page(own))
+    assert shown["Typically off by"] == people(expected["mean_abs_error"])
+    assert shown["95 in 100 within"] == f"±{people(expected['half_width_95'])}"
+    assert shown["Total within"] == f"±{people(expected['total_half_width_95'])}"
+    assert shown["Mostly noise"] == percent(mostly_noise_share(own, own.marginals[0]))
+
+
+def test_moving_epsilon_or_choosing_a_table_moves_the_figures_and_not_the_plan() -> None:
+    own = plan()
+    at = page(own)
+    at.select_slider(key="accuracy_epsilon").set_value(Fraction(2)).run()
+    at.selectbox(key="accuracy_table").select(own.marginals[1]).run()
+    expected = predict(own.at(2)).iloc[1]
+    assert metrics(at)["95 in 100 within"] == f"±{people(expected['half_width_95'])}"
+    assert "the plan has ε = 0.5" in words(at)
+    assert at.session_state["plan"] is own
+
+
+def test_a_wanted_error_is_answered_with_the_least_epsilon_and_can_be_looked_at() -> None:
+    own = plan()
+    at = page(own)
+    at.number_input(key="accuracy_within").set_value(25).run()
+    at.selectbox(key="accuracy_confidence").select(0.99).run()
+    answer = epsilon_for(own, 25, 0.99)
+    assert f"ε = {epsilon_text(answer)}" in words(at)
+    at.button(key="accuracy_use").click().run()
+    assert at.select_slider(key="accuracy_epsilon").value == answer
+    assert not at.exception
+
+
+def test_an_error_that_no_epsilon_reaches_is_said_and_not_raised() -> None:
+    own = plan(unit={"id": "person", "rows": 1000})
+    at = page(own)
+    at.number_input(key="accuracy_within").set_value(0).run()
+    assert not at.exception
+    assert "no ε up to 1000" in words(at)
+
+
+def test_without_a_rough_size_the_page_asks_for_it_and_speaks_of_odds_meanwhile() -> None:
+    own = plan(rows_about=None)
+    at = page(own)
+    assert metrics(at)["50 % sure becomes"] == "≤ " + percent(posterior(0.5, own.epsilon))
+    at.number_input(key="accuracy_rows").set_value(900).run()
+    sized = plan(rows_about=900)
+    assert metrics(at)["Mostly noise"] == percent(mostly_noise_share(sized, own.marginals[0]))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("rows", [None, 4000])
+def test_every_view_opens_with_and_without_a_rough_size(view: str, rows: int | None) -> None:
+    page(plan(rows_about=rows), view)
+
+
+def test_every_chart_has_words_for_those_who_cannot_see_it_and_a_table() -> None:
+    for view, charts in (("Every table", 1), ("Mostly noise", 2), ("What ε means", 2)):
+        at = page(plan(), view)
+        drawn = at.get("plotly_chart")
+        assert len(drawn) == charts
+        assert all(chart.proto.alt for chart in drawn)
+        assert len(at.dataframe) + len(at.table) >= charts
+
+
+def test_epsilon_is_put_in_words_for_one_person_and_for_a_group() -> None:
+    at = page(plan(epsilon="1"), "What ε means")
+    assert "at most 73 % sure" in words(at)
+    at.number_input(key="accuracy_group").set_value(3).run()
+    assert f"{math.exp(3):.3g}" in words(at)
+    assert percent(posterior(0.5, Fraction(3))) in words(at)
+
+
+def test_an_empty_cell_clipped_alone_reads_half_its_typical_error_too_high() -> None:
+    own = plan()
+    excess = predict(own).iloc[0]["mean_abs_error"] / 2
+    at = page(own, "Small and empty cells")
+    assert f"**{people(excess)}** too high" in words(at)
+
+
+def test_nothing_is_simulated_before_it_is_asked_for_and_then_it_says_so() -> None:
+    at = page(plan(), "Small and empty cells")
+    assert "Simulated" not in words(at)
+    at.button(key="accuracy_simulate").click().run()
+    assert not at.exception
+    assert "Simulated on a made-up table" in words(at)
+    at.select_slider(key="accuracy_epsilon").set_value(Fraction(2)).run()
+    assert "Simulated" not in words(at), "figures of another ε must not stay"
+
+
+def test_tables_that_cannot_be_made_to_agree_are_refused_in_words() -> None:
+    names = [f"c{k}" for k in range(8)]
+    ring = [[a, b] for a, b in zip(names, names[1:] + names[:1], strict=True)]
+    at = page(plan(columns=[category(name, 12) for name in names], tables=ring))
+    assert "overlap in a ring" in at.error[0].value
+
+
+def test_the_page_opens_no_ledger_and_leaves_no_release() -> None:
+    at = page(plan())
+    assert at.session_state.get("ledger") is None
+    assert at.session_state.get("release") is None
+
+
+def test_ways_of_spending_are_compared_by_their_own_laws() -> None:
+    own = plan()
+    ways = compare(own).set_index("table")
+    widths = predict(own).set_index("table")["half_width_95"]
+    for table in own.marginals:
+        name = name_of(table)
+        alone = predict(plan(tables=[list(table)], epsilon="0.25")).iloc[0]["half_width_95"]
+        assert ways.loc[name, "this plan"] == widths[name]
+        assert ways.loc[name, "ε split evenly"] == alone
+    assert ways.loc["all cells, on average", "this plan"] <= ways["this plan"].max()
+
+
+def test_a_simulation_knows_the_truth_of_the_made_up_table() -> None:
+    own = plan()
+    errors, draws = simulate(own, own.marginals[0])
+    by_kind = {kind: rows.set_index("true size of the cell") for kind, rows in errors.groupby("number")}
+    raw, clipped = by_kind["raw estimate"], by_kind["set to 0 where negative"]
+    assert draws >= 1
+    assert raw["cells"].sum() == own.cells(own.marginals[0])
+    assert (clipped["bias"] >= raw["bias"]).all()
+    assert (clipped["off"] <= raw["off"]).all()
+    # The mean error of the total is that of a handful of draws: far below what the cells are off by together.
+    count = by_kind["consistent count"]
+    assert abs((count["bias"] * count["cells"]).sum()) < (raw["off"] * raw["cells"]).sum()
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ([["age", "region"]], "There is one table"),
+        ([["age", "region"], ["age"]], "One table contains all the others"),
+        ([["age", "sex"], ["age"], ["sex"]], "One table contains all the others"),
+        ([["age"], ["sex"]], "One table of all 2 columns"),
+        ([["age", "region"], ["region", "sex"]], "One table of all 3 columns"),
+    ],
+)
+def test_why_a_table_is_measured_follows_the_strategy(tables: list[list[str]], said: str) -> None:
+    own = plan(tables=tables)
+    shares = choose(own)
+    text = why_measured(own, shares)
+    assert text.startswith(said if len(shares) == 1 else f"ε is split over {len(shares)} tables")
+
+
+def test_numbers_are_said_without_false_certainty() -> None:
+    assert [percent(p) for p in (0.5, 0.99999, 0.00001)] == ["50 %", "over 99.9 %", "under 0.1 %"]
+    assert [people(x) for x in (0.0, 0.03, 9.96, 1234.5)] == ["0", "under 0.1", "10", "1,234"]
+    assert np.all(np.diff([float(e) for e in EPSILONS]) > 0)

@@ -1,0 +1,215 @@
+"""The budget page shows the ledger's account as it stands, and changes a cap only after it was confirmed."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpengine.accuracy import posterior
+from dpengine.ledger import Ledger
+from dpengine.plan import Plan
+from pages.parts.accuracy_words import percent
+
+ENTRY = Path(__file__).parents[2] / "app.py"
+ONE, OTHER = b"\x01" * 32, b"\x02" * 32
+
+
+@pytest.fixture
+def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ledger:
+    url = f"sqlite:///{tmp_path}/ledger.db"
+    monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", url)
+    return Ledger(url)
+
+
+def spend(book: Ledger, number: int, *, dataset: str = "clinic", data: bytes = ONE, epsilon: str = "0.5") -> str:
+    release_id = f"{number:032x}"
+    book.record(
+        dataset=dataset,
+        fingerprint=data,
+        plan_key=f"key {number}",
+        epsilon=Fraction(epsilon),
+        release_id=release_id,
+        created=f"2026-11-{number:02}T09:30:00+00:00",
+        title=f"Release {number}",
+        summary="age × region",
+        payload=b"stored",
+    )
+    return release_id
+
+
+def plan(dataset: str = "clinic", epsilon: str = "0.5") -> Plan:
+    column = {"name": "sex", "kind": "yesno"}
+    return Plan(dataset=dataset, epsilon=epsilon, columns=[column], tables=[["sex"]])
+
+
+def page(own: Plan | None = None) -> AppTest:
+    at = AppTest.from_file(str(ENTRY), default_timeout=30).run()
+    if own is not None:
+        at.session_state["plan"] = own
+    at.switch_page("pages/budget.py").run()
+    assert not at.exception
+    return at
+
+
+def words(at: AppTest) -> str:
+    return "\n".join(element.value for element in (*at.markdown, *at.caption, *at.info, *at.warning))
+
+
+def metrics(at: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in at.metric}
+
+
+def review(at: AppTest, text: str) -> None:
+    at.text_input(key="budget_cap_text").set_value(text)
+    next(button for button in at.button if button.label == "Review the cap").click().run()
+    assert not at.exception
+
+
+@pytest.mark.usefixtures("book")
+def test_an_empty_ledger_explains_what_a_budget_is() -> None:
+    at = page()
+    assert "A budget is the sum that a dataset may ever spend" in words(at)
+    assert len(at.get("page_link")) == 1
+    assert not at.metric
+
+
+def test_spent_left_cap_and_history_are_the_ledgers(book: Ledger) -> None:
+    spend(book, 1)
+    spend(book, 2, epsilon="0.25")
+    book.set_cap("clinic", "2")
+    at = page()
+    assert metrics(at) == {"Spent, in ε": "0.75", "Left": "1.25", "Cap": "2", "Releases": "2"}
+    shown = at.dataframe[0].value
+    assert list(shown["title"]) == ["Release 2", "Release 1"]
+    assert list(shown["epsilon"]) == ["0.25", "0.5"]
+    assert percent(posterior(0.5, Fraction(3, 4))) in words(at)
+
+
+def test_a_sum_that_is_no_short_decimal_says_so(book: Ledger) -> None:
+    spend(book, 1, epsilon="1/3")
+    assert metrics(page())["Spent, in ε"] == "≈ 0.3333"
+
+
+def test_names_that_share_data_are_shown_as_one_account(book: Ledger) -> None:
+    spend(book, 1)
+    spend(book, 2, dataset="copy_of_it", data=ONE)
+    spend(book, 3, dataset="school", data=OTHER)
+    at = page(plan("clinic"))
+    assert metrics(at)["Spent, in ε"] == "1"
+    assert "copy\\_of\\_it" in words(at)
+    at.selectbox(key="budget_dataset").select("school").run()
+    assert metrics(at)["Spent, in ε"] == "0.5"
+    assert "The same data was also published" not in words(at)
+
+
+@pytest.mark.parametrize(
+    ("cap", "said"),
+    [
+        (None, "Without a cap nothing stops further ones"),
+        ("0.9", "it would be refused"),
+        ("1", "One more release like your plan"),
+        ("2.4", "3 more releases like your plan"),
+    ],
+)
+def test_how_many_more_releases_fit_is_counted_exactly(book: Ledger, cap: str | None, said: str) -> None:
+    spend(book, 1)
+    if cap is not None:
+        book.set_cap("clinic", cap)
+    assert said in words(page(plan()))
+
+
+def test_a_plan_of_another_dataset_is_not_put_on_this_account(book: Ledger) -> None:
+    spend(book, 1)
+    at = page(plan("school"))
+    at.selectbox(key="budget_dataset").select("clinic").run()
+    assert "your plan" not in words(at).lower()
+
+
+def test_a_cap_is_set_only_after_it_was_confirmed(book: Ledger) -> None:
+    spend(book, 1)
+    at = page()
+    review(at, "2.5")
+    assert book.cap("clinic") is None
+    assert "would leave **2** to spend" in words(at)
+    at.button(key="budget_cap_set").click().run()
+    assert not at.exception
+    assert book.cap("clinic") == Fraction(5, 2)
+    assert metrics(at)["Left"] == "2"
+
+
+def test_a_reviewed_cap_can_be_left_alone(book: Ledger) -> None:
+    spend(book, 1)
+    at = page()
+    review(at, "3")
+    at.button(key="budget_cap_leave").click().run()
+    assert book.cap("clinic") is None
+    assert "would leave" not in words(at)
+
+
+def test_a_cap_below_what_is_spent_says_what_follows(book: Ledger) -> None:
+    spend(book, 1)
+    at = page()
+    review(at, "1/4")
+    assert "nothing more could be published" in words(at)
+
+
+@pytest.mark.parametrize("text", ["", "many", "0", "-1", "1/0", "nan", "inf"])
+def test_what_is_no_cap_is_refused_in_words(book: Ledger, text: str) -> None:
+    spend(book, 1)
+    at = page()
+    review(at, text)
+    assert "That cannot be a cap" in at.warning[0].value
+    assert book.cap("clinic") is None
+
+
+def test_a_review_for_one_dataset_is_not_confirmed_for_another(book: Ledger) -> None:
+    spend(book, 1)
+    spend(book, 2, dataset="school", data=OTHER)
+    at = page()
+    review(at, "3")
+    at.selectbox(key="budget_dataset").select("school").run()
+    assert "would leave" not in words(at)
+
+
+def test_every_release_can_be_opened_again_by_its_name(book: Ledger) -> None:
+    first, second = spend(book, 1), spend(book, 2)
+    at = page()
+    assert at.get("page_link")[0].proto.query_string == f"release={second}"
+    choices = at.selectbox(key="budget_release")
+    choices.set_value(book.history("clinic")[0]).run()
+    assert at.get("page_link")[0].proto.query_string == f"release={first}"
+
+
+def test_no_fingerprint_is_on_the_page(book: Ledger) -> None:
+    spend(book, 1)
+    at = page()
+    everything = words(at) + json.dumps(at.dataframe[0].value.astype(str).to_dict()) + str(at.main)
+    assert ONE.hex() not in everything
+    assert "fingerprint" not in everything
+
+
+def test_a_hundred_releases_are_drawn_as_few(book: Ledger) -> None:
+    for number in range(1, 101):
+        release_id = f"{number:032x}"
+        book.record(
+            dataset="clinic", fingerprint=ONE, plan_key=str(number), epsilon=Fraction(1, 100), release_id=release_id,
+            created="2026-11-01T09:30:00+00:00", title="", summary="sex", payload=b"stored",
+        )  # fmt: skip
+    at = page()
+    assert metrics(at)["Releases"] == "100"
+    bars = json.loads(at.get("plotly_chart")[0].proto.spec)["data"]
+    assert len(bars) == 40
+    assert sum(bar["x"][0] for bar in bars) == pytest.approx(1)
+
+
+def test_a_ledger_that_does_not_hold_together_is_said_calmly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = tmp_path / "broken.db"
+    broken.write_bytes(b"this is no database" * 100)
+    monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", f"sqlite:///{broken}")
+    at = page()
+    assert len(at.error) == 1
+    assert str(tmp_path) not in at.error[0].value

@@ -1,0 +1,111 @@
+"""The page that verifies says what a release file promises, or calmly what is wrong with it."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpengine.accuracy import posterior
+from dpengine.plan import Plan
+from dpengine.release import Release, release
+from dpengine.sources import open_table
+from pages.parts.accuracy_words import percent
+
+ENTRY = Path(__file__).parents[2] / "app.py"
+
+
+@pytest.fixture(scope="module")
+def finished() -> Release:
+    columns = [
+        {"name": "sex", "kind": "yesno"},
+        {"name": "region", "kind": "category", "values": ["North", "South"]},
+    ]
+    plan = Plan(title="Small", dataset="d", epsilon="1/2", columns=columns, tables=[["sex", "region"]])
+    rows = pd.DataFrame({"sex": ["yes", "no"] * 50, "region": ["North", "South", "South", "North"] * 25})
+    return release(open_table(rows), plan)
+
+
+@pytest.fixture(autouse=True)
+def own_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", f"sqlite:///{tmp_path}/ledger.db")
+
+
+def page(payload: bytes | None = None, name: str = "release.zip") -> AppTest:
+    at = AppTest.from_file(str(ENTRY), default_timeout=30).run()
+    at.switch_page("pages/verify.py").run()
+    if payload is not None:
+        at.file_uploader(key="verify_file").upload(name, payload).run()
+    assert not at.exception
+    return at
+
+
+def words(at: AppTest) -> str:
+    return "\n".join(element.value for element in (*at.markdown, *at.caption, *at.subheader))
+
+
+def changed(bundle: bytes, member: str, by: bytes) -> bytes:
+    """The bundle with ``by`` put at the end of one of its files."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(bundle)) as old, zipfile.ZipFile(buffer, "w") as new:
+        for each in old.namelist():
+            new.writestr(each, old.read(each) + (by if each == member else b""))
+    return buffer.getvalue()
+
+
+def without(bundle: bytes, member: str) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(bundle)) as old, zipfile.ZipFile(buffer, "w") as new:
+        for each in old.namelist():
+            if each != member:
+                new.writestr(each, old.read(each))
+    return buffer.getvalue()
+
+
+def test_before_a_file_is_dropped_the_page_promises_not_to_keep_it() -> None:
+    assert "read here and not kept" in words(page())
+
+
+def test_a_whole_release_is_told_so_and_what_it_promises(finished: Release) -> None:
+    told = words(page(finished.bundle))
+    assert "release.zip is whole and consistent" in told
+    assert finished.release_id in told
+    assert "**ε = 1/2**" in told
+    assert percent(posterior(0.5, finished.plan.epsilon)) in told
+    assert "What it does not protect" in told
+    assert "What it promises" in told
+
+
+def test_what_was_measured_and_every_file_are_listed(finished: Release) -> None:
+    at = page(finished.bundle)
+    measured, files = at.dataframe[0].value, at.dataframe[1].value
+    assert len(measured) == len(finished.measurements)
+    assert set(files["file"]) == set(finished.manifest["files"])
+    assert files["SHA-256"].str.fullmatch("[0-9a-f]{64}").all()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda bundle: b"not a zip file", id="no zip"),
+        pytest.param(lambda bundle: b"", id="empty"),
+        pytest.param(lambda bundle: bundle[: len(bundle) // 2], id="cut off"),
+        pytest.param(lambda bundle: without(bundle, "manifest.json"), id="no manifest"),
+        pytest.param(lambda bundle: changed(bundle, "synthetic.csv", b"\n"), id="a changed file"),
+        pytest.param(lambda bundle: changed(bundle, "manifest.json", b"]"), id="a damaged manifest"),
+    ],
+)
+def test_what_is_no_whole_release_is_listed_and_promises_nothing(finished: Release, spoil: object) -> None:
+    at = page(spoil(finished.bundle))  # type: ignore[operator]
+    told = words(at)
+    assert "is not a whole release" in told
+    assert "- " in told
+    assert "What it promises" not in told
+
+
+def test_a_file_name_is_shown_as_it_is(finished: Release) -> None:
+    assert "\\*my\\*\\_file" in words(page(finished.bundle, "*my*_file.zip"))
