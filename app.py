@@ -1,0 +1,17 @@
+"""The entry: page settings and navigation; nothing else."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+st.set_page_config(page_title="Private Release", page_icon=":material/shield_lock:", layout="wide")
+
+st.navigation(
+    [
+        st.Page("pages/publish.py", title="Publish", icon=":material/publish:", url_path="publish", default=True),
+        st.Page("pages/accuracy.py", title="Accuracy", icon=":material/show_chart:", url_path="accuracy"),
+        st.Page("pages/budget.py", title="Budget", icon=":material/account_balance_wallet:", url_path="budget"),
+        st.Page("pages/verify.py", title="Verify", icon=":material/verified:", url_path="verify"),
+    ],
+    position="top",
+).run()

@@ -1,0 +1,28 @@
+"""Shared by all tests: no test ever touches a person's own ledger."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True)
+settings.load_profile("ci")
+
+_folder = tempfile.TemporaryDirectory(prefix="private-release-tests-")
+os.environ["PRIVATE_RELEASE_LEDGER"] = f"sqlite:///{_folder.name}/ledger.db"
+
+
+@pytest.fixture
+def ledger_url(tmp_path: Path) -> str:
+    """A ledger of its own for one test."""
+    return f"sqlite:///{tmp_path / 'ledger.db'}"
+
+
+@pytest.fixture(autouse=True)
+def own_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default ledger is a fresh one in each test."""
+    monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", f"sqlite:///{tmp_path / 'default-ledger.db'}")
