@@ -17,7 +17,7 @@ from dpengine.plan import Plan, epsilon_text
 from dpengine.strategy import choose
 from pages.parts import state
 from pages.parts.accuracy_charts import draw, error_figure
-from pages.parts.accuracy_numbers import EPSILONS, at_epsilon, curve, noise_shares, wanted
+from pages.parts.accuracy_numbers import EPSILONS, curve, errors, noise_shares, wanted
 from pages.parts.accuracy_views import all_tables, meaning, measured, mostly_noise, small_cells, twin
 from pages.parts.accuracy_words import name_of, noun, people, percent, plain
 
@@ -143,13 +143,13 @@ def figures(plan: Plan, table: tuple[str, ...], row: pd.Series) -> None:
                 help="The most that anyone's belief about one person's being there can move; see What ε means.",
             )
         else:
+            cells, size = plan.cells(table), f"about {plan.rows_about:,} {noun(plan)}"
             part = float(noise_shares(plan, table, pd.Series([row["half_width_95"]]))[0])
             st.metric(
                 "Mostly noise",
                 percent(part) if part else "none",
                 border=True,
-                help=f"In a made-up table of about {plan.rows_about:,} {noun(plan)}: {round(part * row['cells']):,} of "
-                f"{row['cells']:,} cells are no larger than their ±.",
+                help=f"{round(part * cells):,} of {cells:,} cells of a made-up table of {size}: no larger than their ±.",
             )
 
 
@@ -161,23 +161,16 @@ def explore(plan: Plan) -> None:
         own = f" · the plan has ε = {epsilon_text(plan.epsilon)}" if epsilon != plan.epsilon else ""
         st.caption(f":material/arrow_back: more private · more exact :material/arrow_forward:{own}")
         table, sized = table_and_size(plan)
-    with right:
-        from_error(plan)
-    now = sized.at(epsilon)
-    name, frame = name_of(table), at_epsilon(now)
-    row = frame[frame["table"] == name].iloc[0]
-
+    now, name = sized.at(epsilon), name_of(table)
+    row = errors(now, table).iloc[0]
     figures(now, table, row)
+
     line = f"{name}: at ε = {epsilon_text(epsilon)}, 95 in 100 counts are within ±{people(row['half_width_95'])}"
     st.markdown(f"**{plain(line)}**")
-    values = curve(plan)
-    draw(
-        error_figure(values, row, float(epsilon), name),
-        f"{line}; errors roughly halve when ε doubles.",
-        "error-over-epsilon",
-    )
-    twin(values[values["table"] == name].drop(columns=["table", "cells"]), "error-over-epsilon")
-
+    over_epsilon = curve(plan, table)
+    alt = f"{line}; errors roughly halve when ε doubles."
+    draw(error_figure(over_epsilon, row), alt, "error-over-epsilon")
+    twin(over_epsilon, "error-over-epsilon")
     tabs = st.tabs(
         ["Every table", "Mostly noise", "Small and empty cells", "What is measured", "What ε means"],
         on_change="rerun",
@@ -188,6 +181,8 @@ def explore(plan: Plan) -> None:
         if tab.open:
             with tab:
                 view(now, table)
+    with right:  # last, since the search for an ε takes longest
+        from_error(plan)
 
 
 st.title("Accuracy")

@@ -16,17 +16,17 @@ def _tones() -> dict[str, str]:
     """Colours that stand apart by lightness too, on the background that the reader has."""
     if st.context.theme.type == "dark":
         return {
-            "accent": "#6cb6e0",
+            "accent": "#3fb3b8",
             "other": "#e0a458",
             "grey": "#a3a9b3",
-            "soft": "rgba(108,182,224,.18)",
-            "ground": "#15181c",
+            "soft": "rgba(63,179,184,.18)",
+            "ground": "#12181a",
         }
     return {
-        "accent": "#0b6a9f",
+        "accent": "#0b6e75",
         "other": "#a85a00",
         "grey": "#5f6772",
-        "soft": "rgba(11,106,159,.12)",
+        "soft": "rgba(11,110,117,.12)",
         "ground": "#ffffff",
     }
 
@@ -47,10 +47,10 @@ def draw(figure: go.Figure, alt: str, key: str, height: int = 360) -> None:
     st.plotly_chart(figure, key=key, alt=alt, config=config)
 
 
-def error_figure(curve: pd.DataFrame, now: pd.Series, epsilon: float, name: str) -> go.Figure:
+def error_figure(rows: pd.DataFrame, now: pd.Series) -> go.Figure:
     """Errors of one table and of the total over ε, both axes logarithmic; rings where ε stands now."""
     tones = _tones()
-    rows = curve[curve["table"] == name]
+    epsilon = float(now["epsilon"])
     # A logarithmic axis has no place for 0, which a count is within once ε is large.
     lines = (
         ("95 in 100 counts are within", "half_width_95", tones["accent"], "solid", "circle"),
@@ -187,7 +187,7 @@ def spending_figure(paid: Sequence[tuple[str, float]], next_price: float | None,
             y=[""],
             orientation="h",
             name=name,
-            marker={"color": tones["accent"], "line": {"color": "rgba(255,255,255,.85)", "width": 1.5}},
+            marker={"color": tones["accent"], "line": {"color": tones["ground"], "width": 1.5}},
             hovertemplate="%{x:g}<extra>" + name + "</extra>",
         )
     if next_price is not None:

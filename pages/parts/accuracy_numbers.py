@@ -16,7 +16,18 @@ from dpengine.standin import made_up, preview
 from dpengine.strategy import Share, choose
 from pages.parts.accuracy_words import name_of
 
-__all__ = ["EPSILONS", "SIZES", "at_epsilon", "compare", "curve", "noise_shares", "simulate", "wanted"]
+__all__ = [
+    "EPSILONS",
+    "SIZES",
+    "all_errors",
+    "compare",
+    "curve",
+    "errors",
+    "noise_shares",
+    "predictions",
+    "simulate",
+    "wanted",
+]
 
 Columns = tuple[str, ...]
 
@@ -36,20 +47,33 @@ _by_plan = {Plan: lambda plan: plan.model_dump_json()}
 _kept = st.cache_data(scope="session", max_entries=64, show_spinner=False, hash_funcs=_by_plan)
 
 
-@_kept
-def _curve(plan: Plan) -> pd.DataFrame:
-    return accuracy.predict(plan, EPSILONS)
-
-
-def curve(plan: Plan) -> pd.DataFrame:
-    """`predict` over the range of ε that is drawn; worked out once for all ε that ``plan`` may have."""
-    return _curve(plan.at(1))
+def errors(plan: Plan, table: Columns) -> pd.DataFrame:
+    """The one row of `predict` that is about ``table``, led by ε, without working out all the others."""
+    shares = choose(plan)
+    law, total = accuracy.error_law(plan, shares, table), accuracy.error_law(plan, shares, ())
+    numbers = (float(plan.epsilon), law.mean_abs, law.half_width(), total.half_width())
+    return pd.DataFrame([numbers], columns=["epsilon", "mean_abs_error", "half_width_95", "total_half_width_95"])
 
 
 @_kept
-def at_epsilon(plan: Plan) -> pd.DataFrame:
+def _curve(plan: Plan, table: Columns) -> pd.DataFrame:
+    return pd.concat([errors(plan.at(epsilon), table) for epsilon in EPSILONS], ignore_index=True)
+
+
+def curve(plan: Plan, table: Columns) -> pd.DataFrame:
+    """`errors` over the range of ε that is drawn; worked out once for all ε that ``plan`` may have."""
+    return _curve(plan.at(1), table)
+
+
+@_kept
+def all_errors(plan: Plan) -> pd.DataFrame:
     """`predict` for one plan."""
     return accuracy.predict(plan)
+
+
+def predictions(plan: Plan) -> bytes:
+    """Every table at every ε that is drawn, as CSV."""
+    return accuracy.predict(plan, EPSILONS).to_csv(index=False).encode()
 
 
 @_kept
@@ -63,14 +87,16 @@ def wanted(plan: Plan, half_width: float, confidence: float) -> Fraction:
 
 
 @_kept
-def _counts(plan: Plan, table: Columns) -> np.ndarray:
-    return np.sort(made_up(plan, table), axis=None)
+def _sizes(plan: Plan, table: Columns) -> tuple[np.ndarray, np.ndarray]:
+    """The sizes that cells of the made-up ``table`` have, rising, and the part of the cells up to each."""
+    sizes, times = np.unique(made_up(plan, table), return_counts=True)
+    return sizes, np.cumsum(times) / times.sum()
 
 
 def noise_shares(plan: Plan, table: Columns, half_widths: pd.Series) -> np.ndarray:
     """For each half-width, the part of the made-up cells of ``table`` that are no larger."""
-    counts = _counts(plan.at(1), table)
-    return np.searchsorted(counts, half_widths.to_numpy(), side="right") / counts.size
+    sizes, parts = _sizes(plan.at(1), table)
+    return np.append(0.0, parts)[np.searchsorted(sizes, half_widths.to_numpy(), side="right")]
 
 
 def compare(plan: Plan) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from dpengine.plan import Plan, epsilon_text
 from dpengine.standin import DEFAULT_ROWS
 from dpengine.strategy import choose
 from pages.parts.accuracy_charts import draw, meaning_figure, noise_figure, simulation_figure
-from pages.parts.accuracy_numbers import at_epsilon, compare, curve, noise_shares, simulate
+from pages.parts.accuracy_numbers import all_errors, compare, curve, errors, noise_shares, predictions, simulate
 from pages.parts.accuracy_words import name_of, noun, people, percent, plain, protected, why_measured
 
 __all__ = ["all_tables", "meaning", "measured", "mostly_noise", "small_cells", "twin"]
@@ -42,12 +42,13 @@ def twin(frame: pd.DataFrame, key: str, columns: dict[str, object] | None = None
 
 
 def all_tables(plan: Plan, table: Columns) -> None:
-    frame = at_epsilon(plan).drop(columns="total_half_width_95")
+    frame = all_errors(plan).drop(columns="total_half_width_95")
     if plan.rows_about is not None:
         frame["average"] = plan.rows_about / frame["cells"]
         frame["relative"] = frame["half_width_95"] / frame["average"]
-        parts = [float(noise_shares(plan, t, w)[0]) for t, w in _half_widths(plan, frame)]
-        frame["noisy"] = [*parts, math.nan]
+        widths = frame["half_width_95"]
+        noisy = [float(noise_shares(plan, each, widths[k : k + 1])[0]) for k, each in enumerate(plan.marginals)]
+        frame["noisy"] = [*noisy, math.nan]
     st.markdown(f"**Every published table at ε = {epsilon_text(plan.epsilon)}**")
     st.dataframe(frame, hide_index=True, column_config=_COLUMNS)
     st.caption(
@@ -56,7 +57,7 @@ def all_tables(plan: Plan, table: Columns) -> None:
     )
     st.download_button(
         "Predictions as CSV",
-        curve(plan).to_csv(index=False),
+        lambda: predictions(plan),
         file_name="predicted-errors.csv",
         mime="text/csv",
         icon=":material/download:",
@@ -65,20 +66,14 @@ def all_tables(plan: Plan, table: Columns) -> None:
     )
 
 
-def _half_widths(plan: Plan, frame: pd.DataFrame) -> list[tuple[Columns, pd.Series]]:
-    return [(table, frame[frame["table"] == name_of(table)]["half_width_95"]) for table in plan.marginals]
-
-
 def mostly_noise(plan: Plan, table: Columns) -> None:
     if plan.rows_about is None:
         st.markdown("Give a rough size at the top of the page to see which part of the cells would be mostly noise.")
         return
-    values = curve(plan)
-    others = [other for other in plan.marginals if other != table][: SHOWN - 1]
-    by_name = dict(_half_widths(plan, values))
-    shares = {name_of(each): noise_shares(plan, each, by_name[each]) for each in (table, *others)}
-    here = float(noise_shares(plan, table, dict(_half_widths(plan, at_epsilon(plan)))[table])[0])
-    name, epsilons = name_of(table), values["epsilon"].unique()
+    others = [other for other in plan.marginals if other != table and len(plan.marginals) <= SHOWN]
+    shares = {name_of(t): noise_shares(plan, t, curve(plan, t)["half_width_95"]) for t in (table, *others)}
+    here = float(noise_shares(plan, table, errors(plan, table)["half_width_95"])[0])
+    name, epsilons = name_of(table), curve(plan, table)["epsilon"]
     cells = plan.cells(table)
     line = f"{name}: at ε = {epsilon_text(plan.epsilon)}, {round(here * cells):,} of {cells:,} cells are mostly noise"
     st.markdown(f"**{plain(line)}**")
@@ -94,8 +89,7 @@ def mostly_noise(plan: Plan, table: Columns) -> None:
 
 
 def small_cells(plan: Plan, table: Columns) -> None:
-    frame = at_epsilon(plan)
-    excess = float(frame[frame["table"] == name_of(table)]["mean_abs_error"].iloc[0]) / 2
+    excess = float(errors(plan, table)["mean_abs_error"].iloc[0]) / 2
     st.markdown(
         "The noise goes both ways, so the *estimate* of an empty cell is below zero as often as above, and right on "
         "average. Setting what is negative to 0 ends that: each empty cell then reads "
@@ -119,7 +113,7 @@ def small_cells(plan: Plan, table: Columns) -> None:
     known = st.session_state.get("accuracy_simulation")
     if known is None or known[0] != made:
         return
-    _, errors, draws = known
+    _, off, draws = known
     rows = plan.rows_about or DEFAULT_ROWS
     times = "once" if draws == 1 else f"{draws} times"
     st.caption(
@@ -132,10 +126,10 @@ def small_cells(plan: Plan, table: Columns) -> None:
     ):
         with place:
             st.markdown(f"**{title}**")
-            draw(simulation_figure(errors, column, axis), f"{title}, by true size of the cell.", f"simulated-{column}")
+            draw(simulation_figure(off, column, axis), f"{title}, by true size of the cell.", f"simulated-{column}")
     number = st.column_config.NumberColumn
     named = {"off": number("off by, on average", format="%.2f"), "bias": number("too high by", format="%.2f")}
-    twin(errors, "simulated", named)
+    twin(off, "simulated", named)
 
 
 def measured(plan: Plan, table: Columns) -> None:

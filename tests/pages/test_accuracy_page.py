@@ -56,11 +56,6 @@ def metrics(at: AppTest) -> dict[str, str]:
     return {metric.label: metric.value for metric in at.metric}
 
 
-@pytest.fixture(autouse=True)
-def own_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", f"sqlite:///{tmp_path}/ledger.db")
-
-
 def test_a_first_visit_is_told_where_to_start_and_given_a_sample() -> None:
     at = page()
     assert "There is no plan of yours yet" in words(at)

@@ -30,11 +30,6 @@ def finished() -> Release:
     return release(open_table(rows), plan)
 
 
-@pytest.fixture(autouse=True)
-def own_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", f"sqlite:///{tmp_path}/ledger.db")
-
-
 def page(payload: bytes | None = None, name: str = "release.zip") -> AppTest:
     at = AppTest.from_file(str(ENTRY), default_timeout=30).run()
     at.switch_page("pages/verify.py").run()
