@@ -242,7 +242,8 @@ def _text(
     connection.execute(
         f"CREATE VIEW rows AS SELECT * FROM read_csv({literal(str(plain))}, columns = {{{columns}}}, "
         f"delim = {literal(delimiter)}, quote = '\"', escape = '\"', new_line = '\\n', header = true, "
-        f"auto_detect = false, strict_mode = true, max_line_size = {MAX_LINE}, hive_partitioning = false)"
+        f"auto_detect = false, strict_mode = true, hive_partitioning = false, "
+        f"max_line_size = {MAX_LINE}, buffer_size = {2 * MAX_LINE})"
     )
     connection.execute("SELECT count(*) FROM rows").fetchall()  # faults in the file show now, not after the plan
     return names
