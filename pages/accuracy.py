@@ -19,7 +19,7 @@ from pages.parts import state
 from pages.parts.accuracy_charts import draw, error_figure
 from pages.parts.accuracy_numbers import EPSILONS, curve, errors, noise_shares, wanted
 from pages.parts.accuracy_views import all_tables, meaning, measured, mostly_noise, small_cells, twin
-from pages.parts.accuracy_words import name_of, noun, people, percent, plain
+from pages.parts.words import name_of, noun, people, percent, plain
 
 DATA = Path(__file__).parent.parent / "data"
 SAMPLES = {"Census sample": "census.plan.yaml", "Health insurance sample": "rand.plan.yaml"}
@@ -149,7 +149,7 @@ def figures(plan: Plan, table: tuple[str, ...], row: pd.Series) -> None:
                 "Mostly noise",
                 percent(part) if part else "none",
                 border=True,
-                help=f"{round(part * cells):,} of {cells:,} cells of a made-up table of {size}: no larger than their ±.",
+                help=f"{round(part * cells):,} of {cells:,} cells of a made-up table of {size}: no larger than the ±.",
             )
 
 
