@@ -15,7 +15,7 @@ from dpengine.ledger import Entry, Ledger
 from dpengine.plan import Plan, epsilon_text, exact
 from pages.parts import state
 from pages.parts.accuracy_charts import draw, spending_figure
-from pages.parts.accuracy_words import percent, plain
+from pages.parts.words import percent, plain
 
 PUBLISH = "pages/publish.py"
 SEGMENTS = 40

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +12,7 @@ import streamlit as st
 from dpengine import files
 from dpengine.accuracy import posterior
 from dpengine.errors import ReleaseError
-from pages.parts.accuracy_words import percent, plain
+from pages.parts.words import name_of, percent, plain
 
 READABLE = 680
 
@@ -19,57 +20,46 @@ READABLE = 680
 def promise(manifest: dict[str, Any]) -> None:
     """What the release says of itself, in plain words."""
     guarantee = manifest["guarantee"]
-    epsilon = Fraction(str(guarantee["epsilon"]))
+    most = percent(posterior(0.5, Fraction(guarantee["epsilon"])))
     st.subheader("What it promises")
     st.markdown(
         f"**ε = {guarantee['epsilon']}**: someone who is 50 % sure that a person is in the table can become at most "
-        f"{percent(posterior(0.5, epsilon))} sure by seeing these files, whatever else they know."
+        f"{most} sure by seeing these files, whatever else they know."
     )
-    facts = [
-        ("Guarantee", guarantee.get("definition")),
-        ("Whom it protects", guarantee.get("unit")),
-        ("Compared with", guarantee.get("neighbours")),
-        ("Whom one trusts", guarantee.get("trust_model")),
-    ]
-    for name, value in facts:
-        if value:
-            st.markdown(f"**{name}.** {plain(_sentence(value))}")
-    if unprotected := manifest.get("not_protected"):
-        st.markdown("**What it does not protect.**\n" + _bullets(unprotected))
-    if steps := manifest.get("post_processing"):
-        st.markdown("**What was done to the numbers afterwards.**\n" + _bullets(steps))
+    facts = {
+        "Whom it protects": guarantee["unit"]["text"],
+        "What may differ": guarantee["neighbours"],
+        "Whom one trusts": guarantee["trust_model"],
+        "Its name in the field": f"{guarantee['definition']}, δ = {guarantee['delta']}",
+    }
+    st.markdown("\n".join(f"- **{name}**: {plain(text)}" for name, text in facts.items()))
+    st.markdown("**What it does not protect**")
+    st.markdown(_bullets(manifest["not_protected"]))
 
 
 def contents(manifest: dict[str, Any]) -> None:
-    """What was measured and which files lie in the bundle."""
-    with st.expander("What was measured", icon=":material/straighten:"):
-        st.dataframe(
-            [{name: _sentence(value) for name, value in each.items()} for each in manifest["measurements"]],
-            hide_index=True,
-        )
-    with st.expander("The files and their SHA-256", icon=":material/folder_zip:"):
-        st.dataframe(
-            [{"file": name, "SHA-256": _digest(told)} for name, told in sorted(manifest["files"].items())],
-            hide_index=True,
-        )
+    """What lies in the bundle, and how it came about."""
+    st.subheader("What it holds")
+    tables = [
+        {"table": name_of(tuple(each["columns"])), "cells": each["cells"], "within": each["half_width_95"]}
+        for each in manifest["tables"]
+    ]
+    columns = {
+        "cells": st.column_config.NumberColumn("cells", format="localized"),
+        "within": st.column_config.NumberColumn("95 in 100 counts within ±", format="%.4g"),
+    }
+    st.dataframe(tables, hide_index=True, column_config=columns, alt="Published tables and their error")
+    with st.expander("What was measured, at what price", icon=":material/straighten:"):
+        st.dataframe([each | {"columns": name_of(tuple(each["columns"]))} for each in manifest["measurements"]],
+                     hide_index=True)  # fmt: skip
+        st.markdown(_bullets(manifest["post_processing"]))
+    with st.expander("Files and their SHA-256", icon=":material/folder_zip:"):
+        listed = [{"file": name, "SHA-256": told["sha256"]} for name, told in sorted(manifest["files"].items())]
+        st.dataframe(listed, hide_index=True)
 
 
-def _digest(told: object) -> str:
-    return str(told.get("sha256", "")) if isinstance(told, dict) else str(told)
-
-
-def _sentence(value: object) -> str:
-    """A manifest's value as running text: lists joined, fields named."""
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_sentence(each)}" for name, each in value.items() if each is not None)
-    if isinstance(value, list | tuple):
-        return " × ".join(_sentence(each) for each in value)
-    return str(value)
-
-
-def _bullets(lines: object) -> str:
-    told = lines if isinstance(lines, list | tuple) else [lines]
-    return "\n".join(f"- {plain(_sentence(line))}" for line in told)
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {plain(line)}" for line in lines)
 
 
 def examine(payload: bytes, name: str) -> None:
@@ -78,7 +68,7 @@ def examine(payload: bytes, name: str) -> None:
     except ReleaseError as refused:
         with st.container(border=True):
             st.markdown(f":material/rule: **{plain(name)} is not a whole release.**")
-            st.markdown(_bullets(list(refused.faults)))
+            st.markdown(_bullets(refused.faults))
             st.markdown("Ask for the file again from where it comes from, and do not rely on the numbers in this one.")
         return
     with st.container(border=True):

@@ -9,26 +9,18 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from dpengine.charts import ACCENT, GREY
+
 __all__ = ["draw", "error_figure", "meaning_figure", "noise_figure", "simulation_figure", "spending_figure"]
 
 
 def _tones() -> dict[str, str]:
     """Colours that stand apart by lightness too, on the background that the reader has."""
-    if st.context.theme.type == "dark":
-        return {
-            "accent": "#3fb3b8",
-            "other": "#e0a458",
-            "grey": "#a3a9b3",
-            "soft": "rgba(63,179,184,.18)",
-            "ground": "#12181a",
-        }
-    return {
-        "accent": "#0b6e75",
-        "other": "#a85a00",
-        "grey": "#5f6772",
-        "soft": "rgba(11,110,117,.12)",
-        "ground": "#ffffff",
-    }
+    dark = st.context.theme.type == "dark"
+    tones = {"accent": ACCENT[dark], "grey": GREY[dark]}
+    if dark:
+        return tones | {"other": "#e0a458", "soft": "rgba(79,195,199,.18)", "ground": "#12181a"}
+    return tones | {"other": "#a85a00", "soft": "rgba(11,110,117,.12)", "ground": "#ffffff"}
 
 
 def draw(figure: go.Figure, alt: str, key: str, height: int = 360) -> None:

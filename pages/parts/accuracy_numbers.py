@@ -14,7 +14,7 @@ from dpengine import accuracy
 from dpengine.plan import MAX_TABLE_CELLS, Plan
 from dpengine.standin import made_up, preview
 from dpengine.strategy import Share, choose
-from pages.parts.accuracy_words import name_of
+from pages.parts.words import name_of
 
 __all__ = [
     "EPSILONS",

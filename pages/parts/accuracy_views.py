@@ -14,7 +14,7 @@ from dpengine.standin import DEFAULT_ROWS
 from dpengine.strategy import choose
 from pages.parts.accuracy_charts import draw, meaning_figure, noise_figure, simulation_figure
 from pages.parts.accuracy_numbers import all_errors, compare, curve, errors, noise_shares, predictions, simulate
-from pages.parts.accuracy_words import name_of, noun, people, percent, plain, protected, why_measured
+from pages.parts.words import name_of, noun, people, percent, plain, protected, why_measured
 
 __all__ = ["all_tables", "meaning", "measured", "mostly_noise", "small_cells", "twin"]
 

@@ -15,7 +15,7 @@ from dpengine.plan import Plan, epsilon_text
 from dpengine.standin import mostly_noise_share
 from dpengine.strategy import choose
 from pages.parts.accuracy_numbers import EPSILONS, compare, simulate
-from pages.parts.accuracy_words import name_of, people, percent, why_measured
+from pages.parts.words import name_of, people, percent, why_measured
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 VIEWS = ["Every table", "Mostly noise", "Small and empty cells", "What is measured", "What ε means"]

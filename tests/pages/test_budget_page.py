@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from dpengine.accuracy import posterior
 from dpengine.ledger import Ledger
 from dpengine.plan import Plan
-from pages.parts.accuracy_words import percent
+from pages.parts.words import percent
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 ONE, OTHER = b"\x01" * 32, b"\x02" * 32

@@ -14,7 +14,7 @@ from dpengine.accuracy import posterior
 from dpengine.plan import Plan
 from dpengine.release import Release, release
 from dpengine.sources import open_table
-from pages.parts.accuracy_words import percent
+from pages.parts.words import percent
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 
@@ -75,9 +75,10 @@ def test_a_whole_release_is_told_so_and_what_it_promises(finished: Release) -> N
     assert "What it promises" in told
 
 
-def test_what_was_measured_and_every_file_are_listed(finished: Release) -> None:
-    at = page(finished.bundle)
-    measured, files = at.dataframe[0].value, at.dataframe[1].value
+def test_tables_measurements_and_files_are_listed(finished: Release) -> None:
+    tables, measured, files = (frame.value for frame in page(finished.bundle).dataframe)
+    assert list(tables["table"]) == ["sex × region", "total"]
+    assert list(tables["within"]) == [finished.law(table).half_width() for table in (("sex", "region"), ())]
     assert len(measured) == len(finished.measurements)
     assert set(files["file"]) == set(finished.manifest["files"])
     assert files["SHA-256"].str.fullmatch("[0-9a-f]{64}").all()

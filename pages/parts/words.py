@@ -1,4 +1,4 @@
-"""Numbers and plan facts in plain words, for the pages on accuracy and budget."""
+"""Numbers and plan facts in plain words, for the pages."""
 
 from __future__ import annotations
 
