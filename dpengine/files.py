@@ -1,0 +1,88 @@
+"""The release bundle: a zip of everything a reader needs, written the same way each time."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from dpengine import csvtext, manifest, report, synthesis
+from dpengine.estimate import Columns
+from dpengine.result import NUMBERS, Result, published_name
+from dpengine.verification import verify
+
+__all__ = ["manifest_of", "pack", "verify"]
+
+CHUNK_ROWS = 500_000
+LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever they are written
+
+Piece = bytes | memoryview
+
+
+def pack(result: Result) -> bytes:
+    """The bundle of ``result``, a zip file; equal results give equal bytes.
+
+    The manifest comes last, since it holds the SHA-256 of every other file.
+    """
+    told = manifest.describe(result)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as bundle:
+        written = {name: _write(bundle, name, pieces) for name, pieces in _contents(result, told)}
+        whole = json.dumps(told | {"files": written}, indent=2, ensure_ascii=False) + "\n"
+        _write(bundle, "manifest.json", [whole.encode()])
+    return buffer.getvalue()
+
+
+def manifest_of(bundle: bytes) -> dict[str, Any]:
+    """The manifest in the bytes of a bundle that :func:`pack` wrote."""
+    with zipfile.ZipFile(io.BytesIO(bundle)) as opened:
+        told: dict[str, Any] = json.loads(opened.read("manifest.json"))
+    return told
+
+
+def _contents(result: Result, told: dict[str, Any]) -> Iterator[tuple[str, Iterable[Piece]]]:
+    """Name and content of every file but the manifest, in the order of the bundle."""
+    yield "README.txt", [report.read_me(result, told).encode()]
+    yield "plan.yaml", [result.plan.dumps().encode()]
+    for table, name in manifest.table_files(result.plan).items():
+        yield name, _table(result, table)
+    yield "synthetic.csv", _synthetic(result)
+    yield "report.html", [report.render(result, told).encode()]
+    yield "registry.yaml", [manifest.registry_entry(result).encode()]
+
+
+def _write(bundle: zipfile.ZipFile, name: str, pieces: Iterable[Piece]) -> dict[str, Any]:
+    """Add a file to the bundle; its SHA-256 and size."""
+    entry = zipfile.ZipInfo(name, LONG_AGO)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.create_system = 3  # the same on every system: Unix, readable by all
+    entry.external_attr = 0o644 << 16
+    digest, size = hashlib.sha256(), 0
+    with bundle.open(entry, "w", force_zip64=True) as file:
+        for piece in pieces:
+            file.write(piece)
+            digest.update(piece)
+            size += len(piece)
+    return {"sha256": digest.hexdigest(), "bytes": size}
+
+
+def _table(result: Result, table: Columns) -> Iterator[Piece]:
+    frame, plan = result.tables[table], result.plan
+    yield csvtext.header([*map(published_name, table), *NUMBERS])
+    positions = np.unravel_index(np.arange(len(frame)), plan.shape(table)) if table else ()
+    texts = [csvtext.labels(plan.column(name).labels, at) for name, at in zip(table, positions, strict=True)]
+    yield csvtext.rows([*texts, *(csvtext.numbers(frame[name].to_numpy()) for name in NUMBERS)])
+
+
+def _synthetic(result: Result) -> Iterator[Piece]:
+    dealt = synthesis.deal(result.model)
+    names = result.plan.used
+    yield csvtext.header(names)
+    for start in range(0, len(dealt[names[0]]), CHUNK_ROWS):
+        part = slice(start, start + CHUNK_ROWS)
+        yield csvtext.rows([csvtext.labels(result.plan.column(name).labels, dealt[name][part]) for name in names])

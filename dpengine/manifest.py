@@ -1,0 +1,186 @@
+"""What a release says of itself: the manifest, and a draft entry for the public deployments registry.
+
+Everything here is a function of the plan, of the shares that were measured, and of the release's name
+and date: no noisy number enters it, and no exact one could.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+from dpengine import strictyaml
+from dpengine.accuracy import error_law
+from dpengine.estimate import Columns
+from dpengine.plan import Plan, epsilon_text
+from dpengine.result import Result
+from dpengine.strategy import Share
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "describe",
+    "domain",
+    "guarantee",
+    "measurement",
+    "not_protected",
+    "registry_entry",
+    "table_entries",
+    "table_files",
+]
+
+SCHEMA_VERSION = 1
+DEFINITION = "pure ε-differential privacy"
+NEIGHBOURS = "add or remove one person (all their rows)"
+TRUST_MODEL = "central: the data owner holds the rows and is trusted with them; readers see only this release"
+MECHANISM = "discrete Laplace"
+POST_PROCESSING = (
+    "estimate: weighted least squares over all measured marginals; unbiased, so it may be negative or fractional",
+    "count: the estimates made non-negative, whole, and such that all tables agree on what they share",
+    "low and high: a 95 % interval for the true count, from the exact law of the noise in the estimate",
+    "synthetic.csv: rows dealt from the counts; counted again, they give every published table",
+)
+
+
+def describe(result: Result) -> dict[str, Any]:
+    """The manifest of ``result``, but for the list of files."""
+    plan, shares = result.plan, [each.share for each in result.measurements]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "release_id": result.release_id,
+        "created": result.created,
+        "title": plan.title,
+        "dataset": plan.dataset,
+        "guarantee": guarantee(plan),
+        "measurements": [measurement(plan, share) for share in shares],
+        "post_processing": list(POST_PROCESSING),
+        "not_protected": not_protected(plan),
+        "domain": domain(plan),
+        "tables": table_entries(plan, shares),
+        "software": dict(result.software),
+    }
+
+
+def guarantee(plan: Plan) -> dict[str, Any]:
+    """The promise, in the words and exact numbers that a reader can hold it to."""
+    unit: dict[str, Any] = {"rows": plan.unit.rows}
+    if plan.unit.id is not None:
+        unit["id"] = plan.unit.id
+    return {
+        "definition": DEFINITION,
+        "epsilon": epsilon_text(plan.epsilon),
+        "delta": "0",
+        "unit": unit | {"text": unit_text(plan)},
+        "neighbours": NEIGHBOURS,
+        "trust_model": TRUST_MODEL,
+    }
+
+
+def unit_text(plan: Plan) -> str:
+    """Whom the guarantee protects, in a sentence's part."""
+    if plan.unit.id is None:
+        return "one row, which stands for one person"
+    rows = "one row" if plan.unit.rows == 1 else f"{plan.unit.rows} rows"
+    return f"one person, named by the column {plan.unit.id}, with at most {rows}; further rows were left out"
+
+
+def measurement(plan: Plan, share: Share) -> dict[str, Any]:
+    """One noisy marginal: what was counted, by which mechanism, at which exact price."""
+    return {
+        "columns": list(share.columns),
+        "mechanism": MECHANISM,
+        "sensitivity": share.sensitivity,
+        "epsilon": epsilon_text(share.epsilon),
+        "scale": epsilon_text(share.scale),
+        "cells": plan.cells(share.columns),
+    }
+
+
+def not_protected(plan: Plan) -> list[str]:
+    """What the guarantee does not cover, said plainly."""
+    several = (
+        f"Rows without a usable value in {plan.unit.id}: see the plan for how a person is told from another."
+        if plan.unit.id is not None
+        else "A person with more than one row: the guarantee is for each row, and weakens with every further one."
+    )
+    left_out = [name for name in plan.used if not plan.column(name).other or not plan.column(name).missing]
+    return [
+        "What the plan says: title, columns, categories, bins, tables, ε. People wrote them; they are public.",
+        "That the release exists, when it was made, by whom, and with which software.",
+        "What is true of groups. Learning that a group is large or small is what the tables are for, and it may let "
+        "readers guess at someone in that group, whether or not that person is in the table.",
+        "Groups of people who stand or fall together, such as a family: for k people, read k × ε in place of ε.",
+        several,
+        "Other releases about the same people: their ε adds to this one.",
+        "The rows before publication: whoever holds them sees them as they are.",
+        "Time and resources used by the computation, to someone who watched it run.",
+        *(
+            [f"Rows that fall outside the declared cells of {', '.join(left_out)} may be missing from every table."]
+            if left_out
+            else []
+        ),
+    ]
+
+
+def domain(plan: Plan) -> dict[str, Any]:
+    """Each used column's cells in published order, and where that knowledge comes from."""
+    described = {}
+    for name in plan.used:
+        column = plan.column(name)
+        described[name] = {
+            "kind": column.kind,
+            "source": column.source,
+            "cells": column.size,
+            "labels": list(column.labels),
+            "other": column.other,
+            "missing": column.missing,
+        }
+    return described
+
+
+def table_entries(plan: Plan, shares: Sequence[Share]) -> list[dict[str, Any]]:
+    """Each published table, the total last: its columns, file, cells and the 95 % half-width of a cell."""
+    return [
+        {
+            "columns": list(table),
+            "file": file,
+            "cells": plan.cells(table),
+            "half_width_95": float(f"{error_law(plan, shares, table).half_width():.12g}"),
+        }
+        for table, file in table_files(plan).items()
+    ]
+
+
+def table_files(plan: Plan) -> dict[Columns, str]:
+    """The file of each published table, by number and plain letters, and of the total."""
+    digits = max(2, len(str(len(plan.marginals))))
+    names: dict[Columns, str] = {}
+    for number, table in enumerate(plan.marginals, start=1):
+        slug = "-x-".join(filter(None, map(_slug, table)))[:80].strip("-")
+        names[table] = f"tables/{number:0{digits}}{'-' if slug else ''}{slug}.csv"
+    return names | {(): "tables/total.csv"}
+
+
+def _slug(name: str) -> str:
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return re.sub("[^a-z0-9]+", "-", plain).strip("-")
+
+
+def registry_entry(result: Result) -> str:
+    """A draft entry for the public registry of deployments, as YAML; what a person must fill in is empty."""
+    plan = result.plan
+    tables = ["total", *(" × ".join(table) for table in plan.marginals)]
+    tier_1 = {
+        "name": plan.title,
+        "data_curators": [],
+        "description": plan.notes,
+        "intended_use": "",
+        "data_product_type": ["Summary statistics", "Synthetic data"],
+        "data_product_region": "",
+        "publication_date": result.created[:10],
+        "data_product_sector": [],
+        "sources": [],
+        "registry_authors": [],
+    }
+    return strictyaml.dump(tier_1 | {"tables": tables})

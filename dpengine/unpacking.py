@@ -1,0 +1,150 @@
+"""A release file taken apart without trusting it: names, sizes and the shape of its manifest."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from dpengine.domain import readable_faults
+from dpengine.errors import ReleaseError
+
+__all__ = ["FIXED", "Manifest", "Source", "read_manifest", "unpack"]
+
+Source = str | Path | bytes | BinaryIO
+
+FIXED = ("README.txt", "manifest.json", "plan.yaml", "report.html", "registry.yaml", "synthetic.csv")
+MAX_BYTES = 2 * 1024**3
+MAX_FILES = 30_000
+MAX_MANIFEST_BYTES = 200_000_000
+
+# Bounded, so that no text such as 1e999999999 is ever turned into a number.
+ExactText = Annotated[str, Field(pattern=r"^\d{1,60}(\.\d{1,60}|/\d{1,60})?$")]
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+
+
+class UnitEntry(_Shape):
+    rows: int
+    id: str | None = None
+    text: str
+
+
+class GuaranteeEntry(_Shape):
+    definition: str
+    epsilon: ExactText
+    delta: ExactText
+    unit: UnitEntry
+    neighbours: str
+    trust_model: str
+
+
+class MeasurementEntry(_Shape):
+    columns: list[str]
+    mechanism: str
+    sensitivity: int = Field(ge=1)
+    epsilon: ExactText
+    scale: ExactText
+    cells: int
+
+
+class TableEntry(_Shape):
+    columns: list[str]
+    file: str
+    cells: int
+    half_width_95: float = Field(ge=0, allow_inf_nan=False)
+
+
+class FileEntry(_Shape):
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    bytes: int = Field(ge=0)
+
+
+class Manifest(_Shape):
+    """What a manifest must hold; it may hold more."""
+
+    schema_version: Literal[1]
+    release_id: str = Field(pattern="^[0-9a-f]{32}$")
+    created: str = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$")
+    title: str
+    dataset: str
+    guarantee: GuaranteeEntry
+    measurements: list[MeasurementEntry] = Field(min_length=1)
+    post_processing: list[str] = Field(min_length=1)
+    not_protected: list[str] = Field(min_length=1)
+    domain: dict[str, dict[str, Any]]
+    tables: list[TableEntry] = Field(min_length=1)
+    software: dict[str, str]
+    files: dict[str, FileEntry]
+
+
+def unpack(source: Source) -> dict[str, bytes]:
+    """The files in a bundle, by name. Raises :class:`ReleaseError` with every fault found."""
+    try:
+        opened = io.BytesIO(source) if isinstance(source, bytes) else source
+        with zipfile.ZipFile(opened) as bundle:
+            return _members(bundle)
+    except OSError as error:
+        raise ReleaseError(f"the release file cannot be read ({error.strerror or 'input error'})") from None
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError):
+        raise ReleaseError("this is not a release file: it is not a zip file, or it is cut off or damaged") from None
+
+
+def _members(bundle: zipfile.ZipFile) -> dict[str, bytes]:
+    entries = bundle.infolist()
+    # Judged by what the entries declare, before anything is unpacked; zipfile reads no more than that.
+    if len(entries) > MAX_FILES or sum(entry.file_size for entry in entries) > MAX_BYTES:
+        raise ReleaseError(f"too much to unpack: more than {MAX_FILES:,} files or {MAX_BYTES // 1024**3} GB")
+    faults, members = [], {}
+    for entry in entries:
+        if not _is_plain(entry):
+            faults.append(f"{entry.filename!r} is not a safe name, or not a plain file: do not unpack this bundle")
+        elif entry.filename in members:
+            faults.append(f"{entry.filename} is in the bundle twice")
+        else:
+            try:
+                members[entry.filename] = bundle.read(entry)
+            except (zipfile.BadZipFile, zlib.error, EOFError):
+                faults.append(f"{entry.filename} is damaged")
+    if faults:
+        raise ReleaseError(faults)
+    return members
+
+
+def _is_plain(entry: zipfile.ZipInfo) -> bool:
+    parts = entry.filename.split("/")
+    safe = all(part not in ("", ".", "..") for part in parts) and not set(entry.filename) & set("\\:\0")
+    kind = entry.external_attr >> 16 & 0o170000
+    known = entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    return safe and entry.filename.isprintable() and kind in (0, 0o100000) and known and not entry.flag_bits & 1
+
+
+def read_manifest(members: Mapping[str, bytes]) -> tuple[dict[str, Any], Manifest]:
+    """The manifest as it stands and as checked. Raises :class:`ReleaseError` with every fault of its shape."""
+    if "manifest.json" not in members:
+        raise ReleaseError("manifest.json is missing")
+    try:
+        if len(members["manifest.json"]) > MAX_MANIFEST_BYTES:
+            raise ValueError
+        told: dict[str, Any] = json.loads(members["manifest.json"], object_pairs_hook=_once)
+    except (ValueError, RecursionError):
+        raise ReleaseError("manifest.json is not readable JSON") from None
+    try:
+        return told, Manifest.model_validate(told)
+    except ValidationError as error:
+        raise ReleaseError([f"manifest.json: {fault}" for fault in readable_faults(error)]) from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys differ: one key with two values would say two things to two readers."""
+    if len(pairs) != len(dict(pairs)):
+        raise ValueError
+    return dict(pairs)
