@@ -69,7 +69,7 @@ def test_a_whole_release_is_told_so_and_what_it_promises(finished: Release) -> N
     told = words(page(finished.bundle))
     assert "release.zip is whole and consistent" in told
     assert finished.release_id in told
-    assert "**ε = 1/2**" in told
+    assert "**ε = 0.5**" in told
     assert percent(posterior(0.5, finished.plan.epsilon)) in told
     assert "What it does not protect" in told
     assert "What it promises" in told
