@@ -28,7 +28,7 @@ def promise(manifest: dict[str, Any]) -> None:
     )
     facts = {
         "Whom it protects": guarantee["unit"]["text"],
-        "What may differ": guarantee["neighbours"],
+        "Neighbouring tables": guarantee["neighbours"],
         "Whom one trusts": guarantee["trust_model"],
         "Its name in the field": f"{guarantee['definition']}, δ = {guarantee['delta']}",
     }
