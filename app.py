@@ -6,6 +6,9 @@ import streamlit as st
 
 st.set_page_config(page_title="Private Release", page_icon=":material/shield_lock:", layout="wide")
 
+st.logo("pages/parts/logo.svg", size="large")
+st.html("pages/parts/look.css")
+
 st.navigation(
     [
         st.Page("pages/publish.py", title="Publish", icon=":material/publish:", url_path="publish", default=True),

@@ -1,0 +1,140 @@
+"""What the owner has entered so far, and the plan that it makes: plain values, no widgets.
+
+Defaults come from names and kinds. Nothing here has ever seen a row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any
+
+from dpengine.domain import Column
+from dpengine.errors import PlanError
+from dpengine.plan import Plan, epsilon_text
+
+__all__ = ["LAYOUTS", "Entries", "column_faults", "entry", "from_plan", "suggestion", "tables_of", "to_plan"]
+
+LAYOUTS = {
+    "together": "One table of all of them",
+    "pairs": "Every pair of them",
+    "single": "Each by itself",
+    "own": "A list of my own",
+}
+
+
+@dataclass(frozen=True)
+class Entries:
+    """One visitor's half-filled plan. ``declared`` holds a plan file's entry for each column by name."""
+
+    title: str = ""
+    dataset: str = ""
+    chosen: tuple[str, ...] = ()
+    layout: str = "together"
+    own: tuple[tuple[str, ...], ...] = ()
+    margins: bool = True
+    declared: dict[str, dict[str, Any]] = field(default_factory=dict)
+    several_rows: bool = False
+    id_column: str | None = None
+    rows: int = 1
+    rows_about: int | None = None
+    epsilon: str = "1"
+
+    def with_(self, **changes: Any) -> Entries:
+        return replace(self, **changes)
+
+
+def suggestion(name: str, kind: str) -> dict[str, Any]:
+    """A first entry for a column, from its name and kind alone; blank where a person must know."""
+    lower = name.strip().lower()
+    column: dict[str, Any] = {"name": name, "kind": kind, "source": "typed"}
+    if kind == "number":
+        column["edges"] = ["0", "18", "30", "45", "65", "120"] if re.search(r"\bage\b|_age\b|^age", lower) else []
+    elif kind == "category":
+        column["values"] = []
+    elif kind == "date":
+        column |= {"from": "", "to": "", "by": "month"}
+    return column
+
+
+def tables_of(entries: Entries) -> tuple[tuple[str, ...], ...]:
+    """The tables that the layout makes of the chosen columns, without repeats."""
+    chosen = entries.chosen
+    match entries.layout:
+        case "together":
+            tables: Sequence[tuple[str, ...]] = [chosen] if chosen else []
+        case "pairs":
+            tables = list(combinations(chosen, 2)) or [chosen]
+        case "single":
+            tables = [(name,) for name in chosen]
+        case _:
+            tables = [kept for table in entries.own if (kept := tuple(name for name in table if name in chosen))]
+    if entries.margins and entries.layout != "single":
+        within = {name for table in tables if len(table) > 1 for name in table}
+        tables = [*tables, *((name,) for name in chosen if name in within)]
+    distinct: dict[frozenset[str], tuple[str, ...]] = {}
+    for table in tables:
+        if table:
+            distinct.setdefault(frozenset(table), table)
+    return tuple(distinct.values())
+
+
+def to_plan(entries: Entries) -> Plan:
+    """The plan as entered. Raises :class:`PlanError` with every fault."""
+    tables = tables_of(entries)
+    used = {name for table in tables for name in table}
+    unit: dict[str, Any] = {"rows": 1}
+    if entries.several_rows:
+        if entries.id_column is None:
+            raise PlanError("choose the column that names the person")
+        unit = {"id": entries.id_column, "rows": entries.rows}
+    return Plan(
+        title=entries.title,
+        dataset=entries.dataset,
+        epsilon=entries.epsilon,
+        unit=unit,
+        rows_about=entries.rows_about,
+        columns=[_cleaned(entries.declared[name]) for name in entries.chosen if name in used],
+        tables=tables,
+    )
+
+
+def column_faults(entries: Entries, name: str) -> tuple[str, ...]:
+    """What is still wrong with what was said of one column."""
+    try:
+        Plan(dataset="x", epsilon="1", columns=[_cleaned(entries.declared[name])], tables=[[name]])
+    except PlanError as error:
+        return tuple(fault.removeprefix("columns → 1 → ") for fault in error.faults)
+    return ()
+
+
+def entry(column: Column) -> dict[str, Any]:
+    """The entry that declares ``column``."""
+    plan = Plan(dataset="x", epsilon="1", columns=[column], tables=[[column.name]])
+    declared: dict[str, Any] = plan.to_dict()["columns"][0]
+    return declared
+
+
+def from_plan(plan: Plan) -> Entries:
+    """The entries that would make ``plan``."""
+    return Entries(
+        title=plan.title,
+        dataset=plan.dataset,
+        chosen=tuple(column.name for column in plan.columns),
+        layout="own",
+        own=plan.marginals,
+        margins=False,
+        declared={column.name: entry(column) for column in plan.columns},
+        several_rows=plan.unit.id is not None,
+        id_column=plan.unit.id,
+        rows=plan.unit.rows,
+        rows_about=plan.rows_about,
+        epsilon=epsilon_text(plan.epsilon),
+    )
+
+
+def _cleaned(column: dict[str, Any]) -> dict[str, Any]:
+    """Without what is blank, so that a fault says that it is missing rather than unreadable."""
+    return {key: value for key, value in column.items() if value != "" and key != "filled"}

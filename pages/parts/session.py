@@ -1,0 +1,84 @@
+"""The Publish page's part of a visitor's session: the table, the entries, and which step is open."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import Any
+
+import streamlit as st
+
+from dpengine.sources import Table
+from pages.parts.entries import Entries
+
+__all__ = [
+    "begin", "change", "entries", "hold", "key", "open_step", "opened", "settle", "settled", "table", "table_name",
+]  # fmt: skip
+
+STEPS = ("table", "columns", "domain", "unit")
+
+
+def key(name: str) -> str:
+    """A widget's key, fresh for each table, so that nothing typed for one shows up in another."""
+    return f"{name}-{st.session_state.get('generation', 0)}"
+
+
+def entries() -> Entries:
+    found: Entries = st.session_state.setdefault("entries", Entries())
+    return found
+
+
+def change(**changes: Any) -> None:
+    """Take new values into the entries."""
+    st.session_state["entries"] = entries().with_(**changes)
+
+
+def begin(fresh: Entries) -> None:
+    """Start over with a new table: forget the one before, its file, and all that was typed for it."""
+    if (old := table()) is not None:
+        old.close()
+    for name in ("table", "table_name", "folder", "row_count", "seen", "release", "preview"):
+        st.session_state.pop(name, None)
+    st.query_params.clear()
+    st.session_state["generation"] = st.session_state.get("generation", 0) + 1
+    st.session_state["entries"] = fresh
+    st.session_state["settled"] = set()
+
+
+def hold(opened_table: Table, name: str, folder: tempfile.TemporaryDirectory[str] | None = None) -> None:
+    """Keep the opened table, and the private folder of its file, for as long as the session lives."""
+    st.session_state["table"] = opened_table
+    st.session_state["table_name"] = name
+    st.session_state["folder"] = folder
+    settle("table")
+
+
+def table() -> Table | None:
+    return st.session_state.get("table")
+
+
+def table_name() -> str:
+    return str(st.session_state.get("table_name", ""))
+
+
+def settle(step: str = "", *, all_steps: bool = False) -> None:
+    """Fold a step (or all of them) and open the next one that is not settled."""
+    done = settled()
+    done |= set(STEPS) if all_steps else {step}
+    st.session_state["step"] = next((name for name in STEPS if name not in done), "")
+
+
+def settled() -> set[str]:
+    """The steps that are filled in."""
+    done: set[str] = st.session_state.setdefault("settled", set())
+    return done
+
+
+def open_step(step: str) -> None:
+    st.session_state["step"] = step
+
+
+def opened() -> str:
+    """The step that is open; "" when all are settled."""
+    if table() is None:
+        return "table"
+    return str(st.session_state.get("step", "table"))

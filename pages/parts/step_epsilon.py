@@ -1,0 +1,94 @@
+"""Step 5: how private. A slider, an exact number, or the error that one can live with."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import streamlit as st
+
+from dpengine import PlanError, epsilon_for
+from dpengine.accuracy import posterior
+from dpengine.plan import Plan, epsilon_text, exact_epsilon
+from pages.parts import session
+from pages.parts.words import percent, plain
+
+__all__ = ["choose_epsilon"]
+
+MARKS = ("0.01", "0.02", "0.05", "0.1", "0.2", "0.3", "0.5", "0.7", "1", "1.5", "2", "3", "4", "6", "8", "10")
+WAYS = ("Slide", "Type it", "From an error")
+KNOWN = """\
+For reference, not as advice: ε is comparable only where the protected unit is. The 2020 U.S. Census redistricting
+files had a global ε of about 17.1 for persons (with δ = 10⁻¹⁰); textbooks think of 0.01 to 1; most published
+statistical releases lie between 0.1 and 10.
+"""
+
+
+def choose_epsilon(plan: Plan) -> None:
+    """Set ε in one of three ways and say what it means."""
+    way = st.segmented_control(
+        "Set it by", WAYS, default=WAYS[0], required=True, key=session.key("way"), label_visibility="collapsed"
+    )
+    chosen = {"Slide": _slide, "Type it": _type, "From an error": _from_error}[way](plan)
+    if chosen is not None and chosen != plan.epsilon:
+        session.change(epsilon=epsilon_text(chosen))
+        st.rerun()
+    sure = percent(posterior(0.5, plan.epsilon))
+    st.markdown(
+        f"Someone who is 50 % sure that a person is in this table can become **at most {sure} sure** by seeing the "
+        "release, whatever else they know."
+    )
+    with st.expander("For the curious", icon=":material/school:"):
+        st.markdown(
+            f"The guarantee is pure ε-differential privacy with ε = {epsilon_text(plan.epsilon)}: with or without any "
+            f"one person, no release is more than e^ε = {math.exp(min(float(plan.epsilon), 50)):.3g} times as likely. "
+            "Several releases of the same people add up."
+        )
+        st.caption(KNOWN)
+
+
+def _slide(plan: Plan) -> Fraction:
+    here = epsilon_text(plan.epsilon)
+    options = sorted({*MARKS, here}, key=Fraction)
+    chosen = st.select_slider(
+        "Privacy budget ε: more private on the left, more exact on the right",
+        options,
+        value=here,
+        key=session.key("slider"),
+    )
+    return Fraction(chosen)
+
+
+def _type(plan: Plan) -> Fraction | None:
+    typed = st.text_input(
+        "Privacy budget ε, exactly",
+        value=epsilon_text(plan.epsilon),
+        key=session.key("exact"),
+        help="Such as 0.37 or 1/3.",
+    )
+    try:
+        return exact_epsilon(typed)
+    except ValueError as error:
+        st.caption(f":material/report: {plain(str(error))}")
+        return None
+
+
+def _from_error(plan: Plan) -> Fraction | None:
+    wanted, use = st.columns([2, 1], vertical_alignment="bottom")
+    reach = wanted.number_input("I need every cell within ±", 0, 10**9, 10, key=session.key("reach"))
+    try:
+        needed = _rounded_up(epsilon_for(plan, float(reach)))
+    except PlanError as error:
+        st.caption(f":material/report: {plain(str(error))}")
+        return None
+    if use.button(f"Use ε = {epsilon_text(needed)}", key=session.key("use"), width="stretch"):
+        return needed
+    return None
+
+
+def _rounded_up(epsilon: Fraction) -> Fraction:
+    """Three leading digits, never less: a number that a person can say, and that still does it."""
+    unit = Fraction(1)
+    while epsilon < 100 * unit:
+        unit /= 10
+    return -(-epsilon // unit) * unit

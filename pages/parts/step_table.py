@@ -1,0 +1,93 @@
+"""Step 1: a table is brought, or a sample picked. Reading it shows names and kinds, never values."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tempfile
+from pathlib import Path
+
+import streamlit as st
+
+from dpengine import Plan, TableError, counting, open_table
+from dpengine.sources import Table
+from pages.parts import entries as draft
+from pages.parts import session
+from pages.parts.words import plain
+
+__all__ = ["KINDS", "choose_table", "summary"]
+
+DATA = Path(__file__).parent.parent.parent / "data"
+KINDS = ["csv", "tsv", "tab", "txt", "gz", "parquet", "pq", "xlsx", "xls", "ods", "arrow", "feather", "ipc"]
+SAMPLES = {
+    "census": ("Census income 1994–95", "199,523 people: age, education, origin, income", "census.parquet"),
+    "rand": ("RAND health insurance", "5,912 people over years: cost sharing, doctor visits", "rand.csv.gz"),
+}
+
+
+def choose_table() -> None:
+    """Drop zone, reading options, and the two samples."""
+    uploaded = st.file_uploader(
+        "Drop a table here",
+        type=KINDS,
+        key=session.key("upload"),
+        help="CSV, TSV, Parquet, Excel or Arrow. It stays on this computer and is deleted when you leave.",
+    )
+    with st.expander("How to read it, if it is unusual", icon=":material/tune:"):
+        a, b, c = st.columns(3)
+        encoding = a.text_input("Encoding", placeholder="UTF-8", key=session.key("encoding")) or None
+        delimiter = b.text_input("Delimiter", placeholder="found by itself", key=session.key("delimiter")) or None
+        sheet = c.text_input("Sheet", placeholder="the first", key=session.key("sheet")) or None
+    if uploaded is not None:
+        folder = tempfile.TemporaryDirectory(prefix="private-release-")
+        suffix = "".join(re.findall(r"\.\w+", uploaded.name)[-2:]) or ".csv"
+        path = Path(folder.name) / f"table{suffix}"
+        path.write_bytes(uploaded.getbuffer())
+        with refusals():
+            table = open_table(path, encoding=encoding, delimiter=delimiter, sheet=sheet, name=uploaded.name)
+            _take(table, uploaded.name, folder)
+    st.caption("or try a sample")
+    for place, (key, (title, about, _)) in zip(st.columns(2), SAMPLES.items(), strict=True):
+        with place.container(border=True, height="stretch"):
+            st.markdown(f"**{title}**")
+            st.caption(about)
+            st.button("Use this sample", key=f"sample_{key}", on_click=load_sample, args=(key,), width="stretch")
+
+
+@contextlib.contextmanager
+def refusals():
+    """A calm box in place of an error: what is wrong, and that nothing was spent."""
+    try:
+        yield
+    except TableError as error:
+        st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/report:")
+        st.caption("Nothing was spent, and nothing of the file was kept.")
+
+
+def load_sample(key: str) -> None:
+    """A sample with its ready plan: every step settled, so that ε is the first thing to try."""
+    title, _, file = SAMPLES[key]
+    session.begin(draft.from_plan(Plan.load(DATA / f"{key}.plan.yaml")))
+    session.hold(open_table(DATA / file), title)
+    session.settle(all_steps=True)
+
+
+def _take(table: Table, name: str, folder: tempfile.TemporaryDirectory[str]) -> None:
+    stem = re.sub(r"[^\w-]+", "-", name.split(".")[0]).strip("-").lower() or "my-table"
+    session.begin(draft.Entries(dataset=stem, title=name.split(".")[0]))
+    session.hold(table, name, folder)
+    session.open_step("columns")
+    st.rerun()
+
+
+def summary() -> str:
+    """One line for the folded step; the number of rows is for the owner's eyes."""
+    table = session.table()
+    if table is None:
+        return "no table yet"
+    if "row_count" not in st.session_state:
+        st.session_state["row_count"] = counting.row_count(table)
+    rows = st.session_state["row_count"]
+    return (
+        f"**{plain(session.table_name())}** · {len(table.columns)} columns · {rows:,} rows (only you see this number)"
+    )

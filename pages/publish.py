@@ -1,0 +1,117 @@
+"""Publish: table → columns → what is known → whom → how private → release, on one page that grows as you go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from dpengine import Plan, PlanError
+from dpengine.release import reopen
+from pages.parts import entries as draft
+from pages.parts import session, state, step_columns, step_domain, step_table, step_unit
+from pages.parts.consequence import example, show_consequence
+from pages.parts.release_view import show_release
+from pages.parts.step_epsilon import choose_epsilon
+from pages.parts.step_publish import publish_step
+from pages.parts.words import plain
+
+
+def main() -> None:
+    if (found := _release_of_the_address()) is not None:
+        show_release(found)
+        return
+    if session.table() is None:
+        _welcome()
+    left, right = st.columns([5, 6], gap="large")
+    with left:
+        plan, fault = _whole_plan()
+        _steps(plan, fault)
+    with right, st.container(key="consequence"):
+        show_consequence(plan or example(), own=plan is not None)
+
+
+def _release_of_the_address() -> object:
+    """The release that the address names, so that a reload, a second tab or the back button finds it again."""
+    wanted = st.query_params.get("release")
+    held = state.release()
+    if wanted is None:
+        return None
+    if held is None or held.release_id != wanted:
+        payload = state.ledger().payload(wanted)
+        if payload is None:
+            st.warning("There is no release of that name in this ledger.", icon=":material/search_off:")
+            return None
+        held = reopen(payload)
+        state.set_release(held)
+    return held
+
+
+def _welcome() -> None:
+    st.title("Publish tables about people, not the people", anchor=False)
+    st.markdown(
+        "Bring a table, say what is publicly known about it, and see how wrong the numbers will be *before* you spend "
+        "anything. What you publish protects every single person by a mathematical guarantee, with honest intervals."
+    )
+
+
+def _whole_plan() -> tuple[Plan | None, str]:
+    """The plan that the entries make, or why they do not make one yet."""
+    if session.table() is None:
+        state.set_plan(None)
+        return None, ""
+    try:
+        plan = draft.to_plan(session.entries())
+    except PlanError as error:
+        state.set_plan(None)
+        return None, "\n\n".join(plain(fault) for fault in error.faults)
+    state.set_plan(plan)
+    return plan, ""
+
+
+def _steps(plan: Plan | None, fault: str) -> None:
+    """Settled steps fold into one line each, the open one shows its controls, later ones wait their turn."""
+    opened = session.opened()
+    steps: list[tuple[str, str, Callable[[], None], Callable[[], str]]] = [
+        ("table", "Table", step_table.choose_table, step_table.summary),
+        ("columns", "What to publish", step_columns.choose_columns, lambda: step_columns.summary(plan)),
+        ("domain", "What is publicly known", step_domain.declare_columns, step_domain.summary),
+        ("unit", "Whom it protects", step_unit.choose_unit, step_unit.summary),
+    ]
+    for number, (name, title, body, summary) in enumerate(steps, start=1):
+        if name == opened:
+            with st.container(border=True):
+                st.markdown(f"**{number} · {title}**")
+                body()
+        elif name in session.settled():
+            _folded(f"**{number} · {title}** {summary()}", name)
+        else:
+            st.caption(f"{number} · {title}")
+    if opened:
+        st.caption("5 · How private")
+        st.caption("6 · Publish")
+    elif plan is None:
+        st.warning(f"Not yet a whole plan:\n\n{fault}", icon=":material/report:")
+    else:
+        with st.container(border=True):
+            st.markdown("**5 · How private**")
+            choose_epsilon(plan)
+        with st.container(border=True):
+            st.markdown("**6 · Publish**")
+            publish_step(plan)
+
+
+def _folded(line: str, name: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(line)
+        st.button(
+            "Change",
+            key=f"change-{name}",
+            on_click=session.open_step,
+            args=(name,),
+            type="tertiary",
+            icon=":material/edit:",
+        )
+
+
+main()

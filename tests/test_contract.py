@@ -1,0 +1,193 @@
+"""What outside programs rely on, used as they would use it, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from fractions import Fraction
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import dpengine as dpe
+
+PLAN = """
+title: Clinic survey 2026
+dataset: clinic-2026
+epsilon: "1"
+unit: {rows: 1}
+rows_about: 50000
+columns:
+  - {name: age,    kind: number,   edges: [0, 18, 30, 45, 65, 120]}
+  - {name: region, kind: category, values: [North, South, "Paris, TX", "False"], other: true, missing: true}
+  - {name: visit,  kind: date,     from: 2024-01-01, to: 2026-12-31, by: month}
+tables:
+  - [age, region]
+  - [region, visit]
+strategy: auto
+"""
+ROWS = pd.DataFrame(
+    {"age": [5, 17, 18, 44, 120, 121] * 50, "region": ["North", "Paris, TX", "False", "x", None, "South"] * 50,
+     "visit": ["2024-01-31", "2025-06-01", "2026-12-31", "2027-01-01", "soon", None] * 50}
+)  # fmt: skip
+
+
+@pytest.fixture
+def plan_file(tmp_path: Path) -> Path:
+    path = tmp_path / "plan.yaml"
+    path.write_text(PLAN, encoding="utf-8")
+    return path
+
+
+def run(*arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "dpengine", *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == status, done.stderr
+    if status:
+        assert done.stdout == ""
+        assert done.stderr
+        assert "Traceback" not in done.stderr
+    return done
+
+
+def test_python(plan_file: Path, tmp_path: Path) -> None:
+    plan = dpe.Plan.load(plan_file)
+    plan.save(tmp_path / "again.yaml")
+    assert dpe.Plan.load(tmp_path / "again.yaml").key == plan.key
+
+    frame = dpe.predict(plan)
+    assert list(frame.columns) == ["table", "cells", "mean_abs_error", "half_width_95", "total_half_width_95"]
+    assert list(frame["table"]) == ["age × region", "region × visit", "total"]
+    assert "epsilon" in dpe.predict(plan, epsilons=[0.1, 1, 10])
+    assert isinstance(dpe.epsilon_for(plan, half_width=10, confidence=0.95), Fraction)
+
+    ledger = dpe.Ledger(f"sqlite:///{tmp_path / 'budget.db'}")
+    ledger.set_cap("clinic-2026", "2")
+    release = dpe.release(dpe.open_table(ROWS), plan, ledger=ledger)
+    assert ledger.spent("clinic-2026") == ledger.left("clinic-2026") == Fraction(1)
+    assert set(release.tables) == {("age", "region"), ("region", "visit"), ()}
+    assert list(release.synthetic().columns) == ["age", "region", "visit"]
+    assert release.manifest["guarantee"]["epsilon"] == "1"
+    release.save(tmp_path / "release.zip")
+    dpe.verify(tmp_path / "release.zip")
+    with zipfile.ZipFile(tmp_path / "release.zip") as bundle:
+        names = set(bundle.namelist())
+    assert {"README.txt", "manifest.json", "plan.yaml", "synthetic.csv", "report.html", "registry.yaml"} < names
+
+    (tmp_path / "release.zip").write_bytes(b"no zip")
+    with pytest.raises(dpe.ReleaseError):
+        dpe.verify(tmp_path / "release.zip")
+
+
+@pytest.mark.parametrize(
+    "kind", ["csv", "csv.gz", "tsv", "tsv.gz", "parquet", "xlsx", "feather", "arrow", "pandas", "pyarrow"]
+)
+def test_every_kind_of_table_gives_the_same_release(kind: str, plan_file: Path, tmp_path: Path) -> None:
+    plan = dpe.Plan.load(plan_file).at(500)
+    path = tmp_path / f"table.{kind}"
+    match kind:
+        case "csv" | "csv.gz":
+            ROWS.to_csv(path, index=False)
+        case "tsv" | "tsv.gz":
+            ROWS.to_csv(path, index=False, sep="\t")
+        case "parquet":
+            ROWS.to_parquet(path)
+        case "xlsx":
+            ROWS.to_excel(path, index=False)
+        case "feather" | "arrow":
+            ROWS.to_feather(path)
+    source = {"pandas": ROWS, "pyarrow": pa.Table.from_pandas(ROWS)}.get(kind, path)
+    release = dpe.release(dpe.open_table(source), plan)
+    exact = dpe.release(dpe.open_table(ROWS), plan)
+    for table in plan.marginals:
+        assert (release.tables[table]["count"] - exact.tables[table]["count"]).abs().max() <= 1
+    assert release.tables[("age", "region")].set_index(["age", "region"])["count"][("[18, 30)", "False")] in (
+        49,
+        50,
+        51,
+    )
+
+
+def test_noise() -> None:
+    for scale in (Fraction(3, 7), 10, "2.5"):
+        draws = dpe.noise.discrete_laplace(scale, 1000)
+        assert draws.dtype == "int64"
+        assert draws.shape == (1000,)
+
+
+def test_command_line(plan_file: Path, tmp_path: Path) -> None:
+    table, bundle, url = tmp_path / "table.csv", tmp_path / "release.zip", f"sqlite:///{tmp_path / 'budget.db'}"
+    ROWS.to_csv(table, index=False)
+
+    first = run("columns", table).stdout
+    assert "Paris" not in first
+    assert [c.split(",")[0] for c in first.split("{name: ")[1:]] == ['"age"', '"region"', '"visit"']
+    (tmp_path / "first.yaml").write_text(first, encoding="utf-8")
+    run("predict", tmp_path / "first.yaml", status=2)
+
+    assert "age × region" in run("predict", plan_file).stdout
+    assert len(json.loads(run("predict", plan_file, "--json").stdout)["tables"]) == 3
+    told = json.loads(run("release", plan_file, table, "-o", bundle, "--ledger", url, "--json").stdout)
+    assert told["spent"] == "1"
+    before = bundle.read_bytes()
+    run("release", plan_file, table, "-o", bundle, "--ledger", url)
+    assert bundle.read_bytes() == before
+    assert json.loads(run("ledger", "--ledger", url, "--json").stdout)[0]["spent"] == "1"
+    assert told["release_id"] in run("verify", bundle).stdout
+
+    run("ledger", "clinic-2026", "--cap", "1", "--ledger", url)
+    other = tmp_path / "other.yaml"
+    other.write_text(PLAN.replace('"1"', '"1/2"'), encoding="utf-8")
+    refused = run("release", other, table, "-o", tmp_path / "no.zip", "--ledger", url, status=1)
+    assert len(refused.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "no.zip").exists()
+
+    bundle.write_bytes(before[:-100])
+    run("verify", bundle, status=1)
+
+
+@pytest.mark.parametrize(
+    ("plan_edit", "table_text", "fragment"),
+    [
+        (("[0, 18,", "[18, 0,"), "age,region,visit\n1,North,\n", "increase"),
+        (('"1"', '"0"'), "age,region,visit\n1,North,\n", "above 0"),
+        (('"1"', "ten"), "age,region,visit\n1,North,\n", "decimal"),
+        (None, "", "empty"),
+        (None, "age,region\n1,North\n", "visit"),
+        (None, "age,age,region,visit\n1,2,North,\n", "age"),
+        (None, "age,region,visit\n1,North\n1,2,3,4,5\n", "line"),
+    ],
+)
+def test_bad_input_is_said_in_a_line_and_costs_nothing(
+    plan_edit: tuple[str, str] | None, table_text: str, fragment: str, plan_file: Path, tmp_path: Path
+) -> None:
+    if plan_edit:
+        plan_file.write_text(PLAN.replace(*plan_edit), encoding="utf-8")
+    table, url = tmp_path / "table.csv", f"sqlite:///{tmp_path / 'budget.db'}"
+    table.write_text(table_text, encoding="utf-8")
+    done = run("release", plan_file, table, "-o", tmp_path / "r.zip", "--ledger", url, status=2)
+    assert fragment in done.stderr
+    assert str(tmp_path) not in done.stderr
+    assert json.loads(run("ledger", "clinic-2026", "--ledger", url, "--json").stdout)[0]["spent"] == "0"
+    assert not (tmp_path / "r.zip").exists()
+
+
+def test_wrong_use_has_status_2(tmp_path: Path) -> None:
+    for arguments in [
+        ["nonsense"],
+        ["release"],
+        ["predict", tmp_path / "none.yaml"],
+        ["verify"],
+        ["columns", tmp_path / "none.csv"],
+    ]:
+        run(*arguments, status=2)
+
+
+def test_errors_are_one_family() -> None:
+    for error in (dpe.PlanError, dpe.TableError, dpe.BudgetError, dpe.ReleaseError):
+        assert issubclass(error, dpe.PrivateReleaseError)

@@ -1,0 +1,101 @@
+"""The laws of the house that no single room can keep alone."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dpengine as dpe
+from dpengine import consistency, estimate, measure, result, standin, synthesis
+from dpengine.accuracy import least_squares
+from dpengine.measure import Measurement
+from dpengine.strategy import choose
+from tests.plans import CLINIC
+
+ROOT = Path(__file__).parent.parent
+SEES_ROWS = {"counting", "coding", "release", "cli", "draft", "sources", "textfile", "workbook"}
+
+
+class Poisoned:
+    """Stands for a private table: whoever touches it fails."""
+
+    def __getattribute__(self, name: str) -> object:
+        raise AssertionError(f"a private table was touched ({name})")
+
+    def __array__(self, *_: object) -> np.ndarray:
+        raise AssertionError("a private table was touched")
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dpengine"):
+            found |= {(node.module or "").removeprefix("dpengine").lstrip(".")} | {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name.removeprefix("dpengine.") for alias in node.names}
+    return found
+
+
+def test_rows_are_read_in_one_place() -> None:
+    """Law 1: only the rooms that open, count and orchestrate can name a table at all."""
+    for path in (ROOT / "dpengine").glob("*.py"):
+        if path.stem not in SEES_ROWS | {"__init__"}:
+            assert not imports(path) & {"sources", "counting", "open_table", "Table"}, path.name
+
+
+def test_exact_counts_reach_noise_and_nothing_else() -> None:
+    """Law 2: counting is called by the one function that measures (and the owner's own view beside it)."""
+    for path in (ROOT / "dpengine").glob("*.py"):
+        if "counting" in imports(path):
+            assert path.stem == "release", path.name
+    source = ast.parse((ROOT / "dpengine" / "release.py").read_text(encoding="utf-8"))
+    for function in ast.walk(source):
+        if isinstance(function, ast.FunctionDef):
+            calls = {ast.unparse(n.func) for n in ast.walk(function) if isinstance(n, ast.Call)}
+            assert ("counting.count" in calls) == (function.name in ("release", "true_counts"))
+            if function.name == "release":
+                use = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == "counts"]
+                assert len(use) == 2, "assigned once, handed to measure once"
+
+
+def test_everything_after_the_noise_works_without_any_table() -> None:
+    plan = dpe.Plan.loads(CLINIC)
+    poison = Poisoned()
+    shares = choose(plan)
+    noisy = [np.zeros(plan.shape(s.columns), dtype=np.int64) for s in shares]
+    measured = tuple(Measurement(share, values) for share, values in zip(shares, noisy, strict=True))
+    finished = result.conclude(plan, measured)
+    assert len(finished.to_bytes()) > 0
+    for function in (dpe.predict, dpe.preview, result.conclude, standin.made_up, consistency.solve, synthesis.deal):
+        with pytest.raises((TypeError, AssertionError, AttributeError)):
+            function(poison)  # type: ignore[operator]
+    assert least_squares(plan, shares).estimate((), noisy) == 0
+    for room in (estimate, measure, consistency, synthesis, result, standin):
+        assert "Table" not in vars(room)
+
+
+def test_preview_and_prediction_touch_no_open_table() -> None:
+    """With a poisoned table lying about in the same process, everything before publishing works."""
+    held = Poisoned()
+    plan = dpe.Plan.loads(CLINIC)
+    assert len(dpe.preview(plan).tables) == 3
+    assert len(dpe.predict(plan)) == 3
+    assert dpe.epsilon_for(plan, 10) > 0
+    with pytest.raises(AssertionError, match="touched"):
+        held.columns  # noqa: B018 (the control: the poison works)
+
+
+def test_no_noise_is_drawn_outside_measure() -> None:
+    for path in (ROOT / "dpengine").glob("*.py"):
+        if "discrete_laplace" in path.read_text(encoding="utf-8"):
+            assert path.stem in ("noise", "measure"), path.name
+
+
+def test_pages_hold_no_privacy_logic() -> None:
+    """Screens may predict, preview, release, verify; they neither count nor measure nor record."""
+    for path in [ROOT / "app.py", *(ROOT / "pages").rglob("*.py")]:
+        assert not imports(path) & {"noise", "measure", "consistency", "counting.count", "discrete_laplace"}, path.name
+        assert ".record(" not in path.read_text(encoding="utf-8"), path.name

@@ -1,0 +1,184 @@
+"""The whole way: one charge and one draw for each table and plan, whatever happens around it."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpengine as dpe
+from tests.plans import CLINIC
+
+CANARY = "ZZ_CANARY_7f3a"
+
+
+def clinic_rows(people: int = 400) -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(0, 110, people).astype(str),
+            "region": rng.choice(["North", "South", "Paris, TX", "False", "Elsewhere", ""], people),
+            "visit": pd.date_range("2024-01-01", periods=366)
+            .strftime("%Y-%m-%d")
+            .to_numpy()[rng.integers(0, 366, people)],
+        }
+    )
+
+
+@pytest.fixture
+def plan() -> dpe.Plan:
+    return dpe.Plan.loads(CLINIC)
+
+
+@pytest.fixture
+def ledger(ledger_url: str) -> dpe.Ledger:
+    return dpe.Ledger(ledger_url)
+
+
+def test_a_release_has_every_cell_in_declared_order(plan: dpe.Plan) -> None:
+    with dpe.open_table(clinic_rows()) as table:
+        release = dpe.release(table, plan)
+    assert list(release.tables) == [("age", "region"), ("region", "visit"), ()]
+    frame = release.tables[("age", "region")]
+    ages, regions = plan.column("age").labels, plan.column("region").labels
+    assert list(frame["age"]) == [age for age in ages for _ in regions]
+    assert list(frame["region"]) == list(regions) * len(ages)
+    assert list(frame.columns) == ["age", "region", "count", "estimate", "low", "high"]
+    assert frame["count"].dtype == np.int64
+    assert release.tables[()]["count"].iloc[0] == frame["count"].sum()
+
+
+def test_a_release_is_near_the_truth_at_large_epsilon(plan: dpe.Plan) -> None:
+    rows = clinic_rows(3000)
+    with dpe.open_table(rows) as table:
+        frame = dpe.release(table, plan.at(200)).tables[("age", "region")]
+    ages = pd.cut(rows["age"].astype(int), [0, 18, 30, 45, 65, 121], right=False, labels=plan.column("age").labels[:5])
+    regions = rows["region"].replace({"Elsewhere": "(other)", "": "(missing)"})
+    exact = pd.crosstab(ages, regions)
+    for _, cell in frame.iterrows():
+        true = exact[cell["region"]].get(cell["age"], 0) if cell["region"] in exact else 0
+        assert abs(cell["count"] - true) <= 1
+
+
+def test_the_same_plan_on_the_same_data_is_the_same_release_and_free(plan: dpe.Plan, ledger: dpe.Ledger) -> None:
+    rows = clinic_rows()
+    with dpe.open_table(rows) as table, dpe.open_table(rows.sample(frac=1)) as shuffled:
+        first = dpe.release(table, plan, ledger)
+        again = dpe.release(shuffled, plan, ledger)
+    assert again.bundle == first.bundle
+    assert ledger.spent("clinic-2026") == 1
+
+
+def test_renaming_and_notes_cost_nothing_and_change_no_number(plan: dpe.Plan, ledger: dpe.Ledger) -> None:
+    renamed = dpe.Plan.loads(
+        CLINIC.replace("Clinic survey 2026", "A better title").replace("title:", "notes: x\ntitle:")
+    )
+    turned = dpe.Plan.loads(CLINIC.replace("[age, region]", "[region, age]"))
+    with dpe.open_table(clinic_rows()) as table:
+        first, second, third = (dpe.release(table, p, ledger) for p in (plan, renamed, turned))
+    assert second.manifest["title"] == "A better title"
+    assert all(second.tables[t].equals(first.tables[t]) for t in first.tables)
+    key = ["age", "region"]
+    assert (
+        third.tables[("region", "age")]
+        .set_index(key)
+        .sort_index()["count"]
+        .equals(first.tables[("age", "region")].set_index(key).sort_index()["count"])
+    )
+    assert ledger.spent("clinic-2026") == 1
+
+
+def test_another_plan_is_another_charge_until_the_cap_refuses(plan: dpe.Plan, ledger: dpe.Ledger) -> None:
+    ledger.set_cap("clinic-2026", "1.5")
+    with dpe.open_table(clinic_rows()) as table:
+        dpe.release(table, plan, ledger)
+        dpe.release(table, plan.at("0.5"), ledger)
+        assert ledger.left("clinic-2026") == 0
+        with pytest.raises(dpe.BudgetError):
+            dpe.release(table, plan.at("0.000001"), ledger)
+        assert ledger.spent("clinic-2026") == Fraction(3, 2)
+        assert dpe.release(table, plan, ledger).plan.epsilon == 1, "what is paid for can always be had again"
+
+
+def test_the_same_data_under_another_name_shares_the_budget(plan: dpe.Plan, ledger: dpe.Ledger) -> None:
+    ledger.set_cap("clinic-2026", 1)
+    elsewhere = dpe.Plan.loads(CLINIC.replace("dataset: clinic-2026", "dataset: fresh-name"))
+    with dpe.open_table(clinic_rows()) as table:
+        first = dpe.release(table, plan, ledger)
+        same = dpe.release(table, elsewhere, ledger)
+        assert same.tables[()].equals(first.tables[()])
+        with pytest.raises(dpe.BudgetError):
+            dpe.release(table, elsewhere.at("0.1"), ledger)
+
+
+def test_stopping_before_the_record_spends_nothing(plan: dpe.Plan, ledger: dpe.Ledger) -> None:
+    class Stopped(Exception):
+        pass
+
+    def stop(stage: str) -> None:
+        if stage == "recording":
+            raise Stopped
+
+    with dpe.open_table(clinic_rows()) as table, pytest.raises(Stopped):
+        dpe.release(table, plan, ledger, progress=stop)
+    assert ledger.spent("clinic-2026") == 0
+
+
+def test_a_plan_that_does_not_fit_the_table_costs_nothing(plan: dpe.Plan, ledger: dpe.Ledger) -> None:
+    with dpe.open_table(clinic_rows().drop(columns="visit")) as table, pytest.raises(dpe.TableError, match="visit"):
+        dpe.release(table, plan, ledger)
+    assert ledger.spent("clinic-2026") == 0
+
+
+def test_neighbours_differ_in_numbers_only(plan: dpe.Plan) -> None:
+    rows = clinic_rows()
+    odd = pd.DataFrame({"age": ["-1e400"], "region": [CANARY], "visit": [f'{CANARY}\n,"']})
+    shapes = []
+    for frame in (rows, pd.concat([rows, odd])):
+        with dpe.open_table(frame) as table:
+            release = dpe.release(table, plan)
+        with zipfile.ZipFile(io.BytesIO(release.bundle)) as bundle:
+            manifest = json.loads(bundle.read("manifest.json"))
+            header = [bundle.read(name).splitlines()[0] for name in bundle.namelist() if name.endswith(".csv")]
+            for name in bundle.namelist():
+                assert CANARY.encode() not in bundle.read(name)
+        for private in ("release_id", "created", "files"):
+            manifest.pop(private)
+        labels = [release.tables[t].drop(columns=["count", "estimate", "low", "high"]).to_csv() for t in release.tables]
+        shapes.append((bundle.namelist(), header, manifest, labels))
+    assert shapes[0] == shapes[1]
+
+
+def test_no_value_of_the_table_enters_the_ledger(plan: dpe.Plan, tmp_path: Path) -> None:
+    rows = clinic_rows()
+    rows.loc[0, "region"] = CANARY
+    ledger = dpe.Ledger(f"sqlite:///{tmp_path / 'budget.db'}")
+    with dpe.open_table(rows) as table:
+        dpe.release(table, plan, ledger)
+    del ledger
+    for file in tmp_path.iterdir():
+        assert CANARY.encode() not in file.read_bytes()
+
+
+def test_ids_are_kept_to_their_rows_and_nothing_more_is_counted(ledger: dpe.Ledger) -> None:
+    plan = dpe.Plan(
+        dataset="panel",
+        epsilon=300,
+        unit={"id": "who", "rows": 2},
+        columns=[
+            {"name": "year", "kind": "category", "values": ["1", "2", "3", "4"], "other": False, "missing": False}
+        ],
+        tables=[["year"]],
+    )
+    rows = pd.DataFrame({"who": np.repeat(np.arange(500), 4), "year": np.tile(["1", "2", "3", "4"], 500)})
+    with dpe.open_table(rows) as table:
+        release = dpe.release(table, plan, ledger)
+    counts = release.tables[("year",)]["count"]
+    assert abs(counts.sum() - 1000) <= 2
+    assert counts.between(180, 320).all(), "the two rows are chosen at random, not the first ones"
