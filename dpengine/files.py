@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpengine import csvtext, manifest, report, synthesis
+from dpengine import csvtext, manifest, registry, report, synthesis
 from dpengine.estimate import Columns
 from dpengine.result import NUMBERS, Result, published_name
 from dpengine.verification import verify
@@ -53,7 +53,7 @@ def _contents(result: Result, told: dict[str, Any]) -> Iterator[tuple[str, Itera
         yield name, _table(result, table)
     yield "synthetic.csv", _synthetic(result)
     yield "report.html", [report.render(result, told).encode()]
-    yield "registry.yaml", [manifest.registry_entry(result).encode()]
+    yield "registry.yaml", [registry.draft_entry(result, told).encode()]
 
 
 def _write(bundle: zipfile.ZipFile, name: str, pieces: Iterable[Piece]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a release says of itself: the manifest, and a draft entry for the public deployments registry.
+"""What a release says of itself: its manifest.
 
 Everything here is a function of the plan, of the shares that were measured, and of the release's name
 and date: no noisy number enters it, and no exact one could.
@@ -11,7 +11,6 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from dpengine import strictyaml
 from dpengine.accuracy import error_law
 from dpengine.estimate import Columns
 from dpengine.plan import Plan, epsilon_text
@@ -25,7 +24,6 @@ __all__ = [
     "guarantee",
     "measurement",
     "not_protected",
-    "registry_entry",
     "table_entries",
     "table_files",
 ]
@@ -165,22 +163,3 @@ def table_files(plan: Plan) -> dict[Columns, str]:
 def _slug(name: str) -> str:
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     return re.sub("[^a-z0-9]+", "-", plain).strip("-")
-
-
-def registry_entry(result: Result) -> str:
-    """A draft entry for the public registry of deployments, as YAML; what a person must fill in is empty."""
-    plan = result.plan
-    tables = ["total", *(" × ".join(table) for table in plan.marginals)]
-    tier_1 = {
-        "name": plan.title,
-        "data_curators": [],
-        "description": plan.notes,
-        "intended_use": "",
-        "data_product_type": ["Summary statistics", "Synthetic data"],
-        "data_product_region": "",
-        "publication_date": result.created[:10],
-        "data_product_sector": [],
-        "sources": [],
-        "registry_authors": [],
-    }
-    return strictyaml.dump(tier_1 | {"tables": tables})

@@ -2,18 +2,202 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Hashable, Mapping
+from fractions import Fraction
+from functools import cache
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
-from dpengine.result import Result
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
-__all__ = ["read_me", "render"]
+from dpengine import charts, manifest
+from dpengine.accuracy import posterior
+from dpengine.domain import Category, Date
+from dpengine.estimate import Columns
+from dpengine.result import NUMBERS, Result, published_name
+
+__all__ = ["people", "percent", "read_me", "render"]
+
+MOST_ROWS = 500
+FIRST_ROWS = 25
+MOST_CELLS_DRAWN = 4000
+MOST_TABLES = 40
+PRIORS = (0.01, 0.1, 0.5, 0.9)
 
 
-def render(result: Result, told: dict[str, Any]) -> str:
-    """The report of ``result`` as a self-contained HTML page; ``told`` is its manifest."""
-    return f"<!doctype html><html lang='en'><title>Report</title><p>Release {result.release_id}</p></html>\n"
+def people(number: float) -> str:
+    """A number of people as one would say it.
+
+    >>> people(0.02), people(4.0), people(4.24), people(1239.6)
+    ('less than 0.1', '4', '4.2', '1,240')
+    """
+    if 0 < number < 0.05:
+        return "less than 0.1"
+    return f"{number:.1f}".removesuffix(".0") if number < 9.95 else f"{number:,.0f}"
 
 
-def read_me(result: Result, told: dict[str, Any]) -> str:
-    """How to use the files, in plain words."""
-    return f"Release {result.release_id}\n"
+def percent(part: float) -> str:
+    """A part of one in per cent, never rounded to certainty.
+
+    >>> percent(0.7311), percent(0.0134), percent(0.9999)
+    ('73 %', '1.3 %', 'over 99.9 %')
+    """
+    if part > 0.999:
+        return "over 99.9 %"
+    return (f"{100 * part:.0f}" if 0.1 <= part <= 0.9 else f"{100 * part:.1f}".removesuffix(".0")) + " %"
+
+
+def read_me(result: Result, told: Mapping[str, Any]) -> str:
+    """How to use the files, in plain words; ``told`` is the manifest."""
+    return _templates().get_template("README.txt.j2").render(_shared(result, told))
+
+
+def render(result: Result, told: Mapping[str, Any]) -> str:
+    """The report of ``result`` as one HTML page that needs nothing else; ``told`` is the manifest."""
+    from plotly.offline import get_plotlyjs
+
+    files = manifest.table_files(result.plan)
+    drawn = list(islice(result.plan.marginals, MOST_TABLES))
+    page = _shared(result, told) | {
+        "tables": [_table(result, table, number, files[table]) for number, table in enumerate(drawn, start=1)],
+        "more": [(" × ".join(table), files[table]) for table in result.plan.marginals[MOST_TABLES:]],
+        "provenance": [_provenance(result, name) for name in result.plan.used],
+        "palette": _script_json(json.dumps(_dark_colours())),
+        "plotly": Markup(get_plotlyjs()),
+    }
+    return _templates().get_template("report.html.j2").render(page)
+
+
+@cache
+def _templates() -> Environment:
+    folder = Path(__file__).parent / "templates"
+    return Environment(
+        loader=FileSystemLoader(folder),
+        autoescape=lambda name: name is None or ".html" in name,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def _shared(result: Result, told: Mapping[str, Any]) -> dict[str, Any]:
+    """What both the page and the README say."""
+    plan = result.plan
+    first = plan.marginals[0]
+    reach = result.law(first).half_width()
+    return {
+        "told": told,
+        "title": plan.title or plan.dataset,
+        "notes": plan.notes,
+        "counted": "people" if plan.unit.rows == 1 else "rows",
+        "total": _cell(result.tables[()].to_dict(orient="records")[0]),
+        "odds": [(percent(prior), percent(posterior(prior, plan.epsilon))) for prior in PRIORS],
+        "example": {"name": " × ".join(first), "one": people(reach), "four": people(2 * reach)},
+        "tables_published": len(plan.marginals),
+        "day": result.created[:10],
+        "measured": [_rounded(entry) for entry in told["measurements"]],
+        "files": {
+            entry["file"]: {
+                "name": " × ".join(entry["columns"]) or "how many in all",
+                "cells": f"{entry['cells']:,} cell{'s' if entry['cells'] > 1 else ''}",
+                "within": people(entry["half_width_95"]),
+            }
+            for entry in told["tables"]
+        },
+    }
+
+
+def _rounded(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A measurement with its exact numbers rounded, beside them."""
+    scale, epsilon = float(Fraction(entry["scale"])), float(Fraction(entry["epsilon"]))
+    return {**entry, "about": people(scale), "part": f"{epsilon:.4g}"}
+
+
+def _cell(row: Mapping[Hashable, Any]) -> dict[str, str]:
+    """The numbers of one cell as texts."""
+    texts = {name: f"{int(row[name]):,}" for name in ("count", "low", "high")}
+    estimate = round(float(row["estimate"]), 1) + 0.0  # no −0
+    return texts | {"estimate": f"{estimate:,.1f}".removesuffix(".0").replace("-", "−")}
+
+
+def _table(result: Result, table: Columns, number: int, file: str) -> dict[str, Any]:
+    """One table of the page: what it says of itself, its figure, and its rows or the first of them."""
+    law, noisy = result.law(table), result.mostly_noise(table)
+    frame = result.tables[table]
+    labels = [published_name(name) for name in table]
+    whole = len(frame) <= MOST_ROWS
+    shown = frame if whole else frame.head(FIRST_ROWS)
+    return {
+        "id": f"table-{number}",
+        "name": " × ".join(table),
+        "file": file,
+        "cells": len(frame),
+        "typical": people(law.mean_abs),
+        "within": people(law.half_width()),
+        "noisy": int(noisy.sum()),
+        "header": [*labels, *NUMBERS],
+        "rows": [
+            {"labels": [row[name] for name in labels], "noisy": bool(mark)} | _cell(row)
+            for row, mark in zip(shown.to_dict(orient="records"), noisy.ravel(), strict=False)
+        ],
+        "whole": whole,
+        "alt": charts.alt_text(result, table),
+        **_figure(result, table),
+    }
+
+
+def _figure(result: Result, table: Columns) -> dict[str, Any]:
+    """The figure as JSON, or nothing where there are too many cells to draw."""
+    plan = result.plan
+    fixed = {name: _fullest(result, table, name) for name in charts.needs_fixing(plan, table)}
+    seen = tuple(name for name in table if name not in fixed)
+    if plan.cells(seen) > MOST_CELLS_DRAWN:
+        return {"figure": None, "fixed": fixed, "wide": 0}
+    figure = charts.release_figure(result, table, fixed=fixed)
+    across = plan.column(seen[min(1, len(seen) - 1)]).size * (min(3, plan.column(seen[2]).size) if len(seen) > 2 else 1)
+    return {
+        "figure": _script_json(figure.to_json()),
+        "fixed": fixed,
+        "wide": min(1200, 140 + 34 * across),
+        "high": figure.layout.height or 380,
+    }
+
+
+def _dark_colours() -> dict[str, str]:
+    """What each colour of a figure becomes on a dark page, so that a figure need not be there twice."""
+    pairs = {tones[False]: tones[True] for tones in (charts.ACCENT, charts.GREY, charts.INK)}
+    return pairs | {str(light[1]): str(dark[1]) for light, dark in zip(*charts.SCALE.values(), strict=True)}
+
+
+def _fullest(result: Result, table: Columns, name: str) -> str:
+    """The label of a column's fullest cell: what a figure shows that has room for one label only."""
+    counts = result.counts(table).sum(axis=tuple(k for k, other in enumerate(table) if other != name))
+    return result.plan.column(name).labels[int(counts.argmax())]
+
+
+def _provenance(result: Result, name: str) -> dict[str, Any]:
+    """How the cells of a column came to be, for the reader."""
+    column = result.plan.column(name)
+    source = {"typed": "typed by a person", "codebook": "from a codebook", "standard": "from a standard list"}
+    extent = f"{column.declared[0]} … {column.declared[-1]}" if not isinstance(column, Category) else ""
+    if isinstance(column, Date):
+        extent += f", by {column.by}"
+    return {
+        "name": name,
+        "kind": column.kind,
+        "extent": extent or ", ".join(column.declared[:6]) + (" …" if len(column.declared) > 6 else ""),
+        "cells": column.size,
+        "source": source[column.source],
+        "unlisted": "counted as (other)" if column.other else "left out",
+        "missing": "counted as (missing)" if column.missing else ("counted as (other)" if column.other else "left out"),
+    }
+
+
+def _script_json(text: str) -> Markup:
+    """JSON that can stand in a script element: no text in it can end the element."""
+    safe = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    return Markup(safe)
