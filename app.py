@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
+
+PARTS = Path(__file__).parent / "pages" / "parts"
 
 st.set_page_config(page_title="Private Release", page_icon=":material/shield_lock:", layout="wide")
 
-st.logo("pages/parts/logo.svg", size="large")
-st.html("pages/parts/look.css")
+st.logo(PARTS / "logo.svg", size="large")
+st.html(PARTS / "look.css")
 
 st.navigation(
     [

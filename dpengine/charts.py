@@ -27,8 +27,8 @@ ACCENT = {False: "#0b6e75", True: "#4fc3c7"}
 GREY = {False: "#7b8789", True: "#97a3a5"}
 INK = {False: "#1c2526", True: "#e8eeee"}
 SCALE = {
-    False: [[0, "#f2f7f7"], [0.25, "#b5d8da"], [0.6, "#4b9aa0"], [1, "#084f54"]],
-    True: [[0, "#172123"], [0.25, "#1f4a4e"], [0.6, "#2f9095"], [1, "#a6ecee"]],
+    False: [[0, "#f2f7f7"], [0.3, "#cbe4e5"], [0.65, "#8ac4c7"], [1, "#0b6067"]],
+    True: [[0, "#172123"], [0.4, "#1f4a4e"], [0.7, "#2b7f84"], [1, "#a6ecee"]],
 }
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")
@@ -111,7 +111,6 @@ def error_curve(
         )
     figure.update_xaxes(type="log", title="privacy budget ε (more private ← → more exact)", tickvals=list(CURVE))
     figure.update_yaxes(type="log", title="people, ± (95 in 100)", dtick=1)
-    figure.update_layout(legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
     return _dressed(figure, "How wrong, for each ε", dark)
 
 
@@ -197,9 +196,7 @@ def _bars(cells: _Cells, dark: bool) -> go.Figure:
         )
     figure.update_xaxes(title=_plain(cells.shown[0]), **_category_axis(labels))
     figure.update_yaxes(title="people", rangemode="tozero")
-    figure.update_layout(bargap=0.25, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0})
-    figure.update_layout(showlegend=bool(cells.noisy.any()))
-    return figure
+    return figure.update_layout(bargap=0.25, showlegend=bool(cells.noisy.any()))
 
 
 def _heatmap(cells: _Cells, dark: bool) -> go.Figure:
@@ -208,7 +205,7 @@ def _heatmap(cells: _Cells, dark: bool) -> go.Figure:
     figure.update_xaxes(title=_plain(cells.shown[1]), **_category_axis(cells.labels[1]))
     figure.update_yaxes(title=_plain(cells.shown[0]), autorange="reversed", **_category_axis(cells.labels[0]))
     height = min(900, 140 + max(18, 34 - len(cells.labels[0]) // 2) * len(cells.labels[0]))
-    return figure.update_layout(height=max(320, height), legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})
+    return figure.update_layout(height=max(320, height))
 
 
 def _facets(cells: _Cells, dark: bool) -> go.Figure:
@@ -233,7 +230,7 @@ def _facets(cells: _Cells, dark: bool) -> go.Figure:
         figure.add_trace(marks.update(showlegend=k == 0 and bool(cells.noisy.any())), **place)
     figure.update_xaxes(**_category_axis(cells.labels[1]))
     figure.update_yaxes(autorange="reversed", **_category_axis(cells.labels[0]))
-    return figure.update_layout(height=max(360, down * (90 + 20 * len(cells.labels[0]))), legend={"orientation": "h"})
+    return figure.update_layout(height=max(360, down * (90 + 20 * len(cells.labels[0]))))
 
 
 def _heat(
@@ -301,9 +298,15 @@ def _dressed(figure: go.Figure, title: str, dark: bool) -> go.Figure:
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"color": INK[dark], "size": 12, "family": "Source Sans, system-ui, sans-serif"},
-        margin={"l": 10, "r": 10, "t": 64, "b": 10},
+        margin={"l": 10, "r": 10, "t": 44, "b": 10},
+        legend={"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0},
         hoverlabel={"align": "left"},
-        modebar={"remove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"]},
+        modebar={
+            "bgcolor": "rgba(0,0,0,0)",
+            "color": GREY[dark],
+            "activecolor": ACCENT[dark],
+            "remove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+        },
     )
     figure.update_xaxes(gridcolor=grid, linecolor=grid, automargin=True)
     figure.update_yaxes(gridcolor=grid, linecolor=grid, automargin=True, title_standoff=12)

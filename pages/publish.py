@@ -102,15 +102,11 @@ def _steps(plan: Plan | None, fault: str) -> None:
 
 
 def _folded(line: str, name: str) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(line)
-        st.button(
-            "Change",
-            key=f"change-{name}",
-            on_click=session.open_step,
-            args=(name,),
-            type="tertiary",
-            icon=":material/edit:",
+    with st.container(key=f"folded-{name}"):
+        text, change = st.columns([6, 1.5], vertical_alignment="center", gap="small")
+        text.markdown(line)
+        change.button(
+            "Change", key=f"change-{name}", on_click=session.open_step, args=(name,), type="tertiary", width="stretch"
         )
 
 
