@@ -12,15 +12,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from dpengine.errors import PlanError
 from dpengine.estimate import Columns, LeastSquares
 from dpengine.plan import LEAST_EPSILON, MOST_EPSILON, Plan
 from dpengine.strategy import Share, choose
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["ErrorLaw", "epsilon_for", "error_law", "least_squares", "noise_variance", "posterior", "predict"]
 
@@ -126,6 +129,8 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
     ``estimate`` in each cell, total_half_width_95 of the grand total. With ``epsilons``, the same for
     each of them, led by a column epsilon. Raises :class:`PlanError` for an unusable ε.
     """
+    import pandas as pd
+
     if epsilons is None:
         return _predict_one(plan)
     frames = []
@@ -140,6 +145,8 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
 
 
 def _predict_one(plan: Plan) -> pd.DataFrame:
+    import pandas as pd
+
     shares = choose(plan)
     total = error_law(plan, shares, ()).half_width()
     rows = []
@@ -160,20 +167,24 @@ def epsilon_for(plan: Plan, half_width: float, confidence: float = CONFIDENCE) -
     if not half_width >= 0 or not math.isfinite(half_width):
         raise PlanError("a half-width is a number of people, 0 or more")
 
-    def reached(millionths: int) -> bool:
+    def width(table: Columns, millionths: int) -> float:
         at = plan.at(Fraction(millionths, 10**6))
-        shares = choose(at)
-        return all(error_law(at, shares, table).half_width(confidence) <= half_width for table in plan.marginals)
+        return error_law(at, choose(at), table).half_width(confidence)
 
     low, high = int(LEAST_EPSILON * 10**6), int(MOST_EPSILON * 10**6)
-    if reached(low):
-        return Fraction(low, 10**6)
-    if not reached(high):
-        raise PlanError(f"no ε up to {MOST_EPSILON} brings every cell within ±{half_width:g}")
-    while high - low > 1:
-        middle = math.isqrt(low * high) if high > 2 * low else (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return Fraction(high, 10**6)
+    # The widest table decides: look for its ε, then raise that only for tables that still fall short.
+    tables = sorted(plan.marginals, key=lambda table: width(table, int(plan.epsilon * 10**6) or 1), reverse=True)
+    for table in tables:
+        if width(table, low) <= half_width:
+            continue
+        if width(table, high) > half_width:
+            raise PlanError(f"no ε up to {MOST_EPSILON} brings every cell within ±{half_width:g}")
+        least, enough = low, high
+        while enough - least > 1:
+            middle = math.isqrt(least * enough) if enough > 2 * least else (least + enough) // 2
+            least, enough = (least, middle) if width(table, middle) <= half_width else (middle, enough)
+        low = enough
+    return Fraction(low, 10**6)
 
 
 def posterior(prior: float, epsilon: Fraction) -> float:

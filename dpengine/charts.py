@@ -144,12 +144,12 @@ class _Cells:
         self.result, self.shown = result, shown
         plan = result.plan
         cut = tuple(slice(None) if n in shown else plan.column(n).labels.index(fixed[n]) for n in table)
-        frame = result.tables[table]
+        cells = result.cells(table)
         shape = plan.shape(table)
-        self.count = frame["count"].to_numpy().reshape(shape)[cut]
-        self.low = frame["low"].to_numpy().reshape(shape)[cut]
-        self.high = frame["high"].to_numpy().reshape(shape)[cut]
-        self.estimate = frame["estimate"].to_numpy().reshape(shape)[cut]
+        self.count = cells["count"].reshape(shape)[cut]
+        self.low = cells["low"].reshape(shape)[cut]
+        self.high = cells["high"].reshape(shape)[cut]
+        self.estimate = cells["estimate"].reshape(shape)[cut]
         self.noisy = result.mostly_noise(table)[cut]
         self.labels = [plan.column(name).labels for name in shown]
         self.hover = self._hover()

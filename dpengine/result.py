@@ -11,11 +11,10 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from dpengine import synthesis
 from dpengine.accuracy import ErrorLaw, error_law, least_squares
@@ -26,6 +25,9 @@ from dpengine.measure import Measurement
 from dpengine.plan import Plan
 from dpengine.strategy import Share
 from dpengine.version import VERSION
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["NUMBERS", "Result", "conclude", "published_name"]
 
@@ -63,13 +65,33 @@ class Result:
 
     @cached_property
     def tables(self) -> dict[Columns, pd.DataFrame]:
-        """Each published table by its column names, and the total by ``()``.
+        """Each published table by its column names, and the total by ``()``, as :meth:`cells` gives them."""
+        import pandas as pd  # only where frames are wanted: it takes longer to load than a release to make
 
-        One row a cell of the declared cross-product in declared order: a label for each column; ``count``
-        (whole, never negative, agrees with every other table); ``estimate`` (unbiased, may be negative
-        or fractional); ``low`` and ``high`` (hold the true count with probability 95 % at least).
+        return {table: pd.DataFrame(self.cells(table)) for table in (*self.plan.marginals, ())}
+
+    def cells(self, table: Columns) -> dict[str, npt.NDArray[Any]]:
+        """The columns of a published table, one entry a cell of the declared cross-product in declared order.
+
+        A label for each column; ``count`` (whole, never negative, agrees with every other table);
+        ``estimate`` (unbiased, may be negative or fractional); ``low`` and ``high`` (hold the true count
+        with probability 95 % at least).
         """
-        return {table: self._frame(table) for table in (*self.plan.marginals, ())}
+        squares = least_squares(self.plan, self._shares)
+        estimate = squares.estimate(table, [measurement.values for measurement in self.measurements]).ravel()
+        # Values a hair off a whole number come from the order of summation, not from the data.
+        estimate = np.where(np.abs(estimate - np.rint(estimate)) < 1e-6, np.rint(estimate), estimate) + 0.0
+        count = self.counts(table).ravel()
+        reach = self.law(table).half_width()
+        # True counts are whole and not negative, and a reader expects the published count inside.
+        low = np.minimum(np.maximum(np.ceil(estimate - reach - 1e-6), 0), count).astype(np.int64)
+        high = np.maximum(np.floor(estimate + reach + 1e-6), count).astype(np.int64)
+        codes = np.unravel_index(np.arange(count.size), self.plan.shape(table)) if table else ()
+        labels = {
+            published_name(name): np.array(self.plan.column(name).labels, dtype=object)[code]
+            for name, code in zip(table, codes, strict=True)
+        }
+        return labels | {"count": count, "estimate": estimate, "low": low, "high": high}
 
     def law(self, table: Columns) -> ErrorLaw:
         """The law of the error of ``estimate`` in each cell of ``table``."""
@@ -86,34 +108,15 @@ class Result:
 
     def synthetic(self) -> pd.DataFrame:
         """Rows of labels, one a synthetic person; counted, they give every published table exactly."""
-        labels = {name: self.plan.column(name).labels for name in self.plan.used}
-        return synthesis.label(synthesis.deal(self.model), labels)
+        import pandas as pd
+
+        rows = synthesis.deal(self.model)
+        labels = {name: np.array(self.plan.column(name).labels, dtype=object) for name in self.plan.used}
+        return pd.DataFrame({name: texts[rows[name]] for name, texts in labels.items()})
 
     @property
     def _shares(self) -> tuple[Share, ...]:
         return tuple(measurement.share for measurement in self.measurements)
-
-    def _frame(self, table: Columns) -> pd.DataFrame:
-        squares = least_squares(self.plan, self._shares)
-        estimate = squares.estimate(table, [measurement.values for measurement in self.measurements]).ravel()
-        # Values a hair off a whole number come from the order of summation, not from the data.
-        estimate = np.where(np.abs(estimate - np.rint(estimate)) < 1e-6, np.rint(estimate), estimate)
-        count = self.counts(table).ravel()
-        reach = self.law(table).half_width()
-        # True counts are whole and not negative, and a reader expects the published count inside.
-        low = np.minimum(np.maximum(np.ceil(estimate - reach - 1e-6), 0), count).astype(np.int64)
-        high = np.maximum(np.floor(estimate + reach + 1e-6), count).astype(np.int64)
-        shape = self.plan.shape(table)
-        codes = np.unravel_index(np.arange(count.size), shape) if table else ()
-        labels = {
-            published_name(name): np.array(self.plan.column(name).labels, dtype=object)[code]
-            for name, code in zip(table, codes, strict=True)
-        }
-        numbers = {"count": count, "estimate": estimate + 0.0, "low": low, "high": high}
-        frame = pd.DataFrame(numbers)
-        for position, (name, texts) in enumerate(labels.items()):
-            frame.insert(position, name, texts)
-        return frame
 
     def to_bytes(self) -> bytes:
         """The release as the ledger keeps it: whole, and readable without running anything."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 import tempfile
 import threading
 import weakref
@@ -22,10 +23,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import duckdb
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from python_calamine import CalamineError
@@ -33,6 +33,9 @@ from python_calamine import CalamineError
 from dpengine.errors import TableError
 from dpengine.textfile import MAX_LINE, header, plain_text
 from dpengine.workbook import read_sheet, text_array
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Field", "Hint", "Table", "open_table"]
 
@@ -193,7 +196,8 @@ def _load(
     name: str | None,
 ) -> tuple[list[str], bool]:
     """Leave the relation ``rows`` in the connection; return its names, and whether its types were declared."""
-    if isinstance(source, pd.DataFrame):
+    # pandas takes long to load, and whoever passes a frame has loaded it.
+    if (pandas := sys.modules.get("pandas")) and isinstance(source, pandas.DataFrame):
         return _arrow(connection, _from_pandas(source)), True
     if isinstance(source, pa.Table):
         return _arrow(connection, source), True
@@ -298,6 +302,8 @@ def _from_pandas(frame: pd.DataFrame) -> pa.Table:
 def _from_series(series: pd.Series[Any]) -> Any:
     """Columns of declared type as they are; all else (objects, categories) as text, each cell alone."""
     dtype = series.dtype
+    import pandas as pd
+
     if isinstance(dtype, pd.CategoricalDtype):
         texts = text_array(dtype.categories)
         return texts.take(pa.array(series.cat.codes, pa.int64(), mask=series.cat.codes == -1))

@@ -43,7 +43,8 @@ def preview(plan: Plan) -> Result:
 def made_up(plan: Plan, table: Columns) -> Ints:
     """Whole made-up counts of ``table``, one axis a column, ``rows_about`` people in all."""
     rows = plan.rows_about or DEFAULT_ROWS
-    return round_whole(_expected(plan, table).reshape(1, -1), np.array([rows]))[0].reshape(plan.shape(table))
+    counts: Ints = round_whole(_expected(plan, table).reshape(1, -1), np.array([rows]))[0]
+    return counts.reshape(plan.shape(table))
 
 
 def mostly_noise_share(plan: Plan, table: Columns) -> float:

@@ -1,6 +1,6 @@
 """A consistent model → rows: synthetic people who add up to the published tables.
 
-Rows carry the labels of cells, since cells are all that a release knows. Where the model is a tree of
+Rows hold cells, since cells are all that a release knows. Where the model is a tree of
 tables, a row's columns are drawn together table by table: given the columns that two tables share, the
 rest are paired evenly (as if independent), which is the least that the published tables say.
 """
@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from dpengine.consistency import Model
 
-__all__ = ["deal", "label"]
+__all__ = ["deal"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -56,8 +55,3 @@ def _spread_within_groups(rows: Mapping[str, Ints], shared: Sequence[str], shape
     golden = within * GOLDEN_SECTION % 1
     spread: Ints = order[np.lexsort((golden, group[order]))]
     return spread
-
-
-def label(rows: Mapping[str, Ints], labels: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Codes → a frame of labels, the columns in the order of ``labels``."""
-    return pd.DataFrame({name: np.array(texts, dtype=object)[rows[name]] for name, texts in labels.items()})

@@ -9,7 +9,6 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from python_calamine import CalamineSheet, CalamineWorkbook, SheetVisibleEnum
 
@@ -35,7 +34,7 @@ def cell_text(value: object) -> str | None:
             if number != number:
                 return None
             text = str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
-        case _ if value is pd.NaT or value is pd.NA:
+        case _ if type(value).__name__ in ("NaTType", "NAType"):  # what pandas has for nothing
             return None
         case dt.datetime():
             text = value.date().isoformat() if value.time() == dt.time() and not value.tzinfo else value.isoformat(" ")

@@ -86,13 +86,16 @@ def test_the_whole_way_from_rows_to_release_shows_no_more_than_epsilon(tables: l
     plan = letters_plan([2, 2], tables, epsilon="1")
     here = pd.DataFrame([("a0", "b0")] * 3 + [("a1", "b1")] * 2, columns=["a", "b"])
     there = pd.concat([here, pd.DataFrame([("a0", "b0")], columns=["a", "b"])])
-    exact = {table: (here.groupby(list(table)).size()[("a0", "b0")[: len(table)]]) for table in [plan.marginals[0]]}
     hits = []
     for frame in (here, there):
         with open_table(frame) as table:
             hits.append(
                 sum(
-                    all(release(table, plan).tables[t]["estimate"].iloc[0] <= c for t, c in exact.items())
+                    all(
+                        estimates["estimate"].iloc[0] <= 3
+                        for name, estimates in release(table, plan).tables.items()
+                        if name
+                    )
                     for _ in range(runs)
                 )
             )
