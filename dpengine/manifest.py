@@ -80,7 +80,7 @@ def unit_text(plan: Plan) -> str:
     if plan.unit.id is None:
         return "one row, which stands for one person"
     rows = "one row" if plan.unit.rows == 1 else f"{plan.unit.rows} rows"
-    return f"one person, named by the column {plan.unit.id}, with at most {rows}; further rows were left out"
+    return f"one person, named by the column {plan.unit.id}, with at most {rows}; rows beyond that were left out"
 
 
 def measurement(plan: Plan, share: Share) -> dict[str, Any]:
@@ -98,11 +98,10 @@ def measurement(plan: Plan, share: Share) -> dict[str, Any]:
 def not_protected(plan: Plan) -> list[str]:
     """What the guarantee does not cover, said plainly."""
     several = (
-        f"Rows without a usable value in {plan.unit.id}: see the plan for how a person is told from another."
-        if plan.unit.id is not None
-        else "A person with more than one row: the guarantee is for each row, and weakens with every further one."
+        "A person with more than one row: the guarantee is for each row, and weakens with every further one."
+        if plan.unit.id is None
+        else f"A person with more than one value in {plan.unit.id}: the guarantee is for each of them."
     )
-    left_out = [name for name in plan.used if not plan.column(name).other or not plan.column(name).missing]
     return [
         "What the plan says: title, columns, categories, bins, tables, ε. People wrote them; they are public.",
         "That the release exists, when it was made, by whom, and with which software.",
@@ -113,11 +112,6 @@ def not_protected(plan: Plan) -> list[str]:
         "Other releases about the same people: their ε adds to this one.",
         "The rows before publication: whoever holds them sees them as they are.",
         "Time and resources used by the computation, to someone who watched it run.",
-        *(
-            [f"Rows that fall outside the declared cells of {', '.join(left_out)} may be missing from every table."]
-            if left_out
-            else []
-        ),
     ]
 
 

@@ -7,6 +7,7 @@ person can say is left empty.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from dpengine import strictyaml
@@ -23,11 +24,11 @@ HEADING = """\
 def draft_entry(result: Result, told: Mapping[str, Any]) -> str:
     """The entry as YAML; ``told`` is the manifest of ``result``."""
     promised = told["guarantee"]
-    measured = "\n".join(
+    measured = "; ".join(
         f"{' × '.join(entry['columns'])}: {entry['mechanism']}, scale {entry['scale']}, ε {entry['epsilon']}"
         for entry in told["measurements"]
     )
-    cells = "\n".join(f"{name}: {column['cells']} cells, {column['source']}" for name, column in told["domain"].items())
+    cells = "; ".join(f"{name}: {column['cells']} cells, {column['source']}" for name, column in told["domain"].items())
     versions = ", ".join(f"{name} {version}" for name, version in told["software"].items())
     deployment = {
         "product": {
@@ -43,12 +44,12 @@ def draft_entry(result: Result, told: Mapping[str, Any]) -> str:
         "dp_flavor": {
             "name": "Pure DP",
             "data_domain": cells,
-            "unprotected_quantities": "\n".join(told["not_protected"]),
+            "unprotected_quantities": " ".join(told["not_protected"]),
         },
         "privacy_loss": {
             "privacy_unit": "Row-level" if result.plan.unit.id is None else "Person-level",
             "privacy_unit_description": f"{promised['unit']['text']}. Neighbouring: {promised['neighbours']}.",
-            "privacy_parameters": {"epsilon": promised["epsilon"], "delta": promised["delta"]},
+            "privacy_parameters": {key: _bare(promised[key]) for key in ("epsilon", "delta")},
             "privacy_parameters_description": "The whole release; other releases about the same people add to it.",
         },
         "model": {
@@ -63,12 +64,12 @@ def draft_entry(result: Result, told: Mapping[str, Any]) -> str:
             "access_type_description": "",
         },
         "accounting": {
-            "post_processing": "\n".join(told["post_processing"]),
+            "post_processing": "; ".join(told["post_processing"]),
             "composition": "Basic composition: the shares of ε of the measurements add up to ε exactly, as rationals.",
         },
         "implementation": {
             "pre_processing_eda_hyperparameter_tuning": "",
-            "mechanisms": f"{measured}\n"
+            "mechanisms": f"{measured}. "
             "Noise is drawn as whole numbers from the exact distribution, from a cryptographic generator seeded by "
             "the operating system; no floating point numbers are involved. Running time is not constant. "
             f"Software: {versions}.",
@@ -77,3 +78,8 @@ def draft_entry(result: Result, told: Mapping[str, Any]) -> str:
         "resources": {"sources": "", "registry_authors": [""]},
     }
     return HEADING + strictyaml.dump({"status": "Draft", "tier": 3, "deployment": deployment})
+
+
+def _bare(exact: str) -> Decimal | str:
+    """A decimal that stands without quotes; a fraction stays a text."""
+    return exact if "/" in exact else Decimal(exact)

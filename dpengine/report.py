@@ -6,7 +6,6 @@ import json
 from collections.abc import Hashable, Mapping
 from fractions import Fraction
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ __all__ = ["people", "percent", "read_me", "render"]
 MOST_ROWS = 500
 FIRST_ROWS = 25
 MOST_CELLS_DRAWN = 4000
+MOST_CELLS_DRAWN_IN_ALL = 20_000
 MOST_TABLES = 40
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 
@@ -60,9 +60,13 @@ def render(result: Result, told: Mapping[str, Any]) -> str:
     from plotly.offline import get_plotlyjs
 
     files = manifest.table_files(result.plan)
-    drawn = list(islice(result.plan.marginals, MOST_TABLES))
+    tables, room = [], MOST_CELLS_DRAWN_IN_ALL
+    for number, table in enumerate(result.plan.marginals[:MOST_TABLES], start=1):
+        figure = _figure(result, table, min(room, MOST_CELLS_DRAWN))
+        room -= figure["drawn"]
+        tables.append(_table(result, table, files[table]) | figure | {"id": f"table-{number}"})
     page = _shared(result, told) | {
-        "tables": [_table(result, table, number, files[table]) for number, table in enumerate(drawn, start=1)],
+        "tables": tables,
         "more": [(" × ".join(table), files[table]) for table in result.plan.marginals[MOST_TABLES:]],
         "provenance": [_provenance(result, name) for name in result.plan.used],
         "palette": _script_json(json.dumps(_dark_colours())),
@@ -124,15 +128,14 @@ def _cell(row: Mapping[Hashable, Any]) -> dict[str, str]:
     return texts | {"estimate": f"{estimate:,.1f}".removesuffix(".0").replace("-", "−")}
 
 
-def _table(result: Result, table: Columns, number: int, file: str) -> dict[str, Any]:
-    """One table of the page: what it says of itself, its figure, and its rows or the first of them."""
+def _table(result: Result, table: Columns, file: str) -> dict[str, Any]:
+    """One table of the page: what it says of itself, and its rows or the first of them."""
     law, noisy = result.law(table), result.mostly_noise(table)
     frame = result.tables[table]
     labels = [published_name(name) for name in table]
     whole = len(frame) <= MOST_ROWS
     shown = frame if whole else frame.head(FIRST_ROWS)
     return {
-        "id": f"table-{number}",
         "name": " × ".join(table),
         "file": file,
         "cells": len(frame),
@@ -146,23 +149,24 @@ def _table(result: Result, table: Columns, number: int, file: str) -> dict[str, 
         ],
         "whole": whole,
         "alt": charts.alt_text(result, table),
-        **_figure(result, table),
     }
 
 
-def _figure(result: Result, table: Columns) -> dict[str, Any]:
-    """The figure as JSON, or nothing where there are too many cells to draw."""
+def _figure(result: Result, table: Columns, room: int) -> dict[str, Any]:
+    """The figure as JSON, or nothing where it has more cells than there is ``room`` for."""
     plan = result.plan
     fixed = {name: _fullest(result, table, name) for name in charts.needs_fixing(plan, table)}
     seen = tuple(name for name in table if name not in fixed)
-    if plan.cells(seen) > MOST_CELLS_DRAWN:
-        return {"figure": None, "fixed": fixed, "wide": 0}
+    cells = plan.cells(seen)
+    if cells > room:
+        return {"figure": None, "drawn": 0}
     figure = charts.release_figure(result, table, fixed=fixed)
     across = plan.column(seen[min(1, len(seen) - 1)]).size * (min(3, plan.column(seen[2]).size) if len(seen) > 2 else 1)
     return {
         "figure": _script_json(figure.to_json()),
+        "drawn": cells,
         "fixed": fixed,
-        "wide": min(1200, 140 + 34 * across),
+        "wide": min(900, 140 + across * (22 if len(seen) == 1 or cells > 120 else 34)),
         "high": figure.layout.height or 380,
     }
 
@@ -189,12 +193,16 @@ def _provenance(result: Result, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "kind": column.kind,
-        "extent": extent or ", ".join(column.declared[:6]) + (" …" if len(column.declared) > 6 else ""),
+        "extent": extent or ", ".join(map(_short, column.declared[:6])) + (" …" if len(column.declared) > 6 else ""),
         "cells": column.size,
         "source": source[column.source],
         "unlisted": "counted as (other)" if column.other else "left out",
         "missing": "counted as (missing)" if column.missing else ("counted as (other)" if column.other else "left out"),
     }
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= 24 else f"{label[:23]}…"
 
 
 def _script_json(text: str) -> Markup:

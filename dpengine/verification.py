@@ -125,6 +125,9 @@ def _prices(checked: Manifest, plan: Plan) -> list[str]:
         if epsilon is None or not entry.columns or not set(entry.columns) <= set(plan.used):
             faults.append(f"{where} has no share of ε, or is of columns that are not in plan.yaml")
             continue
+        if len(set(entry.columns)) < len(entry.columns):
+            faults.append(f"{where} names a column twice")
+            continue
         share = Share(tuple(entry.columns), epsilon, entry.sensitivity)
         shares.append(share)
         if entry.sensitivity != plan.unit.rows:
@@ -207,15 +210,19 @@ def _odd_numbers(numbers: Numbers, reach: float | None) -> list[str]:
         faults.append("an estimate is not finite")
     elif reach is not None:
         # Estimates are rounded in the file, so a bound may have been rounded from either side.
-        for slack in (0.0, 2 * ESTIMATE_ROUNDING):
-            low = np.minimum(np.maximum(np.ceil(numbers.estimate - reach - slack), 0), numbers.count)
-            high = np.maximum(np.floor(numbers.estimate + reach + slack), numbers.count)
-            at_fault = (numbers.low > low) | (numbers.high < high) if slack == 0 else (numbers.low < low)
-            at_fault = at_fault if slack == 0 else at_fault | (numbers.high > high)
-            if at_fault.any():
-                faults.append("an interval is not the estimate ± half_width_95")
-                break
+        narrow_low, narrow_high = _interval(numbers, reach)
+        wide_low, wide_high = _interval(numbers, reach + 2 * ESTIMATE_ROUNDING)
+        low = (wide_low <= numbers.low) & (numbers.low <= narrow_low)
+        high = (narrow_high <= numbers.high) & (numbers.high <= wide_high)
+        if not (low & high).all():
+            faults.append("an interval is not the estimate ± half_width_95")
     return faults
+
+
+def _interval(numbers: Numbers, reach: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Bounds for the true count, as a release gives them: whole, not negative, around the published count."""
+    low = np.minimum(np.maximum(np.ceil(numbers.estimate - reach), 0), numbers.count)
+    return low, np.maximum(np.floor(numbers.estimate + reach), numbers.count)
 
 
 def _disagreements(tables: Mapping[Columns, Numbers]) -> list[str]:

@@ -7,18 +7,27 @@
   const options = (name) => ({
     responsive: true,
     displaylogo: false,
+    showSendToCloud: false,
+    plotlyServerURL: "",
+    displayModeBar: matchMedia("(hover: hover)").matches ? "hover" : false,
     toImageButtonOptions: { filename: name, scale: 2 },
-    modeBarButtonsToAdd: [{
-      name: "Download as SVG",
+    modeBarButtons: [["toImage", {
+      name: "Download picture as SVG",
       icon: Plotly.Icons.disk,
       click: (place) => Plotly.downloadImage(place, { format: "svg", filename: name }),
-    }],
+    }], ["zoom2d", "pan2d", "resetScale2d"]],
+  });
+  const bar = (dark) => ({
+    bgcolor: "rgba(0,0,0,0)",
+    color: dark ? "#a3b0b2" : "#5b686a",
+    activecolor: dark ? "#4fc3c7" : "#0b6e75",
   });
   const draw = (dark) => {
     for (const place of places) {
       let text = document.getElementById(place.id + "-data").textContent;
       if (dark) text = text.replace(light, (colour) => colours[colour.toLowerCase()]);
       const figure = JSON.parse(text);
+      figure.layout.modebar = bar(dark);
       Plotly.react(place, figure.data, figure.layout, options(place.dataset.name));
     }
   };

@@ -1,0 +1,233 @@
+"""The report teaches a reader, shows every table as picture and as numbers, and asks the network for nothing."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from dpengine import charts, manifest, report
+from dpengine.plan import Plan
+from dpengine.result import Result
+from dpengine.standin import preview
+from tests.plans import CLINIC, letters_plan
+
+HOSTILE = "</script><script>document.title = 'run'</script><img src=x onerror=\"document.title='run'\">{{ 7 * 7 }}"
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return preview(Plan.loads(CLINIC))
+
+
+@pytest.fixture(scope="module")
+def page(result: Result) -> str:
+    return render(result)
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Result:
+    columns = [
+        {"name": HOSTILE, "kind": "category", "values": [HOSTILE, "b" * 80], "source": "codebook"},
+        {"name": "count", "kind": "yesno", "other": False, "missing": False},
+    ]
+    return preview(
+        Plan(title=HOSTILE, notes=HOSTILE, dataset=HOSTILE, epsilon="1/3", columns=columns, tables=[[HOSTILE, "count"]])
+    )
+
+
+def opened(page: str, folder: Path, *, width: int, dark: bool) -> Outline:
+    """The page as a browser without any network has it, with what went wrong in its first element."""
+    listen = f"""<script>
+        const wrong = []; const told = (event) => wrong.push(event.message || event.violatedDirective);
+        addEventListener("error", told); addEventListener("securitypolicyviolation", told);
+        const dark = {json.dumps(dark)};
+        window.matchMedia = (query) => ({{ matches: dark && query.includes("dark"), addEventListener() {{}} }});
+        addEventListener("load", () => setTimeout(() => {{
+            document.documentElement.dataset.wrong = wrong.join("; ");
+            document.documentElement.dataset.wide = document.documentElement.scrollWidth;
+            document.documentElement.dataset.drawn = document.querySelectorAll(".chart .main-svg").length;
+            document.documentElement.dataset.title = document.title;
+        }}, 500));</script>"""
+    path = folder / "report.html"
+    path.write_text(page.replace("<title>", listen + "<title>", 1), encoding="utf-8")
+    chromium = os.environ.get("PRIVATE_RELEASE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    assert chromium, "these tests need Chromium: install it, or name it in PRIVATE_RELEASE_CHROMIUM"
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=8000"]
+    options += [f"--window-size={width},900", f"--user-data-dir={folder / 'profile'}", "--proxy-server=127.0.0.1:9"]
+    done = subprocess.run(
+        [chromium, *options, "--dump-dom", path.as_uri()], capture_output=True, text=True, check=True, timeout=120
+    )
+    return Outline(done.stdout)
+
+
+def render(result: Result) -> str:
+    return report.render(result, manifest.describe(result))
+
+
+def words(page: str) -> str:
+    """What a reader sees, without scripts and styles."""
+    page = re.sub(r"(?s)<(script|style).*?</\1>", " ", page)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+class Outline(HTMLParser):
+    """Headings, and every attribute that could load something."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.levels: list[int] = []
+        self.loads: list[tuple[str, str | None]] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.attributes: dict[str, dict[str, str | None]] = {}
+        self.colours: set[str] = set()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        if re.fullmatch("h[1-6]", tag):
+            self.levels.append(int(tag[1]))
+        self.loads += [(tag, named[key]) for key in ("src", "srcset", "data", "action", "poster") if key in named]
+        self.loads += [(tag, named["href"])] if tag == "link" else []
+        self.ids += [value for key, value in attrs if key == "id" and value]
+        self.links += [str(named["href"]) for _ in [0] if tag == "a"]
+        self.attributes[tag] = named
+        drawn = re.findall(r"rgb\((\d+), (\d+), (\d+)\)", named.get("style") or "")
+        self.colours |= {"#" + "".join(f"{int(part):02x}" for part in colour) for colour in drawn}
+
+
+def test_it_says_who_is_protected_how_and_how_not(page: str, result: Result) -> None:
+    told, text = manifest.describe(result), words(page)
+    for part in (*told["not_protected"], *told["post_processing"], told["guarantee"]["unit"]["text"]):
+        assert part in text
+    assert "50 % sure 73 % sure" in text
+    assert "pure ε-differential privacy, ε = 1, δ = 0" in text
+    assert result.release_id in text
+
+
+@pytest.mark.parametrize(
+    "lesson",
+    ["count", "estimate", "low to high", "mostly noise", "Adding cells", "Negative estimates", "Comparing cells"],
+)
+def test_it_teaches_how_to_read(page: str, lesson: str) -> None:
+    assert lesson in words(page)
+
+
+def test_each_table_has_a_picture_its_description_and_its_numbers(page: str, result: Result) -> None:
+    text = words(page)
+    assert page.count('role="img"') == len(result.plan.marginals)
+    for table in result.plan.marginals:
+        for row in result.tables[table].itertuples(index=False):
+            *labels, count, _, low, high = row
+            assert re.search(re.escape(" ".join(labels)) + rf" {count:,} \S+ {low:,} {high:,} ", text)
+        assert text.count("mostly noise") >= int(result.mostly_noise(table).sum())
+
+
+def test_where_every_column_comes_from_and_what_was_measured(page: str, result: Result) -> None:
+    text = words(page)
+    for name in result.plan.used:
+        assert f"{name} {result.plan.column(name).kind} {result.plan.column(name).size}: " in text
+    for measured in result.measurements:
+        assert f"{' × '.join(measured.share.columns)} {measured.values.size} discrete Laplace" in text
+
+
+def test_it_is_a_well_made_page(page: str) -> None:
+    outline = Outline(page)
+    assert outline.attributes["html"]["lang"] == "en"
+    assert outline.levels[0] == 1
+    assert outline.levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in zip(outline.levels, outline.levels[1:], strict=False))
+    assert len(outline.ids) == len(set(outline.ids))
+    assert {link.removeprefix("#") for link in outline.links} <= set(outline.ids)
+
+
+def test_it_loads_nothing_and_may_load_nothing(page: str) -> None:
+    assert Outline(page).loads == []
+    assert "default-src 'none'" in page
+    assert "showSendToCloud: false" in page
+
+
+def test_equal_results_give_equal_pages(result: Result, page: str) -> None:
+    assert render(Result.from_bytes(result.to_bytes())) == page
+
+
+def test_figures_are_data_and_texts_are_texts(hostile: Result) -> None:
+    page = render(hostile)
+    assert HOSTILE not in page
+    assert HOSTILE in html.unescape(page)
+    for block in re.findall(r'(?s)<script type="application/json"[^>]*>(.*?)</script>', page):
+        json.loads(block)
+
+
+def test_large_tables_are_shown_in_part_and_point_to_their_file() -> None:
+    result = preview(letters_plan([30, 20, 15, 150], [["a", "b"], ["a", "b", "c"], ["a", "d"]]))
+    page = render(result)
+    text = words(page)
+    assert "The first 25 rows as a table" in text
+    assert "Too many cells to draw here" in text
+    assert all(file in text for file in list(manifest.table_files(result.plan).values())[:-1])
+    assert page.count("<tr") < 200
+
+
+def test_many_tables_do_not_make_an_endless_page() -> None:
+    result = preview(letters_plan([2] * 8, {"each": 3}))
+    page = render(result)
+    assert len(result.plan.marginals) == 56
+    assert page.count("<article") == report.MOST_TABLES
+    assert words(page).count("tables/") == 56
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 500])
+def test_it_opens_without_any_network_or_fault(
+    page: str, result: Result, tmp_path: Path, width: int, dark: bool
+) -> None:
+    outline = opened(page, tmp_path, width=width, dark=dark)
+    html_element = outline.attributes["html"]
+    assert html_element["data-wrong"] == ""
+    assert int(html_element["data-drawn"] or 0) >= len(result.plan.marginals)
+    assert int(html_element["data-wide"] or 0) <= width
+    assert charts.INK[dark] in outline.colours
+    assert charts.INK[not dark] not in outline.colours
+
+
+def test_hostile_texts_run_nothing(hostile: Result, tmp_path: Path) -> None:
+    element = opened(render(hostile), tmp_path, width=1280, dark=False).attributes["html"]
+    assert element["data-title"] == f"{HOSTILE} · private release"
+    assert element["data-wrong"] == ""
+    assert int(element["data-drawn"] or 0) > 0
+
+
+def test_the_readme_explains_every_file_and_every_number(result: Result) -> None:
+    told = manifest.describe(result)
+    text = report.read_me(result, told)
+    for file in (*manifest.table_files(result.plan).values(), "synthetic.csv", "manifest.json", "plan.yaml"):
+        assert file in text
+    flat = " ".join(text.split())
+    for part in (
+        "count",
+        "estimate",
+        "low, high",
+        "ADDING CELLS",
+        "NEGATIVE ESTIMATES",
+        "leading '",
+        "dpengine verify",
+    ):
+        assert part in flat
+    for line in told["not_protected"]:
+        assert line in flat
+    assert max(map(len, text.splitlines())) <= 110
+
+
+def test_the_readme_is_plain_text(hostile: Result) -> None:
+    text = report.read_me(hostile, manifest.describe(hostile))
+    assert HOSTILE in text
+    assert "&lt;" not in text
