@@ -6,10 +6,13 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.parts import state
+
 PARTS = Path(__file__).parent / "pages" / "parts"
 
-st.set_page_config(page_title="Private Release", page_icon=":material/shield_lock:", layout="wide")
+st.set_page_config(page_title="Private Release", page_icon=PARTS / "logo.svg", layout="wide")
 
+state.enter()
 st.logo(PARTS / "logo.svg", size="large")
 st.html(PARTS / "look.css")
 

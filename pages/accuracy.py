@@ -185,6 +185,7 @@ def explore(plan: Plan) -> None:
         from_error(plan)
 
 
+state.require_entry()
 st.title("Accuracy")
 st.markdown(
     "How wrong the published numbers will be. It follows from the plan alone: no table is read, nothing is spent."

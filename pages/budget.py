@@ -249,6 +249,7 @@ def for_the_curious(history: list[Entry]) -> None:
             st.code(f"{len(history)} releases, the last {history[-1].release_id}", language=None)
 
 
+state.require_entry()
 st.title("Budget")
 st.markdown(
     "What was spent on each body of data, what it bought, and what is left. Nothing is ever refunded or forgotten."

@@ -110,4 +110,5 @@ def _folded(line: str, name: str) -> None:
         )
 
 
+state.require_entry()
 main()

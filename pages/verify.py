@@ -12,6 +12,7 @@ import streamlit as st
 from dpengine import files
 from dpengine.accuracy import posterior
 from dpengine.errors import ReleaseError
+from pages.parts import state
 from pages.parts.words import name_of, percent, plain
 
 READABLE = 680
@@ -82,6 +83,7 @@ def examine(payload: bytes, name: str) -> None:
     contents(manifest)
 
 
+state.require_entry()
 with st.container(horizontal_alignment="center"), st.container(width=READABLE):
     st.title("Verify")
     st.markdown("See whether a release file is whole and consistent, and what it promises to the people in it.")

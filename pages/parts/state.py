@@ -11,7 +11,21 @@ import streamlit as st
 from dpengine import Ledger, Plan
 from dpengine.release import Release
 
-__all__ = ["ledger", "plan", "release", "set_plan", "set_release"]
+__all__ = ["enter", "ledger", "plan", "release", "require_entry", "set_plan", "set_release"]
+
+
+def enter() -> None:
+    """Note that this visitor came in through ``app.py``, where all that concerns every page is settled."""
+    st.session_state["entered"] = True
+
+
+def require_entry() -> None:
+    """Send a visitor who came to a page directly to the entry first.
+
+    Until some session has met ``app.py``, a server serves the files of ``pages`` by themselves.
+    """
+    if "entered" not in st.session_state:
+        st.switch_page("app.py")
 
 
 def ledger() -> Ledger:

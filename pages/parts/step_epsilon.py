@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from fractions import Fraction
 
@@ -29,10 +30,7 @@ def choose_epsilon(plan: Plan) -> None:
     way = st.segmented_control(
         "Set it by", WAYS, default=WAYS[0], required=True, key=session.key("way"), label_visibility="collapsed"
     )
-    chosen = {"Slide": _slide, "Type it": _type, "From an error": _from_error}[way](plan)
-    if chosen is not None and chosen != plan.epsilon:
-        session.change(epsilon=epsilon_text(chosen))
-        st.rerun()
+    {"Slide": _slide, "Type it": _type, "From an error": _from_error}[way](plan)
     sure = percent(posterior(0.5, plan.epsilon))
     st.markdown(
         f"Someone who is 50 % sure that a person is in this table can become **at most {sure} sure** by seeing the "
@@ -47,43 +45,51 @@ def choose_epsilon(plan: Plan) -> None:
         st.caption(KNOWN)
 
 
-def _slide(plan: Plan) -> Fraction:
+def _slide(plan: Plan) -> None:
     here = epsilon_text(plan.epsilon)
-    options = sorted({*MARKS, here}, key=Fraction)
-    chosen = st.select_slider(
+    key = session.key("slider")
+    if st.session_state.get(key) != here:  # ε was set in another way
+        st.session_state[key] = here
+    st.select_slider(
         "Privacy budget ε: more private on the left, more exact on the right",
-        options,
-        value=here,
-        key=session.key("slider"),
+        sorted({*MARKS, here}, key=Fraction),
+        key=key,
+        on_change=_take,
+        args=(key,),
     )
-    return Fraction(chosen)
 
 
-def _type(plan: Plan) -> Fraction | None:
-    typed = st.text_input(
-        "Privacy budget ε, exactly",
-        value=epsilon_text(plan.epsilon),
-        key=session.key("exact"),
-        help="Such as 0.37 or 1/3.",
-    )
+def _type(plan: Plan) -> None:
+    key = session.key("exact")
+    st.session_state.setdefault(key, epsilon_text(plan.epsilon))
+    st.text_input("Privacy budget ε, exactly", key=key, help="Such as 0.37 or 1/3.", on_change=_take, args=(key,))
     try:
-        return exact_epsilon(typed)
+        exact_epsilon(st.session_state[key])
     except ValueError as error:
-        st.caption(f":material/report: {plain(str(error))}")
-        return None
+        st.caption(f":material/report: {plain(str(error))}; still at {epsilon_text(plan.epsilon)}")
 
 
-def _from_error(plan: Plan) -> Fraction | None:
+def _take(key: str) -> None:
+    """Take what a widget holds into the entries before the page is drawn, so that it is drawn once."""
+    with contextlib.suppress(ValueError):  # what is no ε is said beside the box
+        session.change(epsilon=epsilon_text(exact_epsilon(st.session_state[key])))
+
+
+def _from_error(plan: Plan) -> None:
     wanted, use = st.columns([2, 1], vertical_alignment="bottom")
     reach = wanted.number_input("I need every cell within ±", 0, 10**9, 10, key=session.key("reach"))
     try:
-        needed = _rounded_up(epsilon_for(plan, float(reach)))
+        needed = epsilon_text(_rounded_up(epsilon_for(plan, float(reach))))
     except PlanError as error:
         st.caption(f":material/report: {plain(str(error))}")
-        return None
-    if use.button(f"Use ε = {epsilon_text(needed)}", key=session.key("use"), width="stretch"):
-        return needed
-    return None
+        return
+    use.button(
+        f"Use ε = {needed}",
+        key=session.key("use"),
+        width="stretch",
+        on_click=session.change,
+        kwargs={"epsilon": needed},
+    )
 
 
 def _rounded_up(epsilon: Fraction) -> Fraction:
