@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpengine import csvtext, manifest, registry, report, synthesis
+from dpengine import csvtext, manifest, registry, synthesis
 from dpengine.estimate import Columns
 from dpengine.result import NUMBERS, Result, published_name
 from dpengine.verification import verify
@@ -47,6 +47,8 @@ def manifest_of(bundle: bytes) -> dict[str, Any]:
 
 def _contents(result: Result, told: dict[str, Any]) -> Iterator[tuple[str, Iterable[Piece]]]:
     """Name and content of every file but the manifest, in the order of the bundle."""
+    from dpengine import report  # drawing and templating take a while to load, and only writing needs them
+
     yield "README.txt", [report.read_me(result, told).encode()]
     yield "plan.yaml", [result.plan.dumps().encode()]
     for table, name in manifest.table_files(result.plan).items():
