@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -26,6 +27,7 @@ MOST_CELLS_DRAWN = 4000
 MOST_CELLS_DRAWN_IN_ALL = 20_000
 MOST_TABLES = 40
 PRIORS = (0.01, 0.1, 0.5, 0.9)
+LOOSE = 3  # above this ε, one likelihood ratio may exceed 20, and "much the same" would be saying too much
 
 
 def people(number: float) -> str:
@@ -98,7 +100,8 @@ def _shared(result: Result, told: Mapping[str, Any]) -> dict[str, Any]:
         "title": plan.title or plan.dataset,
         "notes": plan.notes,
         "counted": "people" if plan.unit.rows == 1 else "rows",
-        "total": _cell(result.tables[()].to_dict(orient="records")[0]),
+        "total": _cells(result.tables[()])[0],
+        "loose": plan.epsilon > LOOSE,
         "odds": [(percent(prior), percent(posterior(prior, plan.epsilon))) for prior in PRIORS],
         "example": {"name": " × ".join(first), "one": people(reach), "four": people(2 * reach)},
         "tables_published": len(plan.marginals),
@@ -121,11 +124,20 @@ def _rounded(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {**entry, "about": people(scale), "part": f"{epsilon:.4g}"}
 
 
-def _cell(row: Mapping[Hashable, Any]) -> dict[str, str]:
-    """The numbers of one cell as texts."""
-    texts = {name: f"{int(row[name]):,}" for name in ("count", "low", "high")}
-    estimate = round(float(row["estimate"]), 1) + 0.0  # no −0
-    return texts | {"estimate": f"{estimate:,.1f}".removesuffix(".0").replace("-", "−")}
+def _cells(frame: pd.DataFrame) -> list[dict[str, str]]:
+    """The numbers of each cell as texts; estimates with a decimal where any of them has one."""
+    estimates = frame["estimate"].round(1) + 0.0  # no −0
+    digits = 0 if (estimates % 1 == 0).all() else 1
+    numbers = zip(frame["count"], frame["low"], frame["high"], estimates, strict=True)
+    return [
+        {
+            "count": f"{count:,}",
+            "low": f"{low:,}",
+            "high": f"{high:,}",
+            "estimate": f"{estimate:,.{digits}f}".replace("-", "−"),
+        }
+        for count, low, high, estimate in numbers
+    ]
 
 
 def _table(result: Result, table: Columns, file: str) -> dict[str, Any]:
@@ -144,8 +156,8 @@ def _table(result: Result, table: Columns, file: str) -> dict[str, Any]:
         "noisy": int(noisy.sum()),
         "header": [*labels, *NUMBERS],
         "rows": [
-            {"labels": [row[name] for name in labels], "noisy": bool(mark)} | _cell(row)
-            for row, mark in zip(shown.to_dict(orient="records"), noisy.ravel(), strict=False)
+            {"labels": texts, "noisy": bool(mark), **cell}
+            for texts, mark, cell in zip(shown[labels].to_numpy().tolist(), noisy.ravel(), _cells(shown), strict=False)
         ],
         "whole": whole,
         "alt": charts.alt_text(result, table),

@@ -113,6 +113,15 @@ def test_it_says_who_is_protected_how_and_how_not(page: str, result: Result) -> 
     assert result.release_id in text
 
 
+@pytest.mark.parametrize(("epsilon", "loose"), [("0.1", False), (3, False), (8, True), (1000, True)])
+def test_a_large_epsilon_is_not_made_to_sound_like_a_small_one(epsilon: object, loose: bool) -> None:
+    result = preview(letters_plan([2], [["a"]], epsilon=epsilon))
+    for text in (words(render(result)), " ".join(report.read_me(result, manifest.describe(result)).split())):
+        assert ("would look much the same" in text) is not loose
+        assert ("loose one" in text) is loose
+    assert ("50 % sure over 99.9 % sure" in words(render(result))) is (float(str(epsilon)) > 7)
+
+
 @pytest.mark.parametrize(
     "lesson",
     ["count", "estimate", "low to high", "mostly noise", "Adding cells", "Negative estimates", "Comparing cells"],
