@@ -196,8 +196,9 @@ def _load(
     name: str | None,
 ) -> tuple[list[str], bool]:
     """Leave the relation ``rows`` in the connection; return its names, and whether its types were declared."""
-    # pandas takes long to load, and whoever passes a frame has loaded it.
-    if (pandas := sys.modules.get("pandas")) and isinstance(source, pandas.DataFrame):
+    # pandas takes long to load; whoever passes a frame has loaded it, another thread may be at it just now.
+    frames = getattr(sys.modules.get("pandas"), "DataFrame", ())
+    if isinstance(source, frames):
         return _arrow(connection, _from_pandas(source)), True
     if isinstance(source, pa.Table):
         return _arrow(connection, source), True

@@ -51,7 +51,7 @@ def choose_columns() -> None:
         )
     session.change(chosen=tuple(chosen), declared=declared, layout=layout, own=own, margins=margins)
     tables = draft.tables_of(session.entries())
-    if st.button("Continue", type="primary", key=session.key("columns-done"), disabled=not tables):
+    if st.button("Go on to what is known", type="primary", key=session.key("columns-done"), disabled=not tables):
         session.settle("columns")
         st.rerun()
 

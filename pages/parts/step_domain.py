@@ -41,11 +41,15 @@ def declare_columns() -> None:
             declared[name] = _declare(name, declared[name])
             for fault in draft.column_faults(entries.with_(declared=declared), name):
                 st.caption(f":material/arrow_right: {plain(fault)}")
-    session.change(declared=declared)
+    if declared != entries.declared:  # once more, so that the heads of the boxes say what is in them
+        session.change(declared=declared)
+        st.rerun()
     open_faults = [name for name in used if draft.column_faults(session.entries(), name)]
     if open_faults:
         st.caption(f"Still to say: {', '.join(plain(name) for name in open_faults)}.")
-    if st.button("Continue", type="primary", key=session.key("domain-done"), disabled=bool(open_faults)):
+    if st.button(
+        "Go on to whom it protects", type="primary", key=session.key("domain-done"), disabled=bool(open_faults)
+    ):
         session.settle("domain")
         st.rerun()
 

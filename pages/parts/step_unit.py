@@ -53,7 +53,9 @@ def choose_unit() -> None:
     session.change(
         several_rows=several, id_column=id_column, rows=int(rows), rows_about=None if about is None else int(about)
     )
-    if st.button("Continue", type="primary", key=session.key("unit-done"), disabled=several and id_column is None):
+    if st.button(
+        "Go on to how private", type="primary", key=session.key("unit-done"), disabled=several and id_column is None
+    ):
         session.settle("unit")
         st.rerun()
 
