@@ -19,7 +19,6 @@ from dpengine.verification import verify
 __all__ = ["manifest_of", "pack", "verify"]
 
 CHUNK_ROWS = 500_000
-LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever they are written
 
 Piece = bytes | memoryview
 
@@ -60,7 +59,7 @@ def _contents(result: Result, told: dict[str, Any]) -> Iterator[tuple[str, Itera
 
 def _write(bundle: zipfile.ZipFile, name: str, pieces: Iterable[Piece]) -> dict[str, Any]:
     """Add a file to the bundle; its SHA-256 and size."""
-    entry = zipfile.ZipInfo(name, LONG_AGO)
+    entry = zipfile.ZipInfo(name)  # dated 1980, so that the bytes are the same whenever they are written
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.create_system = 3  # the same on every system: Unix, readable by all
     entry.external_attr = 0o644 << 16

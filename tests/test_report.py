@@ -176,6 +176,12 @@ def test_figures_are_data_and_texts_are_texts(hostile: Result) -> None:
         json.loads(block)
 
 
+def test_data_cannot_end_the_script_that_holds_it() -> None:
+    safe = report._script_json(json.dumps(HOSTILE))
+    assert "<" not in safe
+    assert json.loads(safe) == HOSTILE
+
+
 def test_large_tables_are_shown_in_part_and_point_to_their_file() -> None:
     result = preview(letters_plan([30, 20, 15, 150], [["a", "b"], ["a", "b", "c"], ["a", "d"]]))
     page = render(result)
