@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from typing import Any
 
 import streamlit as st
@@ -36,7 +35,7 @@ def begin(fresh: Entries) -> None:
     """Start over with a new table: forget the one before, its file, and all that was typed for it."""
     if (old := table()) is not None:
         old.close()
-    for name in ("table", "table_name", "folder", "row_count", "seen", "release", "preview"):
+    for name in ("table", "table_name", "row_count", "seen", "release", "preview"):
         st.session_state.pop(name, None)
     st.query_params.clear()
     st.session_state["generation"] = st.session_state.get("generation", 0) + 1
@@ -44,11 +43,10 @@ def begin(fresh: Entries) -> None:
     st.session_state["settled"] = set()
 
 
-def hold(opened_table: Table, name: str, folder: tempfile.TemporaryDirectory[str] | None = None) -> None:
-    """Keep the opened table, and the private folder of its file, for as long as the session lives."""
+def hold(opened_table: Table, name: str) -> None:
+    """Keep the opened table for as long as the session lives."""
     st.session_state["table"] = opened_table
     st.session_state["table_name"] = name
-    st.session_state["folder"] = folder
     settle("table")
 
 

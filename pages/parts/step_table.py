@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
+import shutil
 import tempfile
+import weakref
 from pathlib import Path
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpengine import Plan, TableError, counting, open_table
-from dpengine.sources import Table
 from pages.parts import entries as draft
 from pages.parts import session
 from pages.parts.words import plain
@@ -39,29 +40,13 @@ def choose_table() -> None:
         delimiter = b.text_input("Delimiter", placeholder="found by itself", key=session.key("delimiter")) or None
         sheet = c.text_input("Sheet", placeholder="the first", key=session.key("sheet")) or None
     if uploaded is not None:
-        folder = tempfile.TemporaryDirectory(prefix="private-release-")
-        suffix = "".join(re.findall(r"\.\w+", uploaded.name)[-2:]) or ".csv"
-        path = Path(folder.name) / f"table{suffix}"
-        path.write_bytes(uploaded.getbuffer())
-        with refusals():
-            table = open_table(path, encoding=encoding, delimiter=delimiter, sheet=sheet, name=uploaded.name)
-            _take(table, uploaded.name, folder)
+        _receive(uploaded, encoding=encoding, delimiter=delimiter, sheet=sheet)
     st.caption("or try a sample")
     for place, (key, (title, about, _)) in zip(st.columns(2), SAMPLES.items(), strict=True):
         with place.container(border=True, height="stretch"):
             st.markdown(f"**{title}**")
             st.caption(about)
             st.button("Use this sample", key=f"sample_{key}", on_click=load_sample, args=(key,), width="stretch")
-
-
-@contextlib.contextmanager
-def refusals():
-    """A calm box in place of an error: what is wrong, and that nothing was spent."""
-    try:
-        yield
-    except TableError as error:
-        st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/report:")
-        st.caption("Nothing was spent, and nothing of the file was kept.")
 
 
 def load_sample(key: str) -> None:
@@ -72,10 +57,23 @@ def load_sample(key: str) -> None:
     session.settle(all_steps=True)
 
 
-def _take(table: Table, name: str, folder: tempfile.TemporaryDirectory[str]) -> None:
+def _receive(uploaded: UploadedFile, **reading: str | None) -> None:
+    """Copy an upload to a private folder that goes when its table goes, and open it; or say what is wrong with it."""
+    name = uploaded.name
+    folder = Path(tempfile.mkdtemp(prefix="private-release-"))
+    path = folder / ("table" + "".join(Path(name).suffixes[-2:]))
+    try:
+        path.write_bytes(uploaded.getbuffer())
+        table = open_table(path, name=name, **reading)
+    except TableError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/report:")
+        st.caption("Nothing was spent, and nothing of the file was kept.")
+        return
+    weakref.finalize(table, shutil.rmtree, folder, ignore_errors=True)
     stem = re.sub(r"[^\w-]+", "-", name.split(".")[0]).strip("-").lower() or "my-table"
     session.begin(draft.Entries(dataset=stem, title=name.split(".")[0]))
-    session.hold(table, name, folder)
+    session.hold(table, name)
     session.open_step("columns")
     st.rerun()
 

@@ -1,0 +1,80 @@
+"""What the owner has entered becomes a plan, or a list of what is still to say; never a guess from rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from dpengine import Plan, PlanError
+from pages.parts.entries import Entries, column_faults, entry, from_plan, suggestion, tables_of, to_plan
+from tests.plans import CLINIC, plans
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@given(plans())
+def test_a_plan_taken_apart_and_put_together_is_the_same(plan: Plan) -> None:
+    again = to_plan(from_plan(plan))
+    assert again.key == plan.key
+    assert again.marginals == plan.marginals
+
+
+@pytest.mark.parametrize("name", ["census", "rand"])
+def test_the_samples_fill_every_step(name: str) -> None:
+    plan = Plan.load(ROOT / "data" / f"{name}.plan.yaml")
+    assert to_plan(from_plan(plan)).key == plan.key
+
+
+@pytest.mark.parametrize(
+    ("layout", "margins", "expected"),
+    [
+        ("together", False, {("a", "b", "c")}),
+        ("together", True, {("a", "b", "c"), ("a",), ("b",), ("c",)}),
+        ("pairs", False, {("a", "b"), ("a", "c"), ("b", "c")}),
+        ("single", True, {("a",), ("b",), ("c",)}),
+        ("own", False, {("a", "b"), ("c",)}),
+        ("own", True, {("a", "b"), ("c",), ("a",), ("b",)}),
+    ],
+)
+def test_layouts_make_tables(layout: str, margins: bool, expected: set[tuple[str, ...]]) -> None:
+    entries = Entries(
+        chosen=("a", "b", "c"), layout=layout, margins=margins, own=(("a", "b"), ("c", "gone"), ("b", "a"))
+    )
+    assert set(tables_of(entries)) == expected
+
+
+def test_nothing_chosen_makes_no_table() -> None:
+    assert tables_of(Entries()) == ()
+    assert tables_of(Entries(chosen=("a",), layout="pairs")) == (("a",),)
+
+
+def test_suggestions_come_from_names_and_kinds_and_leave_blanks() -> None:
+    assert suggestion("age", "number")["edges"]
+    assert suggestion("patient_age", "number")["edges"]
+    assert suggestion("wages", "number")["edges"] == []
+    assert suggestion("region", "category")["values"] == []
+    assert column_faults(Entries(declared={"region": suggestion("region", "category")}), "region")
+    assert column_faults(Entries(declared={"visit": suggestion("visit", "date")}), "visit")
+    assert not column_faults(Entries(declared={"smokes": suggestion("smokes", "yesno")}), "smokes")
+    assert not column_faults(Entries(declared={"age": suggestion("age", "number")}), "age")
+
+
+def test_an_entry_declares_the_column_that_it_was_made_of() -> None:
+    for column in Plan.loads(CLINIC).columns:
+        rebuilt = Plan(dataset="x", epsilon=1, columns=[entry(column)], tables=[[column.name]])
+        assert rebuilt.columns[0].labels == column.labels
+
+
+def test_several_rows_need_an_id() -> None:
+    entries = from_plan(Plan.loads(CLINIC)).with_(several_rows=True, rows=3)
+    with pytest.raises(PlanError, match="names the person"):
+        to_plan(entries)
+    assert to_plan(entries.with_(id_column="patient")).unit.rows == 3
+
+
+def test_columns_that_stand_in_no_table_are_left_out() -> None:
+    entries = from_plan(Plan.loads(CLINIC)).with_(own=(("age",),))
+    assert to_plan(entries).used == ("age",)
+    assert [column.name for column in to_plan(entries).columns] == ["age"]

@@ -1,0 +1,156 @@
+"""The Publish page from inside: what it says, what it spends, what it never shows."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dpengine as dpe
+
+ROOT = Path(__file__).parent.parent.parent
+CANARY = "ZZ_CANARY_7f3a"
+
+
+@pytest.fixture
+def page() -> AppTest:
+    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+
+
+@pytest.fixture
+def census(page: AppTest) -> AppTest:
+    page.button(key="sample_census").click().run()
+    assert not page.exception
+    return page
+
+
+def texts(page: AppTest) -> str:
+    parts = [*page.markdown, *page.caption, *page.warning, *page.success, *page.title, *page.header, *page.metric]
+    return "\n".join(str(getattr(part, "value", "")) for part in parts)
+
+
+def ledger() -> dpe.Ledger:
+    return dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"])
+
+
+def publish(page: AppTest) -> AppTest:
+    return next(button for button in page.button if button.label == "Publish once").click().run()
+
+
+def test_a_first_visit_shows_what_it_is_for_and_a_living_example(page: AppTest) -> None:
+    assert not page.exception
+    assert "not the people" in texts(page)
+    assert "Made-up numbers" in texts(page)
+    assert len(page.get("plotly_chart")) == 2
+
+
+def test_a_sample_settles_every_step(census: AppTest) -> None:
+    shown = texts(census)
+    assert "only you see this number" in shown
+    assert "at most 73 % sure" in shown
+    assert "95 in 100 are within" in shown
+    assert [metric.value for metric in census.metric] == ["0", "1", "no cap set"]
+
+
+def test_moving_epsilon_moves_everything_and_spends_nothing(census: AppTest) -> None:
+    census.select_slider[0].set_value("0.1").run()
+    assert not census.exception
+    assert "at most 52 % sure" in texts(census)
+    assert "At ε = 0.1" in texts(census)
+    assert census.metric[1].value == "0.1"
+    assert ledger().spent("census-1994") == 0
+
+
+@pytest.mark.parametrize("typed", ["0", "-1", "nan", "abc", "1e99", ""])
+def test_an_unusable_epsilon_is_said_and_not_taken(census: AppTest, typed: str) -> None:
+    census.segmented_control[0].set_value("Type it").run()
+    box = next(box for box in census.text_input if "exactly" in box.label)
+    box.set_value(typed).run()
+    assert not census.exception
+    assert "still at 1" in texts(census)
+    assert census.metric[1].value == "1"
+
+
+def test_epsilon_from_a_wanted_error(census: AppTest) -> None:
+    census.segmented_control[0].set_value("From an error").run()
+    button = next(button for button in census.button if button.label.startswith("Use ε = "))
+    wanted = button.label.removeprefix("Use ε = ")
+    button.click().run()
+    assert census.metric[1].value == wanted
+    plan = census.session_state["plan"]
+    assert dpe.predict(plan)["half_width_95"][:-1].max() <= 10
+
+
+def test_publishing_charges_once_and_shows_the_release(census: AppTest) -> None:
+    publish(census)
+    assert not census.exception
+    assert "is spent; looking and downloading cost nothing" in texts(census)
+    assert ledger().spent("census-1994") == 1
+    first = census.session_state["release"]
+    census.run()
+    assert census.session_state["release"] is first
+    again = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    again.query_params["release"] = first.release_id
+    again.run()
+    assert again.session_state["release"].bundle == first.bundle
+    assert ledger().spent("census-1994") == 1
+
+
+def test_a_refusal_says_why_and_offers_ways_out(census: AppTest) -> None:
+    ledger().set_cap("census-1994", "0.25")
+    before = ledger().history()
+    publish(census)
+    assert "does not allow this" in texts(census)
+    assert "Nothing was spent" in texts(census)
+    next(button for button in census.button if button.label == "Use what is left: ε = 0.25").click().run()
+    publish(census)
+    assert not census.exception
+    assert ledger().left("census-1994") == 0
+    assert len(ledger().history()) == len(before) + 1
+
+
+def test_true_counts_stay_behind_their_switch(census: AppTest) -> None:
+    publish(census)
+    assert not any("true (private)" in frame.value.columns for frame in census.dataframe)
+    next(toggle for toggle in census.toggle if "true counts" in toggle.label).set_value(True).run()
+    assert not census.exception
+    assert any("true (private)" in frame.value.columns for frame in census.dataframe)
+
+
+def test_an_upload_shows_names_and_no_value(page: AppTest) -> None:
+    page.get("file_uploader")[0].upload("clinic.csv", f"age,region\n30,{CANARY}\n40,North\n".encode()).run()
+    assert not page.exception
+    assert page.multiselect[0].options == ["age", "region"]
+    page.multiselect[0].set_value(["age", "region"]).run()
+    next(button for button in page.button if button.label == "Go on to what is known").click().run()
+    assert not page.exception
+    assert CANARY not in str(page.main), "values are not shown, nor suggested"
+    assert "Still to say: region" in texts(page)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "fragment"),
+    [
+        ("a.csv", b"", "empty"),
+        ("a.csv", b"x,x\n1,2\n", "named 'x'"),
+        ("a.csv", b"x,y\n1,2,3\n" + CANARY.encode() + b",2\n", "line 2"),
+        ("a.parquet", b"PAR1nonsense", "Parquet"),
+        ("a.xlsx", b"PK\x03\x04nonsense", "workbook"),
+    ],
+)
+def test_what_cannot_be_read_is_said_and_kept_from_view(
+    page: AppTest, name: str, content: bytes, fragment: str
+) -> None:
+    page.get("file_uploader")[0].upload(name, content).run()
+    assert not page.exception
+    assert fragment.lower() in texts(page).lower()
+    assert CANARY not in str(page.main)
+
+
+def test_an_unknown_release_in_the_address_is_said(page: AppTest) -> None:
+    page.query_params["release"] = "0" * 32
+    page.run()
+    assert not page.exception
+    assert "no release of that name" in texts(page)
