@@ -18,9 +18,17 @@ from dpengine.accuracy import predict
 from dpengine.estimate import Columns
 from dpengine.plan import Plan
 from dpengine.result import Result
+from dpengine.words import noun
 
-__all__ = ["MOST_FACETS", "alt_text", "comparison_figure", "error_curve", "needs_fixing", "release_figure"]
+__all__ = ["CONFIG", "MOST_FACETS", "alt_text", "comparison_figure", "error_curve", "needs_fixing", "release_figure"]
 
+# Figures stay on this machine: no button sends one to anybody's server.
+CONFIG = {
+    "displaylogo": False,
+    "showSendToCloud": False,
+    "plotlyServerURL": "",
+    "toImageButtonOptions": {"format": "svg", "filename": "private-release"},
+}
 MOST_FACETS = 12
 MOST_LABEL = 24
 ACCENT = {False: "#0b6e75", True: "#4fc3c7"}
@@ -51,7 +59,7 @@ def release_figure(
     cells = _Cells(result, table, shown, fixed)
     figure = {1: _bars, 2: _heatmap, 3: _facets}[len(shown)](cells, dark)
     where = "".join(f", {name}: {_short(label)}" for name, label in fixed.items())
-    return _dressed(figure, f"People by {' and '.join(shown)}{where}", dark)
+    return _dressed(figure, f"{noun(result.plan).capitalize()} by {' and '.join(shown)}{where}", dark)
 
 
 def needs_fixing(plan: Plan, table: Columns) -> Columns:
@@ -110,7 +118,7 @@ def error_curve(
             hoverinfo="skip",
         )
     figure.update_xaxes(type="log", title="privacy budget ε (more private ← → more exact)", tickvals=list(CURVE))
-    figure.update_yaxes(type="log", title="people, ± (95 in 100)", dtick=1)
+    figure.update_yaxes(type="log", title=f"{noun(plan)}, ± (95 in 100)", dtick=1)
     return _dressed(figure, "How wrong, for each ε", dark)
 
 
@@ -150,6 +158,7 @@ class _Cells:
         self.low = cells["low"].reshape(shape)[cut]
         self.high = cells["high"].reshape(shape)[cut]
         self.estimate = cells["estimate"].reshape(shape)[cut]
+        self.noun = noun(plan)
         self.noisy = result.mostly_noise(table)[cut]
         self.labels = [plan.column(name).labels for name in shown]
         self.hover = self._hover()
@@ -195,12 +204,12 @@ def _bars(cells: _Cells, dark: bool) -> go.Figure:
             },
         )
     figure.update_xaxes(title=_plain(cells.shown[0]), **_category_axis(labels))
-    figure.update_yaxes(title="people", rangemode="tozero")
+    figure.update_yaxes(title=cells.noun, rangemode="tozero")
     return figure.update_layout(bargap=0.25, showlegend=bool(cells.noisy.any()))
 
 
 def _heatmap(cells: _Cells, dark: bool) -> go.Figure:
-    figure = go.Figure(_heat(cells.count, cells.hover, cells.labels, dark, int(cells.count.max())))
+    figure = go.Figure(_heat(cells.count, cells.hover, cells.labels, dark, int(cells.count.max()), cells.noun))
     figure.add_trace(_noise_marks(cells.noisy, cells.labels, dark))
     figure.update_xaxes(title=_plain(cells.shown[1]), **_category_axis(cells.labels[1]))
     figure.update_yaxes(title=_plain(cells.shown[0]), autorange="reversed", **_category_axis(cells.labels[0]))
@@ -224,7 +233,8 @@ def _facets(cells: _Cells, dark: bool) -> go.Figure:
     top = int(cells.count.max())
     for k in range(len(third)):
         place = {"row": k // across + 1, "col": k % across + 1}
-        heat = _heat(cells.count[:, :, k], cells.hover[:, :, k], cells.labels[:2], dark, top, scale=k == 0)
+        hover = cells.hover[:, :, k]
+        heat = _heat(cells.count[:, :, k], hover, cells.labels[:2], dark, top, cells.noun, scale=k == 0)
         figure.add_trace(heat, **place)
         marks = _noise_marks(cells.noisy[:, :, k], cells.labels[:2], dark)
         figure.add_trace(marks.update(showlegend=k == 0 and bool(cells.noisy.any())), **place)
@@ -239,6 +249,7 @@ def _heat(
     labels: Sequence[Sequence[str]],
     dark: bool,
     top: int,
+    title: str,
     scale: bool = True,
 ) -> go.Heatmap:
     few = counts.size <= 120
@@ -250,7 +261,7 @@ def _heat(
         zmax=max(top, 1),
         colorscale=SCALE[dark],
         showscale=scale,
-        colorbar={"title": "people", "thickness": 10, "outlinewidth": 0},
+        colorbar={"title": title, "thickness": 10, "outlinewidth": 0},
         customdata=hover,
         hovertemplate="%{customdata}<extra></extra>",
         texttemplate="%{z:,}" if few else None,

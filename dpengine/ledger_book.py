@@ -213,6 +213,4 @@ def _only_meta(connection: sa.Connection) -> sa.Row[Any]:
 
 
 def _broken(number: int, what: str) -> LedgerError:
-    return LedgerError(
-        f"Entry {number} of the ledger, {what}. Nothing can be released until a whole copy is put back."
-    )
+    return LedgerError(f"Entry {number} of the ledger, {what}. Nothing can be released until a whole copy is put back.")

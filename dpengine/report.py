@@ -18,8 +18,9 @@ from dpengine.accuracy import posterior
 from dpengine.domain import Category, Date
 from dpengine.estimate import Columns
 from dpengine.result import NUMBERS, Result, published_name
+from dpengine.words import noun, people, percent
 
-__all__ = ["people", "percent", "read_me", "render"]
+__all__ = ["read_me", "render"]
 
 MOST_ROWS = 500
 FIRST_ROWS = 25
@@ -28,28 +29,6 @@ MOST_CELLS_DRAWN_IN_ALL = 20_000
 MOST_TABLES = 40
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 LOOSE = 3  # above this ε, one likelihood ratio may exceed 20, and "much the same" would be saying too much
-
-
-def people(number: float) -> str:
-    """A number of people as one would say it.
-
-    >>> people(0.02), people(4.0), people(4.24), people(1239.6)
-    ('less than 0.1', '4', '4.2', '1,240')
-    """
-    if 0 < number < 0.05:
-        return "less than 0.1"
-    return f"{number:.1f}".removesuffix(".0") if number < 9.95 else f"{number:,.0f}"
-
-
-def percent(part: float) -> str:
-    """A part of one in per cent, never rounded to certainty.
-
-    >>> percent(0.7311), percent(0.0134), percent(0.9999)
-    ('73 %', '1.3 %', 'over 99.9 %')
-    """
-    if part > 0.999:
-        return "over 99.9 %"
-    return (f"{100 * part:.0f}" if 0.1 <= part <= 0.9 else f"{100 * part:.1f}".removesuffix(".0")) + " %"
 
 
 def read_me(result: Result, told: Mapping[str, Any]) -> str:
@@ -99,7 +78,7 @@ def _shared(result: Result, told: Mapping[str, Any]) -> dict[str, Any]:
         "told": told,
         "title": plan.title or plan.dataset,
         "notes": plan.notes,
-        "counted": "people" if plan.unit.rows == 1 else "rows",
+        "counted": noun(plan),
         "total": _cells(result.tables[()])[0],
         "loose": plan.epsilon > LOOSE,
         "odds": [(percent(prior), percent(posterior(prior, plan.epsilon))) for prior in PRIORS],

@@ -35,8 +35,12 @@ NUMBERS = ("count", "estimate", "low", "high")
 
 
 def published_name(column: str) -> str:
-    """Name of a label column in a published table: the column's own, unless a number column has it."""
-    return f"{column}_" if column in NUMBERS else column
+    """Name of a label column in a published table: the column's own, unless a number column has it.
+
+    >>> published_name("age"), published_name("count"), published_name("count_")
+    ('age', 'count_', 'count__')
+    """
+    return f"{column}_" if column.rstrip("_") in NUMBERS else column
 
 
 def conclude(plan: Plan, measurements: tuple[Measurement, ...]) -> Result:

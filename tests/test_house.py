@@ -20,7 +20,7 @@ FLOORS = [
     {"domain", "strictyaml"},
     {"codebook"},
     {"plan"},
-    {"estimate", "noise", "ledger_store", "textfile", "csvtext", "unpacking"},
+    {"estimate", "noise", "ledger_store", "textfile", "csvtext", "unpacking", "words"},
     {"strategy", "ledger_book", "workbook"},
     {"accuracy", "sources", "ledger", "measure"},
     {"coding", "draft"},

@@ -177,9 +177,7 @@ def test_the_same_data_and_plan_cost_once_and_return_what_was_stored(ledger: Led
     ledger.set_cap("clinic", 1)
     assert charge(ledger, "plan") == b"numbers of plan"
     for name in ("clinic", "another name"):
-        assert (
-            charge(ledger, "plan", dataset=name, release_id="x", payload=b"drawn again") == b"numbers of plan"
-        )
+        assert charge(ledger, "plan", dataset=name, release_id="x", payload=b"drawn again") == b"numbers of plan"
     assert ledger.spent("clinic") == 1
     assert len(ledger.history()) == 1
     assert ledger.find(ledger.fingerprint(b"rows"), "plan") == b"numbers of plan"
@@ -200,9 +198,7 @@ def test_history_is_in_order_and_keeps_what_was_bought_but_no_fingerprint(stored
     charge(stored, "late", created="2030-01-01T00:00:00Z", epsilon="1/3")
     charge(stored, "early, the clock was set back", dataset="school", rows=b"pupils")
     first, second = Ledger(f"sqlite:///{path}").history()
-    assert first == Entry(
-        "id of late", "clinic", "2030-01-01T00:00:00Z", Fraction(1, 3), "About late", "age × region"
-    )
+    assert first == Entry("id of late", "clinic", "2030-01-01T00:00:00Z", Fraction(1, 3), "About late", "age × region")
     assert second.dataset == "school"
     assert stored.history("school") == [second]
     names = [field.name for field in dataclasses.fields(Entry)]
@@ -229,9 +225,7 @@ def test_a_fingerprint_is_an_hmac_under_the_key_in_the_ledger(stored: Ledger, pa
     assert stored.fingerprint(b"digest") == hmac.digest(secret, framed, "sha256")
 
 
-def test_threads_that_share_a_ledger_are_granted_exactly_what_the_cap_allows(
-    stored: Ledger, ledger: Ledger
-) -> None:
+def test_threads_that_share_a_ledger_are_granted_exactly_what_the_cap_allows(stored: Ledger, ledger: Ledger) -> None:
     for shared in (stored, ledger):
         shared.set_cap("clinic", 20)
         granted: list[str] = []
@@ -257,9 +251,7 @@ def test_threads_that_share_a_ledger_are_granted_exactly_what_the_cap_allows(
 # ---- where it lives ----
 
 
-def test_the_file_is_for_its_owner_alone_and_nothing_else_is_left_beside_it(
-    stored: Ledger, path: Path
-) -> None:
+def test_the_file_is_for_its_owner_alone_and_nothing_else_is_left_beside_it(stored: Ledger, path: Path) -> None:
     charge(stored, "plan")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert os.listdir(path.parent) == [path.name]
@@ -330,9 +322,7 @@ def test_a_tampered_entry_breaks_the_chain_and_stops_all_use(stored: Ledger, pat
             use()
 
 
-@pytest.mark.parametrize(
-    "change", ["UPDATE ledger_payloads SET payload = x'00'", "DELETE FROM ledger_payloads"]
-)
+@pytest.mark.parametrize("change", ["UPDATE ledger_payloads SET payload = x'00'", "DELETE FROM ledger_payloads"])
 def test_a_tampered_release_is_not_served_but_others_are(stored: Ledger, path: Path, change: str) -> None:
     for plan in ("first", "second"):
         charge(stored, plan)
@@ -353,9 +343,7 @@ def test_a_tampered_release_is_not_served_but_others_are(stored: Ledger, path: P
     "INSERT INTO ledger_caps VALUES ('x', '1/1')", "UPDATE ledger_meta SET secret = zeroblob(32)",
     "DELETE FROM ledger_meta", "UPDATE ledger_meta SET version = 2", "DROP TABLE ledger_payloads",
 ])  # fmt: skip
-def test_caps_key_and_tables_changed_from_outside_are_refused(
-    stored: Ledger, path: Path, change: str
-) -> None:
+def test_caps_key_and_tables_changed_from_outside_are_refused(stored: Ledger, path: Path, change: str) -> None:
     stored.set_cap("clinic", 2)
     charge(stored, "first")
     look(path, change)

@@ -103,9 +103,7 @@ def test_death_at_any_point_shows_nothing_and_leaves_charge_and_release_or_neith
     committed = point == "after_commit"
     assert ledger.spent("clinic") == 1 + committed
     assert ledger.payload("id of plan") == (b"numbers of plan" if committed else None)
-    assert charge(ledger, "plan", payload=b"drawn again") == (
-        b"numbers of plan" if committed else b"drawn again"
-    )
+    assert charge(ledger, "plan", payload=b"drawn again") == (b"numbers of plan" if committed else b"drawn again")
     assert ledger.spent("clinic") == 2
     ledger.verify_chain()
 
@@ -168,9 +166,7 @@ def test_a_ledger_that_cannot_be_a_file_is_refused(tmp_path: Path) -> None:
         assert_closed(lambda place=place: Ledger(f"sqlite:///{place}"), tmp_path)
 
 
-@pytest.mark.parametrize(
-    "address", ["l.db", "sqlite:///l.db?mode=memory", "nosuch://x/y", "sqlite+nosuch:///l.db"]
-)
+@pytest.mark.parametrize("address", ["l.db", "sqlite:///l.db?mode=memory", "nosuch://x/y", "sqlite+nosuch:///l.db"])
 def test_an_address_that_is_none_is_refused(address: str) -> None:
     with pytest.raises(LedgerError):
         Ledger(address)

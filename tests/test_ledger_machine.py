@@ -83,10 +83,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def repeat(self, done: tuple[str, bytes] | None, name: str, epsilon: Fraction) -> None:
         if done is not None:
             plan, rows = done
-            assert (
-                charge(self.ledger, plan, name, rows, epsilon, payload=b"again")
-                == f"numbers of {plan}".encode()
-            )
+            assert charge(self.ledger, plan, name, rows, epsilon, payload=b"again") == f"numbers of {plan}".encode()
 
     @rule(name=NAMES, rows=ROWS, epsilon=AMOUNTS, point=POINTS)
     def crash(self, name: str, rows: bytes, epsilon: Fraction, point: str) -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from dpengine.charts import ACCENT, GREY
+from dpengine.charts import ACCENT, CONFIG, GREY
 
 __all__ = ["draw", "error_figure", "meaning_figure", "noise_figure", "simulation_figure", "spending_figure"]
 
@@ -35,8 +35,7 @@ def draw(figure: go.Figure, alt: str, key: str, height: int = 360) -> None:
     )
     figure.update_xaxes(automargin=True, fixedrange=True, title_standoff=18)
     figure.update_yaxes(automargin=True, fixedrange=True, title_standoff=18)
-    config = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": key}}
-    st.plotly_chart(figure, key=key, alt=alt, config=config)
+    st.plotly_chart(figure, key=key, alt=alt, config=CONFIG)
 
 
 def error_figure(rows: pd.DataFrame, now: pd.Series) -> go.Figure:

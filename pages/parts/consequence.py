@@ -48,6 +48,7 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
             key="curve",
             theme=None,
             alt="Error against the privacy budget; the table below has the numbers.",
+            config=charts.CONFIG,
         )
         with st.expander("The numbers", icon=":material/table:"):
             st.dataframe(predict(plan), hide_index=True, column_config=COLUMNS)

@@ -40,14 +40,11 @@ def figure_with_choice(result: Result, *, key: str) -> tuple[str, ...]:
         fixed[name] = place.selectbox(name, result.plan.column(name).labels, key=f"{key}-{name}")
     dark = st.context.theme.type == "dark"
     figure = charts.release_figure(result, table, fixed=fixed, dark=dark)
-    st.plotly_chart(figure, key=f"{key}-figure", theme=None, alt=charts.alt_text(result, table), config=EXPORT)
+    st.plotly_chart(figure, key=f"{key}-figure", theme=None, alt=charts.alt_text(result, table), config=charts.CONFIG)
     with st.expander("The same as a table", icon=":material/table:"):
         frame = result.tables[table].assign(**{"mostly noise": result.mostly_noise(table).ravel()})
         st.dataframe(frame, hide_index=True, column_config=NUMBERS)
     return table
-
-
-EXPORT = {"toImageButtonOptions": {"format": "svg", "filename": "private-release"}, "displaylogo": False}
 
 
 def show_release(release: Release) -> None:
@@ -131,7 +128,7 @@ def _for_the_owner(release: Release) -> None:
             return
         shown = st.session_state.get("release-table", release.plan.marginals[0])
         figure = charts.comparison_figure(release, shown, exact[shown], dark=st.context.theme.type == "dark")
-        st.plotly_chart(figure, key="compare-figure", theme=None, config={"displayModeBar": False})
+        st.plotly_chart(figure, key="compare-figure", theme=None, config={**charts.CONFIG, "displayModeBar": False})
         frame = release.tables[shown].drop(columns=["low", "high"])
         frame["true (private)"] = exact[shown].ravel()
         st.dataframe(frame, hide_index=True)

@@ -1,0 +1,39 @@
+"""Numbers and plan facts in plain words, for pages, charts and the report alike."""
+
+from __future__ import annotations
+
+from dpengine.plan import Plan
+
+__all__ = ["noun", "people", "percent"]
+
+
+def people(number: float) -> str:
+    """A number of people as one would say it: 0.4, 4.2, 37, 1,240.
+
+    >>> people(0.02), people(4.0), people(4.24), people(1239.6)
+    ('under 0.1', '4', '4.2', '1,240')
+    """
+    if 0 < number < 0.1:
+        return "under 0.1"
+    if number < 9.95:
+        return f"{number:.1f}".removesuffix(".0")
+    return f"{number:,.0f}"
+
+
+def percent(part: float) -> str:
+    """A part of one in per cent; near the ends never rounded to certainty.
+
+    >>> percent(0.7311), percent(0.0134), percent(0.9999)
+    ('73 %', '1.3 %', 'over 99.9 %')
+    """
+    if part > 0.999:
+        return "over 99.9 %"
+    if 0 < part < 0.001:
+        return "under 0.1 %"
+    near_the_end = part < 0.1 or part > 0.9
+    return (f"{100 * part:.1f}".removesuffix(".0") if near_the_end else f"{100 * part:.0f}") + " %"
+
+
+def noun(plan: Plan) -> str:
+    """What is counted: people, or rows where a person may have several."""
+    return "people" if plan.unit.rows == 1 else "rows"
