@@ -7,7 +7,7 @@ Backgrounds are transparent, so that a figure sits on a light or a dark page.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -58,8 +58,8 @@ def release_figure(
         raise ValueError("fix columns until one, two or three are left")
     cells = _Cells(result, table, shown, fixed)
     figure = {1: _bars, 2: _heatmap, 3: _facets}[len(shown)](cells, dark)
-    where = "".join(f", {name}: {_short(label)}" for name, label in fixed.items())
-    return _dressed(figure, f"{noun(result.plan).capitalize()} by {' and '.join(shown)}{where}", dark)
+    where = "".join(f", {_cut(name)}: {_cut(label)}" for name, label in fixed.items())
+    return _dressed(figure, f"{noun(result.plan).capitalize()} by {_listed(map(_cut, shown))}{where}", dark)
 
 
 def needs_fixing(plan: Plan, table: Columns) -> Columns:
@@ -77,7 +77,7 @@ def alt_text(result: Result, table: Columns) -> str:
     where = ", ".join(result.plan.column(n).labels[k] for n, k in zip(table, largest, strict=True))
     noisy = int(result.mostly_noise(table).sum())
     return (
-        f"Published counts by {' and '.join(table)}, {counts.size} cells adding up to {int(counts.sum()):,}; "
+        f"Published counts by {_listed(table)}, {counts.size} cells adding up to {int(counts.sum()):,}; "
         f"the largest is {where} with {int(counts.max()):,}; {noisy} cells are mostly noise."
     )
 
@@ -203,7 +203,7 @@ def _bars(cells: _Cells, dark: bool) -> go.Figure:
                 "width": 4 if len(labels) < 60 else 0,
             },
         )
-    figure.update_xaxes(title=_plain(cells.shown[0]), **_category_axis(labels))
+    figure.update_xaxes(title=_short(cells.shown[0]), **_category_axis(labels))
     figure.update_yaxes(title=cells.noun, rangemode="tozero")
     return figure.update_layout(bargap=0.25, showlegend=bool(cells.noisy.any()))
 
@@ -211,8 +211,8 @@ def _bars(cells: _Cells, dark: bool) -> go.Figure:
 def _heatmap(cells: _Cells, dark: bool) -> go.Figure:
     figure = go.Figure(_heat(cells.count, cells.hover, cells.labels, dark, int(cells.count.max()), cells.noun))
     figure.add_trace(_noise_marks(cells.noisy, cells.labels, dark))
-    figure.update_xaxes(title=_plain(cells.shown[1]), **_category_axis(cells.labels[1]))
-    figure.update_yaxes(title=_plain(cells.shown[0]), autorange="reversed", **_category_axis(cells.labels[0]))
+    figure.update_xaxes(title=_short(cells.shown[1]), **_category_axis(cells.labels[1]))
+    figure.update_yaxes(title=_short(cells.shown[0]), **_category_axis(cells.labels[0], downwards=True))
     height = min(900, 140 + max(18, 34 - len(cells.labels[0]) // 2) * len(cells.labels[0]))
     return figure.update_layout(height=max(320, height))
 
@@ -238,8 +238,13 @@ def _facets(cells: _Cells, dark: bool) -> go.Figure:
         figure.add_trace(heat, **place)
         marks = _noise_marks(cells.noisy[:, :, k], cells.labels[:2], dark)
         figure.add_trace(marks.update(showlegend=k == 0 and bool(cells.noisy.any())), **place)
-    figure.update_xaxes(**_category_axis(cells.labels[1]))
-    figure.update_yaxes(autorange="reversed", **_category_axis(cells.labels[0]))
+    figure.update_xaxes(tickangle=-45, **_category_axis(cells.labels[1]))
+    figure.update_yaxes(**_category_axis(cells.labels[0], downwards=True))
+    figure.update_yaxes(title=_short(cells.shown[0]), col=1)
+    for column in range(across):  # the lowest of each column names the axis, also where the last row is not full
+        lowest = (len(third) - 1 - column) // across + 1
+        figure.update_xaxes(title=_short(cells.shown[1]), showticklabels=True, row=lowest, col=column + 1)
+    figure.update_annotations(font_size=13)
     return figure.update_layout(height=max(360, down * (90 + 20 * len(cells.labels[0]))))
 
 
@@ -271,28 +276,36 @@ def _heat(
 
 
 def _noise_marks(noisy: npt.NDArray[np.bool_], labels: Sequence[Sequence[str]], dark: bool) -> go.Scatter:
-    """A slanted mark at the corner of each cell that is mostly noise."""
+    """A slanted line through each cell that is mostly noise."""
     rows, columns = np.nonzero(noisy)
-    size = 7 if noisy.size <= 400 else 4
+    few = noisy.size <= 400
     return go.Scatter(
         x=[labels[1][int(k)] for k in columns],
         y=[labels[0][int(k)] for k in rows],
         mode="markers",
-        marker={"symbol": "line-ne-open", "size": size * 2, "color": GREY[dark], "line": {"width": 1.2}},
+        marker={
+            "symbol": "line-ne-open",
+            "size": 22 if few else 8,
+            "color": GREY[dark],
+            "line": {"width": 1.2},
+            "opacity": 0.6 if few else 1,  # light enough to read the number through it
+        },
         name="mostly noise",
         showlegend=bool(noisy.any()),
         hoverinfo="skip",
     )
 
 
-def _category_axis(labels: Sequence[str]) -> dict[str, object]:
+def _category_axis(labels: Sequence[str], *, downwards: bool = False) -> dict[str, object]:
     """Labels in declared order, shortened where long, thinned where there are too many to read."""
+    ends = [-0.5, len(labels) - 0.5]  # marks would widen an axis that finds its own ends
     step = max(1, -(-len(labels) // 40))
     shown = list(labels[::step])
     return {
         "type": "category",
         "categoryorder": "array",
         "categoryarray": list(labels),
+        "range": ends[::-1] if downwards else ends,
         "tickvals": shown,
         "ticktext": [_short(label) for label in shown],
         "showgrid": False,
@@ -309,7 +322,7 @@ def _dressed(figure: go.Figure, title: str, dark: bool) -> go.Figure:
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"color": INK[dark], "size": 12, "family": "Source Sans, system-ui, sans-serif"},
-        margin={"l": 10, "r": 10, "t": 44, "b": 10},
+        margin={"l": 10, "r": 10, "t": 66 if figure.layout.annotations else 44, "b": 10},
         legend={"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0},
         hoverlabel={"align": "left"},
         modebar={
@@ -330,7 +343,16 @@ def _joined(result: Result, table: Columns, flat: int) -> str:
 
 
 def _short(text: str) -> str:
-    return _plain(text if len(text) <= MOST_LABEL else f"{text[: MOST_LABEL - 1]}…")
+    return _plain(_cut(text))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_LABEL else f"{text[: MOST_LABEL - 1]}…"
+
+
+def _listed(names: Iterable[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _plain(text: str) -> str:

@@ -18,7 +18,10 @@ from dpengine.result import Result
 from dpengine.strategy import Share
 
 __all__ = [
+    "INTERVALS",
+    "POST_PROCESSING",
     "SCHEMA_VERSION",
+    "coverage",
     "describe",
     "domain",
     "guarantee",
@@ -33,6 +36,10 @@ DEFINITION = "pure ε-differential privacy"
 NEIGHBOURS = "add or remove one person (all their rows)"
 TRUST_MODEL = "central: the data owner holds the rows and is trusted with them; readers see only this release"
 MECHANISM = "discrete Laplace"
+INTERVALS = (
+    "Each low to high holds the true count of its cell with a probability of 95 % at least, each for itself: among "
+    "many cells, expect up to 1 in 20 outside."
+)
 POST_PROCESSING = (
     "estimate: weighted least squares over all measured marginals; unbiased, so it may be negative or fractional",
     "count: the estimates made non-negative, whole, and such that all tables agree on what they share",
@@ -53,6 +60,8 @@ def describe(result: Result) -> dict[str, Any]:
         "guarantee": guarantee(plan),
         "measurements": [measurement(plan, share) for share in shares],
         "post_processing": list(POST_PROCESSING),
+        "intervals": INTERVALS,
+        "coverage": coverage(plan),
         "not_protected": not_protected(plan),
         "domain": domain(plan),
         "tables": table_entries(plan, shares),
@@ -103,7 +112,8 @@ def not_protected(plan: Plan) -> list[str]:
         else f"A person with more than one value in {plan.unit.id}: the guarantee is for each of them."
     )
     return [
-        "What the plan says: title, columns, categories, bins, tables, ε. People wrote them; they are public.",
+        "What the plan says: title, notes, rough size, columns, categories, bins, tables, ε. People wrote it, and it "
+        "is public.",
         "That the release exists, when it was made, by whom, and with which software.",
         "What is true of groups. Learning that a group is large or small is what the tables are for, and it may let "
         "readers guess at someone in that group, whether or not that person is in the table.",
@@ -113,6 +123,18 @@ def not_protected(plan: Plan) -> list[str]:
         "The rows before publication: whoever holds them sees them as they are.",
         "Time and resources used by the computation, to someone who watched it run.",
     ]
+
+
+def coverage(plan: Plan) -> str:
+    """Which rows are counted: the same in every table."""
+    left_out = [
+        f"rows whose {column.name} is {'not a declared cell' if column.missing else 'missing or not a declared cell'}"
+        for column in map(plan.column, plan.used)
+        if not column.other
+    ]
+    if plan.unit.id is not None:
+        left_out += [f"rows without {plan.unit.id}", f"rows of a person beyond {plan.unit.rows}"]
+    return f"Left out of every table and of the total: {'; '.join(left_out)}." if left_out else "All rows are counted."
 
 
 def domain(plan: Plan) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def draft_entry(result: Result, told: Mapping[str, Any]) -> str:
         },
         "dp_flavor": {
             "name": "Pure DP",
-            "data_domain": cells,
+            "data_domain": f"{cells}. {told['coverage']}",
             "unprotected_quantities": " ".join(told["not_protected"]),
         },
         "privacy_loss": {

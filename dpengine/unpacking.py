@@ -80,6 +80,8 @@ class Manifest(_Shape):
     measurements: list[MeasurementEntry] = Field(min_length=1)
     post_processing: list[str] = Field(min_length=1)
     not_protected: list[str] = Field(min_length=1)
+    intervals: str
+    coverage: str
     domain: dict[str, dict[str, Any]]
     tables: list[TableEntry] = Field(min_length=1)
     software: dict[str, str]

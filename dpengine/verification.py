@@ -100,7 +100,7 @@ def _names(members: Mapping[str, bytes], checked: Manifest, plan: Plan) -> list[
 
 
 def _agreement(told: Mapping[str, Any], checked: Manifest, plan: Plan) -> list[str]:
-    """What the manifest says that the plan does not."""
+    """What the manifest says that does not follow from the plan."""
     promised = manifest.guarantee(plan)
     wanted: dict[str, tuple[Any, Any]] = {
         "title": (told["title"], plan.title),
@@ -108,6 +108,10 @@ def _agreement(told: Mapping[str, Any], checked: Manifest, plan: Plan) -> list[s
         **{f"guarantee → {key}": (told["guarantee"][key], value) for key, value in promised.items()},
         **{f"domain → {key}": (told["domain"].get(key), value) for key, value in manifest.domain(plan).items()},
         "domain": (set(told["domain"]), set(plan.used)),
+        "coverage": (told["coverage"], manifest.coverage(plan)),
+        "not_protected": (told["not_protected"], manifest.not_protected(plan)),
+        "post_processing": (told["post_processing"], list(manifest.POST_PROCESSING)),
+        "intervals": (told["intervals"], manifest.INTERVALS),
         "tables": (
             [(entry.columns, entry.file, entry.cells) for entry in checked.tables],
             [(list(table), file, plan.cells(table)) for table, file in manifest.table_files(plan).items()],

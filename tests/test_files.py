@@ -17,7 +17,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpengine import csvtext, files
+from dpengine import csvtext, files, manifest, report
 from dpengine.errors import ReleaseError
 from dpengine.manifest import table_files
 from dpengine.plan import Plan
@@ -157,6 +157,25 @@ def test_the_manifest_says_what_a_release_must_state(result: Result, bundle: byt
     assert told["post_processing"]
     assert told["not_protected"]
     assert set(told["files"]) == set(members_of(bundle)) - {"manifest.json"}
+
+
+def test_a_release_says_which_rows_it_leaves_out() -> None:
+    open_plan = Plan.loads(CLINIC)
+    assert manifest.coverage(open_plan) == "All rows are counted."
+    closed = [
+        {"name": "a", "kind": "yesno", "other": False, "missing": False},
+        {"name": "b", "kind": "yesno", "other": False},
+        {"name": "c", "kind": "yesno", "missing": False},
+    ]
+    plan = Plan(dataset="d", epsilon=1, columns=closed, tables={"each": 1}, unit={"id": "who", "rows": 3})
+    result = preview(plan)
+    told = files.manifest_of(files.pack(result))
+    assert told["coverage"] == (
+        "Left out of every table and of the total: rows whose a is missing or not a declared cell; "
+        "rows whose b is not a declared cell; rows without who; rows of a person beyond 3."
+    )
+    for text in (report.render(result, told), " ".join(report.read_me(result, told).split())):
+        assert told["coverage"] in text
 
 
 def test_the_registry_entry_is_filled_in_as_far_as_the_release_knows(bundle: bytes) -> None:
@@ -358,6 +377,10 @@ CHANGES: dict[str, tuple[Callable[[Members], None], str]] = {
     "a promise": (told("guarantee", "definition", value="100 %"), "guarantee → definition is not"),
     "neighbours": (told("guarantee", "neighbours", value="none"), "guarantee → neighbours is not"),
     "trust": (told("guarantee", "trust_model", value="none"), "guarantee → trust_model is not"),
+    "a limit hidden": (told("not_protected", 0, value="x"), "not_protected is not what plan.yaml says"),
+    "another way": (told("post_processing", 0, value="x"), "post_processing is not what plan.yaml says"),
+    "surer intervals": (told("intervals", value="all"), "intervals is not what plan.yaml says"),
+    "rows left out": (told("coverage", value="x"), "coverage is not what plan.yaml says"),
     "another title": (told("title", value="Other"), "title is not what plan.yaml says"),
     "another dataset": (told("dataset", value="other"), "dataset is not what plan.yaml says"),
     "other cells": (told("domain", "age", "labels", value=[]), "domain → age is not what plan.yaml"),
