@@ -73,11 +73,11 @@ def _write(bundle: zipfile.ZipFile, name: str, pieces: Iterable[Piece]) -> dict[
 
 
 def _table(result: Result, table: Columns) -> Iterator[Piece]:
-    frame, plan = result.tables[table], result.plan
+    cells, plan = result.cells(table), result.plan
     yield csvtext.header([*map(published_name, table), *NUMBERS])
-    positions = np.unravel_index(np.arange(len(frame)), plan.shape(table)) if table else ()
+    positions = np.unravel_index(np.arange(plan.cells(table)), plan.shape(table)) if table else ()
     texts = [csvtext.labels(plan.column(name).labels, at) for name, at in zip(table, positions, strict=True)]
-    yield csvtext.rows([*texts, *(csvtext.numbers(frame[name].to_numpy()) for name in NUMBERS)])
+    yield csvtext.rows([*texts, *(csvtext.numbers(cells[name]) for name in NUMBERS)])
 
 
 def _synthetic(result: Result) -> Iterator[Piece]:

@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+import numpy as np
+import numpy.typing as npt
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -79,7 +80,7 @@ def _shared(result: Result, told: Mapping[str, Any]) -> dict[str, Any]:
         "title": plan.title or plan.dataset,
         "notes": plan.notes,
         "counted": noun(plan),
-        "total": _cells(result.tables[()])[0],
+        "total": _texts(result.cells(()))[0],
         "loose": plan.epsilon > LOOSE,
         "odds": [(percent(prior), percent(posterior(prior, plan.epsilon))) for prior in PRIORS],
         "example": {"name": " × ".join(first), "one": people(reach), "four": people(2 * reach)},
@@ -103,11 +104,11 @@ def _rounded(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {**entry, "about": people(scale), "part": f"{epsilon:.4g}"}
 
 
-def _cells(frame: pd.DataFrame) -> list[dict[str, str]]:
+def _texts(cells: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, str]]:
     """The numbers of each cell as texts; estimates with a decimal where any of them has one."""
-    estimates = frame["estimate"].round(1) + 0.0  # no −0
+    estimates = np.round(cells["estimate"], 1) + 0.0  # no −0
     digits = 0 if (estimates % 1 == 0).all() else 1
-    numbers = zip(frame["count"], frame["low"], frame["high"], estimates, strict=True)
+    numbers = zip(cells["count"], cells["low"], cells["high"], estimates, strict=True)
     return [
         {
             "count": f"{count:,}",
@@ -122,21 +123,23 @@ def _cells(frame: pd.DataFrame) -> list[dict[str, str]]:
 def _table(result: Result, table: Columns, file: str) -> dict[str, Any]:
     """One table of the page: what it says of itself, and its rows or the first of them."""
     law, noisy = result.law(table), result.mostly_noise(table)
-    frame = result.tables[table]
     labels = [published_name(name) for name in table]
-    whole = len(frame) <= MOST_ROWS
-    shown = frame if whole else frame.head(FIRST_ROWS)
+    whole = noisy.size <= MOST_ROWS
+    rows = noisy.size if whole else FIRST_ROWS
+    shown = {name: cells[:rows] for name, cells in result.cells(table).items()}
     return {
         "name": " × ".join(table),
         "file": file,
-        "cells": len(frame),
+        "cells": noisy.size,
         "typical": people(law.mean_abs),
         "within": people(law.half_width()),
         "noisy": int(noisy.sum()),
         "header": [*labels, *NUMBERS],
         "rows": [
-            {"labels": texts, "noisy": bool(mark), **cell}
-            for texts, mark, cell in zip(shown[labels].to_numpy().tolist(), noisy.ravel(), _cells(shown), strict=False)
+            {"labels": texts, "noisy": bool(mark), **numbers}
+            for *texts, mark, numbers in zip(
+                *(shown[name] for name in labels), noisy.ravel()[:rows], _texts(shown), strict=True
+            )
         ],
         "whole": whole,
         "alt": charts.alt_text(result, table),

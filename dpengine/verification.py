@@ -193,12 +193,12 @@ def _numbers(payload: bytes, file: str, table: Columns, plan: Plan) -> Numbers:
             row = int(np.argmax(wrong)) + 2
             raise ValueError(f"line {row}, column {name}: this is not the cell declared for this place")
     try:
-        whole = [column.cast(pa.int64()).to_numpy().reshape(shape) for column in (count, low, high)]
-    except pa.ArrowInvalid:
+        whole = [csvtext.values(column, pa.int64()).reshape(shape) for column in (count, low, high)]
+    except ValueError:
         raise ValueError("has a count, low or high that is not a whole number") from None
     try:
-        fractional = estimate.cast(pa.float64()).to_numpy().reshape(shape)
-    except pa.ArrowInvalid:
+        fractional = csvtext.values(estimate, pa.float64()).reshape(shape)
+    except ValueError:
         raise ValueError("has an estimate that is not a number") from None
     return Numbers(file, whole[0], fractional, whole[1], whole[2])
 

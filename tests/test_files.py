@@ -6,6 +6,8 @@ import csv
 import hashlib
 import io
 import json
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from fractions import Fraction
@@ -157,6 +159,16 @@ def test_the_manifest_says_what_a_release_must_state(result: Result, bundle: byt
     assert told["post_processing"]
     assert told["not_protected"]
     assert set(told["files"]) == set(members_of(bundle)) - {"manifest.json"}
+
+
+def test_bundles_are_written_and_read_without_loading_what_takes_longer_than_both() -> None:
+    script = (
+        "import sys; from dpengine import Plan, files, preview; from tests.plans import CLINIC; "
+        "files.verify(files.pack(preview(Plan.loads(CLINIC)))); print('plotly' in sys.modules, 'pandas' in sys.modules)"
+    )
+    here = Path(__file__).resolve().parent.parent
+    done = subprocess.run([sys.executable, "-c", script], cwd=here, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]
 
 
 def test_a_release_says_which_rows_it_leaves_out() -> None:
