@@ -5,13 +5,14 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 step() { printf '\n== %s (%ss)\n' "$1" "$SECONDS"; }
+stop() { echo "$1" >&2; exit 1; }
 
 step "Python"
 python=${PYTHON:-python3}
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed" >&2; exit 1; }
-[ -x .venv/bin/python ] || "$python" -m venv .venv
-wanted=$(cat requirements.txt tests/requirements.txt | sha256sum)
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || stop "Python 3.11 or later is needed; name one in PYTHON"
+wanted=$({ "$python" --version; cat requirements.txt tests/requirements.txt; } | cksum)
 if [ "$(cat .venv/.installed 2>/dev/null)" != "$wanted" ]; then
+  "$python" -m venv .venv || stop "no environment can be made; on Debian and Ubuntu: apt-get install python3-venv"
   .venv/bin/python -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
   echo "$wanted" > .venv/.installed
 fi
@@ -22,12 +23,12 @@ find_chromium() { command -v chromium || command -v chromium-browser || command 
 PRIVATE_RELEASE_CHROMIUM=${PRIVATE_RELEASE_CHROMIUM:-$(find_chromium)}
 if [ -z "$PRIVATE_RELEASE_CHROMIUM" ]; then
   as_root=; [ "$(id -u)" = 0 ] || as_root=sudo
-  $as_root apt-get update -qq && DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq chromium >/dev/null
+  { $as_root apt-get update -qq && $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium; } >/dev/null ||
+    stop "no Chromium, and apt-get cannot install it: install it, or name it in PRIVATE_RELEASE_CHROMIUM"
   PRIVATE_RELEASE_CHROMIUM=$(find_chromium)
 fi
-[ -n "$PRIVATE_RELEASE_CHROMIUM" ] || { echo "No Chromium: install it, or name it in PRIVATE_RELEASE_CHROMIUM" >&2; exit 1; }
+"$PRIVATE_RELEASE_CHROMIUM" --version || stop "Chromium does not start: $PRIVATE_RELEASE_CHROMIUM"
 export PRIVATE_RELEASE_CHROMIUM
-"$PRIVATE_RELEASE_CHROMIUM" --version
 
 step "Style"
 .venv/bin/ruff check .

@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 ROOT = Path(__file__).parent.parent.parent
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]  # fmt: skip
 
 NewPage = Callable[..., Page]
+PATIENCE = 20_000  # milliseconds: a busy machine is slow to draw, and that is no fault of the page
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -41,32 +43,39 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "--server.headless",
         "true",
     ]
-    with (folder / "log").open("w") as log:
-        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+    log = folder / "log"
+    with log.open("w") as out:
+        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out)
         try:
-            _wait_until_up(port, server)
+            if not _comes_up(port, server):
+                pytest.fail(f"the app did not start:\n{log.read_text()}")
             yield f"http://localhost:{port}"
         finally:
-            server.terminate()
-            server.wait(timeout=20)
+            server.terminate()  # with time to delete what was uploaded
+            try:
+                server.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait()
 
 
-def _wait_until_up(port: int, server: subprocess.Popen[bytes]) -> None:
-    for _ in range(300):
-        if server.poll() is not None:
-            break
+def _comes_up(port: int, server: subprocess.Popen[bytes]) -> bool:
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy knows this machine's localhost
+    patient_until = time.monotonic() + 60
+    while server.poll() is None and time.monotonic() < patient_until:
         try:
-            with urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=1) as answer:
+            with direct.open(f"http://localhost:{port}/_stcore/health", timeout=1) as answer:
                 if answer.read() == b"ok":
-                    return
+                    return True
         except OSError:
             time.sleep(0.1)
-    raise RuntimeError("the app did not start")
+    return False
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    found = os.environ.get("PRIVATE_RELEASE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    known = filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome")))
+    found = os.environ.get("PRIVATE_RELEASE_CHROMIUM") or next(known, None)
     if not found:
         pytest.fail("no Chromium: install it, or name it in PRIVATE_RELEASE_CHROMIUM")
     with sync_playwright() as playwright:
@@ -86,7 +95,7 @@ def new_page(chromium: Browser, address: str) -> Iterator[NewPage]:
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(PATIENCE)
         page.goto(address + path)
         return page
 
