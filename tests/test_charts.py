@@ -1,0 +1,100 @@
+"""Figures say what they show without relying on colour, and hold no more than the release does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpengine import Plan, charts, preview
+from dpengine.result import Result
+from tests.plans import CLINIC
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    return preview(Plan.loads(CLINIC.replace("[region, visit]", "[age, region, visit]\n  - [visit]")))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_one_column_is_bars_with_whiskers_and_hatching(result: Result, dark: bool) -> None:
+    figure = charts.release_figure(result, ("visit",), dark=dark)
+    bars = [trace for trace in figure.data if trace.type == "bar"]
+    frame = result.tables[("visit",)].set_index("visit")
+    drawn = {label: (y, y + up, y - down) for trace in bars for label, y, up, down in
+             zip(trace.x, trace.y, trace.error_y.array, trace.error_y.arrayminus, strict=True)}  # fmt: skip
+    assert drawn == {label: (row["count"], row["high"], row["low"]) for label, row in frame.iterrows()}
+    for trace in bars:
+        assert (trace.marker.pattern.shape == "/") == (trace.name == "mostly noise")
+
+
+def test_two_columns_are_a_heatmap_in_declared_order(result: Result) -> None:
+    figure = charts.release_figure(result, ("age", "region"))
+    heat, marks = figure.data
+    assert tuple(heat.y) == result.plan.column("age").labels
+    assert tuple(heat.x) == result.plan.column("region").labels
+    assert (np.array(heat.z) == result.counts(("age", "region"))).all()
+    marked = set(zip(marks.y, marks.x, strict=True))
+    frame = result.tables[("age", "region")].assign(noisy=result.mostly_noise(("age", "region")).ravel())
+    assert marked == {(row["age"], row["region"]) for _, row in frame[frame["noisy"]].iterrows()}
+    assert "95 %" in heat.customdata[0][0]
+
+
+def test_three_columns_are_small_multiples_or_a_drill_down(result: Result) -> None:
+    table = ("age", "region", "visit")
+    assert charts.needs_fixing(result.plan, table) == ()
+    figure = charts.release_figure(result, table)
+    heats = [trace for trace in figure.data if trace.type == "heatmap"]
+    assert len(heats) == result.plan.column("visit").size
+    assert sum(int(np.sum(trace.z)) for trace in heats) == result.counts(table).sum()
+    cut = charts.release_figure(result, table, fixed={"visit": "2024-Q2"})
+    assert (np.array(cut.data[0].z) == result.counts(table)[:, :, 1]).all()
+    assert "2024-Q2" in cut.layout.title.text
+
+
+def test_what_has_no_room_must_be_fixed(result: Result) -> None:
+    with pytest.raises(ValueError, match="fix columns"):
+        charts.release_figure(result, ("visit",), fixed={"visit": "2024-Q1"})
+
+
+def test_labels_are_shown_as_text_and_shortened() -> None:
+    long = "<b>" + "x" * 80
+    plan = Plan.loads(CLINIC.replace("North,", f'"{long}",'))
+    figure = charts.release_figure(preview(plan), ("age", "region"))
+    assert "<b>" not in figure.layout.xaxis.ticktext[0]
+    assert len(figure.layout.xaxis.ticktext[0]) < 40
+    assert "<b>x" not in figure.data[0].customdata[0][0]
+
+
+def test_large_tables_thin_out_their_labels() -> None:
+    plan = Plan.loads(CLINIC.replace("[0, 18, 30, 45, 65, 120]", "{from: 0, to: 100, bins: 200}"))
+    figure = charts.release_figure(preview(plan), ("age", "region"))
+    assert len(figure.layout.yaxis.ticktext) <= 41
+    assert figure.data[0].texttemplate is None
+
+
+def test_the_error_curve_marks_the_plan_and_needs_no_data() -> None:
+    plan = Plan.loads(CLINIC).at("0.3")
+    figure = charts.error_curve(plan)
+    lines = [trace for trace in figure.data if trace.mode == "lines"]
+    assert len({trace.line.dash for trace in lines}) == len(lines), "lines differ by more than colour"
+    marks = [trace for trace in figure.data if trace.mode == "markers"]
+    assert all(list(trace.x) == [0.3] for trace in marks)
+    assert lines[-1].name == "total"
+
+
+def test_rows_are_called_rows_where_a_person_may_have_several() -> None:
+    plan = Plan.loads(CLINIC.replace("rows: 1", "rows: 3, id: who"))
+    assert charts.release_figure(preview(plan), ("age", "region")).layout.title.text.startswith("Rows by")
+
+
+def test_alternative_text_says_what_is_seen(result: Result) -> None:
+    said = charts.alt_text(result, ("age", "region"))
+    assert f"adding up to {result.counts(()).sum():,}" in said
+    assert charts.alt_text(result, ()) == f"The published total is {int(result.counts(())):,}."
+
+
+def test_comparison_draws_every_cell(result: Result) -> None:
+    exact = result.counts(("visit",)) + 3
+    figure = charts.comparison_figure(result, ("visit",), exact)
+    assert list(figure.data[1].x) == list(exact)
+    assert list(figure.data[1].y) == list(result.counts(("visit",)))

@@ -1,0 +1,33 @@
+"""A first plan holds names and kinds; what must come from a person is blank, and says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from dpengine import Plan, PlanError, open_table
+from dpengine.draft import first_plan
+
+ROWS = pd.DataFrame(
+    {"age": ["3"], 'Pay: "net" #1': ["ZZ_CANARY"], "is_new": ["ZZ_CANARY"], "visit_date": ["2024-01-01"]}
+)
+
+
+def test_it_lists_the_columns_and_never_a_value(tmp_path: Path) -> None:
+    ROWS.to_csv(tmp_path / "t.csv", index=False)
+    with open_table(tmp_path / "t.csv") as table:
+        text = first_plan(table.columns, dataset="clinic")
+    assert "CANARY" not in text
+    assert [column["name"] for column in yaml.safe_load(text)["columns"]] == list(ROWS.columns)
+    assert [column["kind"] for column in yaml.safe_load(text)["columns"]] == ["number", "category", "yesno", "date"]
+
+
+def test_loaded_unfilled_it_says_what_is_still_to_fill_in(tmp_path: Path) -> None:
+    ROWS.to_csv(tmp_path / "t.csv", index=False)
+    with open_table(tmp_path / "t.csv") as table, pytest.raises(PlanError) as caught:
+        Plan.loads(first_plan(table.columns, dataset="clinic"))
+    assert "at least two edges" in str(caught.value)
+    assert "list the values" in str(caught.value)
