@@ -165,7 +165,7 @@ def epsilon_for(plan: Plan, half_width: float, confidence: float = CONFIDENCE) -
     where no ε in range does it.
     """
     if not half_width >= 0 or not math.isfinite(half_width):
-        raise PlanError("a half-width is a number of people, 0 or more")
+        raise PlanError("a half-width is a number, 0 or more")
 
     def width(table: Columns, millionths: int) -> float:
         at = plan.at(Fraction(millionths, 10**6))

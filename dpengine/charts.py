@@ -1,43 +1,34 @@
 """Figures of a release and of its error, shared by the pages and the report.
 
-One accent colour stands for published numbers, grey for an owner's own. Nothing is said by colour
-alone: whiskers, hatching, marks, dashes and hover texts say it too, and each figure has a table twin.
-Backgrounds are transparent, so that a figure sits on a light or a dark page.
+Nothing is said by colour alone: whiskers, hatching, marks, dashes and hover texts say it too, and each
+figure has a table twin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dpengine.accuracy import predict
+from dpengine.accuracy import error_law
 from dpengine.estimate import Columns
+from dpengine.heatmaps import SCALE, WRITTEN, Grid, traces
+from dpengine.looks import ACCENT, CONFIG, GREY, INK, category_axis, dressed, escaped, listed, shortened
 from dpengine.plan import Plan
 from dpengine.result import Result
+from dpengine.strategy import choose
 from dpengine.words import noun
 
-__all__ = ["CONFIG", "MOST_FACETS", "alt_text", "comparison_figure", "error_curve", "needs_fixing", "release_figure"]
+__all__ = [
+    "ACCENT", "CONFIG", "GREY", "INK", "MOST_FACETS", "SCALE", "WRITTEN", "alt_text", "comparison_figure",
+    "curve_numbers", "error_curve", "facets_across", "needs_fixing", "release_figure",
+]  # fmt: skip
 
-# Figures stay on this machine: no button sends one to anybody's server.
-CONFIG = {
-    "displaylogo": False,
-    "showSendToCloud": False,
-    "plotlyServerURL": "",
-    "toImageButtonOptions": {"format": "svg", "filename": "private-release"},
-}
 MOST_FACETS = 12
-MOST_LABEL = 24
-ACCENT = {False: "#0b6e75", True: "#4fc3c7"}
-GREY = {False: "#7b8789", True: "#97a3a5"}
-INK = {False: "#1c2526", True: "#e8eeee"}
-SCALE = {
-    False: [[0, "#f2f7f7"], [0.3, "#cbe4e5"], [0.65, "#8ac4c7"], [1, "#0b6067"]],
-    True: [[0, "#172123"], [0.4, "#1f4a4e"], [0.7, "#2b7f84"], [1, "#a6ecee"]],
-}
+MOST_CURVES = 4
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")
 CURVE = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
@@ -59,7 +50,7 @@ def release_figure(
     cells = _Cells(result, table, shown, fixed)
     figure = {1: _bars, 2: _heatmap, 3: _facets}[len(shown)](cells, dark)
     where = "".join(f", {_cut(name)}: {_cut(label)}" for name, label in fixed.items())
-    return _dressed(figure, f"{noun(result.plan).capitalize()} by {_listed(map(_cut, shown))}{where}", dark)
+    return dressed(figure, f"{noun(result.plan).capitalize()} by {listed(map(_cut, shown))}{where}", dark)
 
 
 def needs_fixing(plan: Plan, table: Columns) -> Columns:
@@ -76,37 +67,50 @@ def alt_text(result: Result, table: Columns) -> str:
     largest = np.unravel_index(int(counts.argmax()), counts.shape)
     where = ", ".join(result.plan.column(n).labels[k] for n, k in zip(table, largest, strict=True))
     noisy = int(result.mostly_noise(table).sum())
+    are = "cell is" if noisy == 1 else "cells are"
     return (
-        f"Published counts by {_listed(table)}, {counts.size} cells adding up to {int(counts.sum()):,}; "
-        f"the largest is {where} with {int(counts.max()):,}; {noisy} cells are mostly noise."
+        f"Published counts by {listed(table)}, {counts.size} cells adding up to {int(counts.sum()):,}; "
+        f"the largest is {where} with {int(counts.max()):,}; {noisy} {are} mostly noise."
     )
 
 
-def error_curve(
-    plan: Plan, *, epsilons: Sequence[float] = CURVE, table: Columns | None = None, dark: bool = False
-) -> go.Figure:
+def curve_numbers(plan: Plan, *, epsilons: Sequence[float] = CURVE) -> dict[str, list[float]]:
+    """What :func:`error_curve` draws: ``epsilons`` and the plan's own, and the half-widths at each.
+
+    They are those of a cell of each of the first tables, and of the total.
+    """
+    drawn: dict[str, Columns] = {" × ".join(table): table for table in plan.marginals[:MOST_CURVES]} | {"total": ()}
+    numbers: dict[str, list[float]] = {"ε": sorted({*epsilons, float(plan.epsilon)})}
+    plans = [plan if epsilon == float(plan.epsilon) else plan.at(str(epsilon)) for epsilon in numbers["ε"]]
+    shares = [choose(each) for each in plans]
+    for name, table in drawn.items():
+        laws = (error_law(each, chosen, table) for each, chosen in zip(plans, shares, strict=True))
+        numbers[name] = [law.half_width() for law in laws]
+    return numbers
+
+
+def error_curve(plan: Plan, *, dark: bool = False) -> go.Figure:
     """How far 95 in 100 cells are within, over ε; the plan's own ε is marked. Needs no data."""
     here = float(plan.epsilon)
-    frame = predict(plan, sorted({*epsilons, here}))
-    wanted = [*[" × ".join(t) for t in ([table] if table else plan.marginals)][:4], "total"]
+    numbers = curve_numbers(plan)
+    epsilons = numbers.pop("ε")
     figure = go.Figure()
-    for k, name in enumerate(wanted):
-        rows = frame[frame["table"] == name]
+    for k, (name, reach) in enumerate(numbers.items()):
         colour = GREY[dark] if name == "total" else ACCENT[dark]
         label = "total" if name == "total" else f"a cell of {_short(name)}"
+        drawn = np.maximum(reach, 0.5)  # a logarithmic axis has no place for 0
         figure.add_scatter(
-            x=rows["epsilon"],
-            y=np.maximum(rows["half_width_95"], 0.5),
-            customdata=rows["half_width_95"],
+            x=epsilons,
+            y=drawn,
+            customdata=reach,
             name=label,
             mode="lines",
             line={"color": colour, "dash": DASHES[k % len(DASHES)], "width": 2},
             hovertemplate=f"{label}<br>ε = %{{x:g}}: within ±%{{customdata:,.0f}}<extra></extra>",
         )
-        now = rows[rows["epsilon"] == here]
         figure.add_scatter(
-            x=now["epsilon"],
-            y=np.maximum(now["half_width_95"], 0.5),
+            x=[here],
+            y=[drawn[epsilons.index(here)]],
             mode="markers",
             marker={
                 "color": colour,
@@ -118,8 +122,8 @@ def error_curve(
             hoverinfo="skip",
         )
     figure.update_xaxes(type="log", title="privacy budget ε (more private ← → more exact)", tickvals=list(CURVE))
-    figure.update_yaxes(type="log", title=f"{noun(plan)}, ± (95 in 100)", dtick=1)
-    return _dressed(figure, "How wrong, for each ε", dark)
+    figure.update_yaxes(type="log", title=f"{noun(plan)}, ± (95 in 100)", dtick=1, tickformat=",~g")
+    return dressed(figure, "How wrong, for each ε", dark)
 
 
 def comparison_figure(result: Result, table: Columns, exact: Ints, *, dark: bool = False) -> go.Figure:
@@ -142,7 +146,7 @@ def comparison_figure(result: Result, table: Columns, exact: Ints, *, dark: bool
     figure.update_xaxes(title="true count (private)")
     figure.update_yaxes(title="published count")
     figure.update_layout(showlegend=False)
-    return _dressed(figure, f"{' × '.join(table)}: published against true", dark)
+    return dressed(figure, f"{' × '.join(table)}: published against true", dark)
 
 
 class _Cells:
@@ -161,13 +165,14 @@ class _Cells:
         self.noun = noun(plan)
         self.noisy = result.mostly_noise(table)[cut]
         self.labels = [plan.column(name).labels for name in shown]
+        self.short = [list(map(escaped, shortened(labels))) for labels in self.labels]
         self.hover = self._hover()
 
     def _hover(self) -> npt.NDArray[np.object_]:
         texts = np.empty(self.count.shape, dtype=object)
         for cell in np.ndindex(self.count.shape):
             named = zip(self.shown, self.labels, cell, strict=True)
-            place = "<br>".join(f"{_plain(name)}: {_plain(labels[k])}" for name, labels, k in named)
+            place = "<br>".join(f"{escaped(name)}: {escaped(labels[k])}" for name, labels, k in named)
             noise = "<br>mostly noise" if self.noisy[cell] else ""
             texts[cell] = (
                 f"{place}<br><b>count {self.count[cell]:,}</b>, estimate {self.estimate[cell]:,.1f}"
@@ -177,7 +182,7 @@ class _Cells:
 
 
 def _bars(cells: _Cells, dark: bool) -> go.Figure:
-    labels = cells.labels[0]
+    labels = cells.short[0]
     figure = go.Figure()
     for noisy in (False, True):
         chosen = cells.noisy == noisy
@@ -203,158 +208,72 @@ def _bars(cells: _Cells, dark: bool) -> go.Figure:
                 "width": 4 if len(labels) < 60 else 0,
             },
         )
-    figure.update_xaxes(title=_short(cells.shown[0]), **_category_axis(labels))
+    figure.update_xaxes(title=_short(cells.shown[0]), **category_axis(labels))
     figure.update_yaxes(title=cells.noun, rangemode="tozero")
-    return figure.update_layout(bargap=0.25, showlegend=bool(cells.noisy.any()))
+    figure.update_layout(bargap=0.25, showlegend=bool(cells.noisy.any()))
+    return figure.update_layout(height=380 + _room_below(labels))
 
 
 def _heatmap(cells: _Cells, dark: bool) -> go.Figure:
-    figure = go.Figure(_heat(cells.count, cells.hover, cells.labels, dark, int(cells.count.max()), cells.noun))
-    figure.add_trace(_noise_marks(cells.noisy, cells.labels, dark))
-    figure.update_xaxes(title=_short(cells.shown[1]), **_category_axis(cells.labels[1]))
-    figure.update_yaxes(title=_short(cells.shown[0]), **_category_axis(cells.labels[0], downwards=True))
-    height = min(900, 140 + max(18, 34 - len(cells.labels[0]) // 2) * len(cells.labels[0]))
-    return figure.update_layout(height=max(320, height))
+    down, across = cells.short
+    grid = Grid(cells.count, cells.hover, cells.noisy, down, across)
+    noisy = bool(cells.noisy.any())
+    top = int(cells.count.max())
+    figure = go.Figure(traces(grid, top=top, unit=cells.noun, dark=dark, scale=True, legend=noisy))
+    figure.update_xaxes(title=_short(cells.shown[1]), **category_axis(across))
+    figure.update_yaxes(title=_short(cells.shown[0]), **category_axis(down, downwards=True))
+    rows = max(18, 34 - len(down) // 2) * len(down)
+    return figure.update_layout(height=min(900, max(320, 140 + rows + _room_below(across))))
+
+
+def _room_below(labels: Sequence[str]) -> int:
+    """Pixels for labels that will stand upright: there are many of them, or long ones."""
+    longest = max(map(len, labels))
+    return 6 * longest if longest * len(labels) > 40 else 0
+
+
+def facets_across(columns: int, facets: int) -> int:
+    """How many small heatmaps of so many ``columns`` go side by side."""
+    return min(facets, 3 if columns <= 6 else 2 if columns <= 12 else 1)
 
 
 def _facets(cells: _Cells, dark: bool) -> go.Figure:
-    third = cells.labels[2]
-    across = min(3, len(third))
+    rows, columns, third = cells.short
+    across = facets_across(len(columns), len(third))
     down = -(-len(third) // across)
     figure = make_subplots(
         rows=down,
         cols=across,
-        subplot_titles=[_short(label) for label in third],
+        subplot_titles=third,
         shared_xaxes=True,
         shared_yaxes=True,
         horizontal_spacing=0.03,
         vertical_spacing=0.12 / down + 0.02,
     )
-    top = int(cells.count.max())
+    top, noisy = int(cells.count.max()), bool(cells.noisy.any())
     for k in range(len(third)):
-        place = {"row": k // across + 1, "col": k % across + 1}
-        hover = cells.hover[:, :, k]
-        heat = _heat(cells.count[:, :, k], hover, cells.labels[:2], dark, top, cells.noun, scale=k == 0)
-        figure.add_trace(heat, **place)
-        marks = _noise_marks(cells.noisy[:, :, k], cells.labels[:2], dark)
-        figure.add_trace(marks.update(showlegend=k == 0 and bool(cells.noisy.any())), **place)
-    figure.update_xaxes(tickangle=-45, **_category_axis(cells.labels[1]))
-    figure.update_yaxes(**_category_axis(cells.labels[0], downwards=True))
+        grid = Grid(cells.count[:, :, k], cells.hover[:, :, k], cells.noisy[:, :, k], rows, columns)
+        for trace in traces(grid, top=top, unit=cells.noun, dark=dark, scale=k == 0, legend=noisy and k == 0):
+            figure.add_trace(trace, row=k // across + 1, col=k % across + 1)
+    figure.update_xaxes(tickangle=-45, **category_axis(columns))
+    figure.update_yaxes(**category_axis(rows, downwards=True))
     figure.update_yaxes(title=_short(cells.shown[0]), col=1)
     for column in range(across):  # the lowest of each column names the axis, also where the last row is not full
         lowest = (len(third) - 1 - column) // across + 1
         figure.update_xaxes(title=_short(cells.shown[1]), showticklabels=True, row=lowest, col=column + 1)
     figure.update_annotations(font_size=13)
-    return figure.update_layout(height=max(360, down * (90 + 20 * len(cells.labels[0]))))
-
-
-def _heat(
-    counts: Ints,
-    hover: npt.NDArray[np.object_],
-    labels: Sequence[Sequence[str]],
-    dark: bool,
-    top: int,
-    title: str,
-    scale: bool = True,
-) -> go.Heatmap:
-    few = counts.size <= 120
-    return go.Heatmap(
-        z=counts,
-        x=list(labels[1]),
-        y=list(labels[0]),
-        zmin=0,
-        zmax=max(top, 1),
-        colorscale=SCALE[dark],
-        showscale=scale,
-        colorbar={"title": title, "thickness": 10, "outlinewidth": 0},
-        customdata=hover,
-        hovertemplate="%{customdata}<extra></extra>",
-        texttemplate="%{z:,}" if few else None,
-        xgap=1,
-        ygap=1,
-    )
-
-
-def _noise_marks(noisy: npt.NDArray[np.bool_], labels: Sequence[Sequence[str]], dark: bool) -> go.Scatter:
-    """A slanted line through each cell that is mostly noise."""
-    rows, columns = np.nonzero(noisy)
-    few = noisy.size <= 400
-    return go.Scatter(
-        x=[labels[1][int(k)] for k in columns],
-        y=[labels[0][int(k)] for k in rows],
-        mode="markers",
-        marker={
-            "symbol": "line-ne-open",
-            "size": 22 if few else 8,
-            "color": GREY[dark],
-            "line": {"width": 1.2},
-            "opacity": 0.6 if few else 1,  # light enough to read the number through it
-        },
-        name="mostly noise",
-        showlegend=bool(noisy.any()),
-        hoverinfo="skip",
-    )
-
-
-def _category_axis(labels: Sequence[str], *, downwards: bool = False) -> dict[str, object]:
-    """Labels in declared order, shortened where long, thinned where there are too many to read."""
-    ends = [-0.5, len(labels) - 0.5]  # marks would widen an axis that finds its own ends
-    step = max(1, -(-len(labels) // 40))
-    shown = list(labels[::step])
-    return {
-        "type": "category",
-        "categoryorder": "array",
-        "categoryarray": list(labels),
-        "range": ends[::-1] if downwards else ends,
-        "tickvals": shown,
-        "ticktext": [_short(label) for label in shown],
-        "showgrid": False,
-        "zeroline": False,
-        "automargin": True,
-    }
-
-
-def _dressed(figure: go.Figure, title: str, dark: bool) -> go.Figure:
-    grid = "rgba(128,140,142,0.25)"
-    figure.update_layout(
-        title={"text": _plain(title), "font": {"size": 15}, "x": 0, "xanchor": "left", "yref": "container"},
-        template="none",
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"color": INK[dark], "size": 12, "family": "Source Sans, system-ui, sans-serif"},
-        margin={"l": 10, "r": 10, "t": 66 if figure.layout.annotations else 44, "b": 10},
-        legend={"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0},
-        hoverlabel={"align": "left"},
-        modebar={
-            "bgcolor": "rgba(0,0,0,0)",
-            "color": GREY[dark],
-            "activecolor": ACCENT[dark],
-            "remove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
-        },
-    )
-    figure.update_xaxes(gridcolor=grid, linecolor=grid, automargin=True)
-    figure.update_yaxes(gridcolor=grid, linecolor=grid, automargin=True, title_standoff=12)
-    return figure
+    each = 90 + (20 if down * len(rows) <= 60 else 14) * len(rows)
+    return figure.update_layout(height=max(360, down * each + _room_below(columns) // 2))
 
 
 def _joined(result: Result, table: Columns, flat: int) -> str:
     cell = np.unravel_index(flat, result.plan.shape(table)) if table else ()
-    return ", ".join(_plain(result.plan.column(n).labels[k]) for n, k in zip(table, cell, strict=True))
-
-
-def _short(text: str) -> str:
-    return _plain(_cut(text))
+    return ", ".join(escaped(result.plan.column(n).labels[k]) for n, k in zip(table, cell, strict=True))
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= MOST_LABEL else f"{text[: MOST_LABEL - 1]}…"
+    return shortened([text])[0]
 
 
-def _listed(names: Iterable[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def _plain(text: str) -> str:
-    """A label as text, not as the markup that figures understand."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def _short(text: str) -> str:
+    return escaped(_cut(text))

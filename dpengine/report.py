@@ -19,7 +19,7 @@ from dpengine.accuracy import posterior
 from dpengine.domain import Category, Date
 from dpengine.estimate import Columns
 from dpengine.result import NUMBERS, Result, published_name
-from dpengine.words import noun, people, percent
+from dpengine.words import noun, people, percent, sure
 
 __all__ = ["read_me", "render"]
 
@@ -82,7 +82,7 @@ def _shared(result: Result, told: Mapping[str, Any]) -> dict[str, Any]:
         "counted": noun(plan),
         "total": _texts(result.cells(()))[0],
         "loose": plan.epsilon > LOOSE,
-        "odds": [(percent(prior), percent(posterior(prior, plan.epsilon))) for prior in PRIORS],
+        "odds": [(percent(prior), sure(posterior(prior, plan.epsilon))) for prior in PRIORS],
         "example": {"name": " × ".join(first), "one": people(reach), "four": people(2 * reach)},
         "tables_published": len(plan.marginals),
         "day": result.created[:10],
@@ -155,7 +155,8 @@ def _figure(result: Result, table: Columns, room: int) -> dict[str, Any]:
     if cells > room:
         return {"figure": None, "drawn": 0}
     figure = charts.release_figure(result, table, fixed=fixed)
-    across = plan.column(seen[min(1, len(seen) - 1)]).size * (min(3, plan.column(seen[2]).size) if len(seen) > 2 else 1)
+    across = plan.column(seen[min(1, len(seen) - 1)]).size
+    across *= charts.facets_across(across, plan.column(seen[2]).size) if len(seen) > 2 else 1
     return {
         "figure": _script_json(figure.to_json()),
         "drawn": cells,
@@ -168,6 +169,7 @@ def _figure(result: Result, table: Columns, room: int) -> dict[str, Any]:
 def _dark_colours() -> dict[str, str]:
     """What each colour of a figure becomes on a dark page, so that a figure need not be there twice."""
     pairs = {tones[False]: tones[True] for tones in (charts.ACCENT, charts.GREY, charts.INK)}
+    pairs |= dict(zip(charts.WRITTEN[False], charts.WRITTEN[True], strict=True))
     return pairs | {str(light[1]): str(dark[1]) for light, dark in zip(*charts.SCALE.values(), strict=True)}
 
 

@@ -29,8 +29,9 @@ from dpengine.version import VERSION
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["NUMBERS", "Result", "conclude", "published_name"]
+__all__ = ["EXACT", "NUMBERS", "Result", "conclude", "mostly_noise", "published_name"]
 
+EXACT = 0.5
 NUMBERS = ("count", "estimate", "low", "high")
 
 
@@ -41,6 +42,14 @@ def published_name(column: str) -> str:
     ('age', 'count_', 'count__')
     """
     return f"{column}_" if column.rstrip("_") in NUMBERS else column
+
+
+def mostly_noise(counts: npt.NDArray[np.int64], half_width: float) -> npt.NDArray[np.bool_]:
+    """Which of ``counts`` cannot be told from 0: those no larger than the half-width of their interval.
+
+    Below :data:`EXACT` an interval holds one whole number, so that a count of 0 is no guess either.
+    """
+    return (counts <= half_width) & (half_width >= EXACT)
 
 
 def conclude(plan: Plan, measurements: tuple[Measurement, ...]) -> Result:
@@ -106,9 +115,8 @@ class Result:
         return self.model.table(table)
 
     def mostly_noise(self, table: Columns) -> npt.NDArray[np.bool_]:
-        """Which cells are mostly noise: the published count is no larger than the interval's half-width."""
-        small: npt.NDArray[np.bool_] = self.counts(table) <= self.law(table).half_width()
-        return small
+        """Which cells are mostly noise, as :func:`mostly_noise` has it of their published counts."""
+        return mostly_noise(self.counts(table), self.law(table).half_width())
 
     def synthetic(self) -> pd.DataFrame:
         """Rows of labels, one a synthetic person; counted, they give every published table exactly."""

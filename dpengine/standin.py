@@ -18,7 +18,7 @@ from dpengine.domain import Category, Column, Date, Number
 from dpengine.estimate import Columns
 from dpengine.measure import measure
 from dpengine.plan import Plan
-from dpengine.result import Result, conclude
+from dpengine.result import Result, conclude, mostly_noise
 from dpengine.strategy import choose
 
 __all__ = ["DEFAULT_ROWS", "made_up", "mostly_noise_share", "preview"]
@@ -48,9 +48,9 @@ def made_up(plan: Plan, table: Columns) -> Ints:
 
 
 def mostly_noise_share(plan: Plan, table: Columns) -> float:
-    """Part of the cells of ``table`` whose made-up count is within the 95 % half-width, so mostly noise."""
+    """Part of the cells of ``table`` whose made-up count would be mostly noise."""
     half_width = error_law(plan, choose(plan), table).half_width()
-    return float((made_up(plan, table) <= half_width).mean())
+    return float(mostly_noise(made_up(plan, table), half_width).mean())
 
 
 def _expected(plan: Plan, table: Columns) -> Floats:

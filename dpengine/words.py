@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpengine.plan import Plan
 
-__all__ = ["noun", "people", "percent"]
+__all__ = ["noun", "people", "percent", "sure"]
 
 
 def people(number: float) -> str:
@@ -32,6 +32,15 @@ def percent(part: float) -> str:
         return "under 0.1 %"
     near_the_end = part < 0.1 or part > 0.9
     return (f"{100 * part:.1f}".removesuffix(".0") if near_the_end else f"{100 * part:.0f}") + " %"
+
+
+def sure(part: float) -> str:
+    """How sure someone can become, where ``part`` is the most.
+
+    >>> sure(0.7311), sure(0.99995)
+    ('at most 73 % sure', 'almost certain')
+    """
+    return "almost certain" if part > 0.999 else f"at most {percent(part)} sure"
 
 
 def noun(plan: Plan) -> str:

@@ -15,7 +15,7 @@ from dpengine.ledger import Entry, Ledger
 from dpengine.plan import Plan, epsilon_text, exact
 from pages.parts import state
 from pages.parts.accuracy_charts import draw, spending_figure
-from pages.parts.words import percent, plain
+from pages.parts.words import plain, sure
 
 PUBLISH = "pages/publish.py"
 SEGMENTS = 40
@@ -104,8 +104,8 @@ def _taken_together(spent: Fraction) -> str:
     if spent == 0:
         return "Nothing was released yet."
     return (
-        "All releases taken together, someone who is 50 % sure that a person is in this data can become at most "
-        f"{percent(posterior(0.5, spent))} sure."
+        "All releases taken together, someone who is 50 % sure that a person is in this data can become "
+        f"{sure(posterior(0.5, spent))}."
     )
 
 

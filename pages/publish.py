@@ -10,7 +10,7 @@ from dpengine import Plan, PlanError
 from dpengine.release import reopen
 from pages.parts import entries as draft
 from pages.parts import session, state, step_columns, step_domain, step_table, step_unit
-from pages.parts.consequence import example, show_consequence
+from pages.parts.consequence import example, in_words, show_consequence
 from pages.parts.release_view import show_release
 from pages.parts.step_epsilon import choose_epsilon
 from pages.parts.step_publish import publish_step
@@ -96,6 +96,8 @@ def _steps(plan: Plan | None, fault: str) -> None:
         with st.container(border=True):
             st.markdown("**5 · How private**")
             choose_epsilon(plan)
+            with st.container(key="consequence-in-words"):  # on a phone, where the consequence is out of sight
+                st.markdown(in_words(plan))
         with st.container(border=True):
             st.markdown("**6 · Publish**")
             publish_step(plan)

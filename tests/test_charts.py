@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpengine import Plan, charts, preview
+from dpengine import Plan, charts, predict, preview
 from dpengine.result import Result
 from tests.plans import CLINIC
 
@@ -29,7 +29,7 @@ def test_one_column_is_bars_with_whiskers_and_hatching(result: Result, dark: boo
 
 def test_two_columns_are_a_heatmap_in_declared_order(result: Result) -> None:
     figure = charts.release_figure(result, ("age", "region"))
-    heat, marks = figure.data
+    heat, marks = figure.data[0], figure.data[-1]
     assert tuple(heat.y) == result.plan.column("age").labels
     assert tuple(heat.x) == result.plan.column("region").labels
     assert (np.array(heat.z) == result.counts(("age", "region"))).all()
@@ -43,7 +43,7 @@ def test_three_columns_are_small_multiples_or_a_drill_down(result: Result) -> No
     table = ("age", "region", "visit")
     assert charts.needs_fixing(result.plan, table) == ()
     figure = charts.release_figure(result, table)
-    heats = [trace for trace in figure.data if trace.type == "heatmap"]
+    heats = [trace for trace in figure.data if trace.type == "heatmap" and trace.hoverinfo != "skip"]
     assert len(heats) == result.plan.column("visit").size
     assert sum(int(np.sum(trace.z)) for trace in heats) == result.counts(table).sum()
     cut = charts.release_figure(result, table, fixed={"visit": "2024-Q2"})
@@ -60,15 +60,15 @@ def test_labels_are_shown_as_text_and_shortened() -> None:
     long = "<b>" + "x" * 80
     plan = Plan.loads(CLINIC.replace("North,", f'"{long}",'))
     figure = charts.release_figure(preview(plan), ("age", "region"))
-    assert "<b>" not in figure.layout.xaxis.ticktext[0]
-    assert len(figure.layout.xaxis.ticktext[0]) < 40
+    assert "<b>" not in figure.data[0].x[0]
+    assert len(figure.data[0].x[0]) < 40
     assert "<b>x" not in figure.data[0].customdata[0][0]
 
 
-def test_large_tables_thin_out_their_labels() -> None:
+def test_large_tables_leave_their_labels_to_the_browser_and_numbers_to_the_hover() -> None:
     plan = Plan.loads(CLINIC.replace("[0, 18, 30, 45, 65, 120]", "{from: 0, to: 100, bins: 200}"))
     figure = charts.release_figure(preview(plan), ("age", "region"))
-    assert len(figure.layout.yaxis.ticktext) <= 41
+    assert figure.layout.yaxis.tickvals is None
     assert figure.data[0].texttemplate is None
 
 
@@ -98,3 +98,19 @@ def test_comparison_draws_every_cell(result: Result) -> None:
     figure = charts.comparison_figure(result, ("visit",), exact)
     assert list(figure.data[1].x) == list(exact)
     assert list(figure.data[1].y) == list(result.counts(("visit",)))
+
+
+def test_the_numbers_of_the_curve_are_those_that_are_drawn() -> None:
+    plan = Plan.loads(CLINIC).at("0.3")
+    numbers = charts.curve_numbers(plan)
+    lines = [trace for trace in charts.error_curve(plan).data if trace.mode == "lines"]
+    assert [list(trace.customdata) for trace in lines] == [numbers[name] for name in numbers if name != "ε"]
+    predicted = predict(plan).set_index("table")["half_width_95"]
+    here = numbers["ε"].index(0.3)
+    assert {name: reach[here] for name, reach in numbers.items() if name != "ε"} == predicted.to_dict()
+
+
+@pytest.mark.parametrize(("columns", "across"), [(2, 3), (6, 3), (7, 2), (13, 1)])
+def test_the_wider_small_multiples_are_the_fewer_go_side_by_side(columns: int, across: int) -> None:
+    assert charts.facets_across(columns, 5) == across
+    assert charts.facets_across(columns, 1) == 1

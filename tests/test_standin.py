@@ -11,6 +11,7 @@ from hypothesis import given, settings
 
 from dpengine import Plan, accuracy, standin
 from dpengine.estimate import marginalise
+from dpengine.result import EXACT
 from dpengine.standin import made_up, mostly_noise_share, preview
 from dpengine.strategy import choose
 from tests.plans import CLINIC, letters_plan, plans
@@ -102,3 +103,13 @@ def test_made_up_margins_hang_together() -> None:
     plan = Plan.loads(CLINIC)
     age_region, age = made_up(plan, ("age", "region")), made_up(plan, ("age",))
     assert np.abs(marginalise(age_region, ("age", "region"), ("age",)) - age).max() <= 6
+
+
+def test_a_table_without_noise_has_no_cell_that_is_mostly_noise() -> None:
+    plan = Plan.loads(CLINIC.replace("rows_about: 5000", "rows_about: 50")).at(100)
+    result = preview(plan)
+    for table in plan.marginals:
+        assert result.law(table).half_width() < EXACT
+        assert (result.counts(table) == 0).any(), "there are cells that a careless comparison would mark"
+        assert not result.mostly_noise(table).any()
+        assert mostly_noise_share(plan, table) == 0

@@ -12,6 +12,7 @@ import streamlit as st
 
 from dpengine import accuracy
 from dpengine.plan import MAX_TABLE_CELLS, Plan
+from dpengine.result import EXACT
 from dpengine.standin import made_up, preview
 from dpengine.strategy import Share, choose
 from pages.parts.words import name_of
@@ -94,9 +95,10 @@ def _sizes(plan: Plan, table: Columns) -> tuple[np.ndarray, np.ndarray]:
 
 
 def noise_shares(plan: Plan, table: Columns, half_widths: pd.Series) -> np.ndarray:
-    """For each half-width, the part of the made-up cells of ``table`` that are no larger."""
+    """For each half-width, the part of the made-up cells of ``table`` that would be mostly noise."""
     sizes, parts = _sizes(plan.at(1), table)
-    return np.append(0.0, parts)[np.searchsorted(sizes, half_widths.to_numpy(), side="right")]
+    widths = half_widths.to_numpy()
+    return np.where(widths >= EXACT, np.append(0.0, parts)[np.searchsorted(sizes, widths, side="right")], 0.0)
 
 
 def compare(plan: Plan) -> pd.DataFrame:

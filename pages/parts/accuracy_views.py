@@ -14,7 +14,7 @@ from dpengine.standin import DEFAULT_ROWS
 from dpengine.strategy import choose
 from pages.parts.accuracy_charts import draw, meaning_figure, noise_figure, simulation_figure
 from pages.parts.accuracy_numbers import all_errors, compare, curve, errors, noise_shares, predictions, simulate
-from pages.parts.words import name_of, noun, people, percent, plain, protected, why_measured
+from pages.parts.words import name_of, noun, people, percent, plain, protected, sure, why_measured
 
 __all__ = ["all_tables", "meaning", "measured", "mostly_noise", "small_cells", "twin"]
 
@@ -94,7 +94,7 @@ def small_cells(plan: Plan, table: Columns) -> None:
         "The noise goes both ways, so the *estimate* of an empty cell is below zero as often as above, and right on "
         "average. Setting what is negative to 0 ends that: each empty cell then reads "
         f"**{people(excess)}** too high on average, half its typical error, and a thousand empty cells would add "
-        f"**{people(1000 * excess)}** {noun(plan)} who are not there."
+        f"**{people(1000 * excess)}** {noun(plan)} that are not there."
     )
     st.markdown(
         "The *count* that is published is therefore not clipped cell by cell: all cells are brought to whole numbers, "
@@ -114,11 +114,9 @@ def small_cells(plan: Plan, table: Columns) -> None:
     if known is None or known[0] != made:
         return
     _, off, draws = known
-    rows = plan.rows_about or DEFAULT_ROWS
+    size = f"about {plan.rows_about:,}" if plan.rows_about else f"an assumed {DEFAULT_ROWS:,}"
     times = "once" if draws == 1 else f"{draws} times"
-    st.caption(
-        f"Simulated on a made-up table of about {rows:,} {noun(plan)}: noise drawn {times}, so figures wobble a little."
-    )
+    st.caption(f"Simulated on a made-up table of {size} {noun(plan)}: noise drawn {times}, so figures wobble a little.")
     left, right = st.columns(2)
     for place, column, axis, title in (
         (left, "off", "off by, on average", "How far off, either way"),
@@ -167,9 +165,9 @@ def measured(plan: Plan, table: Columns) -> None:
 
 def meaning(plan: Plan, table: Columns) -> None:
     epsilon = plan.epsilon
-    low, high = percent(posterior(0.5, -epsilon)), percent(posterior(0.5, epsilon))
+    low, high = percent(posterior(0.5, -epsilon)), sure(posterior(0.5, epsilon))
     st.markdown(
-        f"Someone who is 50 % sure that a person is in the table can become **at most {high} sure** by seeing the "
+        f"Someone who is 50 % sure that a person is in the table can become **{high}** by seeing the "
         f"release, and no less than {low} sure, whatever else they know. It moves the odds by a factor of at most "
         f"e^ε = {_factor(float(epsilon))}."
     )
@@ -179,7 +177,7 @@ def meaning(plan: Plan, table: Columns) -> None:
     picture, words = st.columns([3, 2], gap="large")
     with picture:
         st.markdown("**How far the release can move anyone's belief about one person**")
-        alt = f"Someone 50 % sure ends between {low} and {high}."
+        alt = f"Someone 50 % sure ends between {low} sure and {high.removeprefix('at most ')}."
         draw(meaning_figure(before, most, least), alt, "meaning-of-epsilon")
     with words:
         rows = [(percent(p), percent(posterior(p, -epsilon)), percent(posterior(p, epsilon))) for p in PRIORS]

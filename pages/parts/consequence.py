@@ -6,12 +6,12 @@ import streamlit as st
 
 from dpengine import Plan, charts, predict, preview
 from dpengine.plan import epsilon_text
-from dpengine.result import Result
+from dpengine.result import EXACT, Result
 from dpengine.standin import DEFAULT_ROWS, mostly_noise_share
 from pages.parts.release_view import figure_with_choice
-from pages.parts.words import name_of, people, plain
+from pages.parts.words import name_of, noun, people, plain
 
-__all__ = ["example", "show_consequence"]
+__all__ = ["example", "in_words", "show_consequence"]
 
 EXAMPLE = """
 title: An example
@@ -40,18 +40,23 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
         st.badge("Made-up numbers: your table has not been read for this", icon=":material/science:", color="blue")
         result = _previewed(plan, afresh=redraw)
         words = st.container()
-        table = figure_with_choice(result, key="preview")
-        words.markdown(_in_words(plan, table))
+        figure_with_choice(result, key="preview")
+        words.markdown(in_words(plan))
     with st.container(border=True):
         st.plotly_chart(
-            charts.error_curve(plan, dark=is_dark()).update_layout(height=300),
+            charts.error_curve(plan, dark=is_dark()).update_layout(height=340),
             key="curve",
             theme=None,
-            alt="Error against the privacy budget; the table below has the numbers.",
+            alt="Error against the privacy budget; the tables below have the numbers.",
             config=charts.CONFIG,
         )
         with st.expander("The numbers", icon=":material/table:"):
+            st.caption(f"At ε = {epsilon_text(plan.epsilon)}, every table")
             st.dataframe(predict(plan), hide_index=True, column_config=COLUMNS)
+            st.caption("As drawn: 95 in 100 are within ±, for each ε")
+            numbers = charts.curve_numbers(plan)
+            whole = {name: st.column_config.NumberColumn(name, format="%.4g") for name in numbers}
+            st.dataframe(numbers, hide_index=True, column_config=whole)
 
 
 COLUMNS = {
@@ -78,17 +83,28 @@ def _previewed(plan: Plan, *, afresh: bool) -> Result:
     return result
 
 
-def _in_words(plan: Plan, table: tuple[str, ...]) -> str:
-    row = predict(plan).set_index("table").loc[name_of(table)]
-    noisy = round(mostly_noise_share(plan, table) * plan.cells(table))
-    size = f"{plan.rows_about or DEFAULT_ROWS:,}"
-    words = (
-        f"At ε = {epsilon_text(plan.epsilon)} a typical cell of {plain(name_of(table))} is off by about "
-        f"**{people(row['mean_abs_error'])}**; 95 in 100 are within **{people(row['half_width_95'])}**; the total is "
-        f"within **{people(row['total_half_width_95'])}**. "
-    )
-    if noisy:
-        words += f"**{noisy:,} of {plan.cells(table):,} cells** would be mostly noise in a table of about {size} rows."
+def in_words(plan: Plan) -> str:
+    """How wrong the table that is looked at would be, one fact a sentence."""
+    table = st.session_state.get("preview-table")
+    if table not in plan.marginals:
+        table = plan.marginals[0]
+    row, told = predict(plan).set_index("table").loc[name_of(table)], noun(plan)
+    at, name = f"At ε = {epsilon_text(plan.epsilon)}", plain(name_of(table))
+    cell, total = row["half_width_95"], row["total_half_width_95"]
+    if cell >= EXACT:
+        facts = [
+            f"{at} a typical cell of {name} is off by about **{people(row['mean_abs_error'])}** {told}.",
+            f"95 in 100 are within **±{people(cell)}**.",
+        ]
     else:
-        words += f"No cell would be mostly noise in a table of about {size} rows."
-    return words
+        facts = [f"{at} a cell of {name} is **almost certain** to be exact."]
+    if total >= EXACT:
+        facts.append(f"The total is within **±{people(total)}**, 95 times in 100.")
+    else:
+        facts.append("The total is **almost certain** to be exact.")
+    cells = plan.cells(table)
+    noisy = round(mostly_noise_share(plan, table) * cells)
+    size = f"about {plan.rows_about:,}" if plan.rows_about else f"an assumed {DEFAULT_ROWS:,}"
+    part = f"**{noisy:,} of {cells:,} cells**" if noisy else "No cell"
+    facts.append(f"{part} would be mostly noise in a table of {size} {told}.")
+    return " ".join(facts)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import zipfile
 
+import numpy as np
+import pandas as pd
 import streamlit as st
 
 from dpengine import PrivateReleaseError, charts
@@ -13,7 +15,7 @@ from dpengine.plan import epsilon_text
 from dpengine.release import Release, true_counts
 from dpengine.result import Result
 from pages.parts import session, state
-from pages.parts.words import name_of, percent, plain
+from pages.parts.words import name_of, noun, people, plain, sure
 
 __all__ = ["figure_with_choice", "show_release"]
 
@@ -25,7 +27,10 @@ NUMBERS = {
     "low": st.column_config.NumberColumn("low", format="localized", help="95 % interval, lower end."),
     "high": st.column_config.NumberColumn("high", format="localized", help="95 % interval, upper end."),
     "mostly noise": st.column_config.CheckboxColumn("mostly noise"),
+    "true (private)": st.column_config.NumberColumn("true (private)", format="localized"),
+    "off by": st.column_config.NumberColumn("off by", format="%+d", help="Published count less true count."),
 }
+LAYOUTS = ("One at a time", "Side by side")
 
 
 def figure_with_choice(result: Result, *, key: str) -> tuple[str, ...]:
@@ -34,17 +39,34 @@ def figure_with_choice(result: Result, *, key: str) -> tuple[str, ...]:
     table = tables[0]
     if len(tables) > 1:
         table = st.selectbox("Table", tables, format_func=name_of, key=f"{key}-table", label_visibility="collapsed")
-    fixed = {}
-    needed = charts.needs_fixing(result.plan, table)
-    for place, name in zip(st.columns(max(len(needed), 1)), needed, strict=False):
-        fixed[name] = place.selectbox(name, result.plan.column(name).labels, key=f"{key}-{name}")
+    fixed = _fixed(result, table, key)
     dark = st.context.theme.type == "dark"
     figure = charts.release_figure(result, table, fixed=fixed, dark=dark)
-    st.plotly_chart(figure, key=f"{key}-figure", theme=None, alt=charts.alt_text(result, table), config=charts.CONFIG)
+    side_by_side = len(table) - len(fixed) > 2
+    with st.container(key=f"{key}-{'facets' if side_by_side else 'chart'}"):
+        st.plotly_chart(
+            figure, key=f"{key}-figure", theme=None, alt=charts.alt_text(result, table), config=charts.CONFIG
+        )
     with st.expander("The same as a table", icon=":material/table:"):
         frame = result.tables[table].assign(**{"mostly noise": result.mostly_noise(table).ravel()})
         st.dataframe(frame, hide_index=True, column_config=NUMBERS)
     return table
+
+
+def _fixed(result: Result, table: tuple[str, ...], key: str) -> dict[str, str]:
+    """One label for each column past the second, or past the third where people want small charts side by side."""
+    plan, looked_into = result.plan, table[2:]
+    crowded = charts.needs_fixing(plan, table)
+    if len(crowded) < len(looked_into):
+        layout = st.segmented_control(
+            f"Values of {table[2]}", LAYOUTS, default=LAYOUTS[0], required=True, key=f"{key}-layout"
+        )
+        looked_into = crowded if layout == LAYOUTS[1] else looked_into
+    places = st.columns(min(3, len(looked_into))) if looked_into else []
+    return {
+        name: places[k % len(places)].selectbox(plain(name), plan.column(name).labels, key=f"{key}-{name}")
+        for k, name in enumerate(looked_into)
+    }
 
 
 def show_release(release: Release) -> None:
@@ -59,11 +81,11 @@ def show_release(release: Release) -> None:
     with head:
         st.header(plain(plan.title) or "Release", anchor=False)
         with st.container(border=True):
-            figure_with_choice(release, key="release")
+            shown = figure_with_choice(release, key="release")
     with side:
         _downloads(release)
         _promise(release)
-        _for_the_owner(release)
+    _for_the_owner(release, shown)
     st.button("Start another release", icon=":material/add:", on_click=_leave)
 
 
@@ -82,7 +104,8 @@ def _downloads(release: Release) -> None:
             help="One file with tables, synthetic rows, a report that opens offline, and what is promised.",
         )
         with zipfile.ZipFile(io.BytesIO(release.bundle)) as bundle:
-            name = st.selectbox("Or a single file", bundle.namelist(), key="single-file")
+            names = bundle.namelist()
+            name = st.selectbox("Or a single file", names, index=names.index("report.html"), key="single-file")
             st.download_button(
                 f"Download {name.split('/')[-1]}",
                 bundle.read(name),
@@ -95,43 +118,65 @@ def _downloads(release: Release) -> None:
 
 def _promise(release: Release) -> None:
     total = release.tables[()].iloc[0]
-    sure = percent(posterior(0.5, release.plan.epsilon))
+    can_become = sure(posterior(0.5, release.plan.epsilon))
     with st.container(border=True):
         st.markdown(
-            f"**What it says.** {int(total['count']):,} people in all (95 %: {int(total['low']):,} to "
-            f"{int(total['high']):,}). Someone who is 50 % sure that a person is in the table can become at most "
-            f"{sure} sure."
+            f"**What it says.** {int(total['count']):,} {noun(release.plan)} in all (95 %: {int(total['low']):,} to "
+            f"{int(total['high']):,}). Someone who is 50 % sure that a person is in the table can become {can_become}."
         )
         st.caption(
-            "Use *count* for tables that add up, *estimate* for adding up cells yourself, and always read the "
+            "Use *count* for tables that add up, and *estimate* for adding up cells yourself. Always read the "
             "interval: the true count lies in it 95 times in 100. Cells marked *mostly noise* cannot be told from "
-            "nobody."
+            "empty ones."
         )
 
 
-def _for_the_owner(release: Release) -> None:
+def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
     """True counts beside the published ones; only with the table at hand, never written anywhere."""
     table = session.table()
     if table is None:
         return
-    with st.container(border=True):
-        st.markdown("**For your eyes only**")
-        if not st.toggle("Compare with the true counts. Never share, screenshot or copy this.", key="compare"):
+    with st.container(border=True, key="private"):
+        st.markdown("**:material/lock: Only you see this; never share it**")
+        if not st.toggle("Compare with the true counts", key="compare"):
             st.caption(
                 "The true counts are private. They enter no file, and showing them to others undoes the protection."
             )
             return
         try:
-            exact = true_counts(table, release.plan, state.ledger())
+            exact = true_counts(table, release.plan, state.ledger())[shown]
         except PrivateReleaseError as error:
             st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/report:")
             return
-        shown = st.session_state.get("release-table", release.plan.marginals[0])
-        figure = charts.comparison_figure(release, shown, exact[shown], dark=st.context.theme.type == "dark")
-        st.plotly_chart(figure, key="compare-figure", theme=None, config={**charts.CONFIG, "displayModeBar": False})
-        frame = release.tables[shown].drop(columns=["low", "high"])
-        frame["true (private)"] = exact[shown].ravel()
-        st.dataframe(frame, hide_index=True)
+        frame = release.tables[shown].copy()
+        frame["true (private)"] = exact.ravel()
+        frame["off by"] = frame["count"] - frame["true (private)"]
+        _compared(frame)
+        numbers, picture = st.columns(2, gap="large")
+        labels = [name for name in frame.columns if name not in NUMBERS]
+        order = [*labels, "true (private)", "count", "off by", "low", "high"]
+        numbers.dataframe(frame, hide_index=True, column_order=order, column_config=NUMBERS, height=420)
+        figure = charts.comparison_figure(release, shown, exact, dark=st.context.theme.type == "dark")
+        picture.plotly_chart(
+            figure.update_layout(height=420),
+            key="compare-figure",
+            theme=None,
+            alt="Published against true counts, cell by cell; the table beside it has the numbers.",
+            config={**charts.CONFIG, "displayModeBar": False},
+        )
+
+
+def _compared(frame: pd.DataFrame) -> None:
+    """The comparison in three numbers."""
+    off, true = frame["off by"].abs().to_numpy(), frame["true (private)"]
+    inside = int(np.count_nonzero((frame["low"] <= true) & (true <= frame["high"])))
+    facts = {
+        "Off by, on average": people(off.mean()),
+        "Off by, at most": people(off.max()),
+        "Within their interval": f"{inside:,} of {off.size:,}",
+    }
+    for place, (label, value) in zip(st.columns(3), facts.items(), strict=True):
+        place.metric(label, value)
 
 
 def _leave() -> None:

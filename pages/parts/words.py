@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dpengine.plan import Plan
 from dpengine.strategy import Share, maximal
-from dpengine.words import noun, people, percent
+from dpengine.words import noun, people, percent, sure
 
-__all__ = ["name_of", "noun", "people", "percent", "plain", "protected", "why_measured"]
+__all__ = ["name_of", "noun", "people", "percent", "plain", "protected", "sure", "why_measured"]
 
 
 def plain(text: str) -> str:

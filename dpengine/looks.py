@@ -1,0 +1,120 @@
+"""How every figure looks: colours, labels that fit, axes, titles. Knows nothing of what is drawn.
+
+One accent colour stands for published numbers, grey for an owner's own. Backgrounds are transparent, so
+that a figure sits on a light or a dark page.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from itertools import count
+
+import plotly.graph_objects as go
+
+__all__ = ["ACCENT", "CONFIG", "GREY", "INK", "category_axis", "dressed", "escaped", "listed", "shortened"]
+
+# Figures stay on this machine: no button sends one to anybody's server.
+CONFIG = {
+    "displaylogo": False,
+    "showSendToCloud": False,
+    "plotlyServerURL": "",
+    "toImageButtonOptions": {"format": "svg", "filename": "private-release"},
+}
+MOST_LABEL = 24
+TITLE_LINE = 42  # letters that a phone has room for
+ACCENT = {False: "#0b6e75", True: "#4fc3c7"}
+GREY = {False: "#7b8789", True: "#97a3a5"}
+INK = {False: "#1c2526", True: "#e8eeee"}
+
+
+def shortened(labels: Iterable[str]) -> list[str]:
+    """Labels as short as an axis needs: long ones cut in the middle, and all different from each other.
+
+    >>> shortened(["Hospital of the Holy Ghost, ward for children", "Home"])
+    ['Hospital of…or children', 'Home']
+    >>> shortened([f"A very long name with the number {k}, the same at both its ends" for k in (1, 2)])
+    ['A very …1, the s…ts ends', 'A very …2, the s…ts ends']
+    """
+    labels = list(labels)
+    short = [_middle(label, MOST_LABEL) for label in labels]
+    alike: dict[str, list[int]] = {}
+    for k, label in enumerate(short):
+        if label != labels[k]:
+            alike.setdefault(label, []).append(k)
+    for group in alike.values():
+        if len(group) > 1:  # keep the part from where they part
+            side_by_side = enumerate(zip(*(labels[k] for k in group), strict=False))
+            same = next((k for k, letters in side_by_side if len(set(letters)) > 1), 0)
+            for k in group:
+                short[k] = f"{labels[k][:7]}…{_middle(labels[k][same:], MOST_LABEL - 8)}"
+    seen: set[str] = set()
+    for k, label in enumerate(short):
+        free = (f"{label} ({number})" for number in count(2))
+        short[k] = label if label not in seen else next(other for other in free if other not in seen)
+        seen.add(short[k])
+    return short
+
+
+def _middle(text: str, most: int) -> str:
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[: most - 1 - half].rstrip()}…{text[-half:].lstrip()}"
+
+
+def escaped(text: str) -> str:
+    """A label as text, not as the markup that figures understand."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def listed(names: Iterable[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def category_axis(labels: Sequence[str], *, downwards: bool = False) -> dict[str, object]:
+    """An axis of ``labels``, already short and escaped, in declared order; a browser leaves out those without room."""
+    ends = [-0.5, len(labels) - 0.5]  # marks would widen an axis that finds its own ends
+    return {
+        "type": "category",
+        "categoryorder": "array",
+        "categoryarray": list(labels),
+        "range": ends[::-1] if downwards else ends,
+        "showgrid": False,
+        "zeroline": False,
+        "automargin": True,
+    }
+
+
+def dressed(figure: go.Figure, title: str, dark: bool) -> go.Figure:
+    """``figure`` with its title, in the colours of a light or a dark page."""
+    grid = "rgba(128,140,142,0.25)"
+    lines = textwrap.wrap(title, TITLE_LINE, break_on_hyphens=False, break_long_words=False)
+    top = 44 + 19 * (len(lines) - 1) + 22 * bool(figure.layout.annotations)
+    figure.update_layout(
+        title={
+            "text": "<br>".join(map(escaped, lines)),
+            "font": {"size": 15},
+            "x": 0,
+            "xanchor": "left",
+            "yref": "container",
+            "y": 1,
+            "yanchor": "top",
+            "pad": {"t": 12},
+        },
+        template="none",
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"color": INK[dark], "size": 12, "family": "Source Sans, system-ui, sans-serif"},
+        margin={"l": 10, "r": 10, "t": top, "b": 10},
+        legend={"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0},
+        hoverlabel={"align": "left"},
+        modebar={
+            "bgcolor": "rgba(0,0,0,0)",
+            "color": GREY[dark],
+            "activecolor": ACCENT[dark],
+            "remove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+        },
+    )
+    figure.update_xaxes(gridcolor=grid, linecolor=grid, automargin=True)
+    figure.update_yaxes(gridcolor=grid, linecolor=grid, automargin=True, title_standoff=12)
+    return figure

@@ -1,0 +1,106 @@
+"""What a person sees of a preview and of a release: facts one by one, what is counted, nothing private astray."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dpengine as dpe
+from dpengine.plan import Plan
+from pages.parts.consequence import in_words
+from tests.plans import CLINIC, letters_plan
+
+ENTRY = Path(__file__).parents[2] / "app.py"
+
+
+def texts(at: AppTest) -> str:
+    return "\n".join(str(part.value) for part in (*at.markdown, *at.caption, *at.warning))
+
+
+def shown(plan: Plan, folder: Path) -> AppTest:
+    """The release view of ``plan``, of rows that are all alike."""
+    labels = {name: [plan.column(name).labels[0]] * 60 for name in plan.used} | {"who": range(60)}
+    table = dpe.open_table(pd.DataFrame(labels))
+    finished = dpe.release(table, plan, dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"]))
+    at = AppTest.from_file(str(ENTRY), default_timeout=60).run()
+    at.session_state["table"] = table
+    at.query_params["release"] = finished.release_id
+    at.run()
+    assert not at.exception
+    return at
+
+
+def test_rows_are_not_called_people(tmp_path: Path) -> None:
+    several = letters_plan([2, 3], [["a", "b"]], unit={"id": "who", "rows": 3})
+    said = texts(shown(several, tmp_path))
+    assert " rows in all" in said
+    assert "people in all" not in said
+    assert " rows." in in_words(several)
+    assert "people" not in in_words(several)
+
+
+def test_people_are_called_people(tmp_path: Path) -> None:
+    assert " people in all" in texts(shown(letters_plan([2, 3], [["a", "b"]]), tmp_path))
+
+
+def test_an_exact_release_is_said_to_be_almost_certainly_so() -> None:
+    said = in_words(Plan.loads(CLINIC).at(100))
+    assert "a cell of age × region is **almost certain** to be exact" in said
+    assert "The total is **almost certain** to be exact." in said
+    assert "No cell would be mostly noise" in said
+    assert "±0" not in said
+
+
+def test_certainty_is_never_promised_away(tmp_path: Path) -> None:
+    assert "can become almost certain." in texts(shown(letters_plan([2], [["a"]], epsilon="20"), tmp_path))
+    assert "can become at most 73 % sure." in texts(shown(letters_plan([2], [["a"]]), tmp_path))
+
+
+def test_an_assumed_size_is_said_to_be_assumed() -> None:
+    plan = Plan.loads(CLINIC)
+    assert "in a table of about 5,000 people." in in_words(plan)
+    assert "in a table of an assumed 10,000 people." in in_words(plan.model_copy(update={"rows_about": None}))
+
+
+def test_a_single_file_is_the_report_unless_another_is_chosen(tmp_path: Path) -> None:
+    at = shown(letters_plan([2], [["a"]]), tmp_path)
+    assert at.selectbox(key="single-file").value == "report.html"
+    assert [button.label for button in at.get("download_button")] == ["Download everything", "Download report.html"]
+
+
+@pytest.mark.parametrize("sizes", [[3, 4, 2], [2, 2, 20], [2, 3, 2, 2]])
+def test_more_than_two_columns_are_looked_at_one_value_at_a_time(sizes: list[int], tmp_path: Path) -> None:
+    names = list("abcd"[: len(sizes)])
+    at = shown(letters_plan(sizes, [names]), tmp_path)
+    assert at.selectbox(key="release-c").options == [f"c{k}" for k in range(sizes[2])]
+    at.selectbox(key="release-c").select("c1").run()
+    assert not at.exception
+    roomy = sizes[2] <= 12
+    assert bool(at.segmented_control) is roomy
+    if roomy:
+        at.segmented_control(key="release-layout").set_value("Side by side").run()
+        assert not at.exception
+        assert ["release-c" in (box.key or "") for box in at.selectbox].count(True) == 0
+
+
+def test_true_counts_come_with_their_difference_numbers_first(tmp_path: Path) -> None:
+    at = shown(letters_plan([2, 3], [["a", "b"]]), tmp_path)
+    assert "Only you see this; never share it" in texts(at)
+    assert not at.metric
+    at.toggle(key="compare").set_value(True).run()
+    assert not at.exception
+    frame = next(each.value for each in at.dataframe if "true (private)" in each.value)
+    assert (frame["off by"] == frame["count"] - frame["true (private)"]).all()
+    assert [metric.label for metric in at.metric] == ["Off by, on average", "Off by, at most", "Within their interval"]
+    assert at.metric[2].value.endswith(" of 6")
+
+
+def test_both_charts_of_the_consequence_have_their_numbers() -> None:
+    at = AppTest.from_file(str(ENTRY), default_timeout=60).run()
+    assert len(at.get("plotly_chart")) == 2
+    assert [list(frame.value.columns)[:1] for frame in at.dataframe] == [["age"], ["table"], ["ε"]]
+    assert at.dataframe[2].value["ε"][0] == 0.02
