@@ -146,7 +146,7 @@ def comparison_figure(result: Result, table: Columns, exact: Ints, *, dark: bool
     figure.update_xaxes(title="true count (private)")
     figure.update_yaxes(title="published count")
     figure.update_layout(showlegend=False)
-    return dressed(figure, f"{' × '.join(table)}: published against true", dark)
+    return dressed(figure, f"Published against true: {' × '.join(table)}", dark)
 
 
 class _Cells:

@@ -1,0 +1,113 @@
+"""What only a browser shows: room for labels and numbers, what is in sight on a phone, where the keyboard is."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from dpengine import Plan, charts, preview
+from tests.browser.conftest import NewPage
+from tests.plans import letters_plan
+
+LONG = "Hospital of the Holy Ghost, ward {} for children and their parents"
+
+
+def sample(page: Page) -> Page:
+    page.get_by_role("button", name="Use this sample").first.click()
+    expect(page.get_by_role("button", name="Publish once")).to_be_visible()
+    return page
+
+
+def drawn(chromium: Browser, plan: Plan, width: int) -> Page:
+    """The figure of the first table of ``plan``, by itself in a page of ``width``."""
+    page = chromium.new_page(viewport={"width": width, "height": 900})
+    page.set_content(charts.release_figure(preview(plan), plan.marginals[0]).to_html(config={"responsive": True}))
+    page.wait_for_selector(".xtick text", state="attached")
+    return page
+
+
+def test_moving_epsilon_shows_its_consequence_on_a_phone_without_scrolling(new_page: NewPage) -> None:
+    page = sample(new_page(width=390, height=844))
+    said = page.locator(".st-key-consequence-in-words")
+    slider = page.get_by_role("slider", name=re.compile("Privacy budget"))
+    slider.evaluate("e => e.scrollIntoView({ block: 'center' })")
+    expect(said).to_contain_text("At ε = 1 a typical cell")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(said).to_contain_text("At ε = 0.7 a typical cell")
+    expect(said).to_be_in_viewport(ratio=0.9)
+    expect(page.locator(".stSlider")).to_be_in_viewport(ratio=0.9)
+
+
+def test_where_the_consequence_is_in_sight_its_words_stand_there_alone(new_page: NewPage) -> None:
+    page = sample(new_page())
+    expect(page.locator(".st-key-consequence-in-words")).to_be_hidden()
+    expect(page.get_by_text("a typical cell of age × sex").last).to_be_visible()
+
+
+def test_a_phone_never_scrolls_sideways_and_hides_no_words(new_page: NewPage) -> None:
+    page = sample(new_page(width=390, height=844))
+    badge = page.locator(".stMarkdownBadge", has_text="Made-up numbers").first
+    assert badge.evaluate("e => e.scrollWidth <= e.clientWidth + 1")
+    page.get_by_role("button", name="Publish once").click()
+    expect(page.get_by_role("button", name="Download report.html")).to_be_visible()
+    page.get_by_text("Compare with the true counts").click()
+    expect(page.get_by_text("Within their interval")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    band = page.locator(".st-key-private")
+    assert band.evaluate("e => getComputedStyle(e).borderStyle") == "dashed"
+    band.get_by_test_id("stDataFrame").hover(force=True)
+    expect(band.get_by_role("button", name="Download as CSV")).to_be_hidden()
+
+
+@pytest.mark.parametrize("path", ["/", "/accuracy"])
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_keyboard_is_always_seen(new_page: NewPage, path: str, dark: bool) -> None:
+    page = new_page(path, dark=dark)
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        unseen = page.evaluate(
+            """() => { const at = document.activeElement, style = getComputedStyle(at);
+            return at !== document.body && !(style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2)
+                ? at.outerHTML.slice(0, 120) : "" }"""
+        )
+        assert unseen == ""
+
+
+@pytest.mark.parametrize("width", [330, 560])
+@pytest.mark.parametrize("rows", [12, 60, 300])
+def test_labels_never_lie_on_each_other(chromium: Browser, width: int, rows: int) -> None:
+    plan = letters_plan([rows, 20], [["a", "b"]])
+    page = drawn(chromium, plan, width)
+    tops = page.eval_on_selector_all(".ytick text", "all => all.map(e => e.getBoundingClientRect().top)")
+    lefts = page.eval_on_selector_all(".xtick text", "all => all.map(e => e.getBoundingClientRect().left)")
+    page.close()
+    assert len(tops) >= min(rows, 12)
+    assert min(after - before for before, after in pairwise(sorted(tops))) >= 10
+    assert min(after - before for before, after in pairwise(sorted(lefts))) >= 10
+
+
+def test_long_labels_keep_what_tells_them_apart(chromium: Browser) -> None:
+    columns = [{"name": name, "kind": "category", "values": [LONG.format(k) for k in range(size)]}
+               for name, size in (("hospital", 12), ("ward", 4))]  # fmt: skip
+    page = drawn(chromium, Plan(dataset="d", epsilon=1, columns=columns, tables=[["hospital", "ward"]]), 330)
+    seen = page.eval_on_selector_all(".ytick text", "all => all.map(e => e.textContent)")
+    page.close()
+    assert len(set(seen)) == len(seen) == 14
+    assert max(map(len, seen)) <= 24
+
+
+def test_numbers_too_small_to_read_are_left_out_and_others_stand(new_page: NewPage) -> None:
+    sizes = "all => all.filter(e => e.getClientRects().length).map(e => parseFloat(getComputedStyle(e).fontSize))"
+    page = sample(new_page(width=390, height=844))
+    shown = page.locator(".heatmap-label text")
+    expect(shown.first).to_be_attached()
+    assert min(shown.evaluate_all(sizes)) >= 9
+    page.add_style_tag(content=".stPlotlyChart { width: 150px !important }")
+    page.evaluate("window.dispatchEvent(new Event('resize'))")
+    shown.first.evaluate("e => e.style.fontSize = '7px'")
+    expect(shown.first).to_be_hidden()
