@@ -1,6 +1,6 @@
 """The whole job from the command line: time and memory of one process, three columns, 10^6 rows.
 
-    python benchmarks/job.py            # prints a table; makes its input in a temporary folder
+    python -m benchmarks.job            # prints a table; makes its input in a temporary folder
 
 Limits that the project holds itself to: CSV under 5 s and 600 MB, Parquet under 3 s.
 """

@@ -1,0 +1,79 @@
+"""What the README tells a newcomer to type works as written."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpengine import Plan
+from dpengine.verification import verify
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the samples in it, and nothing else."""
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    return tmp_path
+
+
+def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    paths = {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+    return subprocess.run(command, cwd=folder, env=os.environ | paths, capture_output=True, text=True, timeout=120)
+
+
+def test_the_library_in_a_minute(folder: Path) -> None:
+    (code,) = blocks("python")
+    for _ in range(2):  # also a second time, when the release is there already
+        done = run(folder, sys.executable, "-W", "error", "-c", code)
+        assert done.returncode == 0, done.stderr
+    assert "half_width_95" in done.stdout
+    assert verify(folder / "release.zip")["dataset"] == "rand-hie"
+
+
+def test_the_command_line_in_a_minute(folder: Path) -> None:
+    (lines,) = [block.splitlines() for block in blocks("sh") if "dpengine release" in block]
+    for line in lines:
+        command, _, output = line.partition(" > ")
+        done = run(folder, sys.executable, *shlex.split(command, comments=True)[1:])
+        assert done.returncode == 0, f"{line}: {done.stderr}"
+        if output:
+            (folder / output.split()[0]).write_text(done.stdout, encoding="utf-8")
+    assert (folder / "census.zip").is_file()
+    assert "columns:" in (folder / "plan.yaml").read_text(encoding="utf-8")
+
+
+def test_the_plan_is_one() -> None:
+    (plan,) = blocks("yaml")
+    assert Plan.loads(plan).marginals == (("age", "region"), ("region", "visit"))
+
+
+def test_every_file_it_points_to_is_there() -> None:
+    named = re.findall(
+        r"\]\(([\w./-]+)\)|`((?:data|tests|benchmarks)/[\w./-]+)`|(benchmarks/\w+\.\w+|tests/\w+\.\w+)", README
+    )
+    files = {path for match in named for path in match if path}
+    assert {"data/screenshot.png", "tests/run.sh"} <= files
+    assert not [path for path in files if not (ROOT / path).exists()]
+    assert (ROOT / "data" / "screenshot.png").stat().st_size < 300_000
+
+
+def test_every_figure_can_be_measured_again() -> None:
+    scripts = set(re.findall(r"python -m (benchmarks\.\w+)", README))
+    assert scripts == {f"benchmarks.{path.stem}" for path in (ROOT / "benchmarks").glob("*.py")}
+    for script in scripts:
+        code = f"import sys; sys.argv = ['x']; import {script}"
+        done = run(ROOT, sys.executable, "-c", code)
+        assert done.returncode == 0, done.stderr
