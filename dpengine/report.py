@@ -18,6 +18,7 @@ from dpengine import charts, manifest
 from dpengine.accuracy import posterior
 from dpengine.domain import Category, Date
 from dpengine.estimate import Columns
+from dpengine.looks import shortened
 from dpengine.result import NUMBERS, Result, published_name
 from dpengine.words import noun, people, percent, sure
 
@@ -189,16 +190,12 @@ def _provenance(result: Result, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "kind": column.kind,
-        "extent": extent or ", ".join(map(_short, column.declared[:6])) + (" …" if len(column.declared) > 6 else ""),
+        "extent": extent or ", ".join(shortened(column.declared[:6])) + (" …" if len(column.declared) > 6 else ""),
         "cells": column.size,
         "source": source[column.source],
         "unlisted": "counted as (other)" if column.other else "left out",
         "missing": "counted as (missing)" if column.missing else ("counted as (other)" if column.other else "left out"),
     }
-
-
-def _short(label: str) -> str:
-    return label if len(label) <= 24 else f"{label[:23]}…"
 
 
 def _script_json(text: str) -> Markup:

@@ -246,3 +246,11 @@ def test_the_readme_is_plain_text(hostile: Result) -> None:
     text = report.read_me(hostile, manifest.describe(hostile))
     assert HOSTILE in text
     assert "&lt;" not in text
+
+
+def test_long_labels_stay_different_where_columns_are_declared() -> None:
+    values = [f"Hospital of the Holy Ghost, ward {k} for children and their parents" for k in range(3)]
+    columns = [{"name": "ward", "kind": "category", "values": values}]
+    text = words(render(preview(Plan(dataset="d", epsilon=1, columns=columns, tables=[["ward"]]))))
+    (declared,) = re.findall(r"ward category 5: (.*?) typed by a person", text)
+    assert len(set(declared.split(", "))) == 3
