@@ -72,7 +72,7 @@ class _Column(Declared):
     other: bool = True
     missing: bool = True
     missing_as: tuple[str, ...] = Field(default=(), description="texts that mean 'missing', such as ? or -99")
-    source: Literal["typed", "codebook", "standard"] = "typed"
+    source: Literal["typed", "codebook", "standard", "confirmed"] = "typed"
 
     @field_validator("name")
     @classmethod

@@ -99,19 +99,22 @@ class Ledger:
         with self._store.writing() as connection:
             set_cap(connection, self._secret, dataset, number)
 
-    def cap(self, dataset: str) -> Fraction | None:
+    def cap(self, dataset: str, fingerprint: bytes | None = None) -> Fraction | None:
         """Return the cap that binds: the smallest among the datasets that share data; None if none is set."""
         book = self._read()
-        return book.cap(book.pool(dataset)[0])
+        return book.cap(book.pool(dataset, fingerprint)[0])
 
-    def spent(self, dataset: str) -> Fraction:
-        """Return the ε spent on this dataset and on those that share its data; 0 for unknown names."""
-        return _total(self._read().pool(dataset)[1])
+    def spent(self, dataset: str, fingerprint: bytes | None = None) -> Fraction:
+        """Return the ε spent on this dataset and on those that share its data; 0 for unknown names.
 
-    def left(self, dataset: str) -> Fraction | None:
+        With a ``fingerprint``, also what was spent on that data under any other name: what a charge would meet.
+        """
+        return _total(self._read().pool(dataset, fingerprint)[1])
+
+    def left(self, dataset: str, fingerprint: bytes | None = None) -> Fraction | None:
         """Return what the cap still allows, never below 0; None without a cap."""
         book = self._read()
-        names, charges = book.pool(dataset)
+        names, charges = book.pool(dataset, fingerprint)
         cap = book.cap(names)
         return None if cap is None else max(cap - _total(charges), Fraction(0))
 

@@ -184,6 +184,7 @@ def _provenance(result: Result, name: str) -> dict[str, Any]:
     """How the cells of a column came to be, for the reader."""
     column = result.plan.column(name)
     source = {"typed": "typed by a person", "codebook": "from a codebook", "standard": "from a standard list"}
+    source["confirmed"] = "seen in the data, confirmed as public by the owner"
     extent = f"{column.declared[0]} … {column.declared[-1]}" if not isinstance(column, Category) else ""
     if isinstance(column, Date):
         extent += f", by {column.by}"

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from python_calamine import CalamineSheet, CalamineWorkbook, SheetVisibleEnum
+from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, SheetVisibleEnum
 
 from dpengine.errors import TableError
 from dpengine.textfile import swollen
 
-__all__ = ["MAX_UNPACKED", "cell_text", "read_sheet"]
+__all__ = ["MAX_UNPACKED", "cell_text", "read_sheet", "sheet_names"]
 
 MAX_UNPACKED = 2 << 30
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0"
@@ -70,6 +70,16 @@ def read_sheet(path: Path, sheet: str | None) -> tuple[list[str], pa.Table]:
             columns = zip(*kept, strict=True) if kept else [()] * len(names)
             batches.append(pa.record_batch([text_array(column) for column in columns], schema=schema))
     return names, pa.Table.from_batches(batches, schema)
+
+
+def sheet_names(path: Path) -> list[str]:
+    """The sheets of a workbook that can be seen. Raises :class:`TableError` where it is damaged."""
+    _check_container(path)
+    try:
+        with CalamineWorkbook.from_path(str(path)) as book:
+            return [meta.name for meta in book.sheets_metadata if meta.visible == SheetVisibleEnum.Visible]
+    except CalamineError:
+        raise TableError("the workbook cannot be read; save it again without a password, or export CSV") from None
 
 
 def _chosen(book: CalamineWorkbook, sheet: str | None) -> CalamineSheet:

@@ -15,7 +15,7 @@ from dpengine.accuracy import posterior
 from dpengine.errors import PlanError
 from dpengine.plan import Plan, epsilon_text
 from dpengine.strategy import choose
-from pages.parts import state
+from pages.parts import session, state
 from pages.parts.accuracy_charts import draw, error_figure
 from pages.parts.accuracy_numbers import EPSILONS, curve, errors, noise_shares, wanted
 from pages.parts.accuracy_views import all_tables, meaning, measured, mostly_noise, small_cells, twin
@@ -80,7 +80,7 @@ def epsilon_control(plan: Plan) -> Fraction:
         value=asked,
         format_func=epsilon_text,
         key="accuracy_epsilon",
-        help="Left: more private. Right: more exact. Moving it here changes nothing in your plan.",
+        help="Left: more private. Right: more exact. Moving it here changes nothing in your plan until you say so.",
     )
 
 
@@ -159,6 +159,11 @@ def explore(plan: Plan) -> None:
     with left:
         epsilon = epsilon_control(plan)
         own = f" · the plan has ε = {epsilon_text(plan.epsilon)}" if epsilon != plan.epsilon else ""
+        adopt = f"Use ε = {epsilon_text(epsilon)} in my plan"
+        offered = epsilon != plan.epsilon and state.plan() is not None
+        if offered and st.button(adopt, key="accuracy_adopt", icon=":material/edit_note:"):
+            session.change(epsilon=epsilon_text(epsilon))
+            st.switch_page("pages/publish.py")
         st.caption(f":material/arrow_back: more private · more exact :material/arrow_forward:{own}")
         table, sized = table_and_size(plan)
     now, name = sized.at(epsilon), name_of(table)

@@ -11,6 +11,7 @@ from dpengine.release import reopen
 from pages.parts import entries as draft
 from pages.parts import session, state, step_columns, step_domain, step_table, step_unit
 from pages.parts.consequence import example, in_words, show_consequence
+from pages.parts.faults import sentence
 from pages.parts.release_view import show_release
 from pages.parts.step_epsilon import choose_epsilon
 from pages.parts.step_publish import publish_step
@@ -64,13 +65,15 @@ def _whole_plan() -> tuple[Plan | None, str]:
         plan = draft.to_plan(session.entries())
     except PlanError as error:
         state.set_plan(None)
-        return None, "\n\n".join(plain(fault) for fault in error.faults)
+        names = draft.used(session.entries())
+        return None, "\n\n".join(plain(sentence(fault, names)) for fault in error.faults)
     state.set_plan(plan)
     return plan, ""
 
 
 def _steps(plan: Plan | None, fault: str) -> None:
     """Settled steps fold into one line each, the open one shows its controls, later ones wait their turn."""
+    _reask()
     opened = session.opened()
     steps: list[tuple[str, str, Callable[[], None], Callable[[], str]]] = [
         ("table", "Table", step_table.choose_table, step_table.summary),
@@ -91,7 +94,7 @@ def _steps(plan: Plan | None, fault: str) -> None:
         st.caption("5 · How private")
         st.caption("6 · Publish")
     elif plan is None:
-        st.warning(f"Not yet a whole plan:\n\n{fault}", icon=":material/report:")
+        _mend(fault)
     else:
         with st.container(border=True):
             st.markdown("**5 · How private**")
@@ -101,6 +104,33 @@ def _steps(plan: Plan | None, fault: str) -> None:
         with st.container(border=True):
             st.markdown("**6 · Publish**")
             publish_step(plan)
+
+
+def _reask() -> None:
+    """A change in one step can undo another: a new column to declare, or the one that names the person now shown.
+
+    The steps are asked again in order; where all were settled, what is missing is said with a button.
+    """
+    entries = session.entries()
+    if entries.id_column in draft.used(entries) and entries.several_rows:
+        session.change(id_column=None)
+        session.settled().discard("unit")
+    if session.opened() and step_domain.faulty():
+        session.settled().discard("domain")
+
+
+def _mend(fault: str) -> None:
+    """What keeps the entries from being a plan, and the way to mend it."""
+    missing, entries = step_domain.faulty(), session.entries()
+    if missing:
+        need = "needs" if len(missing) == 1 else "need"
+        said, step, label = f"{', '.join(map(plain, missing))} {need} your knowledge.", "domain", "Fill it in"
+    elif entries.several_rows is None or (entries.several_rows and entries.id_column is None):
+        said, step, label = fault, "unit", "Fill it in"
+    else:
+        said, step, label = fault, "columns", "Change the tables"
+    st.warning(f"Not yet a whole plan: {said}", icon=":material/report:")
+    st.button(label, key=session.key("mend"), on_click=session.open_step, args=(step,), icon=":material/edit:")
 
 
 def _folded(line: str, name: str) -> None:

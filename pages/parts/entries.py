@@ -14,8 +14,12 @@ from typing import Any
 from dpengine.domain import Column
 from dpengine.errors import PlanError
 from dpengine.plan import Plan, epsilon_text
+from pages.parts.faults import sentence
 
-__all__ = ["LAYOUTS", "Entries", "column_faults", "entry", "from_plan", "suggestion", "tables_of", "to_plan"]
+__all__ = [
+    "LAYOUTS", "Entries", "column_faults", "edges_of", "entry", "from_plan", "names_people", "size_of", "suggestion",
+    "tables_of", "to_plan", "used",
+]  # fmt: skip
 
 LAYOUTS = {
     "together": "One table of all of them",
@@ -23,6 +27,11 @@ LAYOUTS = {
     "single": "Each by itself",
     "own": "A list of my own",
 }
+
+
+HOW_WRITTEN = "say how its dates are written"
+WHO = "id|pid|uid|ssn|mrn|patient|person|subject|respondent|participant|member|customer|client|student|user"
+PEOPLE = rf"((.*_)?({WHO})(_?(id|no|nr|num|number|key|code))?)"
 
 
 @dataclass(frozen=True)
@@ -36,7 +45,7 @@ class Entries:
     own: tuple[tuple[str, ...], ...] = ()
     margins: bool = True
     declared: dict[str, dict[str, Any]] = field(default_factory=dict)
-    several_rows: bool = False
+    several_rows: bool | None = None
     id_column: str | None = None
     rows: int = 1
     rows_about: int | None = None
@@ -46,8 +55,11 @@ class Entries:
         return replace(self, **changes)
 
 
-def suggestion(name: str, kind: str) -> dict[str, Any]:
-    """A first entry for a column, from its name and kind alone; blank where a person must know."""
+def suggestion(name: str, kind: str, *, stored_as: str = "VARCHAR") -> dict[str, Any]:
+    """A first entry for a column, from its name, kind and declared type; blank where a person must know.
+
+    A ``format`` of None waits for an answer; "" is ISO, which columns that are stored as dates need not say.
+    """
     lower = name.strip().lower()
     column: dict[str, Any] = {"name": name, "kind": kind, "source": "typed"}
     if kind == "number":
@@ -55,7 +67,7 @@ def suggestion(name: str, kind: str) -> dict[str, Any]:
     elif kind == "category":
         column["values"] = []
     elif kind == "date":
-        column |= {"from": "", "to": "", "by": "month"}
+        column |= {"from": "", "to": "", "by": "month", "format": None if stored_as == "VARCHAR" else ""}
     return column
 
 
@@ -84,7 +96,10 @@ def tables_of(entries: Entries) -> tuple[tuple[str, ...], ...]:
 def to_plan(entries: Entries) -> Plan:
     """The plan as entered. Raises :class:`PlanError` with every fault."""
     tables = tables_of(entries)
-    used = {name for table in tables for name in table}
+    if entries.several_rows is None:
+        raise PlanError("say whether a person may have several rows")
+    if unwritten := [name for name in used(entries) if _waits(entries.declared[name])]:
+        raise PlanError([f"{name}: {HOW_WRITTEN}" for name in unwritten])
     unit: dict[str, Any] = {"rows": 1}
     if entries.several_rows:
         if entries.id_column is None:
@@ -96,18 +111,60 @@ def to_plan(entries: Entries) -> Plan:
         epsilon=entries.epsilon,
         unit=unit,
         rows_about=entries.rows_about,
-        columns=[_cleaned(entries.declared[name]) for name in entries.chosen if name in used],
+        columns=[_cleaned(entries.declared[name]) for name in used(entries)],
         tables=tables,
     )
 
 
 def column_faults(entries: Entries, name: str) -> tuple[str, ...]:
     """What is still wrong with what was said of one column."""
+    unwritten = (HOW_WRITTEN,) if _waits(entries.declared[name]) else ()
     try:
-        Plan(dataset="x", epsilon="1", columns=[_cleaned(entries.declared[name])], tables=[[name]])
+        _alone(entries, name)
     except PlanError as error:
-        return tuple(fault.removeprefix("columns → 1 → ") for fault in error.faults)
-    return ()
+        return (*(sentence(fault) for fault in error.faults), *unwritten)
+    return unwritten
+
+
+def size_of(entries: Entries, name: str) -> int | None:
+    """The number of cells of a column, where what was said of it makes one."""
+    try:
+        return _alone(entries, name).columns[0].size
+    except PlanError:
+        return None
+
+
+def used(entries: Entries) -> list[str]:
+    """The chosen columns that stand in a table."""
+    within = {name for table in tables_of(entries) for name in table}
+    return [name for name in entries.chosen if name in within]
+
+
+def names_people(name: str) -> bool:
+    """Whether a column of this name is likely to say whom a row is about.
+
+    >>> names_people("patient_id"), names_people("PID"), names_people("paid"), names_people("id")
+    (True, True, False, True)
+    """
+    return bool(re.fullmatch(PEOPLE, name.strip().replace("-", "_"), re.IGNORECASE))
+
+
+def edges_of(text: str) -> list[str]:
+    """The edges that a person has typed, apart by commas, blanks or semicolons; beside semicolons, 1,5 is a number.
+
+    >>> edges_of("0, 18 65"), edges_of("0; 1,5; 3")
+    (['0', '18', '65'], ['0', '1.5', '3'])
+    """
+    text = text.replace(",", ".").replace(";", " ") if ";" in text else text.replace(",", " ")
+    return text.split()
+
+
+def _alone(entries: Entries, name: str) -> Plan:
+    return Plan(dataset="x", epsilon="1", columns=[_cleaned(entries.declared[name])], tables=[[name]])
+
+
+def _waits(column: dict[str, Any]) -> bool:
+    return column["kind"] == "date" and column.get("format", "") is None
 
 
 def entry(column: Column) -> dict[str, Any]:
@@ -137,4 +194,4 @@ def from_plan(plan: Plan) -> Entries:
 
 def _cleaned(column: dict[str, Any]) -> dict[str, Any]:
     """Without what is blank, so that a fault says that it is missing rather than unreadable."""
-    return {key: value for key, value in column.items() if value != "" and key != "filled"}
+    return {key: value for key, value in column.items() if value not in ("", None)}

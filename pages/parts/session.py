@@ -10,7 +10,8 @@ from dpengine.sources import Table
 from pages.parts.entries import Entries
 
 __all__ = [
-    "begin", "change", "entries", "hold", "key", "open_step", "opened", "settle", "settled", "table", "table_name",
+    "begin", "change", "entries", "hold", "key", "open_step", "opened", "refresh", "settle", "settled", "table",
+    "table_name", "turn", "turned",
 ]  # fmt: skip
 
 STEPS = ("table", "columns", "domain", "unit")
@@ -19,6 +20,16 @@ STEPS = ("table", "columns", "domain", "unit")
 def key(name: str) -> str:
     """A widget's key, fresh for each table, so that nothing typed for one shows up in another."""
     return f"{name}-{st.session_state.get('generation', 0)}"
+
+
+def turned(name: str) -> str:
+    """A widget's key that :func:`turn` makes fresh: a box takes its new content, a popover closes."""
+    return key(f"{name}-{st.session_state.setdefault('turns', {}).get(name, 0)}")
+
+
+def turn(name: str) -> None:
+    turns: dict[str, int] = st.session_state.setdefault("turns", {})
+    turns[name] = turns.get(name, 0) + 1
 
 
 def entries() -> Entries:
@@ -35,12 +46,18 @@ def begin(fresh: Entries) -> None:
     """Start over with a new table: forget the one before, its file, and all that was typed for it."""
     if (old := table()) is not None:
         old.close()
-    for name in ("table", "table_name", "row_count", "seen", "release", "preview"):
+    for name in ("table", "table_name", "row_count", "digest", "source", "seen", "release", "preview"):
         st.session_state.pop(name, None)
     st.query_params.clear()
     st.session_state["generation"] = st.session_state.get("generation", 0) + 1
     st.session_state["entries"] = fresh
     st.session_state["settled"] = set()
+
+
+def refresh(fresh: Entries) -> None:
+    """Take other entries for the table at hand; every widget shows them."""
+    st.session_state["generation"] = st.session_state.get("generation", 0) + 1
+    st.session_state["entries"] = fresh
 
 
 def hold(opened_table: Table, name: str) -> None:

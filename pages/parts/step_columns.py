@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import math
+
 import streamlit as st
 
-from dpengine.plan import Plan
+from dpengine import Plan, PlanError, TableError, counting
+from dpengine.plan import MAX_TABLE_CELLS
 from pages.parts import entries as draft
 from pages.parts import session
-from pages.parts.words import name_of, plain
+from pages.parts.faults import sentence
+from pages.parts.words import name_of, plain, plural
 
 __all__ = ["choose_columns", "summary"]
 
 MOST_OWN = 12
+MOST_SHOWN = 8
 
 
 def choose_columns() -> None:
     """Columns, how they make tables, and the list of tables that results."""
     table, entries = session.table(), session.entries()
     assert table is not None
+    _load_plan()
     names = [field.name for field in table.columns]
-    hints = {field.name: field.kind_hint for field in table.columns}
+    fields = {field.name: field for field in table.columns}
     chosen = st.multiselect(
         "Columns that matter",
         names,
@@ -28,7 +34,9 @@ def choose_columns() -> None:
         help="Only these are read. Fewer columns mean fewer cells, and more people in each.",
     )
     declared = entries.declared | {
-        name: draft.suggestion(name, hints[name]) for name in chosen if name not in entries.declared
+        name: draft.suggestion(name, fields[name].kind_hint, stored_as=fields[name].type)
+        for name in chosen
+        if name not in entries.declared
     }
     layout = st.radio(
         "Published as",
@@ -51,8 +59,54 @@ def choose_columns() -> None:
         )
     session.change(chosen=tuple(chosen), declared=declared, layout=layout, own=own, margins=margins)
     tables = draft.tables_of(session.entries())
+    _sizes(tables)
     if st.button("Go on to what is known", type="primary", key=session.key("columns-done"), disabled=not tables):
         session.settle("columns")
+        st.rerun()
+
+
+def _sizes(tables: tuple[tuple[str, ...], ...]) -> None:
+    """The cells of each table, as far as they can be said yet; a table may have only so many."""
+    entries, lines, total = session.entries(), [], 0
+    sizes = {name: draft.size_of(entries, name) for name in draft.used(entries)}
+    for table in tables:
+        known = [size for name in table if (size := sizes[name]) is not None]
+        cells, whole = math.prod(known), len(known) == len(table)
+        total += cells if whole else 0
+        if cells > MAX_TABLE_CELLS:
+            said = (
+                f"**{cells:,} cells are too many** (at most {MAX_TABLE_CELLS:,}): take a column out, or use wider bins"
+            )
+        elif whole:
+            said = plural(cells, "cell")
+        else:
+            said = " × ".join("?" if sizes[name] is None else f"{sizes[name]:,}" for name in table) + " cells"
+        lines.append(f"{plain(name_of(table))}: {said}")
+    unknown = [name for name, size in sizes.items() if size is None]
+    if len(lines) > MOST_SHOWN:
+        lines = [*lines[:MOST_SHOWN], f"… {plural(len(lines) - MOST_SHOWN, 'more table')}"]
+    if len(tables) > 1:
+        lines.append(f"together {plural(total, 'cell')}" + (", and those still unknown" if unknown else ""))
+    if unknown:
+        lines.append(f"? is said in the next step, for {', '.join(map(plain, unknown))}")
+    st.caption("  \n".join(lines))
+
+
+def _load_plan() -> None:
+    """A plan file that was saved earlier fills every step, where the table has its columns."""
+    with st.popover("Load a plan", icon=":material/upload_file:", key=session.key("plan-box"), on_change="rerun"):
+        file = st.file_uploader("A plan file for this table", type=["yaml", "yml"], key=session.key("plan-file"))
+        table = session.table()
+        if file is None or table is None:
+            return
+        try:
+            plan = Plan.loads(file.getvalue().decode("utf-8-sig", "replace"))
+            counting.check(table, plan)
+        except (PlanError, TableError) as error:
+            st.warning("\n\n".join(plain(sentence(fault)) for fault in error.faults[:5]), icon=":material/report:")
+            return
+        session.refresh(draft.from_plan(plan))
+        session.settle(all_steps=True)
         st.rerun()
 
 
@@ -83,4 +137,4 @@ def summary(plan: Plan | None) -> str:
     if plan is None:
         return named or "nothing chosen yet"
     cells = sum(plan.cells(table) for table in plan.marginals)
-    return f"{named} · {cells:,} cells"
+    return f"{named} · {plural(cells, 'cell')}"

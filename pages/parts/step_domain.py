@@ -3,24 +3,29 @@ unless the owner looks, and then confirms each value as public."""
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any
 
 import streamlit as st
 
-from dpengine import PlanError, counting
-from dpengine.codebook import STANDARD
+from dpengine import Plan, PlanError, PrivateReleaseError, counting
 from dpengine.codebook import loads as read_codebook
-from dpengine.domain import equal_edges
 from pages.parts import entries as draft
 from pages.parts import session
-from pages.parts.words import plain
+from pages.parts.faults import sentence
+from pages.parts.fill_in import ask_date, ask_number, ask_values
+from pages.parts.words import percent, plain, plural
 
-__all__ = ["declare_columns", "summary"]
+__all__ = ["declare_columns", "faulty", "summary"]
 
 KIND_NAMES = {"number": "number", "category": "category", "yesno": "yes or no", "date": "date"}
 SOURCE_NAMES = {"typed": "I typed it", "codebook": "a codebook", "standard": "a standard list"}
-LONG_AGO, FAR_OFF = date(1800, 1, 1), date(2200, 12, 31)
+SEEN = {"confirmed": "seen in the data, confirmed public by me"}
+
+
+def faulty() -> list[str]:
+    """The columns that stand in a table and of which something is still to be said."""
+    entries = session.entries()
+    return [name for name in draft.used(entries) if draft.column_faults(entries, name)]
 
 
 def declare_columns() -> None:
@@ -32,11 +37,11 @@ def declare_columns() -> None:
     _from_codebook()
     entries = session.entries()
     declared = dict(entries.declared)
-    used = [name for name in entries.chosen if any(name in table for table in draft.tables_of(entries))]
+    used = draft.used(entries)
     for name in used:
         faults = draft.column_faults(entries, name)
         icon = ":material/edit:" if faults else ":material/check_circle:"
-        head = f"**{plain(name)}** · {_brief(declared[name]) if not faults else 'needs your knowledge'}"
+        head = f"**{plain(name)}** · {_brief(name)}"
         with st.expander(head, expanded=bool(faults), icon=icon, key=session.key(f"box-{name}")):
             declared[name] = _declare(name, declared[name])
             for fault in draft.column_faults(entries.with_(declared=declared), name):
@@ -44,9 +49,10 @@ def declare_columns() -> None:
     if declared != entries.declared:  # once more, so that the heads of the boxes say what is in them
         session.change(declared=declared)
         st.rerun()
-    open_faults = [name for name in used if draft.column_faults(session.entries(), name)]
-    if open_faults:
+    if open_faults := faulty():
         st.caption(f"Still to say: {', '.join(plain(name) for name in open_faults)}.")
+    else:
+        _check_the_fit(used)
     if st.button(
         "Go on to whom it protects", type="primary", key=session.key("domain-done"), disabled=bool(open_faults)
     ):
@@ -55,19 +61,31 @@ def declare_columns() -> None:
 
 
 def _declare(name: str, column: dict[str, Any]) -> dict[str, Any]:
-    kinds = list(KIND_NAMES)
+    table = session.table()
+    assert table is not None
+    stored_as = next((field.type for field in table.columns if field.name == name), "VARCHAR")
     kind = st.segmented_control(
         "Kind",
-        kinds,
+        list(KIND_NAMES),
         default=column["kind"],
         format_func=KIND_NAMES.__getitem__,
         required=True,
         key=session.key(f"kind-{name}"),
     )
     if kind != column["kind"]:
-        column = draft.suggestion(name, kind)
-    entered = {"number": _number, "category": _category, "date": _date}.get(kind, lambda name, column: {})(name, column)
+        column = draft.suggestion(name, kind, stored_as=stored_as)
+    match kind:
+        case "number":
+            entered = ask_number(name, column)
+        case "category":
+            entered = ask_values(name, column)
+        case "date":
+            entered = ask_date(name, column, as_text=stored_as == "VARCHAR")
+        case _:
+            entered = {}
     other, missing, source = st.columns([1, 1, 1.4], vertical_alignment="bottom")
+    now = column.get("source", "typed")
+    sources = SEEN if now in SEEN else SOURCE_NAMES
     kept = {
         "other": other.checkbox(
             "cell *(other)*",
@@ -80,117 +98,54 @@ def _declare(name: str, column: dict[str, Any]) -> dict[str, Any]:
         ),
         "source": source.selectbox(
             "How you know",
-            list(SOURCE_NAMES),
-            index=list(SOURCE_NAMES).index(column.get("source", "typed")),
-            format_func=SOURCE_NAMES.__getitem__,
-            key=session.key(f"source-{name}-{column.get('source', 'typed')}"),
+            list(sources),
+            index=list(sources).index(now),
+            format_func=sources.__getitem__,
+            key=session.key(f"source-{name}-{now}"),
+            help="Readers are told this.",
         ),
     }
     return column | entered | kept
 
 
-def _number(name: str, column: dict[str, Any]) -> dict[str, Any]:
-    shown = ", ".join(str(edge) for edge in column.get("edges", []))
-    typed = st.text_input(
-        "Edges of the bins",
-        value=shown,
-        placeholder="0, 18, 30, 45, 65, 120",
-        key=session.key(f"edges-{name}-{len(column.get('edges', []))}"),
-        help="Each bin runs from one edge up to, not including, the next; the last one includes its end.",
-    )
-    with st.popover("Equal steps", icon=":material/straighten:"):
-        low, high, bins = st.columns(3)
-        start = low.text_input("From", "0", key=session.key(f"low-{name}"))
-        stop = high.text_input("To", "100", key=session.key(f"high-{name}"))
-        count = bins.number_input("Bins", 1, 100_000, 10, key=session.key(f"bins-{name}"))
-        if st.button("Fill in", key=session.key(f"fill-{name}")):
-            try:
-                _refill(name, edges=[str(edge) for edge in equal_edges(start.strip(), stop.strip(), count)])
-            except ValueError as error:
-                st.caption(plain(str(error)))
-    return {"edges": [edge for edge in typed.replace(";", ",").replace(",", " ").split() if edge]}
-
-
-def _category(name: str, column: dict[str, Any]) -> dict[str, Any]:
-    values = list(column.get("values", []))
-    typed = st.text_area(
-        "Values, one a line",
-        value="\n".join(values),
-        height=min(240, 90 + 22 * min(len(values), 7)),
-        key=session.key(f"values-{name}-{hash(tuple(values)) if column.get('filled') else 0}"),
-        help="Paste a list. Commas, quotes and leading zeros belong to the value.",
-    )
-    fill, look = st.columns(2)
-    with fill.popover("Common lists", icon=":material/list:", width="stretch"):
-        listed = st.selectbox("List", list(STANDARD), key=session.key(f"standard-{name}"))
-        if st.button("Fill in", key=session.key(f"take-{name}")):
-            _refill(name, values=list(STANDARD[listed]), source="standard", filled=listed)
-    with look.popover("Look at my data", icon=":material/visibility:", width="stretch"):
-        _look(name, values)
-    return {"values": [line for line in typed.splitlines() if line.strip()]}
-
-
-def _look(name: str, values: list[str]) -> None:
-    """The values in the rows, for the owner alone; only those ticked as public enter the plan."""
-    st.markdown(
-        "The values in your rows are private: one that only one person has would give that person away. "
-        "Tick those that anyone could know to be possible, without having seen the data."
-    )
-    if not st.toggle("Show them to me", key=session.key(f"look-{name}")):
-        return
-    table = session.table()
-    assert table is not None
-    seen: dict[str, list[str]] = st.session_state.setdefault("seen", {})
-    if name not in seen:
-        seen[name] = counting.distinct_texts(table, name)
-    fresh = [text for text in seen[name] if text.strip() not in values]
-    ticked = [text for k, text in enumerate(fresh) if st.checkbox(plain(text), key=session.key(f"tick-{name}-{k}"))]
-    if st.button("These are public: add them", key=session.key(f"add-{name}"), disabled=not ticked):
-        _refill(name, values=[*values, *(text.strip() for text in ticked)], source="typed", filled=len(ticked))
-
-
-def _date(name: str, column: dict[str, Any]) -> dict[str, Any]:
-    first, last, by = st.columns(3)
-    start = first.date_input("From", _day(column.get("from")), LONG_AGO, FAR_OFF, key=session.key(f"from-{name}"))
-    stop = last.date_input("To", _day(column.get("to")), LONG_AGO, FAR_OFF, key=session.key(f"to-{name}"))
-    periods = ["day", "week", "month", "quarter", "year"]
-    period = by.selectbox("By", periods, index=periods.index(column.get("by", "month")), key=session.key(f"by-{name}"))
-    layout = st.text_input(
-        "How dates are written, if not 2024-12-31",
-        value=column.get("format", ""),
-        placeholder="%d/%m/%Y",
-        key=session.key(f"format-{name}"),
-    )
-    return {"from": str(start or ""), "to": str(stop or ""), "by": period, "format": layout}
-
-
-def _day(text: Any) -> date | None:
-    try:
-        return date.fromisoformat(str(text))
-    except ValueError:
-        return None
-
-
-def _refill(name: str, **fields: Any) -> None:
-    """Put new values into a column's entry and draw its box again."""
-    entries = session.entries()
-    session.change(declared=entries.declared | {name: entries.declared[name] | fields})
-    st.rerun()
+def _check_the_fit(used: list[str]) -> None:
+    """How much of the data the declared cells miss: shown to the owner once, on request, and kept nowhere."""
+    with st.popover("Check the fit", icon=":material/fact_check:", key=session.key("fit"), on_change="rerun"):
+        st.markdown(
+            "This reads your real rows and shows, **to you alone**, what share of them falls outside of what you "
+            "declared: a way to notice dates read in the wrong layout. It is not protected, is not kept, and enters "
+            "no file. Mend layouts and spellings by it, not the list of values."
+        )
+        if not st.button("Look at my real data", key=session.key("fit-look")):
+            return
+        entries, table = session.entries(), session.table()
+        assert table is not None
+        whole = entries.with_(chosen=tuple(used), layout="single", several_rows=False, epsilon="1", dataset="fit")
+        try:
+            plan = draft.to_plan(whole)
+            cells = [column.model_copy(update={"other": True, "missing": True}) for column in plan.columns]
+            plan = Plan(dataset="fit", epsilon="1", columns=cells, tables=plan.tables)
+            counts = counting.count(table, plan, plan.marginals, truncation_key=b"fit")
+        except PrivateReleaseError as error:
+            st.caption("\n\n".join(plain(sentence(fault, used)) for fault in error.faults))
+            return
+        for column, found in zip(plan.columns, counts, strict=True):
+            share = int(found[column.other_code]) / max(int(found.sum()), 1)
+            st.markdown(f"**{plain(column.name)}**: {percent(share)} of the rows fall in *(other)*")
 
 
 def _from_codebook() -> None:
-    with st.popover("Load a codebook", icon=":material/menu_book:"):
+    with st.popover("Load a codebook", icon=":material/menu_book:", key=session.key("codebook-box"), on_change="rerun"):
         file = st.file_uploader(
             "A YAML file that lists columns as a plan does", type=["yaml", "yml"], key=session.key("codebook")
         )
-        if file is None or st.session_state.get("codebook") == file.file_id:
+        if file is None:
             return
         try:
             book = read_codebook(file.getvalue().decode("utf-8-sig", "replace"))
         except PlanError as error:
-            st.warning("\n\n".join(plain(fault) for fault in error.faults[:5]), icon=":material/report:")
+            st.warning("\n\n".join(plain(sentence(fault)) for fault in error.faults[:5]), icon=":material/report:")
             return
-        st.session_state["codebook"] = file.file_id
         declared = session.entries().declared
         found = {c.name: draft.entry(c) for c in book.columns if c.name in declared}
         session.change(declared=declared | found)
@@ -198,12 +153,17 @@ def _from_codebook() -> None:
         st.rerun()
 
 
-def _brief(column: dict[str, Any]) -> str:
+def _brief(name: str) -> str:
+    entries = session.entries()
+    column = entries.declared[name]
+    if draft.column_faults(entries, name):
+        return "needs your knowledge"
     match column["kind"]:
         case "number":
-            return f"{len(column['edges']) - 1} bins from {column['edges'][0]} to {column['edges'][-1]}"
+            edges = column["edges"]
+            return f"{plural(len(edges) - 1, 'bin')} from {plain(str(edges[0]))} to {plain(str(edges[-1]))}"
         case "category":
-            return f"{len(column['values'])} values"
+            return plural(len(column["values"]), "value")
         case "date":
             return f"by {column['by']}, {column['from']} to {column['to']}"
         case _:
@@ -212,6 +172,5 @@ def _brief(column: dict[str, Any]) -> str:
 
 def summary() -> str:
     """One line for the folded step."""
-    entries = session.entries()
-    parts = [f"{plain(name)}: {_brief(entries.declared[name])}" for name in entries.chosen]
+    parts = [f"{plain(name)}: {_brief(name)}" for name in draft.used(session.entries())]
     return " · ".join(parts[:4]) + (" · …" if len(parts) > 4 else "")

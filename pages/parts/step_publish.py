@@ -34,36 +34,89 @@ def publish_step(plan: Plan) -> None:
     if dataset.strip() and (dataset, heading) != (entries.dataset, entries.title):
         session.change(dataset=dataset.strip(), title=heading)
         st.rerun()
-    spent, cap = book.spent(plan.dataset), book.cap(plan.dataset)
-    bill = {"Spent so far": epsilon_text(spent), "This release": epsilon_text(plan.epsilon)}
-    bill["Left after"] = "no cap set" if cap is None else epsilon_text(max(cap - spent - plan.epsilon, exact(0)))
+    data = book.fingerprint(_digest())
+    published = book.find(data, plan.key) is not None
+    price = exact(0) if published else plan.epsilon
+    spent, cap = book.spent(plan.dataset, data), book.cap(plan.dataset, data)
+    bill = {"Spent so far": epsilon_text(spent), "This release": epsilon_text(price)}
+    bill["Left after"] = "no cap" if cap is None else epsilon_text(max(cap - spent - price, exact(0)))
     for place, (label, value) in zip(st.columns(3), bill.items(), strict=True):
         place.metric(label, value)
     if cap is None:
         _offer_cap(plan.dataset)
-    st.markdown(
-        f"Publishing spends **ε = {epsilon_text(plan.epsilon)}** of the budget of **{plain(plan.dataset)}** for good. "
-        "Publishing the same plan on the same data again shows the same release and costs nothing."
+    refusal = None if published else _refusal(plan, data)
+    if published:
+        st.markdown("**Already published: costs 0.** The same plan on the same data is the same release, drawn once.")
+    elif refusal is not None:
+        _refused(refusal, plan, data)
+    else:
+        st.markdown(
+            f"Publishing spends **ε = {epsilon_text(plan.epsilon)}** of the budget of **{plain(plan.dataset)}** "
+            "for good. Publishing the same plan on the same data again shows the same release and costs nothing."
+        )
+    clicked = st.button(
+        "Show it again" if published else "Publish once",
+        type="primary",
+        icon=":material/publish:",
+        key=session.key("publish"),
+        width="stretch",
+        disabled=refusal is not None,
     )
-    if st.button(
-        "Publish once", type="primary", icon=":material/publish:", key=session.key("publish"), width="stretch"
-    ):
-        _publish(plan)
+    if clicked and refusal is None:
+        _publish(plan, data)
+    st.download_button(
+        "Save this plan",
+        plan.dumps(),
+        file_name="plan.yaml",
+        mime="application/yaml",
+        icon=":material/download:",
+        key=session.key("save-plan"),
+        type="tertiary",
+        on_click="ignore",
+        help="What you have said so far, without any data. A reload of this page forgets it; step 2 loads it again.",
+    )
+
+
+def _digest() -> bytes:
+    """What the data is recognised by, worked out once a table; it stays in this session."""
+    if "digest" not in st.session_state:
+        table = session.table()
+        assert table is not None
+        with st.spinner("Recognising the data"):
+            st.session_state["digest"] = counting.digest(table)
+    found: bytes = st.session_state["digest"]
+    return found
+
+
+def _refusal(plan: Plan, data: bytes) -> BudgetError | None:
+    """Why the ledger would refuse the charge now; the ledger itself decides when it is made."""
+    try:
+        state.ledger().check(plan.dataset, data, plan.epsilon)
+    except BudgetError as error:
+        return error
+    return None
 
 
 def _offer_cap(dataset: str) -> None:
-    with st.popover("Set a cap for this dataset", icon=":material/lock:"):
+    name = "cap-box"
+    with st.popover("Set a cap", icon=":material/lock:", key=session.turned(name), on_change="rerun"):
         typed = st.text_input("Total ε that it may ever spend", "4", key=session.key("cap"))
-        if st.button("Set the cap", key=session.key("set-cap")):
+        sure = st.checkbox(
+            f"Refuse every release of **{plain(dataset)}** that would take its total above {plain(typed.strip())}",
+            key=session.turned("cap-sure"),
+        )
+        if st.button("Set the cap", key=session.key("set-cap"), disabled=not sure):
             try:
                 state.ledger().set_cap(dataset, typed.strip())
             except BudgetError as error:
                 st.caption(f":material/report: {plain(str(error))}")
             else:
+                session.turn(name)
+                session.turn("cap-sure")
                 st.rerun()
 
 
-def _publish(plan: Plan) -> None:
+def _publish(plan: Plan, data: bytes) -> None:
     """Release once; the ledger makes a second click, tab or reload the same release."""
     table = session.table()
     assert table is not None
@@ -73,17 +126,17 @@ def _publish(plan: Plan) -> None:
             finished = release(table, plan, state.ledger(), progress=lambda stage: status.update(label=STAGES[stage]))
             status.update(label="Published", state="complete")
     except PrivateReleaseError as error:
-        _refused(error, plan)
+        _refused(error, plan, data)
         return
     state.set_release(finished)
     st.query_params["release"] = finished.release_id
     st.rerun()
 
 
-def _refused(error: PrivateReleaseError, plan: Plan) -> None:
+def _refused(error: PrivateReleaseError, plan: Plan, data: bytes) -> None:
     st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/block:")
     st.caption("Nothing was spent.")
-    left = state.ledger().left(plan.dataset)
+    left = state.ledger().left(plan.dataset, data)
     if isinstance(error, BudgetError) and left:
         st.button(
             f"Use what is left: ε = {epsilon_text(left)}",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.parts import entries as draft
 from pages.parts import session
-from pages.parts.words import plain
+from pages.parts.words import plain, plural
 
 __all__ = ["choose_unit", "summary"]
 
@@ -14,32 +15,38 @@ def choose_unit() -> None:
     """One row a person, or an ID column with at most so many rows each."""
     table, entries = session.table(), session.entries()
     assert table is not None
+    names = [field.name for field in table.columns if field.name not in draft.used(entries)]
+    likely = [name for name in names if draft.names_people(name)]
+    said = True if entries.several_rows is None and likely else entries.several_rows
     several = st.radio(
         "In this table",
         [False, True],
-        index=int(entries.several_rows),
+        index=None if said is None else int(said),
         format_func=lambda many: "a person may have several rows" if many else "each row is a different person",
         key=session.key("several"),
         help="If people can have several rows and you say otherwise, they are protected less than you promise.",
     )
     id_column, rows = entries.id_column, entries.rows
     if several:
-        names = [field.name for field in table.columns if field.name not in entries.chosen]
         who, most = st.columns(2)
         id_column = who.selectbox(
             "Column that names the person",
             names,
-            index=names.index(id_column) if id_column in names else None,
+            index=names.index(guess) if (guess := id_column or next(iter(likely), None)) in names else None,
             placeholder="such as patient_id",
             key=session.key("id"),
         )
         rows = most.number_input(
-            "At most so many rows each",
+            "Rows counted of each person, at most",
             1,
             1_000_000,
             max(rows, 1),
             key=session.key("rows"),
-            help="More rows of a person are left out, chosen at random before counting. Noise grows with this number.",
+            help="Noise grows with this number.",
+        )
+        st.caption(
+            f"Of a person with more than {plural(int(rows), 'row')}, {int(rows):,} drawn at random "
+            f"{'is' if rows == 1 else 'are'} counted; the others are left out of every table."
         )
     about = st.number_input(
         "Roughly how many rows, as anyone may know",
@@ -54,7 +61,10 @@ def choose_unit() -> None:
         several_rows=several, id_column=id_column, rows=int(rows), rows_about=None if about is None else int(about)
     )
     if st.button(
-        "Go on to how private", type="primary", key=session.key("unit-done"), disabled=several and id_column is None
+        "Go on to how private",
+        type="primary",
+        key=session.key("unit-done"),
+        disabled=several is None or (several and id_column is None),
     ):
         session.settle("unit")
         st.rerun()
@@ -63,7 +73,9 @@ def choose_unit() -> None:
 def summary() -> str:
     """One line for the folded step."""
     entries = session.entries()
+    if entries.several_rows is None:
+        return "still to be said"
     whom = "each row is one person"
     if entries.several_rows:
-        whom = f"each person, named by {plain(str(entries.id_column))}, with at most {entries.rows} rows"
+        whom = f"each person, named by {plain(str(entries.id_column))}, with at most {plural(entries.rows, 'row')}"
     return whom + (f" · about {entries.rows_about:,} rows" if entries.rows_about else "")

@@ -6,7 +6,7 @@ from dpengine.plan import Plan
 from dpengine.strategy import Share, maximal
 from dpengine.words import noun, people, percent, sure
 
-__all__ = ["name_of", "noun", "people", "percent", "plain", "protected", "sure", "why_measured"]
+__all__ = ["name_of", "noun", "people", "percent", "plain", "plural", "protected", "sure", "why_measured"]
 
 
 def plain(text: str) -> str:
@@ -16,6 +16,15 @@ def plain(text: str) -> str:
     my\\_file \\*1\\*
     """
     return "".join(f"\\{c}" if c in r"\`*_{}[]#|<>$~:" else c for c in text)
+
+
+def plural(number: int, one: str, many: str = "") -> str:
+    """A number with its noun.
+
+    >>> plural(1, "column"), plural(1200, "row"), plural(0, "person", "people")
+    ('1 column', '1,200 rows', '0 people')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def name_of(table: tuple[str, ...]) -> str:

@@ -51,7 +51,7 @@ def test_a_sample_settles_every_step(census: AppTest) -> None:
     assert "only you see this number" in shown
     assert "at most 73 % sure" in shown
     assert "95 in 100 are within" in shown
-    assert [metric.value for metric in census.metric] == ["0", "1", "no cap set"]
+    assert [metric.value for metric in census.metric] == ["0", "1", "no cap"]
 
 
 def test_moving_epsilon_moves_everything_and_spends_nothing(census: AppTest) -> None:

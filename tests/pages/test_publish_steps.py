@@ -1,0 +1,174 @@
+"""The steps of the Publish page: what one answer does to the others, and what reaches the plan."""
+
+from __future__ import annotations
+
+import os
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dpengine as dpe
+from pages.parts.faults import sentence
+
+ROOT = Path(__file__).parent.parent.parent
+CLINIC = "patient_id,age,region,visit_date\n" + "".join(
+    f"{k},{20 + k},{('North', 'South', 'Rare disease', 'West')[k % 4]},{1 + k:02}/02/2024\n" for k in range(20)
+)
+
+
+@pytest.fixture
+def page() -> AppTest:
+    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+
+
+@pytest.fixture
+def clinic(page: AppTest) -> AppTest:
+    page.get("file_uploader")[0].upload("clinic.csv", CLINIC.encode()).run()
+    return page
+
+
+def labelled(elements: Any, label: str) -> Any:
+    return next(element for element in elements if label in element.label)
+
+
+def texts(page: AppTest) -> str:
+    return "\n".join(str(part.value) for part in [*page.markdown, *page.caption, *page.warning]).replace("\\", "")
+
+
+def go_on(page: AppTest) -> AppTest:
+    labelled(page.button, "Go on").click().run()
+    assert not page.exception
+    return page
+
+
+def choose(page: AppTest, *columns: str) -> AppTest:
+    page.multiselect[0].set_value(list(columns)).run()
+    return go_on(page)
+
+
+def test_only_what_was_ticked_is_added_and_its_origin_is_told(clinic: AppTest) -> None:
+    choose(clinic, "region")
+    labelled(clinic.toggle, "Show them to me").set_value(True).run()
+    labelled(clinic.checkbox, "North").check().run()
+    labelled(clinic.button, "These are public").click().run()
+    assert not clinic.exception
+    declared = clinic.session_state["entries"].declared["region"]
+    assert declared["values"] == ["North"]
+    assert declared["source"] == "confirmed"
+    assert not labelled(clinic.toggle, "Show them to me").value, "the values are out of sight again"
+    labelled(clinic.toggle, "Show them to me").set_value(True).run()
+    assert [box.label for box in clinic.checkbox if box.value and "cell" not in box.label] == [], "no tick moves on"
+    labelled(clinic.checkbox, "West").check().run()
+    labelled(clinic.button, "These are public").click().run()
+    assert clinic.session_state["entries"].declared["region"]["values"] == ["North", "West"]
+
+
+def test_a_column_added_to_a_finished_plan_is_asked_about(page: AppTest) -> None:
+    page.button(key="sample_census").click().run()
+    page.button(key="change-columns").click().run()
+    new = next(name for name in page.multiselect[0].options if name not in page.multiselect[0].value)
+    page.radio[0].set_value("together").run()
+    page.multiselect[0].set_value(["sex", new]).run()
+    assert not page.exception
+    go_on(page)
+    assert page.session_state["step"] == "domain"
+    assert f"Still to say: {new}" in texts(page)
+
+
+def test_a_column_that_names_the_person_asks_for_the_unit_again_once_published(clinic: AppTest) -> None:
+    choose(clinic, "age")
+    go_on(clinic)
+    assert clinic.radio[0].value is True, "patient_id suggests several rows a person"
+    assert clinic.selectbox[0].value == "patient_id"
+    assert "drawn at random" in texts(clinic)
+    go_on(clinic)
+    clinic.button(key="change-columns").click().run()
+    choose(clinic, "age", "patient_id")
+    assert "unit" not in clinic.session_state["settled"]
+
+
+def test_the_unit_is_answered_by_a_person_and_never_assumed(page: AppTest) -> None:
+    page.get("file_uploader")[0].upload("plain.csv", b"age,region\n30,North\n").run()
+    choose(page, "age")
+    go_on(page)
+    assert page.radio[0].value is None
+    assert labelled(page.button, "Go on").disabled
+    page.radio[0].set_value(False).run()
+    assert not labelled(page.button, "Go on").disabled
+
+
+def test_equal_steps_refill_the_box_though_their_number_stays(clinic: AppTest) -> None:
+    choose(clinic, "age")
+    for low, high in (("0", "5"), ("10", "15")):
+        labelled(clinic.text_input, "From").set_value(low).run()
+        labelled(clinic.text_input, "To").set_value(high).run()
+        labelled(clinic.number_input, "Bins").set_value(5).run()
+        labelled(clinic.button, "Fill in").click().run()
+        assert labelled(clinic.text_input, "Edges").value.startswith(f"{low}, ")
+    labelled(clinic.text_input, "Edges").set_value("0; 1,5; 3").run()
+    assert clinic.session_state["entries"].declared["age"]["edges"] == ["0", "1.5", "3"]
+    assert "2 bins: 0 to under 1.5, 1.5 to 3" in texts(clinic)
+
+
+def test_how_dates_are_written_is_asked_and_can_be_tried(clinic: AppTest) -> None:
+    choose(clinic, "visit_date")
+    boxes = clinic.date_input
+    boxes[0].set_value(date(2024, 2, 1)).run()
+    clinic.date_input[1].set_value(date(2024, 2, 29)).run()
+    assert "say how its dates are written" in texts(clinic)
+    labelled(clinic.selectbox, "2024 is written").set_value("%m/%d/%Y").run()
+    labelled(clinic.button, "real data").click().run()
+    assert "of the rows fall in *(other)*" in texts(clinic)
+    assert "95 % of the rows" in texts(clinic)
+    labelled(clinic.selectbox, "2024 is written").set_value("%d/%m/%Y").run()
+    assert "of the rows fall" not in texts(clinic), "what was seen of the rows is not kept"
+    labelled(clinic.button, "real data").click().run()
+    assert "0 % of the rows" in texts(clinic)
+
+
+def test_the_size_of_each_table_is_said_as_it_is_chosen(clinic: AppTest) -> None:
+    clinic.multiselect[0].set_value(["age", "region"]).run()
+    assert "7 × ? cells" in texts(clinic)
+    assert "7 cells" in texts(clinic)
+
+
+def test_the_bill_knows_the_data_under_another_name_and_what_was_published(page: AppTest) -> None:
+    page.button(key="sample_rand").click().run()
+    labelled(page.button, "Publish once").click().run()
+    again = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    again.button(key="sample_rand").click().run()
+    labelled(again.text_input, "Dataset whose budget").set_value("another-name").run()
+    assert not again.exception
+    assert "costs 0" in texts(again)
+    assert [metric.value for metric in again.metric[:2]] == ["1", "0"]
+    ledger = dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"])
+    ledger.set_cap("another-name", "1.5")
+    again.select_slider[0].set_value("2").run()
+    assert "does not allow this" in texts(again), "a refusal is said before the button"
+    assert labelled(again.button, "Publish once").disabled
+
+
+def test_a_saved_plan_is_loaded_again(page: AppTest) -> None:
+    page.button(key="sample_rand").click().run()
+    plan = page.session_state["plan"]
+    page.button(key="change-columns").click().run()
+    page.multiselect[0].set_value([plan.used[0]]).run()
+    labelled(page.get("file_uploader"), "plan file").upload("plan.yaml", plan.dumps().encode()).run()
+    assert not page.exception
+    assert page.session_state["plan"].key == plan.key
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("columns → 1 → edges: give at least two edges", "age: give at least two edges"),
+        ("columns → 1: list the values", "age: list the values"),
+        ("table age × x: there is no column 'x'", "table age × x: there is no column 'x'"),
+        ("epsilon: ε must be above 0", "ε: ε must be above 0"),
+    ],
+)
+def test_faults_are_told_without_their_path(fault: str, said: str) -> None:
+    assert sentence(fault, ["age"]) == said
