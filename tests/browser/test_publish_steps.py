@@ -1,0 +1,44 @@
+"""What only a browser shows of the steps: buttons that stay where they are pressed, colours that can be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import NewPage
+from tests.browser.test_whole_job import upload
+
+CONTRAST = """selector => {
+  const light = text => { const [r, g, b] = text.match(/[0-9.]+/g).map(c => c / 255)
+    .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const style = getComputedStyle(document.querySelector(selector));
+  const [low, high] = [light(style.color), light(style.backgroundColor)].sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05); }"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_first_press_counts_and_chips_can_be_read(new_page: NewPage, tmp_path: Path, dark: bool) -> None:
+    page = new_page(width=390, height=844, dark=dark)
+    path = tmp_path / "clinic.csv"
+    path.write_text("age,region,visit_date\n30,North,2024-01-01\n")
+    upload(page, path)
+    box = page.locator(".stMultiSelect input").first
+    for name in ("age", "region", "visit_date"):
+        box.click()
+        box.fill(name)
+        page.get_by_role("option", name=name, exact=True).click()
+    on = page.locator("button:has-text('Go on to what is known')")
+    expect(on).to_be_enabled()
+    for selector in ("button[kind^=primary]", "[data-testid=stMultiSelectTagsContainer] > span > span"):
+        assert page.evaluate(CONTRAST, selector) >= 4.5
+    page.wait_for_timeout(1000)  # what the last choice changed is drawn
+    before = on.bounding_box()
+    assert before is not None
+    page.mouse.move(before["x"] + 20, before["y"] + 10)
+    page.mouse.down()
+    page.wait_for_timeout(200)
+    assert on.bounding_box() == before
+    page.mouse.up()
+    expect(page.get_by_text("Still to say")).to_be_visible()
