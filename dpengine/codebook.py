@@ -17,44 +17,20 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from dpengine import strictyaml
 from dpengine.domain import Column, Declared, readable_faults
 from dpengine.errors import PlanError
+from dpengine.standard import STANDARD
+from dpengine.typed import Text
 
 __all__ = ["STANDARD", "Codebook", "loads", "resolve", "values_from"]
-
-STANDARD: dict[str, tuple[str, ...]] = {
-    "months": ("January", "February", "March", "April", "May", "June", "July", "August", "September",
-               "October", "November", "December"),
-    "weekdays": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
-    "us-states": (
-        "Alabama", "Alaska", "Arizona", "Arkansas", "California", "Colorado", "Connecticut", "Delaware",
-        "District of Columbia", "Florida", "Georgia", "Hawaii", "Idaho", "Illinois", "Indiana", "Iowa", "Kansas",
-        "Kentucky", "Louisiana", "Maine", "Maryland", "Massachusetts", "Michigan", "Minnesota", "Mississippi",
-        "Missouri", "Montana", "Nebraska", "Nevada", "New Hampshire", "New Jersey", "New Mexico", "New York",
-        "North Carolina", "North Dakota", "Ohio", "Oklahoma", "Oregon", "Pennsylvania", "Rhode Island",
-        "South Carolina", "South Dakota", "Tennessee", "Texas", "Utah", "Vermont", "Virginia", "Washington",
-        "West Virginia", "Wisconsin", "Wyoming"),
-    "us-state-codes": (
-        "AL", "AK", "AZ", "AR", "CA", "CO", "CT", "DE", "DC", "FL", "GA", "HI", "ID", "IL", "IN", "IA", "KS",
-        "KY", "LA", "ME", "MD", "MA", "MI", "MN", "MS", "MO", "MT", "NE", "NV", "NH", "NJ", "NM", "NY", "NC",
-        "ND", "OH", "OK", "OR", "PA", "RI", "SC", "SD", "TN", "TX", "UT", "VT", "VA", "WA", "WV", "WI", "WY"),
-    "eu-countries": (
-        "Austria", "Belgium", "Bulgaria", "Croatia", "Cyprus", "Czechia", "Denmark", "Estonia", "Finland", "France",
-        "Germany", "Greece", "Hungary", "Ireland", "Italy", "Latvia", "Lithuania", "Luxembourg", "Malta",
-        "Netherlands", "Poland", "Portugal", "Romania", "Slovakia", "Slovenia", "Spain", "Sweden"),
-    "german-states": (
-        "Baden-Württemberg", "Bayern", "Berlin", "Brandenburg", "Bremen", "Hamburg", "Hessen",
-        "Mecklenburg-Vorpommern", "Niedersachsen", "Nordrhein-Westfalen", "Rheinland-Pfalz", "Saarland", "Sachsen",
-        "Sachsen-Anhalt", "Schleswig-Holstein", "Thüringen"),
-}  # fmt: skip
 
 
 class Codebook(Declared):
     """The public domain of a table's columns, with where it comes from."""
 
-    title: str = ""
-    origin: str = ""
-    licence: str = ""
-    privacy_unit: str = ""
-    about: dict[str, str]
+    title: Text = ""
+    origin: Text = ""
+    licence: Text = ""
+    privacy_unit: Text = ""
+    about: dict[str, Text]
     columns: tuple[Column, ...]
 
 
@@ -82,6 +58,8 @@ def values_from(text: str, name: str, *, column: str) -> tuple[str, ...]:
             content = json.loads(text)
         except json.JSONDecodeError as error:
             raise PlanError(f"codebook {name}, line {error.lineno}: this is not readable JSON") from None
+        except (ValueError, RecursionError):
+            raise PlanError(f"codebook {name}: this JSON holds too long a number, or is too deep") from None
         listed = content.get(column) if isinstance(content, dict) else content
         try:
             return TypeAdapter(tuple[str, ...]).validate_python(listed)
@@ -89,7 +67,10 @@ def values_from(text: str, name: str, *, column: str) -> tuple[str, ...]:
             raise PlanError(
                 [f"codebook {name}, column {column!r}: {fault}" for fault in readable_faults(error)]
             ) from None
-    rows = [row for row in csv.reader(io.StringIO(text)) if row]
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text)) if row]
+    except csv.Error:
+        raise PlanError(f"codebook {name}: this is not readable CSV") from None
     if len(rows) < 2:
         raise PlanError(f"codebook {name} lists no values: it needs a header line and a line a value")
     position = rows[0].index("value") if "value" in rows[0] else 0
@@ -97,7 +78,10 @@ def values_from(text: str, name: str, *, column: str) -> tuple[str, ...]:
 
 
 def resolve(plan: dict[str, Any], folder: Path | None) -> dict[str, Any]:
-    """Fill in the values of the category columns of a plan file that name a codebook or a standard list."""
+    """Fill in the values of the category columns of a plan file that name a codebook file beside it.
+
+    Standard lists are known to the columns themselves. Raises :class:`PlanError`.
+    """
     columns = plan.get("columns")
     if not isinstance(columns, list):
         return plan
@@ -105,20 +89,17 @@ def resolve(plan: dict[str, Any], folder: Path | None) -> dict[str, Any]:
 
 
 def _resolved(column: Any, folder: Path | None) -> Any:
-    if not isinstance(column, dict) or "codebook" not in column or "values" in column:
+    if not isinstance(column, dict) or column.get("values") or folder is None:
         return column
-    wanted = str(column["codebook"])
-    if wanted in STANDARD:
-        return {**column, "values": STANDARD[wanted], "source": "standard"}
-    if not wanted.lower().endswith((".csv", ".json")):
-        names = ", ".join(STANDARD)
-        raise PlanError(f"column {column.get('name')!r}: no standard list is called {wanted!r}; there are {names}")
-    if folder is None:
-        raise PlanError(
-            f"column {column.get('name')!r}: the codebook {wanted!r} is not at hand here; list its values instead"
-        )
-    path = (folder / wanted).resolve()
-    if not path.is_relative_to(folder.resolve()):
+    wanted = column.get("codebook")
+    if not isinstance(wanted, str) or not wanted.lower().endswith((".csv", ".json")):
+        return column
+    try:
+        path = (folder / wanted).resolve()
+        within = path.is_relative_to(folder.resolve())
+    except ValueError:  # a NUL, say, is no part of any path
+        within = False
+    if not within:
         raise PlanError(f"column {column.get('name')!r}: the codebook must lie in the folder of the plan")
     values = values_from(strictyaml.read(path, "codebook"), path.name, column=str(column.get("name")))
     return {**column, "values": values, "source": "codebook"}

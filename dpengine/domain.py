@@ -14,7 +14,8 @@ out of the whole release; so it is with ``missing: false`` where there is no *ot
 from __future__ import annotations
 
 import calendar
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sized
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -22,9 +23,11 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationError, field_validator, model_validator
 
 from dpengine.errors import PlanError
+from dpengine.standard import STANDARD
+from dpengine.typed import Line, Text, decimal, rational
 
 __all__ = ["MISSING", "OTHER", "Category", "Column", "Date", "Number", "YesNo", "equal_edges"]
 
@@ -68,10 +71,10 @@ class Declared(BaseModel):
 
 
 class _Column(Declared):
-    name: str
+    name: Text
     other: bool = True
     missing: bool = True
-    missing_as: tuple[str, ...] = Field(default=(), description="texts that mean 'missing', such as ? or -99")
+    missing_as: tuple[Text, ...] = Field(default=(), description="texts that mean 'missing', such as ? or -99")
     source: Literal["typed", "codebook", "standard", "confirmed"] = "typed"
 
     @field_validator("name")
@@ -117,7 +120,8 @@ class Number(_Column):
     """
 
     kind: Literal["number"] = "number"
-    edges: tuple[Decimal, ...]
+    # All edges are read below, where each is bounded; a million of them would take seconds to read again.
+    edges: SkipValidation[tuple[Decimal, ...]]
 
     @field_validator("edges", mode="before")
     @classmethod
@@ -126,21 +130,27 @@ class Number(_Column):
             if set(edges) != {"from", "to", "bins"}:
                 raise ValueError("give a list of edges, or from, to and bins")
             return equal_edges(edges["from"], edges["to"], edges["bins"])
-        return edges
+        if isinstance(edges, str) or not isinstance(edges, Iterable):
+            raise ValueError("give a list of edges, or from, to and bins")
+        read = []
+        for number, edge in enumerate(edges, 1):
+            try:
+                read.append(decimal(edge))
+            except ValueError as error:
+                raise ValueError(f"edge {number}: {error}") from None
+        return tuple(read)
 
     @field_validator("edges")
     @classmethod
     def _increase(cls, edges: tuple[Decimal, ...]) -> tuple[Decimal, ...]:
         if len(edges) < 2:
             raise ValueError("give at least two edges; they must be public knowledge, not read from the data")
-        if not all(edge.is_finite() for edge in edges):
-            raise ValueError("edges must be finite numbers; values outside of them count as (other)")
+        _check_size(len(edges) - 1)
         for low, high in pairwise(edges):
             if not low < high:
                 raise ValueError(f"edges must increase, but {high} follows {low}")
             if not float(low) < float(high):
                 raise ValueError(f"edges {low} and {high} are too close to be told apart (15 digits are kept)")
-        _check_size(len(edges) - 1)
         return edges
 
     @property
@@ -159,8 +169,22 @@ class Category(_Column):
     """
 
     kind: Literal["category"] = "category"
-    values: tuple[str, ...] = ()
-    codebook: str | None = Field(default=None, description="CSV or JSON file beside the plan, or a standard name")
+    values: tuple[Text, ...] = ()
+    codebook: Line | None = Field(default=None, description="CSV or JSON file beside the plan, or a standard name")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_standard_list(cls, fields: Any) -> Any:
+        if not isinstance(fields, dict) or not isinstance(fields.get("codebook"), str):
+            return fields
+        values, wanted = fields.get("values", ()), fields["codebook"]
+        if not isinstance(values, Sized) or len(values):
+            return fields
+        if wanted in STANDARD:
+            return {**fields, "values": STANDARD[wanted], "source": "standard"}
+        if wanted.lower().endswith((".csv", ".json")):
+            raise ValueError(f"the codebook {wanted!r} is not at hand here, or lists no values; list them instead")
+        raise ValueError(f"no standard list is called {wanted!r}; there are {', '.join(STANDARD)}")
 
     @field_validator("values", mode="before")
     @classmethod
@@ -171,7 +195,7 @@ class Category(_Column):
 
     @model_validator(mode="after")
     def _distinct(self) -> Category:
-        if not self.values and self.codebook is None:
+        if not self.values:
             raise ValueError("list the values that the column may hold (public knowledge), or name a codebook")
         seen: set[str] = set()
         for value in self.values:
@@ -213,7 +237,7 @@ class Date(_Column):
     first: date = Field(alias="from")
     last: date = Field(alias="to")
     by: Literal["day", "week", "month", "quarter", "year"]
-    format: str | None = None
+    format: Line | None = None
 
     @model_validator(mode="after")
     def _in_order(self) -> Date:
@@ -285,23 +309,32 @@ def equal_edges(low: object, high: object, bins: object) -> tuple[Decimal, ...]:
     ['0', '0.25', '0.5', '0.75', '1']
     """
     try:
-        start, stop, count = Fraction(str(low)), Fraction(str(high)), int(str(bins))
-    except (ValueError, ZeroDivisionError):
+        start, stop, many = (rational(str(value)) for value in (low, high, bins))
+    except ValueError:
         raise ValueError("equal bins need two numbers and a whole number of bins") from None
+    if many.denominator != 1:
+        raise ValueError("equal bins need two numbers and a whole number of bins")
+    count = int(many)
     if count < 1 or start >= stop:
         raise ValueError("equal bins need at least one bin, and a start below the end")
     _check_size(count)
     step = (stop - start) / count
+    if max(abs(start), abs(stop)) > 10**30 or step < Fraction(1, 10**24):
+        raise ValueError("equal bins need numbers up to 1e30, and steps of 1e-24 or more")
     digits = 0
     while digits < 12 and (step * 10**digits).denominator != 1:
         digits += 1
     while 10**digits * step < 10**6 and (step * 10**digits).denominator != 1:
         digits += 1
+    # Over one denominator, in whole numbers: a million fractions would each look for their common divisors.
+    below = math.lcm(start.denominator, step.denominator)
+    first, ahead = int(start * below) * 10**digits, int(step * below) * 10**digits
     edges = []
     for k in range(count + 1):
-        scaled = round((start + k * step) * 10**digits)
-        edges.append(Decimal(scaled).scaleb(-digits).normalize())
-    return tuple(Decimal(f"{edge:f}") for edge in edges)
+        whole, rest = divmod(first + k * ahead, below)
+        whole += 2 * rest > below or (2 * rest == below and whole % 2)  # halves go to the even neighbour
+        edges.append(Decimal(whole).scaleb(-digits).normalize())
+    return tuple(edge if "E" not in str(edge) else Decimal(f"{edge:f}") for edge in edges)
 
 
 def _check_size(cells: int) -> None:

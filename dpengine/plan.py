@@ -21,6 +21,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, field_validator, m
 from dpengine import codebook, strictyaml
 from dpengine.domain import Column, Declared, Number
 from dpengine.errors import PlanError
+from dpengine.typed import Line, Text, rational
 
 __all__ = ["Each", "Plan", "Unit", "exact"]
 
@@ -38,8 +39,8 @@ def exact(value: object) -> Fraction:
     if isinstance(value, bool) or value is None:
         raise ValueError("ε must be a number, such as 1 or 0.5")
     try:
-        return Fraction(f"{value:.12g}" if isinstance(value, float) else str(value).strip())
-    except (ValueError, ZeroDivisionError):
+        return rational(f"{value:.12g}" if isinstance(value, float) else str(value))
+    except ValueError:
         raise ValueError("ε must be a decimal or a fraction, such as 0.5 or 1/3") from None
 
 
@@ -77,7 +78,7 @@ class Unit(Declared):
     """Whom the guarantee protects: the one row of a person, or all rows that share an ID, kept to ``rows``."""
 
     rows: int = Field(default=1, ge=1, le=1_000_000)
-    id: str | None = None
+    id: Text | None = None
 
     @model_validator(mode="after")
     def _enforceable(self) -> Unit:
@@ -95,14 +96,14 @@ class Each(Declared):
 class Plan(Declared):
     """A release to be: the public domain, the tables, the privacy unit and ε."""
 
-    title: str = ""
-    notes: str = ""
-    dataset: str
+    title: Text = ""
+    notes: Text = ""
+    dataset: Line
     epsilon: Epsilon
     unit: Unit = Unit()
     rows_about: int | None = Field(default=None, ge=1, le=10**12)
     columns: tuple[Column, ...]
-    tables: tuple[tuple[str, ...], ...] | Each
+    tables: tuple[tuple[Text, ...], ...] | Each
     strategy: Literal["auto", "direct"] = "auto"
 
     @field_validator("strategy", mode="before")
@@ -209,10 +210,7 @@ class Plan(Declared):
             "epsilon": str(self.epsilon),
             "unit": self.unit.model_dump(),
             "strategy": "direct" if self.strategy == "auto" else self.strategy,
-            "columns": sorted(
-                (self._by_name[name].model_dump(mode="json", exclude={"source", "codebook"}) for name in self.used),
-                key=lambda column: str(column["name"]),
-            ),
+            "columns": sorted(map(_measured, map(self.column, self.used)), key=lambda column: str(column["name"])),
             "tables": sorted(sorted(table) for table in self.marginals),
         }
         return hashlib.sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()
@@ -255,3 +253,11 @@ class Plan(Declared):
         """Read a plan file and the codebooks beside it. Raises :class:`PlanError` with every fault found."""
         path = Path(path)
         return cls.loads(strictyaml.read(path, "plan"), folder=path.parent)
+
+
+def _measured(column: Column) -> dict[str, Any]:
+    """What of a column decides what is measured; 10 and 1E+1 are one edge."""
+    plain = column.model_dump(mode="json", exclude={"source", "codebook", "edges"})
+    if isinstance(column, Number):
+        plain["edges"] = [f"{edge:f}" for edge in column.edges]
+    return plain

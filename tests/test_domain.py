@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -113,3 +114,56 @@ def test_weeks_begin_on_mondays_and_have_iso_names() -> None:
 def test_a_span_runs_forward() -> None:
     with pytest.raises(PlanError, match="is after"):
         Date(name="d", **{"from": "2025-01-02", "to": "2025-01-01", "by": "day"})
+
+
+def test_a_standard_list_named_in_code_gives_its_values_and_an_unknown_one_is_refused() -> None:
+    for values in ({}, {"values": []}, {"values": ()}):
+        months = Category(name="m", codebook="months", **values)
+        assert months.declared[0] == "January"
+        assert months.source == "standard"
+    for wanted, fragment in [("martian-months", "no standard list"), ("x.csv", "not at hand"), ("", "no standard")]:
+        with pytest.raises(PlanError, match=fragment):
+            Category(name="m", codebook=wanted)
+
+
+@pytest.mark.parametrize(
+    "edge",
+    ["1e99999999", "-1e99999999", "1e-99999999", "1e31", "1e-31", "1_0", "١٢", "9" * 5000, 10**400, 1e300, "0x9", True,
+     Decimal("1e400"), None, "1/3"],
+)  # fmt: skip
+def test_numbers_that_no_one_means_are_refused_at_once(edge: object) -> None:
+    begun = time.perf_counter()
+    with pytest.raises(PlanError, match="edge 2: this"):
+        Number(name="x", edges=[-(10**30), edge])
+    for low, high, bins in [(-1, edge, 2), (edge, 10**30, 2), (0, 1, edge)]:
+        if edge not in ("1/3", "1e-31", True):
+            with pytest.raises(PlanError):
+                Number(name="x", edges={"from": low, "to": high, "bins": bins})
+    assert time.perf_counter() - begun < 1
+
+
+@pytest.mark.parametrize(
+    "edges", [range(10**6 + 1), {"from": 0, "to": 1, "bins": 10**6}, {"from": "1/3", "to": 7, "bins": 10**6}]
+)
+def test_a_million_bins_are_ready_in_two_seconds(edges: object) -> None:
+    begun = time.process_time()
+    column = Number(name="x", edges=edges)
+    assert time.process_time() - begun < 2
+    assert len(column.edges) == 10**6 + 1
+
+
+CONTROLS = ["\0", "\x1b", "\x7f", "\x85", "\x9f", "\ud800", "\udfff"]
+
+
+@pytest.mark.parametrize("control", CONTROLS, ids=ascii)
+def test_no_text_of_a_column_holds_a_control_character(control: str) -> None:
+    text = f"a{control}b"
+    for make in [
+        lambda: YesNo(name=text),
+        lambda: YesNo(name="x", missing_as=[text]),
+        lambda: Category(name="x", values=["a", text]),
+        lambda: Category(name="x", values=["a"], codebook=text),
+        lambda: Date(name="d", **{"from": "2025-01-01", "to": "2025-01-02", "by": "day", "format": text}),
+    ]:
+        with pytest.raises(PlanError, match="control character"):
+            make()

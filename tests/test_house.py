@@ -20,7 +20,7 @@ LESSONS = [path for path in ENGINE if "lessons" in path.parts]  # they show what
 SCREENS = [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]
 # Each room may import from rooms in lines above its own, and from none beside or below.
 FLOORS = [
-    {"errors", "version"},
+    {"errors", "version", "typed", "standard"},
     {"domain", "strictyaml"},
     {"codebook"},
     {"plan"},

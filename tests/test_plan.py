@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -11,6 +12,7 @@ import yaml
 from hypothesis import given
 
 from dpengine import Plan, PlanError
+from dpengine.domain import YesNo
 from dpengine.plan import epsilon_text, exact
 from tests.plans import CLINIC, letters_plan, plans
 
@@ -148,3 +150,55 @@ def test_budgets_are_exact() -> None:
     for bad in [True, None, "", "nan", "inf", "1/0", float("nan"), float("inf"), "0x1"]:
         with pytest.raises(ValueError, match="ε must"):
             exact(bad)
+
+
+@pytest.mark.parametrize("bad", ["1e99999999", "1e-99999999", "1_0", "١", "9" * 5000, "1/" + "9" * 5000, "1 / 3"])
+def test_an_epsilon_that_no_one_means_is_refused_at_once(bad: str) -> None:
+    begun = time.perf_counter()
+    with pytest.raises(PlanError, match="ε must be a decimal or a fraction"):
+        Plan.loads(CLINIC.replace('epsilon: "1"', f'epsilon: "{bad}"'))
+    assert time.perf_counter() - begun < 1
+    assert Plan.loads(CLINIC.replace('epsilon: "1"', 'epsilon: "1e-3"')).epsilon == Fraction(1, 1000)
+
+
+@pytest.mark.parametrize("control", ["\0", "\x1b", "\x85", "\ud800"], ids=ascii)
+@pytest.mark.parametrize("where", ["title", "notes", "dataset", "id", "table", "column"])
+def test_no_text_of_a_plan_holds_a_control_character(control: str, where: str) -> None:
+    text = f"a{control}b"
+    fields: dict[str, object] = {"dataset": "d", "epsilon": 1, "tables": [["x"]]}
+    name = "x"
+    match where:
+        case "id":
+            fields["unit"] = {"id": text}
+        case "table":
+            fields["tables"] = [[text]]
+        case "column":
+            name = text
+        case _:
+            fields[where] = text
+    with pytest.raises(PlanError, match="control character"):
+        Plan(columns=[{"name": name, "kind": "yesno"}], **fields)
+
+
+def test_the_name_of_a_budget_is_one_line() -> None:
+    columns, lines = [{"name": "x", "kind": "yesno"}], "one\n\ttwo"
+    assert Plan(dataset="d", epsilon=1, tables=[["x"]], columns=columns, title=lines, notes=lines).notes == lines
+    assert YesNo(name="a\nb", missing_as=["a\tb"]).name == "a\nb", "headers and cells of real tables hold them"
+    with pytest.raises(PlanError, match="dataset: this text holds"):
+        Plan(dataset=lines, epsilon=1, tables=[["x"]], columns=columns)
+
+
+def test_a_plan_in_code_may_name_a_standard_list_and_no_other_codebook() -> None:
+    def plan(codebook: str) -> Plan:
+        columns = [{"name": "m", "kind": "category", "codebook": codebook, "values": []}]
+        return Plan(dataset="d", epsilon=1, tables=[["m"]], columns=columns)
+
+    assert plan("months").cells(("m",)) == 14
+    for wanted in ["x.csv", "no-such-list"]:
+        with pytest.raises(PlanError, match="columns → 1: "):
+            plan(wanted)
+
+
+def test_the_same_edges_written_otherwise_give_the_same_key() -> None:
+    keys = {Plan.loads(CLINIC.replace("0, 18,", f"{edge}, 18,")).key for edge in ("10", "1e1", "1E+1", "0.1e2")}
+    assert len(keys) == 1
