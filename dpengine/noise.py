@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-__all__ = ["MOST_SCALE", "discrete_laplace"]
+__all__ = ["MOST_SCALE", "discrete_laplace", "exp_between"]
 
 MOST_SCALE = 2**40
 
@@ -98,7 +98,7 @@ def _keystream() -> BitSource:
 
 
 @lru_cache(maxsize=64)
-def _exp(x: Fraction, bits: int) -> Bounds:
+def exp_between(x: Fraction, bits: int) -> Bounds:
     """Bounds on exp(−x), x > 0."""
     if x > bits:
         return 0, 1
@@ -142,7 +142,7 @@ class _Law:
 
     def power(self, times: int, bits: int) -> Bounds:
         """Bounds on q^(unit·times)."""
-        return _exp(self.step * times, bits) if times else (1 << bits, 1 << bits)
+        return exp_between(self.step * times, bits) if times else (1 << bits, 1 << bits)
 
     def floor(self, k: int, depth: int, power: Callable[[int, int], Bounds] | None = None) -> int:
         """⌊F(k)·2^depth⌋; ``power`` may serve powers already at hand.
@@ -160,7 +160,7 @@ class _Law:
     def _bounds(self, k: int, bits: int, power: Callable[[int, int], Bounds]) -> Bounds:
         if self.span:
             return _over(_less(power(k + 1, bits), bits), _less(power(self.span, bits), bits), bits)
-        q = _exp(self.rate, bits)
+        q = exp_between(self.rate, bits)
         one = 1 << bits
         positive = _over((one, one), (one + q[0], one + q[1]), bits)
         if k < 0:

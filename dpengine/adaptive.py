@@ -1,0 +1,328 @@
+"""Wide tables: which pairs of columns to measure, and how finely, chosen privately while measuring.
+
+Part of ε measures the total and every single column; a model that takes columns as independent follows. Then, in
+one to three phases, part of ε chooses the pairs that the model gets most wrong, by exact permute-and-flip, part
+measures them, and the model learns (:mod:`dpengine.pairwise`). How ε is shared follows from ``public error``, the
+expected error of the single columns had they all of ε: a function of ε, sizes and the noisy total alone.
+
+This is the one module beside :mod:`dpengine.measure` where exact counts are seen, and it returns only what has noise.
+What it decides (phases, shares, merged bins, candidates) depends on public structure and on what it measured
+before. So the whole is ε-differentially private by adaptive composition (Dwork & Roth 2014, Theorem 3.16 and
+section 3.5.1): the shares are whole millionths of ε that add up to ε. Adding or removing one person changes at most
+Δ = ``sensitivity`` rows, so for every
+
+* marginal, merged or not, Δ in L1: discrete Laplace noise of scale Δ/share;
+* score Σ (|X − M| − t) over cells fixed by the model M, at most Δ in each: merging cells changes nothing in that.
+  Permute-and-flip is given the whole sum of its picks' shares, used or not;
+* sum of |X − M| over n pairs, n·Δ in all: noise of scale n·Δ/share.
+
+Counts and models are compared in whole 256ths, so that a score is a whole number and its sensitivity exact.
+
+Source: the select, measure, generate scheme of McKenna, Miklau & Sheldon ("AIM", PVLDB 2022), at pure ε; scores, shares
+and resolutions are this project's own, and were set on two tables and tried on others (benchmarks/accuracy.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dpengine.estimate import Columns
+from dpengine.mechanisms.selection import permute_and_flip
+from dpengine.noise import discrete_laplace
+from dpengine.pairwise import Noisy, Pairwise, fit, merge
+
+__all__ = ["Chosen", "Measured", "measure_adaptively"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Pair = tuple[str, str]
+
+PARTS = 1_000_000  # a share is a whole number of these parts of ε
+GRAIN = 256  # counts and models are compared in these parts of one
+RESOLUTIONS = (32, 16, 8, 4)  # a merged bin holds at least this part of all rows
+THRESHOLD = 0.7  # of the noise scale: what a cell must be wrong by to be worth measuring
+TOTAL_SHARE = 0.01
+SINGLE_ODDS = (0.011, 0.8)  # the public error at which single columns get half of ε, and how steeply their odds rise
+TREE_PICKS = (1.43, 0.42)  # pairs picked in the first phase: a public error e wants (first/e)^second, and so on
+LATER_PICKS = (6.6, 0.37)
+SELECTION_ODDS = 12.0
+STAGES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.2, 0.3, 0.5)}
+ALL_AT_ONCE = (12.0, 3.0, 1.2)  # by phase: so much worse than noise must the model be for measuring all that is left
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Noisy counts of a marginal, with the share of ε that they cost; ``merged`` as in :class:`Noisy`."""
+
+    columns: Columns
+    epsilon: Fraction
+    sensitivity: int
+    values: Ints
+    merged: tuple[Ints, ...] = ()
+
+    @property
+    def scale(self) -> Fraction:
+        return self.sensitivity / self.epsilon
+
+    @property
+    def noisy(self) -> Noisy:
+        return Noisy(self.columns, self.values, float(self.scale), self.merged)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A private choice: ``what`` was asked, and what it cost. What was chosen shows in what is measured next."""
+
+    what: str
+    epsilon: Fraction
+
+
+Step = Measured | Chosen
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A pair at a resolution: its exact counts beside what the model says of them."""
+
+    pair: Pair
+    merged: tuple[Ints, ...]
+    counts: Ints
+    model: Floats
+
+    def wrong(self) -> Ints:
+        """How far the model is off in each cell, in 256ths."""
+        return np.abs(GRAIN * self.counts - np.rint(GRAIN * self.model).astype(np.int64))
+
+    def score(self, scale: float) -> int:
+        """What measuring with noise of ``scale`` would mend, in 256ths of a row: over the cells that may be seen above it."""
+        threshold = round(GRAIN * THRESHOLD * scale)
+        seen = self.model >= THRESHOLD * scale
+        return int((self.wrong()[seen] - threshold).sum())
+
+
+class _Work:
+    """A measuring under way: what is left of ε, and the steps taken."""
+
+    def __init__(self, epsilon: Fraction, sensitivity: int) -> None:
+        self.epsilon = epsilon
+        self.sensitivity = sensitivity
+        self.left = PARTS
+        self.steps: list[Step] = []
+
+    def take(self, parts: float) -> Fraction:
+        """About so many parts of ε, of which each can be taken once: at least one, at most what is left."""
+        whole = min(max(1, int(parts)), self.left)
+        if whole == 0:
+            raise ArithmeticError("all of ε has been taken")
+        self.left -= whole
+        return self.epsilon * whole / PARTS
+
+    def noise(self, parts: float) -> float:
+        """Scale of the noise in a marginal that is given so many parts."""
+        return self.sensitivity * PARTS / (float(self.epsilon) * max(parts, 1.0))
+
+    def measure(self, columns: Columns, exact: Ints, parts: float, merged: tuple[Ints, ...] = ()) -> None:
+        share = self.take(parts)
+        values = np.asarray(exact + discrete_laplace(self.sensitivity / share, exact.shape))
+        self.steps.append(Measured(columns, share, self.sensitivity, values, merged))
+
+    def measure_all(self, marginals: Sequence[tuple[Columns, Ints, tuple[Ints, ...]]], weights: Floats, parts: int) -> None:
+        """Share ``parts`` by the weights, to the last one. Few different shares: each scale of noise takes time to set up."""
+        coarse = 2 ** (np.round(2 * np.log2(weights)) / 2)
+        shares = np.maximum(1, parts * coarse / coarse.sum()).astype(np.int64)
+        shares[0] += max(0, parts - int(shares.sum()))
+        for (columns, exact, merged), share in zip(marginals, shares, strict=True):
+            self.measure(columns, exact, float(share), merged)
+
+    def model(self, sizes: Mapping[str, int]) -> Pairwise:
+        return fit(sizes, [step.noisy for step in self.steps if isinstance(step, Measured)])
+
+
+def measure_adaptively(
+    sizes: Mapping[str, int],
+    pairs: Sequence[Pair],
+    counts: Mapping[Columns, Ints],
+    epsilon: Fraction,
+    sensitivity: int,
+    tell: Callable[[str], None] = lambda stage: None,
+) -> tuple[Step, ...]:
+    """Measure single columns and the best of ``pairs``, for ε = ``epsilon`` in all.
+
+    ``counts`` holds the exact counts of every column and of every pair (names in the order of ``sizes``), one
+    axis a column; one person has at most ``sensitivity`` rows. ``tell`` is called with the name of each stage.
+    """
+    work = _Work(epsilon, sensitivity)
+    per_row = float(epsilon) / sensitivity
+    singles: list[tuple[Columns, Ints, tuple[Ints, ...]]] = [((name,), counts[name,], ()) for name in sizes]
+    roots = np.sqrt([float(size) for size in sizes.values()])
+
+    tell("measuring single columns")
+    work.measure((), np.asarray(singles[0][1].sum()), PARTS * TOTAL_SHARE * max(1.0, per_row / 0.1) ** -0.3)
+    total = max(1.0, float(work.steps[0].values))  # type: ignore[union-attr]  # the step just taken
+    error = float(roots.sum() ** 2) / (len(sizes) * per_row * total)  # the public error
+    odds = (error / SINGLE_ODDS[0]) ** SINGLE_ODDS[1]
+    part = min(max(odds / (1 + odds), 0.1), 0.97) if pairs else 1.0
+    worthwhile = work.left - int(PARTS * part) >= PARTS // 100
+    work.measure_all(singles, roots, int(PARTS * part) if worthwhile else work.left)
+
+    if worthwhile:
+        resolutions = _resolutions(work.model(sizes), sizes)
+        tree_is_all = len(pairs) < len(sizes)
+        stages = STAGES[1 if error > 0.02 or tree_is_all else 2 if error > 0.003 else 3]
+        whole = work.left
+        for phase, stage in enumerate(stages):
+            tell(f"choosing and measuring pairs, {phase + 1} of {len(stages)}")
+            budget = int(whole * stage) if phase + 1 < len(stages) else work.left
+            _pair_phase(work, sizes, pairs, counts, resolutions, phase, stage, budget, len(stages), error)
+            if not work.left:
+                break
+    if work.left:
+        work.measure_all(singles, roots, work.left)
+    return tuple(work.steps)
+
+
+def _pair_phase(
+    work: _Work,
+    sizes: Mapping[str, int],
+    pairs: Sequence[Pair],
+    counts: Mapping[Columns, Ints],
+    resolutions: Sequence[Mapping[str, Ints]],
+    phase: int,
+    stage: float,
+    budget: int,
+    phases: int,
+    error: float,
+) -> None:
+    """Choose pairs privately and measure them, for ``budget`` parts; or measure all that is left, for all that is."""
+    before = work.left
+    done = {step.columns for step in work.steps if isinstance(step, Measured) and not step.merged}
+    live = [pair for pair in pairs if pair not in done]
+    if not live:
+        return
+    model = work.model(sizes)
+    if phases > 1:
+        wrong = _how_wrong(work, [_Candidate(pair, (), counts[pair], model.pair(*pair)) for pair in live], budget // 100)
+        scale = work.noise(work.left / len(live))
+        if wrong > ALL_AT_ONCE[phase] * sum(float(np.minimum(model.pair(*pair), scale).sum()) for pair in live) / len(live):
+            full = [_Candidate(pair, (), counts[pair], model.pair(*pair)) for pair in live]
+            _measure_pairs(work, full, work.left)
+            return
+    budget -= before - work.left
+    candidates = _candidates(live, counts, model, resolutions)
+    if phase == 0:
+        most, wanted = 0.8 * (len(sizes) - 1), TREE_PICKS[0] * error ** -TREE_PICKS[1]
+    else:
+        most, wanted = 0.48 * len(pairs), LATER_PICKS[0] * stage * error ** -LATER_PICKS[1]
+    picks = max(1, min(len(live), round(min(wanted, most))))
+    share = _selection_share(work, candidates, live, picks, budget)
+    parts = max(1, int(budget * share))
+    picked = _choose(work, candidates, picks, parts, work.noise((budget - parts) / picks), tree=phase == 0)
+    if picked:
+        _measure_pairs(work, picked, budget - parts)
+
+
+def _how_wrong(work: _Work, candidates: Sequence[_Candidate], parts: int) -> float:
+    """The mean over pairs of Σ|X − M|, with noise."""
+    share = work.take(parts)
+    grains = sum(int(candidate.wrong().sum()) for candidate in candidates)
+    noise = discrete_laplace(GRAIN * len(candidates) * work.sensitivity / share, 1)[0]
+    work.steps.append(Chosen("how wrong the model is on average", share))
+    return (grains + int(noise)) / (GRAIN * len(candidates))
+
+
+def _candidates(
+    live: Sequence[Pair], counts: Mapping[Columns, Ints], model: Pairwise, resolutions: Sequence[Mapping[str, Ints]]
+) -> list[_Candidate]:
+    """Every live pair, at full resolution and at each coarser one that differs from a finer."""
+    found = []
+    for pair in live:
+        table, exact = model.pair(*pair), counts[pair]
+        shapes = {exact.shape}
+        found.append(_Candidate(pair, (), exact, table))
+        for bins in resolutions:
+            merged = (bins[pair[0]], bins[pair[1]])
+            shape = (int(merged[0][-1]) + 1, int(merged[1][-1]) + 1)
+            if shape not in shapes:
+                shapes.add(shape)
+                found.append(_Candidate(pair, merged, merge(exact, merged), merge(table, merged)))
+    return found
+
+
+def _resolutions(model: Pairwise, sizes: Mapping[str, int]) -> list[dict[str, Ints]]:
+    """Merged bins of every column, neighbours together until they hold a part of all rows; finest first."""
+    return [{name: _bins(model.one[name], model.total / part) for name in sizes} for part in RESOLUTIONS]
+
+
+def _bins(counts: Floats, enough: float) -> Ints:
+    """The merged bin of every cell: a bin is full at ``enough``, and a cell that is so by itself stands alone."""
+    labels, label, held = [], -1, math.inf
+    for count in counts:
+        if held >= enough or count >= enough:
+            label, held = label + 1, 0.0
+        labels.append(label)
+        held = math.inf if count >= enough else held + count
+    return np.array(labels)
+
+
+def _multiples(candidates: Sequence[_Candidate]) -> Floats:
+    """What the shares to come will multiply the common noise scale by: larger tables get more of ε."""
+    roots = np.sqrt([float(candidate.counts.size) for candidate in candidates])
+    middle = np.exp(np.log(roots).mean())
+    return np.clip(middle / roots, 0.4, 2.5)
+
+
+def _selection_share(work: _Work, candidates: Sequence[_Candidate], live: Sequence[Pair], picks: int, budget: int) -> float:
+    """Part of the budget that choosing takes: the more, the fewer cells of a typical pair will be seen above noise."""
+    scale = work.noise(budget / picks)
+    seen = dict.fromkeys(live, 0)
+    for candidate, multiple in zip(candidates, _multiples(candidates), strict=True):
+        cells = int(np.count_nonzero(candidate.model >= scale * multiple))
+        seen[candidate.pair] = max(seen[candidate.pair], cells)
+    odds = SELECTION_ODDS / max(float(np.median(list(seen.values()))), 1.0)
+    return min(max(odds / (1 + odds), 0.08), 0.3)
+
+
+def _choose(
+    work: _Work, candidates: Sequence[_Candidate], picks: int, parts: int, scale: float, *, tree: bool
+) -> list[_Candidate]:
+    """Up to ``picks`` candidates of different pairs, by permute-and-flip; with ``tree``, closing no ring.
+
+    Beside them stands the choice of none, with score 0, so that nothing is measured for want of better.
+    """
+    each = work.take(parts) / picks
+    work.steps.append(Chosen(f"{picks} pairs to measure", each * picks))
+    multiples = _multiples(candidates)
+    scores = np.array([candidate.score(scale * m) for candidate, m in zip(candidates, multiples, strict=True)] + [0])
+    joined = {name: name for candidate in candidates for name in candidate.pair}
+    live = np.ones(len(scores), dtype=bool)
+    picked: list[_Candidate] = []
+    for _ in range(picks):
+        places = np.flatnonzero(live)
+        place = places[permute_and_flip(scores[places], each, GRAIN * work.sensitivity)]
+        if place == len(candidates):
+            continue
+        chosen = candidates[place]
+        picked.append(chosen)
+        if tree:
+            a, b = (joined[name] for name in chosen.pair)
+            joined = {name: a if root == b else root for name, root in joined.items()}
+        for k, candidate in enumerate(candidates):
+            if candidate.pair == chosen.pair or (tree and joined[candidate.pair[0]] == joined[candidate.pair[1]]):
+                live[k] = False
+    return picked
+
+
+def _measure_pairs(work: _Work, picked: Sequence[_Candidate], parts: int) -> None:
+    """Measure the pairs, with shares as the square root of the cells that will be seen above the noise."""
+    scale = work.noise(parts / len(picked))
+    weights = np.ones(len(picked))
+    for _ in range(3):
+        weights = np.sqrt([max(1.0, float(np.minimum(1.0, one.model / scale).sum())) for one in picked])
+        scale = float(np.mean([work.noise(parts * weight / weights.sum()) for weight in weights]))
+    work.measure_all([(one.pair, one.counts, one.merged) for one in picked], weights, parts)

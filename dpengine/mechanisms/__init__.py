@@ -1,0 +1,1 @@
+"""The field's other mechanisms, each exact where it guards a release."""

@@ -1,0 +1,235 @@
+"""Noisy totals, columns and pairs of columns → a model of every pair, and from pairs of any table.
+
+What wide tables are estimated from: a pair that was measured is its noisy table, drawn towards what the rest
+says of it (:mod:`dpengine.shrinkage`); a pair that was not is composed through columns that both are tied to, as
+in a tree of conditional independence (Chow & Liu 1968), or left independent. A table of more columns is the one
+of greatest entropy with the pairs' tables, by iterative proportional fitting.
+
+The model is a fixed function of the measurements: nothing here can see a count that noise was not added to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from dpengine.estimate import Columns
+from dpengine.latent import kinds_of_people
+from dpengine.shrinkage import project, shrink, smooth
+
+__all__ = ["Noisy", "Pair", "Pairwise", "fit", "grand_total", "merge"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Pair = tuple[str, str]
+
+EMPTY = 1e-9  # a cell no lower than this can still grow under raking
+RAKINGS = 15
+TOUCHES = 3
+SWEEPS = 6
+COMPOSITIONS = 2
+UNMEASURED = 0.15  # weight of a pair that was composed, beside one that was measured
+
+
+@dataclass(frozen=True, slots=True)
+class Noisy:
+    """Noisy counts of a marginal over ``columns``, none, one or two, with noise of scale ``scale``.
+
+    ``merged`` gives for each axis the merged bin of every cell of the column, where bins were merged.
+    """
+
+    columns: Columns
+    values: Ints
+    scale: float
+    merged: tuple[Ints, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pairwise:
+    """Expected counts of every column and every pair of columns (names in order), which agree with each other."""
+
+    total: float
+    one: Mapping[str, Floats]
+    two: Mapping[Pair, Floats]
+
+    def table(self, columns: Columns) -> Floats:
+        """Expected counts over ``columns``, one axis each: a pair's own, or of greatest entropy given the pairs."""
+        if len(columns) == 0:
+            return np.array(self.total)
+        if len(columns) == 1:
+            return self.one[columns[0]]
+        if len(columns) == 2:
+            return self.pair(*columns)
+        joint = np.ones([self.one[name].size for name in columns])
+        for _ in range(SWEEPS):
+            for axes in combinations(range(len(columns)), 2):
+                others = tuple(axis for axis in range(len(columns)) if axis not in axes)
+                sums = joint.sum(axis=others, keepdims=True)
+                joint *= self.pair(columns[axes[0]], columns[axes[1]]).reshape(sums.shape) / np.maximum(sums, 1e-12)
+        return joint * (self.total / joint.sum())
+
+    def pair(self, a: str, b: str) -> Floats:
+        return self.two[a, b] if (a, b) in self.two else self.two[b, a].T
+
+
+def fit(sizes: Mapping[str, int], noisy: Sequence[Noisy]) -> Pairwise:
+    """The model for columns of the given ``sizes``, every one of which is among the ``noisy`` marginals.
+
+    Raises KeyError for a column that was not measured by itself.
+    """
+    total = max(1.0, grand_total(noisy))
+    pairs: dict[Pair, list[Noisy]] = {}
+    for one in noisy:
+        if len(one.columns) == 2:
+            pairs.setdefault((one.columns[0], one.columns[1]), []).append(one)
+    single = {name: _single(name, size, noisy, total) for name, size in sizes.items()}
+    model = _Pairs(total, single, {})
+    for pair, tables in pairs.items():
+        model.two[pair] = model.updated(pair, tables, model.independent(pair))[0]
+    tree, known = model.tree(pairs), dict(model.two)
+    along = model.along(tree, known)
+    for pair, tables in pairs.items():
+        guesses = [model.independent(pair), *model.compositions(pair, known)[:COMPOSITIONS]]
+        model.best(pair, tables, guesses if pair in tree else [*guesses, along[pair]])
+    known = dict(model.two)
+    along = model.along(model.tree(pairs), known)
+    for pair in combinations(sizes, 2):
+        if pair not in pairs:
+            guesses = [along.get(pair, model.independent(pair)), *model.compositions(pair, known)[:1]]
+            model.two[pair] = max(guesses, key=lambda table, pair=pair: model.dependence(pair, table))
+    if len(pairs) >= len(sizes):  # a tree is modelled exactly as it is
+        model.join(pairs, known)
+    return Pairwise(total, single, model.two)
+
+
+@dataclass
+class _Pairs:
+    """The model while it is fitted."""
+
+    total: float
+    one: dict[str, Floats]
+    two: dict[Pair, Floats]
+
+    def independent(self, pair: Pair) -> Floats:
+        return np.outer(self.one[pair[0]], self.one[pair[1]]) / self.total
+
+    def dependence(self, pair: Pair, table: Floats) -> float:
+        return float(np.abs(table - self.independent(pair)).sum())
+
+    def updated(self, pair: Pair, tables: Sequence[Noisy], guess: Floats) -> tuple[Floats, float]:
+        """The pair's table after all its noisy tables, from ``guess`` on, and how likely they were on the way."""
+        likely = 0.0
+        for noisy in tables:
+            seen = merge(guess, noisy.merged)
+            better, likelihood = shrink(noisy.values.astype(np.float64), seen, noisy.scale)
+            better = project(better, self.total)
+            likely += likelihood
+            rows, columns = self.one[pair[0]], self.one[pair[1]]
+            if noisy.merged:
+                down, across = noisy.merged
+                better = rake(better, np.bincount(down, rows), np.bincount(across, columns))
+                better = guess * (better / np.maximum(seen, 1e-300))[np.ix_(down, across)]
+                guess = rake(better, rows, columns, TOUCHES)
+            else:
+                guess = rake(better, rows, columns)
+        return guess, likely
+
+    def best(self, pair: Pair, tables: Sequence[Noisy], guesses: Sequence[Floats]) -> None:
+        """Take the pair's table after the guess that makes its noisy tables likeliest."""
+        self.two[pair] = max((self.updated(pair, tables, guess) for guess in guesses), key=lambda found: found[1])[0]
+
+    def join(self, pairs: Mapping[Pair, Sequence[Noisy]], known: Mapping[Pair, Floats]) -> None:
+        """Let all pairs learn from what they have in common: a few kinds of people."""
+        weights = {pair: 1.0 if pair in pairs else UNMEASURED for pair in self.two}
+        for pair, table in kinds_of_people(self.one, self.two, weights).items():
+            common = rake(table, self.one[pair[0]], self.one[pair[1]], TOUCHES)
+            if pair in pairs:
+                guesses = [self.independent(pair), *self.compositions(pair, known)[:COMPOSITIONS], common]
+                self.best(pair, pairs[pair], guesses)
+            else:
+                self.two[pair] = (self.two[pair] + common) / 2
+
+    def tree(self, pairs: Iterable[Pair]) -> list[Pair]:
+        """The measured pairs of strongest dependence that close no ring."""
+        part = {name: name for name in self.one}
+        kept = []
+        for pair in sorted(pairs, key=lambda pair: -self.dependence(pair, self.two[pair])):
+            a, b = part[pair[0]], part[pair[1]]
+            if a != b:
+                kept.append(pair)
+                part = {name: a if root == b else root for name, root in part.items()}
+        return kept
+
+    def along(self, tree: Sequence[Pair], two: Mapping[Pair, Floats]) -> dict[Pair, Floats]:
+        """Tables of all pairs that the tree joins: products of conditional tables along its paths."""
+        near: dict[str, list[tuple[str, Floats]]] = {name: [] for name in self.one}
+        for a, b in tree:
+            near[a].append((b, two[a, b] / self.one[a][:, None]))
+            near[b].append((a, two[a, b].T / self.one[b][:, None]))
+        place = {name: k for k, name in enumerate(self.one)}
+        found = {}
+        for start in self.one:
+            waiting = [(start, "", np.diag(self.one[start]))]
+            while waiting:
+                here, before, table = waiting.pop()
+                for there, step in near[here]:
+                    if there != before:
+                        further = table @ step
+                        if place[start] < place[there]:
+                            found[start, there] = further
+                        waiting.append((there, here, further))
+        return found
+
+    def compositions(self, pair: Pair, two: Mapping[Pair, Floats]) -> list[Floats]:
+        """The pair through each column that was measured with both, the strongest dependence first."""
+        a, c = pair
+        ways = []
+        for b in self.one:
+            left = two[a, b] if (a, b) in two else two[b, a].T if (b, a) in two else None
+            right = two[b, c] if (b, c) in two else two[c, b].T if (c, b) in two else None
+            if b not in pair and left is not None and right is not None:
+                ways.append((left / self.one[b]) @ right)
+        return sorted(ways, key=lambda table: -self.dependence(pair, table))
+
+
+def merge(table: npt.NDArray[np.generic], merged: tuple[Ints, ...]) -> Floats:
+    """Sum neighbouring cells of ``table`` into merged bins, given for each axis as rising whole numbers from 0."""
+    for axis, bins in enumerate(merged):
+        table = np.add.reduceat(table, np.searchsorted(bins, np.arange(bins[-1] + 1)), axis=axis)
+    return table
+
+
+def rake(table: Floats, rows: Floats, columns: Floats, times: int = RAKINGS) -> Floats:
+    """Scale rows and columns of ``table`` in turn until its margins are those given."""
+    table = table + EMPTY
+    for _ in range(times):
+        table = table * (rows / table.sum(axis=1))[:, None]
+        table = table * (columns / table.sum(axis=0))
+    return table
+
+
+def grand_total(noisy: Sequence[Noisy]) -> float:
+    """All that was measured by itself tells the total: the mean of its sums, weighted by their precision."""
+    sums = [(float(one.values.sum()), one.values.size * one.scale**2) for one in noisy if len(one.columns) < 2]
+    return sum(value / variance for value, variance in sums) / sum(1 / variance for _, variance in sums)
+
+
+def _single(name: str, size: int, noisy: Sequence[Noisy], total: float) -> Floats:
+    """Counts of one column, from its own noisy counts and the margins of its pairs, weighted by their precision."""
+    weighted, precision = np.zeros(size), 0.0
+    for one in noisy:
+        if name not in one.columns:
+            continue
+        axis = one.columns.index(name)
+        if one.merged and one.merged[axis][-1] + 1 != size:
+            continue
+        weight = size / (one.values.size * one.scale**2)
+        weighted += weight * one.values.sum(axis=tuple(k for k in range(one.values.ndim) if k != axis))
+        precision += weight
+    if precision == 0:
+        raise KeyError(name)
+    return smooth(weighted / precision, precision**-0.5, total) + EMPTY
