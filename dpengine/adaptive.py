@@ -33,15 +33,20 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.estimate import Columns
+from dpengine.measure import Choice, Measurement
 from dpengine.mechanisms.selection import permute_and_flip
 from dpengine.noise import discrete_laplace
 from dpengine.pairwise import Noisy, Pairwise, fit, merge
+from dpengine.strategy import Share
 
-__all__ = ["Chosen", "Measured", "measure_adaptively"]
+__all__ = ["PERMUTE_AND_FLIP", "measure_adaptively", "noisy"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Pair = tuple[str, str]
+
+PERMUTE_AND_FLIP = "permute-and-flip"
+DISCRETE_LAPLACE = "discrete Laplace"
 
 PARTS = 1_000_000  # a share is a whole number of these parts of ε
 GRAIN = 256  # counts and models are compared in these parts of one
@@ -54,36 +59,6 @@ LATER_PICKS = (6.6, 0.37)
 SELECTION_ODDS = 12.0
 STAGES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.2, 0.3, 0.5)}
 ALL_AT_ONCE = (12.0, 3.0, 1.2)  # by phase: so much worse than noise must the model be for measuring all that is left
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """Noisy counts of a marginal, with the share of ε that they cost; ``merged`` as in :class:`Noisy`."""
-
-    columns: Columns
-    epsilon: Fraction
-    sensitivity: int
-    values: Ints
-    merged: tuple[Ints, ...] = ()
-
-    @property
-    def scale(self) -> Fraction:
-        return self.sensitivity / self.epsilon
-
-    @property
-    def noisy(self) -> Noisy:
-        return Noisy(self.columns, self.values, float(self.scale), self.merged)
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """A private choice: ``what`` was asked, and what it cost. What was chosen shows in what is measured next."""
-
-    what: str
-    epsilon: Fraction
-
-
-Step = Measured | Chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +82,14 @@ class _Candidate:
 
 
 class _Work:
-    """A measuring under way: what is left of ε, and the steps taken."""
+    """A measuring under way: what is left of ε, what was measured, and what was chosen."""
 
     def __init__(self, epsilon: Fraction, sensitivity: int) -> None:
         self.epsilon = epsilon
         self.sensitivity = sensitivity
         self.left = PARTS
-        self.steps: list[Step] = []
+        self.measurements: list[Measurement] = []
+        self.choices: list[Choice] = []
 
     def take(self, parts: float) -> Fraction:
         """About so many parts of ε, of which each can be taken once: at least one, at most what is left."""
@@ -128,9 +104,9 @@ class _Work:
         return self.sensitivity * PARTS / (float(self.epsilon) * max(parts, 1.0))
 
     def measure(self, columns: Columns, exact: Ints, parts: float, merged: tuple[Ints, ...] = ()) -> None:
-        share = self.take(parts)
-        values = np.asarray(exact + discrete_laplace(self.sensitivity / share, exact.shape))
-        self.steps.append(Measured(columns, share, self.sensitivity, values, merged))
+        share = Share(columns, self.take(parts), self.sensitivity)
+        values: Ints = np.asarray(exact + discrete_laplace(share.scale, exact.shape))
+        self.measurements.append(Measurement(share, values, merged))
 
     def measure_all(self, marginals: Sequence[tuple[Columns, Ints, tuple[Ints, ...]]], weights: Floats, parts: int) -> None:
         """Share ``parts`` by the weights, to the last one. Few different shares: each scale of noise takes time to set up."""
@@ -141,7 +117,7 @@ class _Work:
             self.measure(columns, exact, float(share), merged)
 
     def model(self, sizes: Mapping[str, int]) -> Pairwise:
-        return fit(sizes, [step.noisy for step in self.steps if isinstance(step, Measured)])
+        return fit(sizes, [noisy(each) for each in self.measurements])
 
 
 def measure_adaptively(
@@ -151,7 +127,7 @@ def measure_adaptively(
     epsilon: Fraction,
     sensitivity: int,
     tell: Callable[[str], None] = lambda stage: None,
-) -> tuple[Step, ...]:
+) -> tuple[tuple[Measurement, ...], tuple[Choice, ...]]:
     """Measure single columns and the best of ``pairs``, for ε = ``epsilon`` in all.
 
     ``counts`` holds the exact counts of every column and of every pair (names in the order of ``sizes``), one
@@ -164,7 +140,7 @@ def measure_adaptively(
 
     tell("measuring single columns")
     work.measure((), np.asarray(singles[0][1].sum()), PARTS * TOTAL_SHARE * max(1.0, per_row / 0.1) ** -0.3)
-    total = max(1.0, float(work.steps[0].values))  # type: ignore[union-attr]  # the step just taken
+    total = max(1.0, float(work.measurements[0].values))
     error = float(roots.sum() ** 2) / (len(sizes) * per_row * total)  # the public error
     odds = (error / SINGLE_ODDS[0]) ** SINGLE_ODDS[1]
     part = min(max(odds / (1 + odds), 0.1), 0.97) if pairs else 1.0
@@ -184,7 +160,13 @@ def measure_adaptively(
                 break
     if work.left:
         work.measure_all(singles, roots, work.left)
-    return tuple(work.steps)
+    return tuple(work.measurements), tuple(work.choices)
+
+
+def noisy(measurement: Measurement) -> Noisy:
+    """A measurement as the model takes it."""
+    share = measurement.share
+    return Noisy(share.columns, measurement.values, float(share.scale), measurement.merged)
 
 
 def _pair_phase(
@@ -201,7 +183,7 @@ def _pair_phase(
 ) -> None:
     """Choose pairs privately and measure them, for ``budget`` parts; or measure all that is left, for all that is."""
     before = work.left
-    done = {step.columns for step in work.steps if isinstance(step, Measured) and not step.merged}
+    done = {each.share.columns for each in work.measurements if not each.merged}
     live = [pair for pair in pairs if pair not in done]
     if not live:
         return
@@ -231,8 +213,9 @@ def _how_wrong(work: _Work, candidates: Sequence[_Candidate], parts: int) -> flo
     """The mean over pairs of Σ|X − M|, with noise."""
     share = work.take(parts)
     grains = sum(int(candidate.wrong().sum()) for candidate in candidates)
-    noise = discrete_laplace(GRAIN * len(candidates) * work.sensitivity / share, 1)[0]
-    work.steps.append(Chosen("how wrong the model is on average", share))
+    sensitivity = GRAIN * len(candidates) * work.sensitivity
+    noise = discrete_laplace(sensitivity / share, 1)[0]
+    work.choices.append(Choice("how wrong the model is on average", DISCRETE_LAPLACE, share, sensitivity))
     return (grains + int(noise)) / (GRAIN * len(candidates))
 
 
@@ -296,7 +279,7 @@ def _choose(
     Beside them stands the choice of none, with score 0, so that nothing is measured for want of better.
     """
     each = work.take(parts) / picks
-    work.steps.append(Chosen(f"{picks} pairs to measure", each * picks))
+    work.choices.append(Choice(f"up to {picks} pairs", PERMUTE_AND_FLIP, each * picks, GRAIN * work.sensitivity))
     multiples = _multiples(candidates)
     scores = np.array([candidate.score(scale * m) for candidate, m in zip(candidates, multiples, strict=True)] + [0])
     joined = {name: name for candidate in candidates for name in candidate.pair}

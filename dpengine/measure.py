@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -14,17 +15,31 @@ import numpy.typing as npt
 from dpengine.noise import discrete_laplace
 from dpengine.strategy import Share
 
-__all__ = ["Measurement", "measure"]
+__all__ = ["Choice", "Measurement", "measure"]
 
 Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A marginal's noisy counts, one axis a column, with the share of ε that they cost."""
+    """A marginal's noisy counts, one axis a column, with the share of ε that they cost.
+
+    Where neighbouring cells were merged before counting, ``merged`` gives for each axis the merged bin of every cell.
+    """
 
     share: Share
     values: Ints
+    merged: tuple[Ints, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A private choice: ``what`` was asked and what it cost. What was chosen shows in what was measured next."""
+
+    what: str
+    mechanism: str
+    epsilon: Fraction
+    sensitivity: int
 
 
 def measure(counts: Sequence[Ints], shares: Sequence[Share]) -> tuple[Measurement, ...]:
