@@ -8,11 +8,12 @@
 """
 
 from dpengine import noise
-from dpengine.accuracy import epsilon_for, predict
+from dpengine.accuracy import epsilon_for
 from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseError, ReleaseError, TableError
 from dpengine.files import verify
 from dpengine.ledger import Ledger
 from dpengine.plan import Plan
+from dpengine.prediction import predict
 from dpengine.release import Release, release
 from dpengine.sources import open_table
 from dpengine.standin import preview

@@ -8,7 +8,7 @@ standard errors, mean absolute errors and intervals are not simulated but calcul
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from dpengine.errors import PlanError
 from dpengine.estimate import Columns, LeastSquares
 from dpengine.plan import LEAST_EPSILON, MOST_EPSILON, Plan
-from dpengine.strategy import Share, choose
+from dpengine.strategy import ADAPTIVE, Share, choose, settled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +29,7 @@ __all__ = ["ErrorLaw", "epsilon_for", "error_law", "least_squares", "noise_varia
 
 Floats = npt.NDArray[np.float64]
 CONFIDENCE = 0.95
+PREDICTED = ("table", "cells", "mean_abs_error", "half_width_95", "total_half_width_95")
 
 
 def noise_variance(scale: Fraction) -> float:
@@ -122,29 +123,8 @@ def error_law(plan: Plan, shares: Sequence[Share], table: Columns) -> ErrorLaw:
     return _law(tuple((weight, times, scale) for (weight, scale), times in merged.items()))
 
 
-def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFrame:
-    """What a release of ``plan`` will get wrong; no data is needed and nothing is spent.
-
-    One row a published table, then ``total``: table, cells, mean_abs_error and half_width_95 of
-    ``estimate`` in each cell, total_half_width_95 of the grand total. With ``epsilons``, the same for
-    each of them, led by a column epsilon. Raises :class:`PlanError` for an unusable ε.
-    """
-    import pandas as pd
-
-    if epsilons is None:
-        return _predict_one(plan)
-    frames = []
-    for value in epsilons:
-        at = plan.at(value)
-        frame = _predict_one(at)
-        frame.insert(0, "epsilon", float(at.epsilon))
-        frames.append(frame)
-    if not frames:
-        raise PlanError("give at least one ε")
-    return pd.concat(frames, ignore_index=True)
-
-
-def _predict_one(plan: Plan) -> pd.DataFrame:
+def predict(plan: Plan) -> pd.DataFrame:
+    """One row a table of ``plan``, which is not adaptive, then the total; the columns are :data:`PREDICTED`."""
     import pandas as pd
 
     shares = choose(plan)
@@ -154,16 +134,17 @@ def _predict_one(plan: Plan) -> pd.DataFrame:
         law = error_law(plan, shares, table)
         name = " × ".join(table) or "total"
         rows.append((name, plan.cells(table), law.mean_abs, law.half_width(), total))
-    columns = ["table", "cells", "mean_abs_error", "half_width_95", "total_half_width_95"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=list(PREDICTED))
 
 
 def epsilon_for(plan: Plan, half_width: float, confidence: float = CONFIDENCE) -> Fraction:
     """The least ε, in millionths, at which every cell of every published table is within ±``half_width``.
 
     "Within" holds with probability ``confidence`` for each cell by itself. Raises :class:`PlanError`
-    where no ε in range does it.
+    where no ε in range does it, and for an adaptive plan, whose errors follow no law: try :func:`predict` there.
     """
+    if settled(plan).strategy == ADAPTIVE:
+        raise PlanError("no law gives the ε of an adaptive plan: try several with predict(plan, epsilons=[0.1, 1, 10])")
     if not half_width >= 0 or not math.isfinite(half_width):
         raise PlanError("a half-width is a number, 0 or more")
 

@@ -14,7 +14,7 @@ section 3.5.1): the shares are whole millionths of ε that add up to ε. Adding 
 * marginal, merged or not, Δ in L1: discrete Laplace noise of scale Δ/share;
 * score Σ (|X − M| − t) over cells fixed by the model M, at most Δ in each: merging cells changes nothing in that.
   Permute-and-flip is given the whole sum of its picks' shares, used or not;
-* sum of |X − M| over n pairs, n·Δ in all: noise of scale n·Δ/share.
+* sum of |X − M| over n tables, whole or parted by M, n·Δ in all: noise of scale n·Δ/share.
 
 Counts and models are compared in whole 256ths, so that a score is a whole number and its sensitivity exact.
 
@@ -33,26 +33,26 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.estimate import Columns
-from dpengine.measure import Choice, Measurement
+from dpengine.measurements import AUDIT_EDGES, DISCRETE_LAPLACE, PERMUTE_AND_FLIP, Audit, Choice, Measured, Measurement
 from dpengine.mechanisms.selection import permute_and_flip
 from dpengine.noise import discrete_laplace
-from dpengine.pairwise import Noisy, Pairwise, fit, merge
+from dpengine.pairwise import Pairwise, fit, merge
 from dpengine.strategy import Share
 
-__all__ = ["PERMUTE_AND_FLIP", "measure_adaptively", "noisy"]
+__all__ = ["measure_adaptively"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Pair = tuple[str, str]
+Marginal = tuple[Columns, Ints, tuple[Ints, ...]]  # columns, exact counts, merged bins
 
-PERMUTE_AND_FLIP = "permute-and-flip"
-DISCRETE_LAPLACE = "discrete Laplace"
 
 PARTS = 1_000_000  # a share is a whole number of these parts of ε
 GRAIN = 256  # counts and models are compared in these parts of one
 RESOLUTIONS = (32, 16, 8, 4)  # a merged bin holds at least this part of all rows
 THRESHOLD = 0.7  # of the noise scale: what a cell must be wrong by to be worth measuring
 TOTAL_SHARE = 0.01
+AUDIT_SHARE = 0.01
 SINGLE_ODDS = (0.011, 0.8)  # the public error at which single columns get half of ε, and how steeply their odds rise
 TREE_PICKS = (1.43, 0.42)  # pairs picked in the first phase: a public error e wants (first/e)^second, and so on
 LATER_PICKS = (6.6, 0.37)
@@ -75,7 +75,7 @@ class _Candidate:
         return np.abs(GRAIN * self.counts - np.rint(GRAIN * self.model).astype(np.int64))
 
     def score(self, scale: float) -> int:
-        """What measuring with noise of ``scale`` would mend, in 256ths of a row: over the cells that may be seen above it."""
+        """What measuring with noise of ``scale`` would mend, in 256ths of a row, of cells that it would not bury."""
         threshold = round(GRAIN * THRESHOLD * scale)
         seen = self.model >= THRESHOLD * scale
         return int((self.wrong()[seen] - threshold).sum())
@@ -108,8 +108,8 @@ class _Work:
         values: Ints = np.asarray(exact + discrete_laplace(share.scale, exact.shape))
         self.measurements.append(Measurement(share, values, merged))
 
-    def measure_all(self, marginals: Sequence[tuple[Columns, Ints, tuple[Ints, ...]]], weights: Floats, parts: int) -> None:
-        """Share ``parts`` by the weights, to the last one. Few different shares: each scale of noise takes time to set up."""
+    def measure_all(self, marginals: Sequence[Marginal], weights: Floats, parts: int) -> None:
+        """Share ``parts`` by the weights, to the last one; with few different shares: each takes time to set up."""
         coarse = 2 ** (np.round(2 * np.log2(weights)) / 2)
         shares = np.maximum(1, parts * coarse / coarse.sum()).astype(np.int64)
         shares[0] += max(0, parts - int(shares.sum()))
@@ -117,7 +117,7 @@ class _Work:
             self.measure(columns, exact, float(share), merged)
 
     def model(self, sizes: Mapping[str, int]) -> Pairwise:
-        return fit(sizes, [noisy(each) for each in self.measurements])
+        return fit(sizes, self.measurements)
 
 
 def measure_adaptively(
@@ -126,16 +126,19 @@ def measure_adaptively(
     counts: Mapping[Columns, Ints],
     epsilon: Fraction,
     sensitivity: int,
+    audited: Sequence[Columns] = (),
     tell: Callable[[str], None] = lambda stage: None,
-) -> tuple[tuple[Measurement, ...], tuple[Choice, ...]]:
+) -> Measured:
     """Measure single columns and the best of ``pairs``, for ε = ``epsilon`` in all.
 
     ``counts`` holds the exact counts of every column and of every pair (names in the order of ``sizes``), one
-    axis a column; one person has at most ``sensitivity`` rows. ``tell`` is called with the name of each stage.
+    axis a column, and of every table of ``audited``: how wrong the model is of these is measured at the end, for
+    readers to know. One person has at most ``sensitivity`` rows. ``tell`` is called with the name of each stage.
     """
     work = _Work(epsilon, sensitivity)
+    for_audit = work.take(AUDIT_SHARE * PARTS) if audited else None
     per_row = float(epsilon) / sensitivity
-    singles: list[tuple[Columns, Ints, tuple[Ints, ...]]] = [((name,), counts[name,], ()) for name in sizes]
+    singles: list[Marginal] = [((name,), counts[name,], ()) for name in sizes]
     roots = np.sqrt([float(size) for size in sizes.values()])
 
     tell("measuring single columns")
@@ -160,13 +163,30 @@ def measure_adaptively(
                 break
     if work.left:
         work.measure_all(singles, roots, work.left)
-    return tuple(work.measurements), tuple(work.choices)
+    audit = None
+    if for_audit is not None:
+        tell("measuring how wrong the tables are")
+        audit = _audit(work.model(sizes), audited, counts, for_audit, sensitivity)
+    return Measured(tuple(work.measurements), tuple(work.choices), audit)
 
 
-def noisy(measurement: Measurement) -> Noisy:
-    """A measurement as the model takes it."""
-    share = measurement.share
-    return Noisy(share.columns, measurement.values, float(share.scale), measurement.merged)
+def _audit(
+    model: Pairwise, tables: Sequence[Columns], counts: Mapping[Columns, Ints], share: Fraction, rows: int
+) -> Audit:
+    """Sums of |X − M| over the cells of all tables, by size of M: a row changes one cell of each table by one."""
+    sizes = len(AUDIT_EDGES) + 1
+    sums, cells, held = np.zeros(sizes, dtype=np.int64), np.zeros(sizes, dtype=np.int64), np.zeros(sizes)
+    for table in tables:
+        expected = model.table(table)
+        size = np.digitize(expected, AUDIT_EDGES).ravel()
+        off = np.abs(GRAIN * counts[table] - np.rint(GRAIN * expected).astype(np.int64)).ravel()
+        cells += np.bincount(size, minlength=sizes)
+        held += np.bincount(size, expected.ravel(), minlength=sizes)
+        for k in range(sizes):
+            sums[k] += off[size == k].sum()
+    sensitivity = GRAIN * len(tables) * rows
+    sums += discrete_laplace(sensitivity / share, sums.shape)
+    return Audit(tuple(tables), share, sensitivity, GRAIN, sums, cells, held)
 
 
 def _pair_phase(
@@ -189,9 +209,13 @@ def _pair_phase(
         return
     model = work.model(sizes)
     if phases > 1:
-        wrong = _how_wrong(work, [_Candidate(pair, (), counts[pair], model.pair(*pair)) for pair in live], budget // 100)
+        wrong = _how_wrong(
+            work, [_Candidate(pair, (), counts[pair], model.pair(*pair)) for pair in live], budget // 100
+        )
         scale = work.noise(work.left / len(live))
-        if wrong > ALL_AT_ONCE[phase] * sum(float(np.minimum(model.pair(*pair), scale).sum()) for pair in live) / len(live):
+        if wrong > ALL_AT_ONCE[phase] * sum(float(np.minimum(model.pair(*pair), scale).sum()) for pair in live) / len(
+            live
+        ):
             full = [_Candidate(pair, (), counts[pair], model.pair(*pair)) for pair in live]
             _measure_pairs(work, full, work.left)
             return
@@ -257,10 +281,13 @@ def _multiples(candidates: Sequence[_Candidate]) -> Floats:
     """What the shares to come will multiply the common noise scale by: larger tables get more of ε."""
     roots = np.sqrt([float(candidate.counts.size) for candidate in candidates])
     middle = np.exp(np.log(roots).mean())
-    return np.clip(middle / roots, 0.4, 2.5)
+    multiples: Floats = np.clip(middle / roots, 0.4, 2.5)
+    return multiples
 
 
-def _selection_share(work: _Work, candidates: Sequence[_Candidate], live: Sequence[Pair], picks: int, budget: int) -> float:
+def _selection_share(
+    work: _Work, candidates: Sequence[_Candidate], live: Sequence[Pair], picks: int, budget: int
+) -> float:
     """Part of the budget that choosing takes: the more, the fewer cells of a typical pair will be seen above noise."""
     scale = work.noise(budget / picks)
     seen = dict.fromkeys(live, 0)

@@ -18,8 +18,9 @@ from dpengine.estimate import Columns
 from dpengine.heatmaps import SCALE, WRITTEN, Grid, traces
 from dpengine.looks import ACCENT, CONFIG, GREY, INK, category_axis, dressed, escaped, listed, shortened
 from dpengine.plan import Plan
+from dpengine.prediction import predict
 from dpengine.result import Result
-from dpengine.strategy import choose
+from dpengine.strategy import ADAPTIVE, choose, settled
 from dpengine.words import noun
 
 __all__ = [
@@ -82,6 +83,9 @@ def curve_numbers(plan: Plan, *, epsilons: Sequence[float] = CURVE) -> dict[str,
     drawn: dict[str, Columns] = {" × ".join(table): table for table in plan.marginals[:MOST_CURVES]} | {"total": ()}
     numbers: dict[str, list[float]] = {"ε": sorted({*epsilons, float(plan.epsilon)})}
     plans = [plan if epsilon == float(plan.epsilon) else plan.at(str(epsilon)) for epsilon in numbers["ε"]]
+    if settled(plan).strategy == ADAPTIVE:
+        tried = [predict(each).set_index("table")["half_width_95"] for each in plans]
+        return numbers | {name: [float(widths[name]) for widths in tried] for name in drawn}
     shares = [choose(each) for each in plans]
     for name, table in drawn.items():
         laws = (error_law(each, chosen, table) for each, chosen in zip(plans, shares, strict=True))

@@ -73,10 +73,10 @@ def columns(table: Path, encoding: str | None, delimiter: str | None) -> None:
 @_faults
 def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
     """Say what a release of PLAN will cost and how wrong it will be. Reads no table."""
-    from dpengine import accuracy
+    from dpengine import prediction
 
     loaded = Plan.load(plan)
-    frame = accuracy.predict(loaded, epsilons or None)
+    frame = prediction.predict(loaded, epsilons or None)
     if as_json:
         rows = frame.to_dict(orient="records")
         click.echo(json.dumps({"dataset": loaded.dataset, "epsilon": epsilon_text(loaded.epsilon), "tables": rows}))

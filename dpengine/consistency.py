@@ -11,20 +11,27 @@ Everything here sees noisy numbers and public structure only, and so costs no pr
    counts of the first bind the second, so every step is a rounding with a given whole sum.
 3. Marginals that overlap in a ring (a×b, b×c, c×a) admit no such tree, and may have no whole solution
    one by one (Cox 1987). They are fitted by one joint table, which is rounded and then mended.
+4. Where that joint table is too large to write down, whole rows take its place (:mod:`dpengine.rows`): all
+   published counts are then counted from synthetic rows that come as near to the fitted pairs as rows can.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from dpengine.estimate import Columns, LeastSquares, marginalise
-from dpengine.strategy import junction_order
+from dpengine.pairwise import Pairwise
+from dpengine.rows import Codes, deal_rows
+from dpengine.shrinkage import project
+from dpengine.strategy import MAX_JOINT_CELLS, junction_order
 
-__all__ = ["Model", "project", "round_whole", "solve"]
+__all__ = ["Model", "Rows", "round_whole", "rows_of", "solve"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -51,7 +58,31 @@ class Model:
         raise KeyError(columns)
 
 
-def solve(squares: LeastSquares, values: Sequence[Ints]) -> Model:
+@dataclass(frozen=True)
+class Rows:
+    """Synthetic rows from which every table is counted: ``codes`` has one row for each of ``columns``."""
+
+    columns: Columns
+    sizes: tuple[int, ...]
+    codes: Codes
+
+    def table(self, columns: Columns) -> Ints:
+        """The published counts over ``columns``."""
+        if not columns:
+            return np.array(self.codes.shape[1], dtype=np.int64)
+        places = [self.columns.index(name) for name in columns]
+        shape = tuple(self.sizes[k] for k in places)
+        cells = np.ravel_multi_index(tuple(self.codes[k] for k in places), shape)
+        return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
+
+
+def rows_of(model: Pairwise) -> Rows:
+    """As many synthetic rows as the model's total says, whose pairs come as near to the model's as rows can."""
+    sizes = tuple(counts.size for counts in model.one.values())
+    return Rows(tuple(model.one), sizes, deal_rows(model, round(model.total)))
+
+
+def solve(squares: LeastSquares, values: Sequence[Ints]) -> Model | Rows:
     """The model for the measured ``values`` of the marginals of ``squares``.
 
     Non-negative, whole, the same total everywhere; a fixed function of its arguments.
@@ -64,6 +95,8 @@ def solve(squares: LeastSquares, values: Sequence[Ints]) -> Model:
         for columns in squares.measured
     }
     order = junction_order(squares.measured)
+    if order is None and math.prod(squares.sizes[name] for name in names) > MAX_JOINT_CELLS:
+        return rows_of(_pairs(total, single, fitted))
     if order is None:
         everything = tuple(names)
         joint = _fit_joint(everything, fitted, single, total)
@@ -71,14 +104,11 @@ def solve(squares: LeastSquares, values: Sequence[Ints]) -> Model:
     return Model(tuple(order), tuple(_round_along(order, fitted, total)))
 
 
-def project(values: Floats, total: float) -> Floats:
-    """The point of {x ≥ 0, Σx = ``total``} nearest to ``values`` (Duchi et al. 2008, Figure 1)."""
-    flat = values.ravel()
-    descending = np.sort(flat)[::-1]
-    excess = (np.cumsum(descending) - total) / np.arange(1, flat.size + 1)
-    last = max(int(np.count_nonzero(descending > excess)), 1)
-    nearest: Floats = np.maximum(values - excess[last - 1], 0.0)
-    return nearest
+def _pairs(total: int, single: Mapping[str, Floats], fitted: Mapping[Columns, Floats]) -> Pairwise:
+    """The fitted pairs, and independence where two columns were not measured together."""
+    two = {pair: np.outer(single[pair[0]], single[pair[1]]) / max(total, 1) for pair in combinations(single, 2)}
+    two |= {(columns[0], columns[1]): table for columns, table in fitted.items() if len(columns) == 2}
+    return Pairwise(float(total), single, two)
 
 
 def round_whole(values: Floats, totals: Ints) -> Ints:

@@ -26,7 +26,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Columns", "LeastSquares", "NoiseTerm", "marginalise"]
+__all__ = ["Columns", "LeastSquares", "NoiseTerm", "marginalise", "subsets"]
 
 Columns = tuple[str, ...]
 Floats = npt.NDArray[np.float64]
@@ -64,7 +64,7 @@ class LeastSquares:
     def _shares(self, table: Columns) -> dict[frozenset[str], dict[int, float]]:
         """For each component of ``table``, the part that each measurement has in its estimate."""
         shares = {}
-        for component in _subsets(table):
+        for component in subsets(table):
             weights = {s: w for s in range(len(self.measured)) if (w := self._weight(s, component)) > 0}
             total = math.fsum(weights.values())
             if total == 0:
@@ -75,7 +75,7 @@ class LeastSquares:
     def variance(self, table: Columns) -> float:
         """Variance of every cell of the estimate of ``table``."""
         total = 0.0
-        for component in _subsets(table):
+        for component in subsets(table):
             precision = math.fsum(self._weight(s, component) for s in range(len(self.measured)))
             contrast = math.prod((self.sizes[name] - 1) / self.sizes[name] for name in component)
             total += contrast / precision / self._cells(frozenset(table) - component) ** 2
@@ -90,7 +90,7 @@ class LeastSquares:
         for s, columns in enumerate(self.measured):
             shared = tuple(name for name in table if name in columns)
             seen = marginalise(values[s].astype(np.float64), columns, shared)
-            for component in _subsets(shared):
+            for component in subsets(shared):
                 share = shares[component].get(s, 0.0) / self._cells(frozenset(table) - component)
                 part = seen
                 for axis, name in enumerate(shared):
@@ -115,9 +115,9 @@ class LeastSquares:
         for s, columns in enumerate(self.measured):
             shared = tuple(name for name in table if name in columns)
             outside = self._cells(frozenset(columns) - frozenset(shared))
-            for differing in _subsets(shared):
+            for differing in subsets(shared):
                 weight = 0.0
-                for component in _subsets(shared):
+                for component in subsets(shared):
                     contrast = math.prod((name not in differing) - 1 / self.sizes[name] for name in component)
                     weight += shares[component].get(s, 0.0) / self._cells(frozenset(table) - component) * contrast
                 times = outside * math.prod(self.sizes[name] - 1 for name in differing)
@@ -134,7 +134,8 @@ def marginalise(values: npt.NDArray[Number], columns: Columns, onto: Columns) ->
     return summed.transpose([kept.index(name) for name in onto])
 
 
-def _subsets(columns: Columns) -> Iterator[frozenset[str]]:
+def subsets(columns: Columns) -> Iterator[frozenset[str]]:
+    """All sets of some of the columns, from none to all."""
     for size in range(len(columns) + 1):
         for subset in combinations(columns, size):
             yield frozenset(subset)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from dpengine.accuracy import error_law
 from dpengine.estimate import Columns
+from dpengine.measurements import DISCRETE_LAPLACE, Measured
 from dpengine.plan import Plan, epsilon_text
 from dpengine.result import Result
-from dpengine.strategy import Share
+from dpengine.strategy import ADAPTIVE, Share, why
 
 __all__ = [
     "INTERVALS",
@@ -26,6 +26,7 @@ __all__ = [
     "domain",
     "guarantee",
     "measurement",
+    "measurements",
     "not_protected",
     "table_entries",
     "table_files",
@@ -35,7 +36,6 @@ SCHEMA_VERSION = 1
 DEFINITION = "pure ε-differential privacy"
 NEIGHBOURS = "add or remove one person (all their rows)"
 TRUST_MODEL = "central: the data owner holds the rows and is trusted with them; readers see only this release"
-MECHANISM = "discrete Laplace"
 INTERVALS = (
     "Each low to high holds the true count of its cell with a probability of 95 % at least, each for itself: among "
     "many cells, expect up to 1 in 20 outside."
@@ -46,11 +46,26 @@ POST_PROCESSING = (
     "low and high: a 95 % interval for the true count, from the exact law of the noise in the estimate",
     "synthetic.csv: rows dealt from the counts; counted again, they give every published table",
 )
+INTERVALS_MODELLED = (
+    "The total and each cell of a single column: low to high holds the true count with a probability of 95 % at "
+    "least, by the law of the noise. Cells of larger tables come from a model, and no law says how far a model is off: "
+    "this was measured, privately, and their intervals are meant to hold 95 in 100 true counts of cells of their size."
+)
+POST_PROCESSING_MODELLED = (
+    "estimate: the expected count of a model fitted to all measurements; never negative, and not unbiased",
+    "count: counted from the synthetic rows, so that all tables agree on what they share",
+    "low and high: an interval for the true count, from noise for single columns, from the measured error of the model "
+    "for larger tables",
+    "synthetic.csv: whole rows whose pairs of columns come as near to the model's as rows can; counted, they give "
+    "every published table",
+)
+AUDIT = "how far off the tables are, by size of cell"
 
 
 def describe(result: Result) -> dict[str, Any]:
     """The manifest of ``result``, but for the list of files."""
-    plan, shares = result.plan, [each.share for each in result.measurements]
+    plan = result.plan
+    modelled = plan.strategy == ADAPTIVE
     return {
         "schema_version": SCHEMA_VERSION,
         "release_id": result.release_id,
@@ -58,13 +73,14 @@ def describe(result: Result) -> dict[str, Any]:
         "title": plan.title,
         "dataset": plan.dataset,
         "guarantee": guarantee(plan),
-        "measurements": [measurement(plan, share) for share in shares],
-        "post_processing": list(POST_PROCESSING),
-        "intervals": INTERVALS,
+        "strategy": why(plan),
+        "measurements": measurements(result.measured),
+        "post_processing": list(POST_PROCESSING_MODELLED if modelled else POST_PROCESSING),
+        "intervals": INTERVALS_MODELLED if modelled else INTERVALS,
         "coverage": coverage(plan),
         "not_protected": not_protected(plan),
         "domain": domain(plan),
-        "tables": table_entries(plan, shares),
+        "tables": table_entries(plan, {table: result.half_width(table) for table in table_files(plan)}),
         "software": dict(result.software),
     }
 
@@ -92,15 +108,39 @@ def unit_text(plan: Plan) -> str:
     return f"one person, named by the column {plan.unit.id}, with at most {rows}; rows beyond that were left out"
 
 
-def measurement(plan: Plan, share: Share) -> dict[str, Any]:
-    """One noisy marginal: what was counted, by which mechanism, at which exact price."""
+def measurements(measured: Measured) -> list[dict[str, Any]]:
+    """Everything that ε was spent on: what was asked, by which mechanism, at which exact price."""
+    told = [
+        measurement(one.share, one.values.size) | ({"merged_to": list(one.values.shape)} if one.merged else {})
+        for one in measured.measurements
+    ]
+    told += [
+        {
+            "columns": [],
+            "purpose": choice.what,
+            "mechanism": choice.mechanism,
+            "sensitivity": choice.sensitivity,
+            "epsilon": epsilon_text(choice.epsilon),
+            "scale": epsilon_text(choice.sensitivity / choice.epsilon),
+            "cells": 0,
+        }
+        for choice in measured.choices
+    ]
+    if (audit := measured.audit) is not None:
+        share = Share((), audit.epsilon, audit.sensitivity)
+        told.append(measurement(share, audit.sums.size) | {"purpose": AUDIT})
+    return told
+
+
+def measurement(share: Share, cells: int) -> dict[str, Any]:
+    """One noisy marginal."""
     return {
         "columns": list(share.columns),
-        "mechanism": MECHANISM,
+        "mechanism": DISCRETE_LAPLACE,
         "sensitivity": share.sensitivity,
         "epsilon": epsilon_text(share.epsilon),
         "scale": epsilon_text(share.scale),
-        "cells": plan.cells(share.columns),
+        "cells": cells,
     }
 
 
@@ -153,14 +193,17 @@ def domain(plan: Plan) -> dict[str, Any]:
     return described
 
 
-def table_entries(plan: Plan, shares: Sequence[Share]) -> list[dict[str, Any]]:
-    """Each published table, the total last: its columns, file, cells and the 95 % half-width of a cell."""
+def table_entries(plan: Plan, half_widths: Mapping[Columns, float]) -> list[dict[str, Any]]:
+    """Each published table, the total last: its columns, file, cells and the 95 % half-width of a cell.
+
+    Where half-widths differ from cell to cell, that of the widest.
+    """
     return [
         {
             "columns": list(table),
             "file": file,
             "cells": plan.cells(table),
-            "half_width_95": float(f"{error_law(plan, shares, table).half_width():.12g}"),
+            "half_width_95": float(f"{half_widths[table]:.12g}"),
         }
         for table, file in table_files(plan).items()
     ]

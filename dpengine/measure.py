@@ -1,48 +1,51 @@
-"""Exact counts + noise → measurements: the one place where private numbers meet noise.
+"""Exact counts + noise → measurements: with :mod:`dpengine.adaptive`, where private numbers meet noise.
 
 Before this line everything about rows is exact and private; after it, everything is noisy and public.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Callable, Sequence
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
+from dpengine.adaptive import measure_adaptively
+from dpengine.estimate import Columns
+from dpengine.measurements import Measured, Measurement
 from dpengine.noise import discrete_laplace
-from dpengine.strategy import Share
+from dpengine.plan import Plan
+from dpengine.strategy import ADAPTIVE, Share, choose, settled
 
-__all__ = ["Choice", "Measurement", "measure"]
+__all__ = ["add_noise", "measure"]
 
 Ints = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """A marginal's noisy counts, one axis a column, with the share of ε that they cost.
+def measure(
+    plan: Plan,
+    counted: Callable[[Sequence[Columns]], Sequence[Ints]],
+    tell: Callable[[str], None] = lambda stage: None,
+) -> Measured:
+    """Measure what the plan's strategy says, for ``plan.epsilon`` in all.
 
-    Where neighbouring cells were merged before counting, ``merged`` gives for each axis the merged bin of every cell.
+    ``counted`` gives the exact counts of a list of marginals, one axis a column; it is called once. ``tell`` is
+    called with the name of each stage.
     """
-
-    share: Share
-    values: Ints
-    merged: tuple[Ints, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A private choice: ``what`` was asked and what it cost. What was chosen shows in what was measured next."""
-
-    what: str
-    mechanism: str
-    epsilon: Fraction
-    sensitivity: int
+    if settled(plan).strategy != ADAPTIVE:
+        shares = choose(plan)
+        return Measured(add_noise(counted([share.columns for share in shares]), shares))
+    names = sorted(plan.used)
+    sizes = {name: plan.column(name).size for name in names}
+    pairs = sorted({pair for table in plan.marginals for pair in combinations(sorted(table), 2)})
+    audited = _some([table for table in plan.marginals if len(table) > 1])
+    wanted: list[Columns] = list(dict.fromkeys([*((name,) for name in names), *pairs, *audited]))
+    counts = dict(zip(wanted, counted(wanted), strict=True))
+    return measure_adaptively(sizes, pairs, counts, plan.epsilon, plan.unit.rows, audited=audited, tell=tell)
 
 
-def measure(counts: Sequence[Ints], shares: Sequence[Share]) -> tuple[Measurement, ...]:
+def add_noise(counts: Sequence[Ints], shares: Sequence[Share]) -> tuple[Measurement, ...]:
     """Add to each cell of each marginal independent discrete Laplace noise of the share's scale.
 
     With L1 sensitivity Δ and scale Δ/ε_S each marginal is ε_S-differentially private (Ghosh, Roughgarden
@@ -52,3 +55,12 @@ def measure(counts: Sequence[Ints], shares: Sequence[Share]) -> tuple[Measuremen
         Measurement(share, exact + discrete_laplace(share.scale, exact.shape))
         for exact, share in zip(counts, shares, strict=True)
     )
+
+
+MOST_AUDITED = 12
+
+
+def _some(tables: Sequence[Columns]) -> list[Columns]:
+    """Up to :data:`MOST_AUDITED` of the tables, spread evenly: whose errors stand for those of all."""
+    step = max(1, -(-len(tables) // MOST_AUDITED))
+    return list(tables[::step])

@@ -12,16 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.estimate import Columns
+from dpengine.estimate import Columns, Number
 from dpengine.latent import kinds_of_people
+from dpengine.measurements import Measurement
 from dpengine.shrinkage import project, shrink, smooth
 
-__all__ = ["Noisy", "Pair", "Pairwise", "fit", "grand_total", "merge"]
+__all__ = ["Pair", "Pairwise", "fit", "grand_total", "merge"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -33,19 +36,6 @@ TOUCHES = 3
 SWEEPS = 6
 COMPOSITIONS = 2
 UNMEASURED = 0.15  # weight of a pair that was composed, beside one that was measured
-
-
-@dataclass(frozen=True, slots=True)
-class Noisy:
-    """Noisy counts of a marginal over ``columns``, none, one or two, with noise of scale ``scale``.
-
-    ``merged`` gives for each axis the merged bin of every cell of the column, where bins were merged.
-    """
-
-    columns: Columns
-    values: Ints
-    scale: float
-    merged: tuple[Ints, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,23 +60,24 @@ class Pairwise:
                 others = tuple(axis for axis in range(len(columns)) if axis not in axes)
                 sums = joint.sum(axis=others, keepdims=True)
                 joint *= self.pair(columns[axes[0]], columns[axes[1]]).reshape(sums.shape) / np.maximum(sums, 1e-12)
-        return joint * (self.total / joint.sum())
+        scaled: Floats = joint * (self.total / joint.sum())
+        return scaled
 
     def pair(self, a: str, b: str) -> Floats:
         return self.two[a, b] if (a, b) in self.two else self.two[b, a].T
 
 
-def fit(sizes: Mapping[str, int], noisy: Sequence[Noisy]) -> Pairwise:
-    """The model for columns of the given ``sizes``, every one of which is among the ``noisy`` marginals.
+def fit(sizes: Mapping[str, int], measured: Sequence[Measurement]) -> Pairwise:
+    """The model for columns of the given ``sizes``, every one of which is among the ``measured`` marginals.
 
     Raises KeyError for a column that was not measured by itself.
     """
-    total = max(1.0, grand_total(noisy))
-    pairs: dict[Pair, list[Noisy]] = {}
-    for one in noisy:
-        if len(one.columns) == 2:
-            pairs.setdefault((one.columns[0], one.columns[1]), []).append(one)
-    single = {name: _single(name, size, noisy, total) for name, size in sizes.items()}
+    total = max(1.0, grand_total(measured))
+    pairs: dict[Pair, list[Measurement]] = {}
+    for one in measured:
+        if len(columns := one.share.columns) == 2:
+            pairs.setdefault((columns[0], columns[1]), []).append(one)
+    single = {name: _single(name, size, measured, total) for name, size in sizes.items()}
     model = _Pairs(total, single, {})
     for pair, tables in pairs.items():
         model.two[pair] = model.updated(pair, tables, model.independent(pair))[0]
@@ -100,7 +91,7 @@ def fit(sizes: Mapping[str, int], noisy: Sequence[Noisy]) -> Pairwise:
     for pair in combinations(sizes, 2):
         if pair not in pairs:
             guesses = [along.get(pair, model.independent(pair)), *model.compositions(pair, known)[:1]]
-            model.two[pair] = max(guesses, key=lambda table, pair=pair: model.dependence(pair, table))
+            model.two[pair] = max(guesses, key=partial(model.dependence, pair))
     if len(pairs) >= len(sizes):  # a tree is modelled exactly as it is
         model.join(pairs, known)
     return Pairwise(total, single, model.two)
@@ -120,12 +111,12 @@ class _Pairs:
     def dependence(self, pair: Pair, table: Floats) -> float:
         return float(np.abs(table - self.independent(pair)).sum())
 
-    def updated(self, pair: Pair, tables: Sequence[Noisy], guess: Floats) -> tuple[Floats, float]:
+    def updated(self, pair: Pair, tables: Sequence[Measurement], guess: Floats) -> tuple[Floats, float]:
         """The pair's table after all its noisy tables, from ``guess`` on, and how likely they were on the way."""
         likely = 0.0
         for noisy in tables:
             seen = merge(guess, noisy.merged)
-            better, likelihood = shrink(noisy.values.astype(np.float64), seen, noisy.scale)
+            better, likelihood = shrink(noisy.values.astype(np.float64), seen, float(noisy.share.scale))
             better = project(better, self.total)
             likely += likelihood
             rows, columns = self.one[pair[0]], self.one[pair[1]]
@@ -138,11 +129,11 @@ class _Pairs:
                 guess = rake(better, rows, columns)
         return guess, likely
 
-    def best(self, pair: Pair, tables: Sequence[Noisy], guesses: Sequence[Floats]) -> None:
+    def best(self, pair: Pair, tables: Sequence[Measurement], guesses: Sequence[Floats]) -> None:
         """Take the pair's table after the guess that makes its noisy tables likeliest."""
         self.two[pair] = max((self.updated(pair, tables, guess) for guess in guesses), key=lambda found: found[1])[0]
 
-    def join(self, pairs: Mapping[Pair, Sequence[Noisy]], known: Mapping[Pair, Floats]) -> None:
+    def join(self, pairs: Mapping[Pair, Sequence[Measurement]], known: Mapping[Pair, Floats]) -> None:
         """Let all pairs learn from what they have in common: a few kinds of people."""
         weights = {pair: 1.0 if pair in pairs else UNMEASURED for pair in self.two}
         for pair, table in kinds_of_people(self.one, self.two, weights).items():
@@ -196,14 +187,14 @@ class _Pairs:
         return sorted(ways, key=lambda table: -self.dependence(pair, table))
 
 
-def merge(table: npt.NDArray[np.generic], merged: tuple[Ints, ...]) -> Floats:
+def merge(table: npt.NDArray[Number], merged: tuple[Ints, ...]) -> npt.NDArray[Number]:
     """Sum neighbouring cells of ``table`` into merged bins, given for each axis as rising whole numbers from 0."""
     for axis, bins in enumerate(merged):
         table = np.add.reduceat(table, np.searchsorted(bins, np.arange(bins[-1] + 1)), axis=axis)
     return table
 
 
-def rake(table: Floats, rows: Floats, columns: Floats, times: int = RAKINGS) -> Floats:
+def rake(table: Floats, rows: npt.NDArray[Any], columns: npt.NDArray[Any], times: int = RAKINGS) -> Floats:
     """Scale rows and columns of ``table`` in turn until its margins are those given."""
     table = table + EMPTY
     for _ in range(times):
@@ -212,22 +203,26 @@ def rake(table: Floats, rows: Floats, columns: Floats, times: int = RAKINGS) -> 
     return table
 
 
-def grand_total(noisy: Sequence[Noisy]) -> float:
+def grand_total(measured: Sequence[Measurement]) -> float:
     """All that was measured by itself tells the total: the mean of its sums, weighted by their precision."""
-    sums = [(float(one.values.sum()), one.values.size * one.scale**2) for one in noisy if len(one.columns) < 2]
+    sums = [
+        (float(one.values.sum()), one.values.size * float(one.share.scale) ** 2)
+        for one in measured
+        if len(one.share.columns) < 2
+    ]
     return sum(value / variance for value, variance in sums) / sum(1 / variance for _, variance in sums)
 
 
-def _single(name: str, size: int, noisy: Sequence[Noisy], total: float) -> Floats:
+def _single(name: str, size: int, measured: Sequence[Measurement], total: float) -> Floats:
     """Counts of one column, from its own noisy counts and the margins of its pairs, weighted by their precision."""
     weighted, precision = np.zeros(size), 0.0
-    for one in noisy:
-        if name not in one.columns:
+    for one in measured:
+        if name not in one.share.columns:
             continue
-        axis = one.columns.index(name)
+        axis = one.share.columns.index(name)
         if one.merged and one.merged[axis][-1] + 1 != size:
             continue
-        weight = size / (one.values.size * one.scale**2)
+        weight = size / (one.values.size * float(one.share.scale) ** 2)
         weighted += weight * one.values.sum(axis=tuple(k for k in range(one.values.ndim) if k != axis))
         precision += weight
     if precision == 0:

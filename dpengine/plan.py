@@ -104,14 +104,7 @@ class Plan(Declared):
     rows_about: int | None = Field(default=None, ge=1, le=10**12)
     columns: tuple[Column, ...]
     tables: tuple[tuple[Text, ...], ...] | Each
-    strategy: Literal["auto", "direct"] = "auto"
-
-    @field_validator("strategy", mode="before")
-    @classmethod
-    def _known(cls, strategy: Any) -> Any:
-        if strategy in ("optimised", "adaptive"):
-            raise ValueError(f"{strategy} is not available in this version; use auto or direct")
-        return strategy
+    strategy: Literal["auto", "direct", "optimised", "adaptive"] = "auto"
 
     @field_validator("dataset")
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpengine import counting, files
+from dpengine import counting, files, strategy
 from dpengine.estimate import Columns
 from dpengine.ledger import Ledger
 from dpengine.measure import measure
 from dpengine.plan import Plan
 from dpengine.result import Result, conclude
 from dpengine.sources import Table
-from dpengine.strategy import choose
+from dpengine.strategy import settled
 
 __all__ = ["Release", "release", "reopen", "summary", "true_counts"]
 
@@ -58,7 +58,8 @@ def release(table: Table, plan: Plan, ledger: Ledger | None = None, *, progress:
     """
     tell = progress or (lambda stage: None)
     book = ledger if ledger is not None else Ledger.in_memory()
-    shares = choose(plan)
+    plan = settled(plan)
+    strategy.check(plan)
     counting.check(table, plan)
 
     tell("recognising the data")
@@ -69,10 +70,13 @@ def release(table: Table, plan: Plan, ledger: Ledger | None = None, *, progress:
 
     tell("counting")
     key = _truncation_key(book, fingerprint, plan)
-    counts = counting.count(table, plan, [share.columns for share in shares], truncation_key=key)
 
-    tell("adding noise and making the tables agree")
-    finished = conclude(plan, measure(counts, shares))
+    def counted(marginals: Sequence[Columns]) -> list[npt.NDArray[np.int64]]:
+        return counting.count(table, plan, marginals, truncation_key=key)
+
+    measured = measure(plan, counted, tell)
+    tell("making the tables agree")
+    finished = conclude(plan, measured)
 
     tell("recording")
     payload = book.record(

@@ -75,7 +75,7 @@ def _shared(result: Result, told: Mapping[str, Any]) -> dict[str, Any]:
     """What both the page and the README say."""
     plan = result.plan
     first = plan.marginals[0]
-    reach = result.law(first).half_width()
+    reach = result.half_width(first)
     return {
         "told": told,
         "title": plan.title or plan.dataset,
@@ -123,7 +123,7 @@ def _texts(cells: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, str]]:
 
 def _table(result: Result, table: Columns, file: str) -> dict[str, Any]:
     """One table of the page: what it says of itself, and its rows or the first of them."""
-    law, noisy = result.law(table), result.mostly_noise(table)
+    noisy = result.mostly_noise(table)
     labels = [published_name(name) for name in table]
     whole = noisy.size <= MOST_ROWS
     rows = noisy.size if whole else FIRST_ROWS
@@ -132,8 +132,8 @@ def _table(result: Result, table: Columns, file: str) -> dict[str, Any]:
         "name": " × ".join(table),
         "file": file,
         "cells": noisy.size,
-        "typical": people(law.mean_abs),
-        "within": people(law.half_width()),
+        "typical": people(result.answers.typical(table)),
+        "within": people(result.half_width(table)),
         "noisy": int(noisy.sum()),
         "header": [*labels, *NUMBERS],
         "rows": [

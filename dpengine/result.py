@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
-import json
 import platform
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from fractions import Fraction
 from functools import cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -16,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dpengine import synthesis
-from dpengine.accuracy import ErrorLaw, error_law, least_squares
-from dpengine.consistency import Model, solve
-from dpengine.errors import LedgerError
+from dpengine import stored, synthesis
+from dpengine.accuracy import least_squares
+from dpengine.answers import Answers, Modelled, answers
+from dpengine.consistency import Model, Rows, rows_of, solve
 from dpengine.estimate import Columns
-from dpengine.measure import Measurement
+from dpengine.measurements import Measured, Measurement
 from dpengine.plan import Plan
-from dpengine.strategy import Share
 from dpengine.version import VERSION
 
 if TYPE_CHECKING:
@@ -32,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["EXACT", "NUMBERS", "Result", "conclude", "mostly_noise", "published_name"]
 
 EXACT = 0.5
+MOST_HELD = 100_000  # cells of a table whose frame is kept once made
 NUMBERS = ("count", "estimate", "low", "high")
 
 
@@ -44,7 +42,7 @@ def published_name(column: str) -> str:
     return f"{column}_" if column.rstrip("_") in NUMBERS else column
 
 
-def mostly_noise(counts: npt.NDArray[np.int64], half_width: float) -> npt.NDArray[np.bool_]:
+def mostly_noise(counts: npt.NDArray[np.int64], half_width: float | npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
     """Which of ``counts`` cannot be told from 0: those no larger than the half-width of their interval.
 
     Below :data:`EXACT` an interval holds one whole number, so that a count of 0 is no guess either.
@@ -52,14 +50,18 @@ def mostly_noise(counts: npt.NDArray[np.int64], half_width: float) -> npt.NDArra
     return (counts <= half_width) & (half_width >= EXACT)
 
 
-def conclude(plan: Plan, measurements: tuple[Measurement, ...]) -> Result:
-    """All that follows from the measurements of ``plan``, with a fresh name and the time of day."""
-    squares = least_squares(plan, [measurement.share for measurement in measurements])
-    model = solve(squares, [measurement.values for measurement in measurements])
+def conclude(plan: Plan, measured: Measured) -> Result:
+    """All that follows from what was measured for ``plan``, a settled one, with a fresh name and the time of day."""
+    believed = answers(plan, measured)
+    if isinstance(believed, Modelled):
+        model: Model | Rows = rows_of(believed.model)
+    else:
+        squares = least_squares(plan, [measurement.share for measurement in measured.measurements])
+        model = solve(squares, [measurement.values for measurement in measured.measurements])
     software = {"private-release": VERSION, "python": platform.python_version()}
     software |= {name: version(name) for name in ("numpy", "duckdb", "cryptography")}
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    return Result(plan, measurements, model, uuid.uuid4().hex, created, software)
+    return Result(plan, measured, model, uuid.uuid4().hex, created, software)
 
 
 @dataclass(frozen=True)
@@ -70,45 +72,52 @@ class Result:
     """
 
     plan: Plan
-    measurements: tuple[Measurement, ...]
-    model: Model
+    measured: Measured
+    model: Model | Rows
     release_id: str
     created: str
     software: dict[str, str]
 
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """The noisy marginals, each with its share of ε."""
+        return self.measured.measurements
+
+    @cached_property
+    def answers(self) -> Answers:
+        """What is believed of each table."""
+        return answers(self.plan, self.measured)
+
     @cached_property
     def tables(self) -> dict[Columns, pd.DataFrame]:
         """Each published table by its column names, and the total by ``()``, as :meth:`cells` gives them."""
-        import pandas as pd  # only where frames are wanted: it takes longer to load than a release to make
-
-        return {table: pd.DataFrame(self.cells(table)) for table in (*self.plan.marginals, ())}
+        return _Tables(self)
 
     def cells(self, table: Columns) -> dict[str, npt.NDArray[Any]]:
         """The columns of a published table, one entry a cell of the declared cross-product in declared order.
 
         A label for each column; ``count`` (whole, never negative, agrees with every other table);
-        ``estimate`` (unbiased, may be negative or fractional); ``low`` and ``high`` (hold the true count
-        with probability 95 % at least).
+        ``estimate`` (unbiased, may be negative or fractional; from an adaptive release the expected count of its
+        model); ``low`` and ``high`` (hold the true count with probability 95 % at least; by an adaptive release's
+        audit, of cells of such a size).
         """
-        squares = least_squares(self.plan, self._shares)
-        estimate = squares.estimate(table, [measurement.values for measurement in self.measurements]).ravel()
-        # Values a hair off a whole number come from the order of summation, not from the data.
-        estimate = np.where(np.abs(estimate - np.rint(estimate)) < 1e-6, np.rint(estimate), estimate) + 0.0
-        count = self.counts(table).ravel()
-        reach = self.law(table).half_width()
+        estimate = self.answers.estimate(table)
+        count = self.counts(table)
+        middle, reach = self.answers.around(table)
         # True counts are whole and not negative, and a reader expects the published count inside.
-        low = np.minimum(np.maximum(np.ceil(estimate - reach - 1e-6), 0), count).astype(np.int64)
-        high = np.maximum(np.floor(estimate + reach + 1e-6), count).astype(np.int64)
+        low = np.minimum(np.maximum(np.ceil(middle - reach - 1e-6), 0), count).astype(np.int64)
+        high = np.maximum(np.floor(middle + reach + 1e-6), count).astype(np.int64)
         codes = np.unravel_index(np.arange(count.size), self.plan.shape(table)) if table else ()
         labels = {
             published_name(name): np.array(self.plan.column(name).labels, dtype=object)[code]
             for name, code in zip(table, codes, strict=True)
         }
-        return labels | {"count": count, "estimate": estimate, "low": low, "high": high}
+        numbers = {"count": count, "estimate": estimate, "low": low, "high": high}
+        return labels | {name: np.ravel(values) for name, values in numbers.items()}
 
-    def law(self, table: Columns) -> ErrorLaw:
-        """The law of the error of ``estimate`` in each cell of ``table``."""
-        return error_law(self.plan, self._shares, table)
+    def half_width(self, table: Columns) -> float:
+        """The 95 % half-width of a cell of ``table``; of the widest, where they differ."""
+        return self.answers.half_width(table)
 
     def counts(self, table: Columns) -> npt.NDArray[np.int64]:
         """The consistent counts of ``table``, one axis a column."""
@@ -116,7 +125,7 @@ class Result:
 
     def mostly_noise(self, table: Columns) -> npt.NDArray[np.bool_]:
         """Which cells are mostly noise, as :func:`mostly_noise` has it of their published counts."""
-        return mostly_noise(self.counts(table), self.law(table).half_width())
+        return mostly_noise(self.counts(table), self.answers.around(table)[1])
 
     def synthetic(self) -> pd.DataFrame:
         """Rows of labels, one a synthetic person; counted, they give every published table exactly."""
@@ -126,39 +135,40 @@ class Result:
         labels = {name: np.array(self.plan.column(name).labels, dtype=object) for name in self.plan.used}
         return pd.DataFrame({name: texts[rows[name]] for name, texts in labels.items()})
 
-    @property
-    def _shares(self) -> tuple[Share, ...]:
-        return tuple(measurement.share for measurement in self.measurements)
-
     def to_bytes(self) -> bytes:
         """The release as the ledger keeps it: whole, and readable without running anything."""
-        header = {
-            "plan": self.plan.to_dict(),
-            "release_id": self.release_id,
-            "created": self.created,
-            "software": self.software,
-            "shares": [(m.share.columns, str(m.share.epsilon), m.share.sensitivity) for m in self.measurements],
-            "cliques": self.model.cliques,
-        }
-        told = json.dumps(header, default=str).encode()
-        arrays: dict[str, npt.NDArray[Any]] = {"header": np.frombuffer(told, dtype=np.uint8)}
-        arrays |= {f"measured{k}": measurement.values for k, measurement in enumerate(self.measurements)}
-        arrays |= {f"model{k}": counts for k, counts in enumerate(self.model.counts)}
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, allow_pickle=False, **arrays)
-        return buffer.getvalue()
+        story = {"release_id": self.release_id, "created": self.created, "software": self.software}
+        return stored.pack(self.plan.to_dict() | {"strategy": self.plan.strategy}, self.measured, self.model, story)
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> Result:
         """Read what :meth:`to_bytes` wrote. Raises :class:`LedgerError` where it is damaged."""
-        try:
-            with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
-                header: dict[str, Any] = json.loads(arrays["header"].tobytes())
-                shares = [Share(tuple(c), Fraction(e), s) for c, e, s in header["shares"]]
-                cliques = tuple(tuple(clique) for clique in header["cliques"])
-                measurements = tuple(Measurement(s, arrays[f"measured{k}"]) for k, s in enumerate(shares))
-                model = Model(cliques, tuple(arrays[f"model{k}"] for k in range(len(cliques))))
-        except (ValueError, KeyError, OSError, EOFError) as error:
-            raise LedgerError("a stored release cannot be read; restore the ledger from a backup") from error
-        story = {key: header[key] for key in ("release_id", "created", "software")}
-        return cls(Plan(**header["plan"]), measurements, model, **story)
+        plan, measured, model, story = stored.unpack(payload)
+        return cls(Plan(**plan), measured, model, **story)
+
+
+class _Tables(dict[Columns, "pd.DataFrame"]):
+    """Frames of all published tables, each made when it is asked for: together they may be too large to hold."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(dict.fromkeys((*result.plan.marginals, ())))  # type: ignore[arg-type]
+        self._result = result
+
+    def __getitem__(self, table: Columns) -> pd.DataFrame:
+        import pandas as pd  # only where frames are wanted: it takes longer to load than a release to make
+
+        held = super().__getitem__(table)
+        if held is None:
+            held = pd.DataFrame(self._result.cells(table))
+            if len(held) <= MOST_HELD:
+                self[table] = held
+        return held
+
+    def get(self, table: Columns, default: Any = None) -> Any:
+        return self[table] if table in self.keys() else default
+
+    def values(self) -> Iterator[pd.DataFrame]:  # type: ignore[override]
+        return (self[table] for table in self)
+
+    def items(self) -> Iterator[tuple[Columns, pd.DataFrame]]:  # type: ignore[override]
+        return ((table, self[table]) for table in self)

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.pairwise import Pair, Pairwise
+from dpengine.pairwise import Pairwise
 
 __all__ = ["Codes", "deal_rows"]
 
@@ -61,7 +61,7 @@ def _along_tree(model: Pairwise, names: list[str], rows: int) -> Codes:
 def _tree(model: Pairwise, names: list[str]) -> list[tuple[str, str]]:
     """Edges (parent, child) of the tree of strongest dependence, from the first column outwards (Prim)."""
     edges: list[tuple[str, str]] = []
-    nearest = {name: (-1.0, "") for name in names[1:]}
+    nearest = dict.fromkeys(names[1:], (-1.0, ""))
     latest = names[0]
     while nearest:
         for name, (strength, _) in nearest.items():
@@ -79,7 +79,8 @@ def _whole(expected: Floats, rows: int) -> npt.NDArray[np.int64]:
     counts = np.floor(scaled).astype(np.int64)
     up = np.argsort(counts - scaled, kind="stable")[: rows - int(counts.sum())]
     counts[up] += 1
-    return counts
+    whole: npt.NDArray[np.int64] = counts
+    return whole
 
 
 def _shuffled(count: int, salt: int) -> npt.NDArray[np.intp]:
@@ -87,7 +88,8 @@ def _shuffled(count: int, salt: int) -> npt.NDArray[np.intp]:
     x = np.arange(count, dtype=np.uint64) + np.uint64((salt + 1) * 0x9E3779B97F4A7C15 % 2**64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
-    return np.argsort(x ^ (x >> np.uint64(31)), kind="stable")
+    order: npt.NDArray[np.intp] = np.argsort(x ^ (x >> np.uint64(31)), kind="stable")
+    return order
 
 
 def _mend(codes: Codes, place: Mapping[str, int], model: Pairwise) -> None:

@@ -20,7 +20,7 @@ __all__ = ["project", "shrink", "smooth"]
 
 Floats = npt.NDArray[np.float64]
 
-SPREADS = 2.0 ** np.arange(-5, 5)
+SPREADS: Floats = np.array([2.0**k for k in range(-5, 5)])
 POWERS = (0.5, 0.75, 1.0)
 LEAST_GUESS = 0.05
 WINDOWS = (1, 2, 4, 8)
@@ -67,7 +67,7 @@ def smooth(noisy: Floats, scale: float, total: float) -> Floats:
         kernel[window] = 0
         guess = np.convolve(plain, kernel, "same") / np.convolve(np.ones(noisy.size), kernel, "same")
         for power in (0.5, 1.0):
-            spreads = scale ** (1 - power) * 2.0 ** np.arange(-6, 8)
+            spreads: Floats = scale ** (1 - power) * 2.0 ** np.arange(-6, 8)
             found = _spread(np.abs(noisy - guess), np.maximum(guess, LEAST_GUESS * scale), scale, spreads, (power,))
             if best is None or found[0] > best[0]:
                 best = (*found, guess)

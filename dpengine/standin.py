@@ -19,11 +19,11 @@ from dpengine.estimate import Columns
 from dpengine.measure import measure
 from dpengine.plan import Plan
 from dpengine.result import Result, conclude, mostly_noise
-from dpengine.strategy import choose
+from dpengine.strategy import ASSUMED_ROWS, check, choose, settled
 
 __all__ = ["DEFAULT_ROWS", "made_up", "mostly_noise_share", "preview"]
 
-DEFAULT_ROWS = 10_000
+DEFAULT_ROWS = ASSUMED_ROWS
 KINDS_OF_PEOPLE = (0.5, 0.3, 0.2)
 
 Floats = npt.NDArray[np.float64]
@@ -35,9 +35,9 @@ def preview(plan: Plan) -> Result:
 
     By its signature it can see no table and no ledger.
     """
-    shares = choose(plan)
-    measurements = measure([made_up(plan, share.columns) for share in shares], shares)
-    return conclude(plan, measurements)
+    plan = settled(plan)
+    check(plan)
+    return conclude(plan, measure(plan, lambda tables: [made_up(plan, table) for table in tables]))
 
 
 def made_up(plan: Plan, table: Columns) -> Ints:

@@ -8,6 +8,14 @@ variance Σ n_S·2/ε_S² of independent marginals under Σ ε_S = ε):
    is measured with all of ε.
 3. Else the maximal tables are measured, ε_S in proportion to the cube root of their cells, and
    combined by least squares. Within 0.1 % of numerical optimisation on the cases in the tests.
+
+*optimised*: shares over all maximal tables, what any two of them have in common, and the table of all columns,
+found numerically to make the total variance least; *direct* where that is no better.
+
+*adaptive*: chosen privately while measuring (:mod:`dpengine.adaptive`).
+
+*auto*: *direct*, unless the tables overlap so widely that they can agree only through a model, and measuring each
+of them is predicted to leave more noise than the model leaves out.
 """
 
 from __future__ import annotations
@@ -16,14 +24,39 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
 
 from dpengine.errors import PlanError
-from dpengine.estimate import Columns, LeastSquares
+from dpengine.estimate import Columns, LeastSquares, subsets
+from dpengine.noise import MOST_SCALE
 from dpengine.plan import MAX_TABLE_CELLS, Plan
 
 MAX_JOINT_CELLS = 2_000_000
+ASSUMED_ROWS = 10_000  # where a plan does not say how many there are
+MEASURE_ALL = 0.0125  # of all rows: noise in a table below which a model is no better (benchmarks/accuracy.py)
+MOST_OPTIMISED = 60  # marginals beyond which looking for better shares takes too long
+PARTS = 1_000_000
+MOST_SYNTHETIC = 20_000_000
+MOST_ADAPTIVE_SCALE = 10_000
 
-__all__ = ["Share", "choose", "junction_order", "maximal"]
+DIRECT, OPTIMISED, ADAPTIVE = "direct", "optimised", "adaptive"
+
+__all__ = [
+    "ADAPTIVE",
+    "ASSUMED_ROWS",
+    "DIRECT",
+    "OPTIMISED",
+    "Share",
+    "check",
+    "choose",
+    "junction_order",
+    "maximal",
+    "needs_a_model",
+    "settled",
+    "why",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,55 +73,139 @@ class Share:
         return self.sensitivity / self.epsilon
 
 
+def settled(plan: Plan) -> Plan:
+    """The plan with *auto* decided where that is *adaptive*: what is then the plan's own strategy.
+
+    A function of the plan alone, the rough number of rows included.
+    """
+    if plan.strategy == "auto" and _noise_is_too_much(plan):
+        return plan.model_copy(update={"strategy": ADAPTIVE})
+    return plan
+
+
+def why(plan: Plan) -> str:
+    """The strategy of a plan and the reason for it, in a sentence."""
+    if plan.strategy == ADAPTIVE:
+        return (
+            "Adaptive, as the plan says: which pairs of columns to measure is chosen privately, and a model fits them."
+        )
+    if plan.strategy == OPTIMISED:
+        return "Optimised, as the plan says: shares of ε that make the predicted error least."
+    if plan.strategy == DIRECT:
+        return "Direct, as the plan says: what is asked is what is measured."
+    tables = maximal(plan.marginals)
+    if not needs_a_model(plan, tables):
+        return "Direct: the tables can be measured and made to agree as they are."
+    noise = f"{_noise_in_a_table(plan, tables):.0%} of all rows"
+    if _noise_is_too_much(plan):
+        return f"Adaptive: measuring all {len(tables)} tables would leave noise of about {noise} in each."
+    return f"Direct: measuring all {len(tables)} tables leaves noise of only about {noise} in each."
+
+
 def choose(plan: Plan) -> tuple[Share, ...]:
-    """The marginals to measure for ``plan``; their shares add up to ``plan.epsilon`` exactly.
+    """The marginals to measure for ``plan``, not an adaptive one; their shares add up to ``plan.epsilon`` exactly.
 
     A person's rows, at most ``plan.unit.rows``, each change one cell of a marginal by one, so each
     marginal has L1 sensitivity ``plan.unit.rows``; the shares compose by addition (Dwork & Roth 2014,
     Theorem 3.16). Columns are in sorted order, so that the order of a plan's tables changes nothing.
+
+    Raises :class:`PlanError` where the tables could not be made to agree.
     """
+    shares = _direct(plan)
+    if plan.strategy == OPTIMISED:
+        shares = _optimised(plan, shares)
+    return shares
+
+
+def _direct(plan: Plan) -> tuple[Share, ...]:
     tables = maximal(plan.marginals)
-    if len(tables) > 1:
-        everything = tuple(sorted(plan.used))
-        split = _shares(plan, tables)
-        if plan.cells(everything) <= MAX_TABLE_CELLS:
-            whole = _shares(plan, [everything])
-            if _total_variance(plan, whole) <= _total_variance(plan, split):
-                return whole
-        _check_joint(plan, tables, everything)
-        return split
-    return _shares(plan, tables)
-
-
-def _check_joint(plan: Plan, tables: Sequence[Columns], everything: Columns) -> None:
-    """Refuse tables that could not be made to agree: a ring whose joint table cannot be written down."""
-    if plan.cells(everything) > MAX_JOINT_CELLS and junction_order(tables) is None:
+    if len(tables) == 1:
+        return _shares(plan, tables)
+    everything = tuple(sorted(plan.used))
+    small = plan.cells(everything) <= MAX_TABLE_CELLS
+    if not small and needs_a_model(plan, tables) and max(map(len, tables)) > 2:
         raise PlanError(
             f"these tables overlap in a ring, so they can agree only through one table of all {len(everything)} "
-            f"columns, which would have {plan.cells(everything):.2g} cells (at most {MAX_JOINT_CELLS:,}): "
-            "use fewer columns, wider bins, or tables that do not close a ring"
+            f"columns, which would have {plan.cells(everything):.2g} cells (at most {MAX_JOINT_CELLS:,}): use "
+            "strategy: adaptive, fewer columns, wider bins, or tables that do not close a ring"
         )
+    split = _shares(plan, tables)
+    if small:
+        whole = _shares(plan, [everything])
+        if _total_variance(plan, whole) <= _total_variance(plan, split):
+            return whole
+    return split
+
+
+def check(plan: Plan) -> None:
+    """Refuse a plan that cannot be measured, or that noise would bury: a total that may need too many synthetic rows.
+
+    Raises :class:`PlanError`. Costs nothing, and is to be asked before anything is read.
+    """
+    if plan.strategy == ADAPTIVE:
+        if plan.unit.rows / plan.epsilon > MOST_ADAPTIVE_SCALE:
+            raise PlanError("epsilon is too small to choose what to measure: raise it, or use strategy: direct")
+        return
+    shares = choose(plan)
+    least = min(share.epsilon for share in shares)
+    if plan.unit.rows / least > MOST_SCALE:
+        raise PlanError("epsilon is too small for so many tables: the noise would be beyond all counts; raise it")
+    # A bound for the total's standard deviation: that of the best single marginal's sum.
+    sd = min(math.sqrt(2 * plan.cells(share.columns)) * float(share.scale) for share in shares)
+    if 2 * sd > MOST_SYNTHETIC:
+        raise PlanError(
+            f"the total would be known only to within about ±{2 * sd:,.0f}, too wide for synthetic rows: "
+            "raise epsilon, or use fewer cells"
+        )
+
+
+def needs_a_model(plan: Plan, tables: Sequence[Columns]) -> bool:
+    """Whether the tables overlap in a ring whose joint table is too large to write down."""
+    if plan.cells(plan.used) <= MAX_JOINT_CELLS:
+        return False
+    return junction_order(tables) is None
+
+
+def _noise_is_too_much(plan: Plan) -> bool:
+    tables = maximal(plan.marginals)
+    if len(tables) == 1 or not needs_a_model(plan, tables):
+        return False
+    return max(map(len, tables)) > 2 or _noise_in_a_table(plan, tables) > MEASURE_ALL
+
+
+def _noise_in_a_table(plan: Plan, tables: Sequence[Columns]) -> float:
+    """Noise in the mean table as a part of all rows, were each measured with its share."""
+    rows = plan.rows_about or ASSUMED_ROWS
+    noise = math.fsum(plan.cells(share.columns) * float(share.scale) for share in _shares(plan, tables))
+    return noise / (len(tables) * rows)
 
 
 def maximal(tables: Sequence[Columns]) -> list[Columns]:
     """The tables that no other contains, each with its columns sorted, in sorted order."""
-    sets = {frozenset(table) for table in tables}
-    return sorted(tuple(sorted(s)) for s in sets if not any(s < other for other in sets))
+    kept: list[frozenset[str]] = []
+    for one in sorted({frozenset(table) for table in tables}, key=len, reverse=True):
+        if not any(one < other for other in kept if len(other) > len(one)):
+            kept.append(one)
+    return sorted(tuple(sorted(one)) for one in kept)
 
 
 def junction_order(cliques: Sequence[Columns]) -> list[Columns] | None:
     """The cliques in an order along a tree, or None where they overlap in a ring.
 
     A spanning tree of greatest overlap is a junction tree if and only if its overlaps and the number
-    of columns add up to the sizes of all cliques (Bernstein & Goodman 1981).
+    of columns add up to the sizes of all cliques (Bernstein & Goodman 1981). Grown by Prim's algorithm.
     """
-    order, rest, overlap = [cliques[0]], list(cliques[1:]), 0
-    while rest:
-        shared, best = max((max(len({*c} & {*o}) for o in order), -k) for k, c in enumerate(rest))
-        overlap += shared
-        order.append(rest.pop(-best))
-    columns = {name for clique in cliques for name in clique}
-    return order if overlap + len(columns) == sum(map(len, cliques)) else None
+    sets = [frozenset(clique) for clique in cliques]
+    order, overlap = [0], 0
+    shared = {k: len(sets[k] & sets[0]) for k in range(1, len(sets))}
+    while shared:
+        best = max(shared, key=lambda k: (shared[k], -k))
+        overlap += shared.pop(best)
+        order.append(best)
+        for k in shared:
+            shared[k] = max(shared[k], len(sets[k] & sets[best]))
+    columns = frozenset().union(*sets)
+    return [cliques[k] for k in order] if overlap + len(columns) == sum(map(len, sets)) else None
 
 
 def _shares(plan: Plan, tables: Sequence[Columns]) -> tuple[Share, ...]:
@@ -108,3 +225,63 @@ def _total_variance(plan: Plan, shares: Sequence[Share]) -> float:
     if len(shares) == 1:  # every published cell is a plain sum
         return math.fsum(plan.cells(shares[0].columns) * variances[0] for _ in plan.marginals)
     return math.fsum(plan.cells(table) * squares.variance(table) for table in plan.marginals)
+
+
+def _optimised(plan: Plan, direct: tuple[Share, ...]) -> tuple[Share, ...]:
+    """Shares of least total variance over candidate marginals, or ``direct`` where these are no better.
+
+    With e_S the part of ε for marginal S, the total variance is Σ_A c_A / Σ_{S ⊇ A} e_S²/n_{S∖A} up to a constant: the
+    objective of OPT_MARG (McKenna et al., "Optimizing error of high-dimensional statistical queries", PVLDB 2018) in
+    the closed form of :mod:`dpengine.estimate`. It is not convex, so the search starts at *direct* and at equal shares.
+    """
+    from scipy.optimize import minimize
+
+    candidates = _candidates(plan, [share.columns for share in direct])
+    if len(candidates) == 1 or len(candidates) > MOST_OPTIMISED:
+        return direct
+    components = list(dict.fromkeys(part for table in plan.marginals for part in subsets(table)))
+    cost = np.zeros(len(components))
+    for table in plan.marginals:
+        for part in subsets(table):
+            rest = plan.cells(tuple(frozenset(table) - part))
+            contrast = math.prod(plan.column(name).size - 1 for name in part)  # cells × Π (n−1)/n
+            cost[components.index(part)] += contrast / rest
+    weights = np.array(
+        [
+            [1 / plan.cells(tuple(frozenset(s) - part)) if part <= frozenset(s) else 0.0 for s in candidates]
+            for part in components
+        ]
+    )
+
+    def variance(logits: np.ndarray) -> tuple[float, np.ndarray]:
+        parts = np.exp(logits - logits.max())
+        parts /= parts.sum()
+        precision = weights @ parts**2
+        slope = -(cost / precision**2) @ weights * 2 * parts
+        return math.log(float((cost / precision).sum())), (parts * (slope - slope @ parts)) / float(
+            (cost / precision).sum()
+        )
+
+    given = {share.columns: float(share.epsilon / plan.epsilon) for share in direct}
+    starts = [np.log([given.get(s, 0.003) for s in candidates]), np.zeros(len(candidates))]
+    found = min((minimize(variance, start, jac=True, method="L-BFGS-B") for start in starts), key=lambda each: each.fun)
+    parts = np.exp(found.x - found.x.max())
+    whole = np.floor(PARTS * parts / parts.sum()).astype(int)
+    whole[whole < PARTS // 1000] = 0  # what is left of a marginal that is not worth measuring
+    whole[int(whole.argmax())] += PARTS - int(whole.sum())
+    shares = tuple(
+        Share(columns, plan.epsilon * int(part) / PARTS, plan.unit.rows)
+        for columns, part in zip(candidates, whole, strict=True)
+        if part
+    )
+    covered = all(any(set(table) <= set(share.columns) for share in shares) for table in plan.marginals)
+    return shares if covered and _total_variance(plan, shares) < _total_variance(plan, direct) else direct
+
+
+def _candidates(plan: Plan, measured: Sequence[Columns]) -> list[Columns]:
+    """Marginals to share ε over: the maximal tables, their common parts, and all columns where these can be written."""
+    tables = maximal([*plan.marginals, *measured])
+    common = {tuple(sorted(set(a) & set(b))) for a, b in combinations(maximal(plan.marginals), 2)} - {()}
+    everything = tuple(sorted(plan.used))
+    whole = [everything] if plan.cells(everything) <= MAX_TABLE_CELLS else []
+    return sorted({*tables, *maximal(plan.marginals), *common, *whole})

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.consistency import Model
+from dpengine.consistency import Model, Rows
 
 __all__ = ["deal"]
 
@@ -22,8 +22,10 @@ Ints = npt.NDArray[np.int64]
 GOLDEN_SECTION = (math.sqrt(5) - 1) / 2
 
 
-def deal(model: Model) -> dict[str, Ints]:
+def deal(model: Model | Rows) -> dict[str, Ints]:
     """Codes of each column, one entry a synthetic row; counted again, they give the model's tables exactly."""
+    if isinstance(model, Rows):
+        return {name: codes.astype(np.int64) for name, codes in zip(model.columns, model.codes, strict=True)}
     rows: dict[str, Ints] = {}
     for clique, counts in zip(model.cliques, model.counts, strict=True):
         shared = tuple(name for name in clique if name in rows)

@@ -54,6 +54,8 @@ class MeasurementEntry(_Shape):
     epsilon: ExactText
     scale: ExactText
     cells: int
+    purpose: str | None = None
+    merged_to: list[int] | None = None
 
 
 class TableEntry(_Shape):

@@ -20,11 +20,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dpengine import csvtext, manifest, strictyaml
+from dpengine.accuracy import error_law
 from dpengine.errors import PlanError, ReleaseError
 from dpengine.estimate import Columns, marginalise
+from dpengine.measurements import DISCRETE_LAPLACE, PERMUTE_AND_FLIP
 from dpengine.plan import Plan, epsilon_text
 from dpengine.result import NUMBERS, published_name
-from dpengine.strategy import Share
+from dpengine.strategy import ADAPTIVE, Share
 from dpengine.unpacking import FIXED, Manifest, Source, read_manifest, unpack
 
 __all__ = ["verify"]
@@ -102,6 +104,9 @@ def _names(members: Mapping[str, bytes], checked: Manifest, plan: Plan) -> list[
 def _agreement(told: Mapping[str, Any], checked: Manifest, plan: Plan) -> list[str]:
     """What the manifest says that does not follow from the plan."""
     promised = manifest.guarantee(plan)
+    post_processing, intervals = manifest.POST_PROCESSING, manifest.INTERVALS
+    if plan.strategy == ADAPTIVE:
+        post_processing, intervals = manifest.POST_PROCESSING_MODELLED, manifest.INTERVALS_MODELLED
     wanted: dict[str, tuple[Any, Any]] = {
         "title": (told["title"], plan.title),
         "dataset": (told["dataset"], plan.dataset),
@@ -110,8 +115,8 @@ def _agreement(told: Mapping[str, Any], checked: Manifest, plan: Plan) -> list[s
         "domain": (set(told["domain"]), set(plan.used)),
         "coverage": (told["coverage"], manifest.coverage(plan)),
         "not_protected": (told["not_protected"], manifest.not_protected(plan)),
-        "post_processing": (told["post_processing"], list(manifest.POST_PROCESSING)),
-        "intervals": (told["intervals"], manifest.INTERVALS),
+        "post_processing": (told["post_processing"], list(post_processing)),
+        "intervals": (told["intervals"], intervals),
         "tables": (
             [(entry.columns, entry.file, entry.cells) for entry in checked.tables],
             [(list(table), file, plan.cells(table)) for table, file in manifest.table_files(plan).items()],
@@ -122,33 +127,45 @@ def _agreement(told: Mapping[str, Any], checked: Manifest, plan: Plan) -> list[s
 
 def _prices(checked: Manifest, plan: Plan) -> list[str]:
     """Whether the measurements cost what they say, together give ε, and give every table its stated error."""
-    faults, shares = [], []
+    adaptive = plan.strategy == ADAPTIVE
+    faults: list[str] = []
+    shares: list[Share] = []
+    spent = Fraction(0)
     for position, entry in enumerate(checked.measurements, start=1):
         where = f"manifest.json: measurement {position}"
         epsilon = _exact(entry.epsilon)
-        if epsilon is None or not entry.columns or not set(entry.columns) <= set(plan.used):
+        if epsilon is None or not set(entry.columns) <= set(plan.used) or not (entry.columns or adaptive):
             faults.append(f"{where} has no share of ε, or is of columns that are not in plan.yaml")
             continue
         if len(set(entry.columns)) < len(entry.columns):
             faults.append(f"{where} names a column twice")
             continue
+        spent += epsilon
         share = Share(tuple(entry.columns), epsilon, entry.sensitivity)
+        if _exact(entry.scale) != share.scale:
+            faults.append(f"{where}: scale is not sensitivity / epsilon, which is {epsilon_text(share.scale)}")
+        if entry.purpose is not None and adaptive:
+            if entry.sensitivity % plan.unit.rows or entry.mechanism not in (DISCRETE_LAPLACE, PERMUTE_AND_FLIP):
+                faults.append(f"{where}: mechanism or sensitivity are not those of such a question")
+            continue
         shares.append(share)
         if entry.sensitivity != plan.unit.rows:
             faults.append(f"{where}: sensitivity {entry.sensitivity} does not protect {plan.unit.rows} rows a person")
-        if _exact(entry.scale) != share.scale:
-            faults.append(f"{where}: scale is not sensitivity / epsilon, which is {epsilon_text(share.scale)}")
-        if (entry.mechanism, entry.cells) != (manifest.MECHANISM, plan.cells(share.columns)):
+        fewer = adaptive and entry.merged_to is not None and 0 < entry.cells == math.prod(entry.merged_to)
+        if entry.mechanism != DISCRETE_LAPLACE or not (entry.cells == plan.cells(share.columns) or fewer):
             faults.append(f"{where}: mechanism or cells are not those of such a measurement")
+    if spent != plan.epsilon:
+        faults.append(f"manifest.json: the shares of ε do not add up to {epsilon_text(plan.epsilon)}")
+    if adaptive:
+        return faults
     if len({frozenset(share.columns) for share in shares}) < len(shares):
         faults.append("manifest.json: the same columns are measured twice")
-    if sum(share.epsilon for share in shares) != plan.epsilon:
-        faults.append(f"manifest.json: the shares of ε do not add up to {epsilon_text(plan.epsilon)}")
     lost = [t for t in plan.marginals if not any(set(t) <= set(share.columns) for share in shares)]
     faults += [f"manifest.json: table {' × '.join(table)} lies within no measured marginal" for table in lost]
     if not faults:
-        for said, again in zip(checked.tables, manifest.table_entries(plan, shares), strict=False):
-            if not math.isclose(said.half_width_95, again["half_width_95"], rel_tol=0.02, abs_tol=1e-9):
+        for said in checked.tables:
+            half_width = error_law(plan, shares, tuple(said.columns)).half_width()
+            if not math.isclose(said.half_width_95, half_width, rel_tol=0.02, abs_tol=1e-9):
                 faults.append(f"manifest.json: half_width_95 of {said.file} does not follow from the measurements")
     return faults
 
@@ -163,7 +180,8 @@ def _exact(text: str) -> Fraction | None:
 
 
 def _tables(members: Mapping[str, bytes], checked: Manifest, plan: Plan) -> list[str]:
-    reach = {tuple(entry.columns): entry.half_width_95 for entry in checked.tables}
+    adaptive = plan.strategy == ADAPTIVE  # whose intervals differ from cell to cell
+    reach = {} if adaptive else {tuple(entry.columns): entry.half_width_95 for entry in checked.tables}
     faults: list[str] = []
     tables: dict[Columns, Numbers] = {}
     for table, file in manifest.table_files(plan).items():
@@ -174,7 +192,7 @@ def _tables(members: Mapping[str, bytes], checked: Manifest, plan: Plan) -> list
                 faults.append(f"{file} {error}")
             else:
                 faults += [f"{file}: {fault}" for fault in _odd_numbers(tables[table], reach.get(table))]
-    faults += _disagreements(tables)
+    faults += _disagreements(tables, estimates=not adaptive)
     if "synthetic.csv" in members:
         faults += _miscounts(members["synthetic.csv"], tables, plan)
     return faults
@@ -229,8 +247,8 @@ def _interval(numbers: Numbers, reach: float) -> tuple[npt.NDArray[np.float64], 
     return low, np.maximum(np.floor(numbers.estimate + reach), numbers.count)
 
 
-def _disagreements(tables: Mapping[Columns, Numbers]) -> list[str]:
-    """Pairs of tables that give different totals, columns or pairs of columns."""
+def _disagreements(tables: Mapping[Columns, Numbers], *, estimates: bool) -> list[str]:
+    """Pairs of tables that give different totals, columns or pairs of columns; by ``estimates`` too."""
     faults = []
     first: dict[Columns, tuple[str, npt.NDArray[np.int64], npt.NDArray[np.float64], int]] = {}
     for table, numbers in sorted(tables.items(), key=lambda item: len(item[0])):
@@ -247,7 +265,7 @@ def _disagreements(tables: Mapping[Columns, Numbers]) -> list[str]:
                 if not np.array_equal(count, other_count):
                     faults.append(f"{numbers.file} and {file} disagree on the counts {what}")
                 tolerance = ESTIMATE_ROUNDING * (cells + other_cells)
-                if not np.allclose(estimate, other_estimate, rtol=1e-9, atol=tolerance):
+                if estimates and not np.allclose(estimate, other_estimate, rtol=1e-9, atol=tolerance):
                     faults.append(f"{numbers.file} and {file} disagree on the estimates {what}")
     return faults
 

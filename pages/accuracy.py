@@ -19,6 +19,7 @@ from pages.parts import session, state
 from pages.parts.accuracy_charts import draw, error_figure
 from pages.parts.accuracy_numbers import EPSILONS, curve, errors, noise_shares, wanted
 from pages.parts.accuracy_views import all_tables, meaning, measured, mostly_noise, small_cells, twin
+from pages.parts.tried import is_adaptive, show_trial
 from pages.parts.words import name_of, noun, people, percent, plain
 
 DATA = Path(__file__).parent.parent / "data"
@@ -196,9 +197,12 @@ st.markdown(
     "How wrong the published numbers will be. It follows from the plan alone: no table is read, nothing is spent."
 )
 if (chosen := choose_plan()) is not None:
-    try:
-        choose(chosen)
-    except PlanError as refused:
-        st.error(plain(" ".join(refused.faults)), icon=":material/edit_note:")
+    if is_adaptive(chosen):
+        show_trial(chosen)
     else:
-        explore(chosen)
+        try:
+            choose(chosen)
+        except PlanError as refused:
+            st.error(plain(" ".join(refused.faults)), icon=":material/edit_note:")
+        else:
+            explore(chosen)

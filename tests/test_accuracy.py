@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpengine import Plan, PlanError
-from dpengine.accuracy import _law, epsilon_for, error_law, noise_variance, posterior, predict
+from dpengine import Plan, PlanError, predict
+from dpengine.accuracy import _law, epsilon_for, error_law, noise_variance, posterior
 from dpengine.noise import discrete_laplace
 from dpengine.strategy import choose
 from tests.plans import CLINIC, letters_plan, plans

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from dpengine import Plan, counting, open_table, release
-from dpengine.measure import measure
+from dpengine.measure import add_noise
 from dpengine.strategy import Share, choose
 from tests.audit import least_epsilon
 from tests.plans import letters_plan
@@ -71,11 +71,11 @@ def test_a_person_of_many_rows_moves_it_by_no_more_than_epsilon() -> None:
 def test_the_noise_shows_epsilon_and_not_more(epsilon: Fraction) -> None:
     runs = 200_000
     share = Share(("a",), epsilon, 1)
-    count, neighbour = (measure([np.full(runs, c, dtype=np.int64)], [share])[0].values for c in (5, 6))
+    count, neighbour = (add_noise([np.full(runs, c, dtype=np.int64)], [share])[0].values for c in (5, 6))
     shown = least_epsilon(int((count <= 5).sum()), runs, int((neighbour <= 5).sum()), runs, ALPHA)
     assert 0.9 * epsilon < shown <= epsilon
-    half = measure([np.full(runs, 6, dtype=np.int64)], [Share(("a",), 2 * epsilon, 1)])[0].values
-    faulty = measure([np.full(runs, 5, dtype=np.int64)], [Share(("a",), 2 * epsilon, 1)])[0].values
+    half = add_noise([np.full(runs, 6, dtype=np.int64)], [Share(("a",), 2 * epsilon, 1)])[0].values
+    faulty = add_noise([np.full(runs, 5, dtype=np.int64)], [Share(("a",), 2 * epsilon, 1)])[0].values
     caught = least_epsilon(int((faulty <= 5).sum()), runs, int((half <= 5).sum()), runs, ALPHA)
     assert caught > epsilon, "negative control: half the noise is caught"
 

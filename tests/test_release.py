@@ -101,7 +101,7 @@ def test_another_plan_is_another_charge_until_the_cap_refuses(plan: dpe.Plan, le
         dpe.release(table, plan.at("0.5"), ledger)
         assert ledger.left("clinic-2026") == 0
         with pytest.raises(dpe.BudgetError):
-            dpe.release(table, plan.at("0.000001"), ledger)
+            dpe.release(table, plan.at("0.0001"), ledger)
         assert ledger.spent("clinic-2026") == Fraction(3, 2)
         assert dpe.release(table, plan, ledger).plan.epsilon == 1, "what is paid for can always be had again"
 

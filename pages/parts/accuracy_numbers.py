@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpengine import accuracy
+from dpengine import accuracy, predict
 from dpengine.plan import MAX_TABLE_CELLS, Plan
 from dpengine.result import EXACT
 from dpengine.standin import made_up, preview
@@ -69,12 +69,12 @@ def curve(plan: Plan, table: Columns) -> pd.DataFrame:
 @_kept
 def all_errors(plan: Plan) -> pd.DataFrame:
     """`predict` for one plan."""
-    return accuracy.predict(plan)
+    return predict(plan)
 
 
 def predictions(plan: Plan) -> bytes:
     """Every table at every ε that is drawn, as CSV."""
-    return accuracy.predict(plan, EPSILONS).to_csv(index=False).encode()
+    return predict(plan, EPSILONS).to_csv(index=False).encode()
 
 
 @_kept

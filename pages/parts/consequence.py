@@ -8,7 +8,9 @@ from dpengine import Plan, charts, predict, preview
 from dpengine.plan import epsilon_text
 from dpengine.result import EXACT, Result
 from dpengine.standin import DEFAULT_ROWS, mostly_noise_share
+from dpengine.strategy import why
 from pages.parts.release_view import figure_with_choice
+from pages.parts.tried import is_adaptive, show_trial
 from pages.parts.words import name_of, noun, people, plain
 
 __all__ = ["example", "in_words", "show_consequence"]
@@ -33,6 +35,9 @@ def example() -> Plan:
 
 def show_consequence(plan: Plan, *, own: bool) -> None:
     """The made-up release, its error in words, and error against ε."""
+    if is_adaptive(plan):
+        _show_adaptive(plan)
+        return
     with st.container(border=True):
         head, again = st.columns([3, 1], vertical_alignment="center")
         head.markdown("**What readers will see**" if own else "**What a release looks like**")
@@ -59,6 +64,22 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
             st.dataframe(numbers, hide_index=True, column_config=whole)
 
 
+def _show_adaptive(plan: Plan) -> None:
+    """The same for a plan that takes a while to try out: on request."""
+    with st.container(border=True):
+        st.markdown("**What readers will see**")
+        st.badge("Made-up numbers: your table has not been read for this", icon=":material/science:", color="blue")
+        held = st.session_state.get("preview")
+        if st.button("Preview on a made-up table", icon=":material/refresh:", key="redraw"):
+            with st.status("Choosing, measuring and fitting on a made-up table", expanded=False):
+                held = (_key(plan), preview(plan))
+            st.session_state["preview"] = held
+        if held is not None and held[0] == _key(plan):
+            figure_with_choice(held[1], key="preview")
+    with st.container(border=True):
+        show_trial(plan)
+
+
 COLUMNS = {
     "table": "table",
     "cells": st.column_config.NumberColumn("cells", format="localized"),
@@ -74,17 +95,22 @@ def is_dark() -> bool:
 
 def _previewed(plan: Plan, *, afresh: bool) -> Result:
     """One draw for each plan, so that the picture stands still while other things change."""
-    key = (plan.key, plan.rows_about, tuple(plan.marginals))
     held = st.session_state.get("preview")
-    if afresh or held is None or held[0] != key:
-        held = (key, preview(plan))
+    if afresh or held is None or held[0] != _key(plan):
+        held = (_key(plan), preview(plan))
         st.session_state["preview"] = held
     result: Result = held[1]
     return result
 
 
+def _key(plan: Plan) -> tuple[object, ...]:
+    return plan.key, plan.rows_about, tuple(plan.marginals)
+
+
 def in_words(plan: Plan) -> str:
     """How wrong the table that is looked at would be, one fact a sentence."""
+    if is_adaptive(plan):
+        return f"{plain(why(plan))} How wrong it will be can be tried on a made-up table."
     table = st.session_state.get("preview-table")
     if table not in plan.marginals:
         table = plan.marginals[0]

@@ -50,6 +50,7 @@ class Entries:
     rows: int = 1
     rows_about: int | None = None
     epsilon: str = "1"
+    strategy: str = "auto"
 
     def with_(self, **changes: Any) -> Entries:
         return replace(self, **changes)
@@ -113,6 +114,7 @@ def to_plan(entries: Entries) -> Plan:
         rows_about=entries.rows_about,
         columns=[_cleaned(entries.declared[name]) for name in used(entries)],
         tables=tables,
+        strategy=entries.strategy,
     )
 
 
@@ -189,6 +191,7 @@ def from_plan(plan: Plan) -> Entries:
         rows=plan.unit.rows,
         rows_about=plan.rows_about,
         epsilon=epsilon_text(plan.epsilon),
+        strategy=plan.strategy,
     )
 
 

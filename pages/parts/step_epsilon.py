@@ -11,13 +11,20 @@ import streamlit as st
 from dpengine import PlanError, epsilon_for
 from dpengine.accuracy import posterior
 from dpengine.plan import Plan, epsilon_text, exact_epsilon
+from dpengine.strategy import why
 from pages.parts import session
-from pages.parts.words import percent, plain
+from pages.parts.words import plain, sure
 
 __all__ = ["choose_epsilon"]
 
 MARKS = ("0.01", "0.02", "0.05", "0.1", "0.2", "0.3", "0.5", "0.7", "1", "1.5", "2", "3", "4", "6", "8", "10")
 WAYS = ("Slide", "Type it", "From an error")
+STRATEGIES = {
+    "auto": "Automatic: by predicted error",
+    "direct": "Direct: measure what is asked",
+    "optimised": "Optimised: shares of ε by least predicted error",
+    "adaptive": "Adaptive: choose privately what to measure, and fit a model",
+}
 KNOWN = """\
 For reference, not as advice: ε is comparable only where the protected unit is. The 2020 U.S. Census redistricting
 files had a global ε of about 17.1 for persons (with δ = 10⁻¹⁰); textbooks think of 0.01 to 1; most published
@@ -31,11 +38,12 @@ def choose_epsilon(plan: Plan) -> None:
         "Set it by", WAYS, default=WAYS[0], required=True, key=session.key("way"), label_visibility="collapsed"
     )
     {"Slide": _slide, "Type it": _type, "From an error": _from_error}[way](plan)
-    sure = percent(posterior(0.5, plan.epsilon))
+    belief = sure(posterior(0.5, plan.epsilon))
     st.markdown(
-        f"Someone who is 50 % sure that a person is in this table can become **at most {sure} sure** by seeing the "
+        f"Someone who is 50 % sure that a person is in this table can become **{belief}** by seeing the "
         "release, whatever else they know."
     )
+    _choose_strategy(plan)
     with st.expander("For the curious", icon=":material/school:"):
         st.markdown(
             f"The guarantee is pure ε-differential privacy with ε = {epsilon_text(plan.epsilon)}: with or without any "
@@ -43,6 +51,21 @@ def choose_epsilon(plan: Plan) -> None:
             "Several releases of the same people add up."
         )
         st.caption(KNOWN)
+
+
+def _choose_strategy(plan: Plan) -> None:
+    """How ε is spent; hardly anyone needs to change it, so it is folded."""
+    with st.expander("How it is measured", icon=":material/tune:"):
+        key = session.key("strategy")
+        st.session_state.setdefault(key, plan.strategy)
+        st.selectbox(
+            "Strategy",
+            list(STRATEGIES),
+            key=key,
+            format_func=STRATEGIES.__getitem__,
+            on_change=lambda: session.change(strategy=st.session_state[key]),
+        )
+        st.caption(plain(why(plan)))
 
 
 def _slide(plan: Plan) -> None:

@@ -12,13 +12,6 @@ from pages.parts.words import plain
 
 __all__ = ["publish_step"]
 
-STAGES = {
-    "recognising the data": "Recognising the data",
-    "counting": "Counting",
-    "adding noise and making the tables agree": "Adding noise, making the tables agree",
-    "recording": "Recording the charge and the release",
-}
-
 
 def publish_step(plan: Plan) -> None:
     """What it costs, what it leaves, and the button."""
@@ -122,8 +115,12 @@ def _publish(plan: Plan, data: bytes) -> None:
     assert table is not None
     try:
         with st.status("Publishing", expanded=True) as status:
+            # A click starts the page anew, which ends this run at its next stage; before the charge, nothing is spent.
+            st.button("Stop", key=session.key("stop"), icon=":material/stop_circle:")
             counting.check(table, plan)
-            finished = release(table, plan, state.ledger(), progress=lambda stage: status.update(label=STAGES[stage]))
+            finished = release(
+                table, plan, state.ledger(), progress=lambda stage: status.update(label=stage.capitalize())
+            )
             status.update(label="Published", state="complete")
     except PrivateReleaseError as error:
         _refused(error, plan, data)

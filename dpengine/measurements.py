@@ -1,0 +1,72 @@
+"""What was measured: noisy numbers, each with what it cost. Everything a release is made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from dpengine.estimate import Columns
+from dpengine.strategy import Share
+
+__all__ = ["AUDIT_EDGES", "DISCRETE_LAPLACE", "PERMUTE_AND_FLIP", "Audit", "Choice", "Measured", "Measurement"]
+
+Ints = npt.NDArray[np.int64]
+
+DISCRETE_LAPLACE = "discrete Laplace"
+PERMUTE_AND_FLIP = "permute-and-flip"
+AUDIT_EDGES = (0.5, 2.0, 10.0, 50.0, 200.0, 1000.0)  # expected counts that part cells by size
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A marginal's noisy counts, one axis a column, with the share of ε that they cost.
+
+    Where neighbouring cells were merged before counting, ``merged`` gives for each axis the merged bin of every cell.
+    """
+
+    share: Share
+    values: Ints
+    merged: tuple[Ints, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A private answer that steered what was measured next: what was asked, how, and what it cost."""
+
+    what: str
+    mechanism: str
+    epsilon: Fraction
+    sensitivity: int
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """How far off the expected counts of ``tables`` are in all: noisy sums of |true − expected| by size of cell.
+
+    ``sums`` are in parts of ``grain`` to one. ``cells`` says how many cells of each size there are and ``expected``
+    what they hold in all, by the model: these are public.
+    """
+
+    tables: tuple[Columns, ...]
+    epsilon: Fraction
+    sensitivity: int
+    grain: int
+    sums: Ints
+    cells: Ints
+    expected: npt.NDArray[np.float64]
+
+    @property
+    def scale(self) -> Fraction:
+        return self.sensitivity / self.epsilon
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """All that was paid for; the prices add up to ε exactly."""
+
+    measurements: tuple[Measurement, ...]
+    choices: tuple[Choice, ...] = ()
+    audit: Audit | None = None

@@ -1,0 +1,78 @@
+"""A finished release as the bytes that the ledger keeps: arrays and JSON, readable without running anything."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpengine.consistency import Model, Rows
+from dpengine.errors import LedgerError
+from dpengine.measurements import Audit, Choice, Measured, Measurement
+from dpengine.strategy import Share
+
+__all__ = ["pack", "unpack"]
+
+Array = npt.NDArray[Any]
+
+
+def pack(plan: Mapping[str, Any], measured: Measured, model: Model | Rows, story: Mapping[str, Any]) -> bytes:
+    """``plan`` and ``story`` hold plain values."""
+    header: dict[str, Any] = {"plan": plan, **story}
+    header["shares"] = [
+        (one.share.columns, str(one.share.epsilon), one.share.sensitivity, len(one.merged))
+        for one in measured.measurements
+    ]
+    header["choices"] = [(one.what, one.mechanism, str(one.epsilon), one.sensitivity) for one in measured.choices]
+    arrays: dict[str, Array] = {f"measured{k}": one.values for k, one in enumerate(measured.measurements)}
+    for k, one in enumerate(measured.measurements):
+        arrays |= {f"merged{k}_{axis}": bins for axis, bins in enumerate(one.merged)}
+    if (audit := measured.audit) is not None:
+        header["audit"] = (audit.tables, str(audit.epsilon), audit.sensitivity, audit.grain)
+        arrays |= {"audit_sums": audit.sums, "audit_cells": audit.cells, "audit_expected": audit.expected}
+    if isinstance(model, Rows):
+        header["rows"] = (model.columns, model.sizes)
+        arrays["rows"] = model.codes.astype(np.min_scalar_type(max(model.sizes)))
+    else:
+        header["cliques"] = model.cliques
+        arrays |= {f"model{k}": counts for k, counts in enumerate(model.counts)}
+    arrays["header"] = np.frombuffer(json.dumps(header, default=str).encode(), dtype=np.uint8)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
+
+
+def unpack(payload: bytes) -> tuple[dict[str, Any], Measured, Model | Rows, dict[str, Any]]:
+    """What :func:`pack` was given. Raises :class:`LedgerError` where it is damaged."""
+    try:
+        with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
+            header: dict[str, Any] = json.loads(arrays["header"].tobytes())
+            measurements = tuple(
+                Measurement(
+                    Share(tuple(columns), Fraction(epsilon), sensitivity),
+                    arrays[f"measured{k}"],
+                    tuple(arrays[f"merged{k}_{axis}"] for axis in range(merged)),
+                )
+                for k, (columns, epsilon, sensitivity, merged) in enumerate(header["shares"])
+            )
+            choices = tuple(Choice(what, how, Fraction(epsilon), s) for what, how, epsilon, s in header["choices"])
+            audit = None
+            if "audit" in header:
+                tables, epsilon, sensitivity, grain = header["audit"]
+                found = (arrays[f"audit_{name}"] for name in ("sums", "cells", "expected"))
+                audit = Audit(tuple(map(tuple, tables)), Fraction(epsilon), sensitivity, grain, *found)
+            if "rows" in header:
+                columns, sizes = header["rows"]
+                model: Model | Rows = Rows(tuple(columns), tuple(sizes), arrays["rows"].astype(np.int32))
+            else:
+                cliques = tuple(tuple(clique) for clique in header["cliques"])
+                model = Model(cliques, tuple(arrays[f"model{k}"] for k in range(len(cliques))))
+    except (ValueError, KeyError, OSError, EOFError) as error:
+        raise LedgerError("a stored release cannot be read; restore the ledger from a backup") from error
+    story = {key: header[key] for key in ("release_id", "created", "software")}
+    return header["plan"], Measured(measurements, choices, audit), model, story

@@ -1,0 +1,117 @@
+"""The model of pairs: exact where nothing is noisy, consistent always, and Markov chains are found again."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from dpengine.latent import kinds_of_people
+from dpengine.measurements import Measurement
+from dpengine.pairwise import fit, grand_total, merge, rake
+from dpengine.strategy import Share
+
+SIZES = {"a": 3, "b": 4, "c": 5}
+EXACT = Fraction(10**6)
+
+
+def joint(*, markov: bool) -> np.ndarray:
+    """Counts over a × b × c, about 60,000; with ``markov``, c depends on a through b alone."""
+    a = np.array([0.5, 0.3, 0.2])
+    b_of_a = np.array([[0.7, 0.1, 0.1, 0.1], [0.1, 0.6, 0.2, 0.1], [0.1, 0.1, 0.2, 0.6]])
+    c_of_b = np.array([[0.6, 0.1, 0.1, 0.1, 0.1], [0.1, 0.6, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 0.1, 0.6], [0.2] * 5])
+    table = a[:, None, None] * b_of_a[:, :, None] * c_of_b[None]
+    if not markov:
+        table = table * (1 + 0.5 * np.cos(np.arange(60).reshape(3, 4, 5)))
+    return np.rint(60_000 * table / table.sum()).astype(np.int64)
+
+
+def measured(table: np.ndarray, *marginals: str) -> list[Measurement]:
+    """Marginals of ``table`` measured with all but no noise."""
+    found = []
+    for names in marginals:
+        others = tuple(k for k, name in enumerate("abc") if name not in names)
+        found.append(Measurement(Share(tuple(names), EXACT, 1), np.asarray(table.sum(axis=others))))
+    return found
+
+
+def test_what_was_measured_without_noise_is_given_back() -> None:
+    table = joint(markov=False)
+    model = fit(SIZES, measured(table, "", "a", "b", "c", "ab", "ac", "bc"))
+    assert model.total == pytest.approx(table.sum())
+    for a, b in combinations("abc", 2):
+        gone = ({"a", "b", "c"} - {a, b}).pop()
+        assert np.allclose(model.pair(a, b), table.sum(axis="abc".index(gone)), rtol=1e-3, atol=1)
+        assert np.array_equal(model.pair(b, a), model.pair(a, b).T)
+
+
+def test_a_pair_that_was_not_measured_is_composed_through_the_one_between() -> None:
+    table = joint(markov=True)
+    model = fit(SIZES, measured(table, "", "a", "b", "c", "ab", "bc"))
+    truth = table.sum(axis=1)
+    independent = np.outer(truth.sum(1), truth.sum(0)) / truth.sum()
+    assert np.abs(model.pair("a", "c") - truth).sum() < 0.01 * np.abs(independent - truth).sum()
+
+
+def test_larger_tables_agree_with_the_pairs() -> None:
+    model = fit(SIZES, measured(joint(markov=False), "", "a", "b", "c", "ab", "ac", "bc"))
+    whole = model.table(("c", "a", "b"))
+    assert whole.shape == (5, 3, 4)
+    assert np.allclose(whole.sum(axis=2), model.pair("c", "a"), rtol=0.01, atol=5)
+    assert model.table(()) == model.total
+
+
+def test_pairs_agree_with_their_columns_whatever_the_noise() -> None:
+    table = joint(markov=False)
+    noisy = [
+        Measurement(
+            Share(one.share.columns, Fraction(1, 50), 1),
+            one.values + (np.arange(one.values.size) * 37 % 101 - 50).reshape(one.values.shape),
+        )
+        for one in measured(table, "", "a", "b", "c", "ab", "ac", "bc")
+    ]
+    model = fit(SIZES, noisy)
+    for a, b in combinations("abc", 2):
+        assert (model.pair(a, b) >= 0).all()
+        assert np.allclose(model.pair(a, b).sum(axis=0), model.one[b], rtol=0.02, atol=1)
+
+
+def test_merged_bins_teach_what_they_can() -> None:
+    table = joint(markov=False)
+    bins = (np.array([0, 1, 1]), np.array([0, 0, 1, 1]))
+    coarse = merge(table.sum(axis=2), bins)
+    assert coarse.shape == (2, 2)
+    assert coarse.sum() == table.sum()
+    merged = Measurement(Share(("a", "b"), EXACT, 1), coarse, bins)
+    model = fit(SIZES, [*measured(table, "", "a", "b", "c"), merged])
+    assert np.allclose(merge(model.pair("a", "b"), bins), coarse, rtol=0.02)
+
+
+def test_a_column_must_be_measured_by_itself_and_the_total_is_of_the_most_precise() -> None:
+    with pytest.raises(KeyError):
+        fit(SIZES, measured(joint(markov=True), "", "a", "b"))
+    precise = Measurement(Share((), EXACT, 1), np.array(1000))
+    vague = Measurement(Share(("a",), Fraction(1, 1000), 1), np.array([5000, 0, 0]))
+    assert grand_total([precise, vague]) == pytest.approx(1000, abs=0.1)
+
+
+def test_kinds_of_people_find_what_pairs_have_in_common() -> None:
+    """Two kinds, six columns: the pair left out is guessed far better than by independence."""
+    kinds = np.array([[0.9, 0.05, 0.05], [0.05, 0.05, 0.9]])
+    table = 5000 * (np.outer(kinds[0], kinds[0]) + np.outer(kinds[1], kinds[1]))
+    names = "abcdef"
+    one = {name: table.sum(axis=1) for name in names}
+    two = dict.fromkeys(combinations(names, 2), table)
+    two["a", "b"] = np.outer(one["a"], one["b"]) / 10_000
+    weights = dict.fromkeys(two, 1.0) | {("a", "b"): 0.01}
+    found = kinds_of_people(one, two, weights)
+    assert np.abs(found["a", "b"] - table).sum() < 0.1 * np.abs(two["a", "b"] - table).sum()
+    assert found["a", "b"].sum() == pytest.approx(10_000, rel=1e-6)
+
+
+def test_raking_reaches_both_margins() -> None:
+    raked = rake(np.ones((2, 3)), np.array([4.0, 6.0]), np.array([5.0, 3.0, 2.0]))
+    assert np.allclose(raked.sum(axis=1), [4, 6])
+    assert np.allclose(raked.sum(axis=0), [5, 3, 2])
