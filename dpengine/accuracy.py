@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -145,8 +146,10 @@ def epsilon_for(plan: Plan, half_width: float, confidence: float = CONFIDENCE) -
     """
     if settled(plan).strategy == ADAPTIVE:
         raise PlanError("no law gives the ε of an adaptive plan: try several with predict(plan, epsilons=[0.1, 1, 10])")
-    if not half_width >= 0 or not math.isfinite(half_width):
+    if not isinstance(half_width, Real) or not 0 <= half_width < math.inf:
         raise PlanError("a half-width is a number, 0 or more")
+    if not isinstance(confidence, Real) or not 0 < confidence < 1:
+        raise PlanError("a confidence lies between 0 and 1, such as 0.95")
 
     def width(table: Columns, millionths: int) -> float:
         at = plan.at(Fraction(millionths, 10**6))

@@ -36,13 +36,14 @@ from dpengine.ledger_book import (
     keyed,
     payload_of,
     read,
+    same_name,
     secret_of,
     set_cap,
     stored,
 )
 from dpengine.ledger_store import Store
 
-__all__ = ["Entry", "Ledger"]
+__all__ = ["Entry", "Ledger", "exact"]
 
 # A denominator of zeros is no number; a bound on digits keeps arithmetic and storage small.
 _EXACT = re.compile(r"\d{1,60}(\.\d{1,60}|/(?=0*[1-9])\d{1,60})?", re.ASCII)
@@ -95,7 +96,7 @@ class Ledger:
         A cap below what is already spent leaves nothing to spend.
         """
         _check_texts(dataset=dataset)
-        number = _exact(cap, "The cap")
+        number = exact(cap, "The cap")
         with self._store.writing() as connection:
             set_cap(connection, self._secret, dataset, number)
 
@@ -119,9 +120,12 @@ class Ledger:
         return None if cap is None else max(cap - _total(charges), Fraction(0))
 
     def datasets(self) -> list[str]:
-        """Return every dataset name that was charged or given a cap, sorted."""
+        """Return every dataset name that was charged or given a cap, sorted; of its spellings, the first."""
         book = self._read()
-        return sorted({row.dataset for row in book.charges} | book.caps.keys())
+        first: dict[str, str] = {}
+        for name in (*(row.dataset for row in book.charges), *sorted(book.caps)):
+            first.setdefault(same_name(name), name)
+        return sorted(first.values())
 
     def history(self, dataset: str | None = None) -> list[Entry]:
         """Return all releases in order; of one dataset: those its `spent` adds up, shared data included."""
@@ -158,7 +162,7 @@ class Ledger:
     def check(self, dataset: str, fingerprint: bytes, epsilon: Fraction) -> None:
         """Raise `BudgetError` if a new charge would be refused now; not binding, `record` decides."""
         _check_texts(dataset=dataset)
-        _refuse_over_cap(self._read(), dataset, fingerprint, _exact(epsilon, "ε"))
+        _refuse_over_cap(self._read(), dataset, fingerprint, exact(epsilon, "ε"))
 
     def record(
         self,
@@ -180,7 +184,7 @@ class Ledger:
 
         Raises `BudgetError` if the cap would be passed.
         """
-        cost = _exact(epsilon, "ε")
+        cost = exact(epsilon, "ε")
         digest = hashlib.sha256(payload).digest()
         _check_texts(
             dataset=dataset, plan_key=plan_key, release_id=release_id,
@@ -229,7 +233,7 @@ def _refuse_over_cap(book: Book, dataset: str, fingerprint: bytes, epsilon: Frac
     cap, spent = book.cap(names), _total(charges)
     if cap is None or spent + epsilon <= cap:
         return
-    others = ", ".join(repr(name) for name in sorted(names - {dataset}))
+    others = ", ".join(repr(name) for name in sorted(names) if same_name(name) != same_name(dataset))
     shared = f" It shares data, and so its budget, with {others}." if others else ""
     raise BudgetError(
         f"The budget of dataset {dataset!r} does not allow this: asked ε = {_shown(epsilon)}, "
@@ -239,7 +243,7 @@ def _refuse_over_cap(book: Book, dataset: str, fingerprint: bytes, epsilon: Frac
     )
 
 
-def _exact(value: Fraction | int | str, what: str) -> Fraction:
+def exact(value: Fraction | int | str, what: str) -> Fraction:
     """Return the positive rational that an int, a Fraction or an exact text stands for; refuse the rest."""
     written = isinstance(value, str) and _EXACT.fullmatch(value)
     if not written and (isinstance(value, bool) or not isinstance(value, int | Fraction)):
@@ -270,5 +274,5 @@ def _check_texts(**texts: object) -> None:
         # Databases differ on NUL and half characters; a ledger must not.
         if not isinstance(text, str) or "\0" in text or text != text.encode("utf-8", "ignore").decode():
             raise BudgetError(f"The {name} must be a text without NUL or half characters.")
-    if texts["dataset"] == "":
+    if not str(texts["dataset"]).strip():
         raise BudgetError("The dataset needs a name: it says whose budget is spent.")

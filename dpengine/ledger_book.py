@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,6 +28,7 @@ __all__ = [
     "keyed",
     "payload_of",
     "read",
+    "same_name",
     "secret_of",
     "set_cap",
     "stored",
@@ -89,19 +91,22 @@ class Book:
     head: bytes
 
     def pool(self, dataset: str, fingerprint: bytes | None = None) -> tuple[set[str], list[sa.Row[Any]]]:
-        """Return the names and charges linked, however far, to this name and this data."""
+        """Return the names and charges linked, however far, to this name (in any spelling) and this data."""
         names, prints = {dataset}, {fingerprint}
+        alike = {same_name(dataset)}
         linked: list[sa.Row[Any]] = []
         while True:
-            found = [row for row in self.charges if row.dataset in names or row.fingerprint in prints]
+            found = [row for row in self.charges if same_name(row.dataset) in alike or row.fingerprint in prints]
             if len(found) == len(linked):
                 return names, linked
             linked = found
             names |= {row.dataset for row in linked}
+            alike |= {same_name(row.dataset) for row in linked}
             prints |= {row.fingerprint for row in linked}
 
     def cap(self, names: set[str]) -> Fraction | None:
-        return min((cap for name, cap in self.caps.items() if name in names), default=None)
+        alike = {same_name(name) for name in names}
+        return min((cap for name, cap in self.caps.items() if same_name(name) in alike), default=None)
 
     def published(self, fingerprint: bytes, plan_key: str) -> sa.Row[Any] | None:
         wanted = (fingerprint, plan_key)
@@ -133,9 +138,11 @@ def secret_of(connection: sa.Connection) -> bytes:
 
 
 def set_cap(connection: sa.Connection, secret: bytes, dataset: str, cap: Fraction) -> None:
-    """Set or replace the cap of one dataset."""
-    caps = read(connection, secret).caps | {dataset: cap}
-    connection.execute(sa.delete(_caps).where(_caps.c.dataset == dataset))
+    """Set or replace the cap of one dataset, however its name was spelled before."""
+    before = read(connection, secret).caps
+    replaced = [name for name in before if same_name(name) == same_name(dataset)]
+    caps = {name: old for name, old in before.items() if name not in replaced} | {dataset: cap}
+    connection.execute(sa.delete(_caps).where(_caps.c.dataset.in_(replaced)))
     connection.execute(sa.insert(_caps).values(dataset=dataset, cap=stored(cap)))
     connection.execute(sa.update(_meta).values(caps_seal=_seal(secret, caps)))
 
@@ -173,6 +180,11 @@ def build(connection: sa.Connection) -> None:
     secret = secrets.token_bytes(32)
     start = {"entries": 0, "head": _genesis(secret), "caps_seal": _seal(secret, {})}
     connection.execute(sa.insert(_meta).values(version=_VERSION, secret=secret, **start))
+
+
+def same_name(dataset: str) -> str:
+    """Return what all spellings of a dataset's name share: a capital or a blank must not open a second budget."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", dataset).casefold()).strip()
 
 
 def stored(number: Fraction) -> str:

@@ -23,7 +23,7 @@ from sqlalchemy.pool import NullPool, StaticPool
 
 from dpengine.errors import LedgerError
 
-__all__ = ["Store", "locked"]
+__all__ = ["Store", "address_of", "locked"]
 
 _BUSY_SECONDS = 5.0
 _WRITES = {"ledger_writes": True}
@@ -51,7 +51,7 @@ class Store:
         # A database in memory is its one connection: threads take turns.
         self._turn: AbstractContextManager[Any] = nullcontext()
         with _plain_errors():
-            address = _address(url)
+            address = address_of(url)
             if address.get_backend_name() != "sqlite":
                 engine = sa.create_engine(address, pool_pre_ping=True)
                 # A reader must see one moment in all its selects; a writer what the last one committed.
@@ -94,7 +94,8 @@ def locked(connection: sa.Connection, statement: sa.Select[Any]) -> sa.Select[An
     return statement.with_for_update() if writes else statement
 
 
-def _address(url: str | None) -> sa.URL:
+def address_of(url: str | None) -> sa.URL:
+    """Return the address of a ledger; raise `LedgerError` where the text is none."""
     text = url or os.environ.get("PRIVATE_RELEASE_LEDGER")
     if not text:
         path = user_data_path("private-release") / "ledger.db"
@@ -102,7 +103,8 @@ def _address(url: str | None) -> sa.URL:
         return sa.URL.create("sqlite", database=str(path))
     try:
         address = sa.make_url(text)
-    except sa.exc.ArgumentError:
+        address.get_dialect()
+    except (sa.exc.ArgumentError, ValueError):
         raise LedgerError("The ledger's address is not one; write it like sqlite:///ledger.db") from None
     plain = address.drivername in ("sqlite", "sqlite+pysqlite") and not address.query
     if address.get_backend_name() == "sqlite" and not plain:

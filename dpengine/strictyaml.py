@@ -23,6 +23,8 @@ class _TextLoader(yaml.BaseLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml.constructor.ConstructorError(None, None, "a key must be a plain text", key.start_mark)
             if key.value in seen:
                 problem = f"the key {key.value!r} stands twice"
                 raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
@@ -40,17 +42,29 @@ def mapping(text: str, what: str) -> dict[str, Any]:
     """The top-level mapping of a YAML text, all scalars as text. Raises :class:`PlanError`."""
     try:
         content = yaml.load(text, Loader=_TextLoader)  # noqa: S506 (a BaseLoader makes nothing but text)
-    except (yaml.YAMLError, RecursionError) as error:
+    except yaml.reader.ReaderError:
+        raise PlanError(f"this is not {what}: it holds a control character or half a character") from None
+    # ValueError and OverflowError: an escape such as "\U99999999" that is no character.
+    except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}: " if mark is not None else ""
-        raise PlanError(f"{where}this is not readable YAML ({getattr(error, 'problem', None) or 'too deep'})") from None
+        raise PlanError(f"{where}this is not readable YAML ({_problem(error)})") from None
     if not isinstance(content, dict):
         raise PlanError(f"this is not {what}: it should be a YAML mapping such as 'title: …'")
     return content
 
 
+def _problem(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "too deep"
+    return getattr(error, "problem", None) or "an escape that is no character"
+
+
 class _Dumper(yaml.SafeDumper):
     """Numbers stand bare as they were typed; lists of plain values stand in one line."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True  # the reader above refuses references, so what stands twice is written twice
 
     def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> yaml.SequenceNode:
         plain = all(not isinstance(item, dict | list | tuple) for item in sequence)

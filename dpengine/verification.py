@@ -27,6 +27,7 @@ from dpengine.measurements import DISCRETE_LAPLACE, PERMUTE_AND_FLIP
 from dpengine.plan import Plan, epsilon_text
 from dpengine.result import NUMBERS, published_name
 from dpengine.strategy import ADAPTIVE, Share
+from dpengine.typed import rational
 from dpengine.unpacking import FIXED, Manifest, Source, read_manifest, unpack
 
 __all__ = ["verify"]
@@ -173,8 +174,8 @@ def _prices(checked: Manifest, plan: Plan) -> list[str]:
 def _exact(text: str) -> Fraction | None:
     """A number above 0, or nothing."""
     try:
-        value = Fraction(text)
-    except (ValueError, ZeroDivisionError):
+        value = rational(text)
+    except ValueError:
         return None
     return value if value > 0 else None
 

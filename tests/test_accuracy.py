@@ -151,3 +151,12 @@ def test_variance_does_not_cancel() -> None:
 def test_epsilon_in_words() -> None:
     assert posterior(0.5, Fraction(1)) == pytest.approx(0.731, abs=1e-3)
     assert posterior(0.5, Fraction(1000)) == 1.0
+
+
+@pytest.mark.parametrize("bad", ["10", None, -1, float("nan"), float("inf"), [10]])
+def test_a_half_width_and_a_confidence_are_numbers(bad: object) -> None:
+    plan = letters_plan([2], [["a"]])
+    with pytest.raises(PlanError, match="a half-width is a number"):
+        epsilon_for(plan, bad)
+    with pytest.raises(PlanError, match="a confidence lies between"):
+        epsilon_for(plan, 10, bad)

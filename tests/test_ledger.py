@@ -355,3 +355,16 @@ def test_caps_key_and_tables_changed_from_outside_are_refused(stored: Ledger, pa
 def test_every_refusal_can_be_caught_as_one_kind() -> None:
     assert issubclass(LedgerError, BudgetError)
     assert issubclass(BudgetError, PrivateReleaseError)
+
+
+def test_spellings_of_a_name_are_one_dataset(ledger: Ledger) -> None:
+    ledger.set_cap("Clinic-A", 2)
+    ledger.set_cap(" clinic-a ", 3)
+    assert ledger.cap("CLINIC-A") == 3, "a new cap replaces the old one, however the name is spelled"
+    charge(ledger, "one", dataset="clinic-a", rows=b"data 1", epsilon=Fraction(2))
+    with pytest.raises(BudgetError, match="does not allow"):
+        charge(ledger, "two", dataset="CLINIC-A ", rows=b"data 2", epsilon=Fraction(2))
+    assert ledger.spent("Clinic-A") == ledger.spent("ｃlinic-a") == 2
+    assert ledger.datasets() == ["clinic-a"]
+    with pytest.raises(BudgetError, match="needs a name"):
+        ledger.set_cap("  ", 1)

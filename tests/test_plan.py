@@ -202,3 +202,26 @@ def test_a_plan_in_code_may_name_a_standard_list_and_no_other_codebook() -> None
 def test_the_same_edges_written_otherwise_give_the_same_key() -> None:
     keys = {Plan.loads(CLINIC.replace("0, 18,", f"{edge}, 18,")).key for edge in ("10", "1e1", "1E+1", "0.1e2")}
     assert len(keys) == 1
+
+
+def test_what_stands_twice_in_a_plan_is_written_twice() -> None:
+    from dpengine import strictyaml
+
+    shared = ["a", "b"]
+    text = strictyaml.dump({"x": shared, "y": shared, "z": [{"v": shared}, {"v": shared}]})
+    assert strictyaml.mapping(text, "a plan") == {"x": shared, "y": shared, "z": [{"v": shared}, {"v": shared}]}
+
+
+@pytest.mark.parametrize(
+    ("text", "fragment"),
+    [
+        ("? [a, b]\n: c", "line 1: .*a key must be a plain text"),
+        ("x:\n  {a: b}: c", "line 2: .*plain text"),
+        ('title: "\\U99999999"', "no character"),
+        ("title: a\0b", "control character"),
+        ("title: \ud800", "half a character"),
+    ],
+)
+def test_yaml_that_python_would_stumble_over_is_a_fault_of_the_plan(text: str, fragment: str) -> None:
+    with pytest.raises(PlanError, match=fragment):
+        Plan.loads(text)
