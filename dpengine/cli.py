@@ -11,16 +11,20 @@ import os
 import sys
 from collections.abc import Callable
 from functools import wraps
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import click
 
-from dpengine.errors import BudgetError, PrivateReleaseError, ReleaseError
-from dpengine.ledger import Ledger
+from dpengine.errors import BudgetError, PrivateReleaseError, ReleaseError, TableError
+from dpengine.ledger import Ledger, exact
+from dpengine.ledger_store import address_of
 from dpengine.plan import Plan, epsilon_text
 
 __all__ = ["main"]
+
+Read = TypeVar("Read")
 
 ledger_option = click.option(
     "--ledger", "url", metavar="URL", help="Ledger to charge, e.g. sqlite:///budget.db. Default: your own."
@@ -31,6 +35,9 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON f
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 def main() -> None:
     """Publish differentially private tables: plan, predict, release, verify."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a label that a terminal cannot show stops nothing
 
 
 def _faults(command: Callable[..., None]) -> Callable[..., None]:
@@ -59,10 +66,18 @@ def _refuse(faults: tuple[str, ...], status: int) -> NoReturn:
 @_faults
 def columns(table: Path, encoding: str | None, delimiter: str | None) -> None:
     """Print a first plan for TABLE: names and kinds; what must come from a person is left blank."""
-    from dpengine.draft import first_plan
+    from dpengine.draft import DOUBT, first_plan, header_doubt
     from dpengine.sources import open_table
 
-    with open_table(table, encoding=encoding, delimiter=delimiter) as opened:
+    try:
+        opened = open_table(table, encoding=encoding, delimiter=delimiter)
+    except TableError as error:
+        if any("columns are named" in fault for fault in error.faults):
+            click.echo(f"private-release: {DOUBT}", err=True)
+        raise
+    with opened:
+        if doubt := header_doubt(field.name for field in opened.columns):
+            click.echo(f"private-release: {doubt}", err=True)
         click.echo(first_plan(opened.columns, dataset=table.name.split(".")[0]), nl=False)
 
 
@@ -158,14 +173,17 @@ def verify(bundle: Path, as_json: bool) -> None:
 @_faults
 def ledger(dataset: str | None, cap: str | None, url: str | None, as_json: bool) -> None:
     """Show what was spent, on what, and what is left."""
+    if cap is not None and dataset is None:
+        raise click.UsageError("--cap needs the DATASET that it is for")
+    if dataset is not None and not dataset.strip():
+        raise click.UsageError("DATASET is blank; name whose budget it is")
+    most = None if cap is None else _typed(exact, cap, "The cap")
     book = _open_ledger(url)
-    if cap is not None:
-        if dataset is None:
-            raise click.UsageError("--cap needs the DATASET that it is for")
-        book.set_cap(dataset, cap)
+    if dataset is not None and most is not None:
+        book.set_cap(dataset, most)
     accounts = [_account(book, name) for name in (book.datasets() if dataset is None else [dataset])]
     if as_json:
-        click.echo(json.dumps(accounts, ensure_ascii=False))
+        click.echo(json.dumps(accounts))
         return
     for account in accounts:
         rest = "no cap" if account["cap"] is None else f"cap {account['cap']}, left {account['left']}"
@@ -197,4 +215,13 @@ def _account(book: Ledger, dataset: str) -> dict[str, Any]:
 
 
 def _open_ledger(url: str | None) -> Ledger:
-    return Ledger() if url is None else Ledger(url)
+    _typed(address_of, url)
+    return Ledger(url)
+
+
+def _typed(read: Callable[..., Read], *given: object) -> Read:
+    """What ``read`` makes of an option; what it cannot read is wrong use, where a ledger would call it refused."""
+    try:
+        return read(*given)
+    except BudgetError as error:
+        _refuse(error.faults, 2)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 import yaml
 
 from dpengine.sources import Field
 
-__all__ = ["first_plan"]
+__all__ = ["DOUBT", "first_plan", "header_doubt"]
 
 HEAD = """\
 # A first plan. Fill in every blank from public knowledge (a codebook, the questionnaire), not from the rows.
@@ -36,6 +37,14 @@ tables:                     # what is published; or {each: 1}, {each: 2} for all
   - []
 strategy: auto
 """
+DOUBT = (
+    "warning: the first line looks like data, not like names; if the file has no header row, "
+    "add one before you go on, and keep this plan to yourself"
+)
+_DATA = re.compile(
+    r"[+-]?([0-9][0-9.,]*|\.[0-9]+)(e[+-]?[0-9]+)?%?|[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([t ].*)?|nan"
+)
+_YEAR = re.compile(r"(19|20)[0-9]{2}")
 
 
 def first_plan(fields: Sequence[Field], *, dataset: str) -> str:
@@ -45,6 +54,16 @@ def first_plan(fields: Sequence[Field], *, dataset: str) -> str:
         line = f"  - {{name: {_scalar(field.name)}, {BLANKS[field.kind_hint]}}}"
         lines.append(f"{line}   # {NOTES[field.kind_hint]}" if NOTES[field.kind_hint] else line)
     return HEAD.format(dataset=_scalar(dataset)) + "\n".join(lines) + "\n" + TAIL
+
+
+def header_doubt(names: Iterable[str]) -> str | None:
+    """A warning where ``names`` look like a row of data; it quotes none of them, since they may be just that.
+
+    They do where one is a number or a date (years alone may name columns), or two differ in case or blanks only.
+    """
+    plain = [name.strip().casefold() for name in names]
+    like_data = any(_DATA.fullmatch(name) and not _YEAR.fullmatch(name) for name in plain)
+    return DOUBT if like_data or len(set(plain)) < len(plain) else None
 
 
 def _scalar(text: str) -> str:
