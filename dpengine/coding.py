@@ -12,6 +12,7 @@ dates that do not exist or lie outside of the span.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections import Counter
@@ -22,6 +23,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from dpengine import arrays
 from dpengine.domain import Category, Column, Date, Number, YesNo
 from dpengine.sources import literal
 
@@ -144,9 +146,10 @@ def _number(column: Number, index: int, family: Family, cells: dict[str, str]) -
     else:
         # By way of text, 0.7 in 32 bits or as a decimal is the 0.7 that an edge or a CSV file says.
         cells[value] = f"({cells[own]})::DOUBLE"
-    marks = [text for text in column.missing_as if re.fullmatch(_NUMERAL, text.strip())]
-    if marks:
-        also += f" OR {value} IN ({', '.join(repr(float(text)) + '::DOUBLE' for text in marks)})"
+    marks = [float(text) for text in column.missing_as if re.fullmatch(_NUMERAL, text.strip())]
+    finite = [f"{mark!r}::DOUBLE" for mark in marks if math.isfinite(mark)]  # 1e400 equals no number; its text counts
+    if finite:
+        also += f" OR {value} IN ({', '.join(finite)})"
     code = f"coalesce(bin_{index}({value}), {column.other_code})"
     return Coding(
         cells,
@@ -161,12 +164,12 @@ def _binning(column: Number) -> Callable[[Any], Any]:
     last, other, missing = len(edges) - 2, column.other_code, column.missing_code
 
     def binned(batch: Any) -> Any:
-        values = batch.to_numpy(zero_copy_only=False)
+        values = arrays.numbers(batch)
         codes = np.searchsorted(edges, values, side="right") - 1
         codes[values == edges[-1]] = last
         codes[~((values >= edges[0]) & (values <= edges[-1]))] = other
         codes[np.isnan(values)] = missing
-        return pa.array(codes, pa.int64())
+        return arrays.of_numbers(codes)
 
     return binned
 
@@ -190,7 +193,8 @@ def _category(column: Category, index: int, family: Family, cells: dict[str, str
 
 def _lookup(codes: dict[str, int]) -> pa.Table:
     keys = [key.encode("utf-8", "replace").decode() for key in codes]
-    return pa.table({"key": pa.array(keys, pa.string()), "code": pa.array(codes.values(), pa.int64())})
+    places = np.fromiter(codes.values(), dtype=np.int64, count=len(codes))
+    return pa.table({"key": arrays.of_texts(keys), "code": arrays.of_numbers(places)})
 
 
 def _day(column: Date, cell: str, loose: str, family: Family, cells: dict[str, str]) -> str:

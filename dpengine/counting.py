@@ -27,6 +27,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from dpengine import arrays
 from dpengine.coding import Coding, Family, code_of, family_of, identity
 from dpengine.domain import Column, Date
 from dpengine.errors import TableError
@@ -76,19 +77,20 @@ def count(
     check(table, plan)
     place = {column.name: i for i, column in enumerate(table.columns)}
     family = {column.name: family_of(column.type) or "text" for column in table.columns}
-    codings = [code_of(plan.column(name), place[name], family[name]) for name in plan.used]
+    names = sorted(plan.used)  # in an order of its own, for the codes decide which rows of a person are kept
+    codings = [code_of(plan.column(name), place[name], family[name]) for name in names]
     person = None if plan.unit.id is None else identity(place[plan.unit.id], family[plan.unit.id])
     sql = _coded(codings, person)
     if person is not None:
         sql = _bounded(sql, len(codings), plan.unit.rows, truncation_key)
-    columns = {name: k for k, name in enumerate(plan.used)}
+    columns = {name: k for k, name in enumerate(names)}
     layout = [([columns[name] for name in marginal], plan.shape(marginal)) for marginal in marginals]
     totals = [np.zeros(math.prod(shape), dtype=np.int64) for _, shape in layout]
     with table.connection() as connection, ExitStack() as scratch:
         for coding in codings:
             _make_known(connection, coding, scratch)
         for batch in connection.sql(sql).to_arrow_reader(_BATCH):
-            codes = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+            codes = [arrays.numbers(column) for column in batch.columns]
             for total, (axes, shape) in zip(totals, layout, strict=True):
                 _add(total, [codes[axis] for axis in axes], shape, batch.num_rows)
     return [total.reshape(shape) for total, (_, shape) in zip(totals, layout, strict=True)]

@@ -17,6 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from dpengine import arrays
+
 __all__ = ["codes", "guard", "labels", "numbers", "read", "rows", "unguard", "values"]
 
 # Texts that already carry a ' before such a sign get one more, so that reading back is unambiguous.
@@ -50,37 +52,21 @@ def _field(text: str) -> str:
 
 def labels(texts: Sequence[str], positions: npt.NDArray[np.int64]) -> Any:
     """A column of texts for :func:`rows`: entry k is ``texts[positions[k]]``."""
-    return _texts([_field(text) for text in texts]).take(_numbers(positions))
+    return arrays.of_texts([_field(text) for text in texts]).take(arrays.of_numbers(positions))
 
 
 def numbers(values: npt.NDArray[Any]) -> Any:
     """A column of numbers for :func:`rows`: whole ones as such, others with at most 6 decimals."""
     whole = np.rint(values)
     if np.array_equal(whole, values):
-        return _numbers(whole.astype(np.int64)).cast(pa.large_string())
-    text = _numbers(values).cast(pa.decimal128(38, 6), safe=False).cast(pa.large_string())
+        return arrays.of_numbers(whole.astype(np.int64)).cast(pa.large_string())
+    text = arrays.of_numbers(values).cast(pa.decimal128(38, 6), safe=False).cast(pa.large_string())
     return pc.utf8_rtrim(pc.utf8_rtrim(text, "0"), ".")
-
-
-# Arrow's own ways from Python and numpy load pandas first, which takes longer than making a release.
-
-
-def _numbers(values: npt.NDArray[Any]) -> Any:
-    buffers = [None, pa.py_buffer(np.ascontiguousarray(values))]
-    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
-
-
-def _texts(texts: Sequence[str]) -> Any:
-    encoded = [text.encode() for text in texts]
-    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
-    return pa.Array.from_buffers(
-        pa.large_string(), len(encoded), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
-    )
 
 
 def rows(columns: Sequence[Any]) -> memoryview:
     """The rows of a CSV file as bytes, from columns made by :func:`labels` and :func:`numbers`."""
-    comma, end, nothing = _texts([",", "\r\n", ""])
+    comma, end, nothing = arrays.of_texts([",", "\r\n", ""])
     pieces = [piece for column in columns for piece in (column, comma)]
     # Joined without anything between, the rows lie in memory one after the other: that is the file.
     joined = pc.binary_join_element_wise(*pieces[:-1], end, nothing)
@@ -118,10 +104,10 @@ def codes(column: Any, texts: Sequence[str]) -> npt.NDArray[np.int64]:
     encoded = column.combine_chunks().dictionary_encode()
     place = {text: k for k, text in enumerate(texts)}
     known = np.array([place.get(unguard(text), -1) for text in encoded.dictionary.to_pylist()], dtype=np.int64)
-    found: npt.NDArray[np.int64] = known[np.from_dlpack(encoded.indices)]
+    found: npt.NDArray[np.int64] = known[arrays.numbers(encoded.indices)]
     return found
 
 
 def values(column: Any, kind: pa.DataType) -> npt.NDArray[Any]:
     """The numbers of a column that :func:`read` gave. Raises :class:`ValueError` where one is none of that kind."""
-    return np.from_dlpack(column.combine_chunks().cast(kind))  # not to_numpy, for it loads pandas
+    return arrays.numbers(column.cast(kind))

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import duckdb
 import pyarrow as pa
@@ -31,14 +31,17 @@ import pyarrow.parquet as pq
 from python_calamine import CalamineError
 
 from dpengine.errors import TableError
+from dpengine.frames import fitted, from_pandas
 from dpengine.textfile import MAX_LINE, header, plain_text
-from dpengine.workbook import read_sheet, text_array
+from dpengine.workbook import read_sheet
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Field", "Hint", "Table", "open_table"]
+__all__ = ["Field", "Hint", "Source", "Table", "open_table"]
 
+Source: TypeAlias = "str | Path | pd.DataFrame | pa.Table"
+Stamp = tuple[int, int, int]
 Hint = Literal["number", "category", "yesno", "date"]
 TEXT, EXCEL, PARQUET = (".csv", ".tsv", ".tab", ".txt"), (".xlsx", ".xls", ".ods"), (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
@@ -73,8 +76,11 @@ class Table:
 
     columns: tuple[Field, ...]
 
-    def __init__(self, connection: Any, folder: Path, columns: tuple[Field, ...]) -> None:
+    def __init__(
+        self, connection: Any, folder: Path, columns: tuple[Field, ...], seen: tuple[Path, Stamp] | None = None
+    ) -> None:
         self.columns = columns
+        self._seen = seen
         self._connection = connection
         self._lock = threading.RLock()
         self._finish = weakref.finalize(self, _discard, connection, folder)
@@ -90,6 +96,14 @@ class Table:
         with self._lock:
             self._finish()
 
+    def check_unchanged(self) -> None:
+        """Raise :class:`TableError` where the file that rows are read from is not as it was when opened.
+
+        Told by its size, its time of change and its place on the disk, so to be asked after reading.
+        """
+        if self._seen is not None and _stamp(self._seen[0]) != self._seen[1]:
+            raise TableError("the file has changed since it was opened; open it again, once it is complete")
+
     @contextmanager
     def connection(self) -> Iterator[Any]:
         """The connection, for one user at a time; what goes wrong inside is told as :class:`TableError`."""
@@ -100,7 +114,7 @@ class Table:
 
 
 def open_table(
-    source: str | Path | pd.DataFrame | pa.Table,
+    source: Source,
     *,
     encoding: str | None = None,
     delimiter: str | None = None,
@@ -136,7 +150,8 @@ def open_table(
             # The first rewrite makes bounding rows a person three times slower; the others could turn
             # a stream of rows probing a small list of values into a table of rows held in memory.
             connection.execute("SET disabled_optimizers = 'top_n_window_elimination,join_order,build_side_probe_side'")
-            names, typed = _load(connection, folder, source, encoding, delimiter, sheet, name)
+            before = _stamp(Path(source)) if isinstance(source, str | Path) else None
+            names, typed, lasting = _load(connection, folder, source, encoding, delimiter, sheet, name)
             columns = _fields(connection, names, typed)
     except (EOFError, OSError, zlib.error):
         _discard(connection, folder)
@@ -144,7 +159,15 @@ def open_table(
     except BaseException:
         _discard(connection, folder)
         raise
-    return Table(connection, folder, columns)
+    return Table(connection, folder, columns, (lasting, before) if lasting and before else None)
+
+
+def _stamp(path: Path) -> Stamp | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ino
 
 
 def _discard(connection: Any, folder: Path) -> None:
@@ -194,14 +217,17 @@ def _load(
     delimiter: str | None,
     sheet: str | None,
     name: str | None,
-) -> tuple[list[str], bool]:
-    """Leave the relation ``rows`` in the connection; return its names, and whether its types were declared."""
+) -> tuple[list[str], bool, Path | None]:
+    """Leave the relation ``rows`` in the connection.
+
+    Returns its names, whether its types were declared, and the file that rows are yet to be read from.
+    """
     # pandas takes long to load; whoever passes a frame has loaded it, another thread may be at it just now.
     frames = getattr(sys.modules.get("pandas"), "DataFrame", ())
     if isinstance(source, frames):
-        return _arrow(connection, _from_pandas(source)), True
+        return _arrow(connection, from_pandas(source)), True, None
     if isinstance(source, pa.Table):
-        return _arrow(connection, source), True
+        return _arrow(connection, source), True, None
     if not isinstance(source, str | Path):
         raise TableError("a table is given as a path, a pandas DataFrame or a pyarrow Table")
     path = Path(source)
@@ -213,16 +239,17 @@ def _load(
     if packed and suffix not in TEXT:
         raise TableError(f"only text tables may be gzipped ({', '.join(TEXT)}); unpack this one first")
     if suffix in TEXT:
-        return _text(connection, folder, path, packed, encoding, delimiter), False
+        names, copied = _text(connection, folder, path, packed, encoding, delimiter)
+        return names, False, None if copied else path
     if suffix in EXCEL:
         names, rows = read_sheet(_linked(path, folder, suffix), sheet)
         _check_names(names)
-        _register(connection, rows)
-        return names, False
+        connection.register("rows", rows)
+        return names, False, None
     if suffix in PARQUET:
-        return _parquet(connection, _linked(path, folder, suffix)), True
+        return _parquet(connection, _linked(path, folder, suffix)), True, path
     if suffix in ARROW:
-        return _arrow(connection, _arrow_file(path)), True
+        return _arrow(connection, _arrow_file(path)), True, path
     raise TableError(f"files named {suffix or 'without an ending'} are not known here; use CSV, Parquet or .xlsx")
 
 
@@ -238,8 +265,9 @@ def _linked(path: Path, folder: Path, suffix: str) -> Path:
 
 def _text(
     connection: Any, folder: Path, path: Path, packed: bool, encoding: str | None, delimiter: str | None
-) -> list[str]:
+) -> tuple[list[str], bool]:
     plain = plain_text(path, folder, packed=packed, encoding=encoding)
+    copied = plain != path
     names, delimiter = header(plain, delimiter)
     _check_names(names)
     plain = _linked(plain, folder, ".txt")
@@ -251,7 +279,7 @@ def _text(
         f"max_line_size = {MAX_LINE}, buffer_size = {2 * MAX_LINE})"
     )
     connection.execute("SELECT count(*) FROM rows").fetchall()  # faults in the file show now, not after the plan
-    return names
+    return names, copied
 
 
 def _parquet(connection: Any, path: Path) -> list[str]:
@@ -263,14 +291,35 @@ def _parquet(connection: Any, path: Path) -> list[str]:
         raise TableError("this is not a Parquet file (or it is encrypted); give the file its right ending")
     if end != b"PAR1":
         raise TableError("the Parquet file is cut off; copy or write it again")
-    names = list(pq.read_schema(path).names)
+    schema = pq.read_schema(path)
+    names = list(schema.names)
     _check_names(names)
     # Statistics in Parquet leave NaN out; without can_have_nan they would be trusted and NaN miscounted.
     connection.execute(
-        f"CREATE VIEW rows({', '.join(f'c{i}' for i in range(len(names)))}) AS SELECT * FROM "
+        f"CREATE VIEW raw({', '.join(f'c{i}' for i in range(len(names)))}) AS SELECT * FROM "
         f"read_parquet({literal(str(path))}, can_have_nan = true, hive_partitioning = false)"
     )
+    coarse = [i for i, field in enumerate(schema) if pa.types.is_timestamp(field.type) and field.type.unit == "ms"]
+    try:
+        for i in coarse:
+            connection.execute(f"SELECT bit_xor(hash(c{i})) FROM raw").fetchall()
+    except duckdb.ConversionException:  # a time that the reader has no number for: Arrow reads it
+        connection.execute("DROP VIEW raw")
+        return _arrow(connection, pq.read_table(path))
+    _within_calendar(connection)
     return names
+
+
+def _within_calendar(connection: Any) -> None:
+    """Make ``rows`` of ``raw``: times before year 1 or after 9999 become infinite, for some of them stop the engine."""
+    cells = []
+    for name, kind, *_ in connection.execute("DESCRIBE raw").fetchall():
+        if kind in ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE"):
+            within = f"{name} BETWEEN '0001-01-01'::{kind} AND '9999-12-31 23:59:59.999999'::{kind}"
+            cells.append(f"CASE WHEN {within} OR {name} IS NULL THEN {name} ELSE 'infinity'::{kind} END AS {name}")
+        else:
+            cells.append(name)
+    connection.execute(f"CREATE VIEW rows AS SELECT {', '.join(cells)} FROM raw")
 
 
 def _arrow_file(path: Path) -> pa.Table:
@@ -284,34 +333,9 @@ def _arrow_file(path: Path) -> pa.Table:
 def _arrow(connection: Any, table: pa.Table) -> list[str]:
     names = list(table.column_names)
     _check_names(names)
-    _register(connection, table.rename_columns([f"c{i}" for i in range(len(names))]))
+    connection.register("raw", fitted(table.rename_columns([f"c{i}" for i in range(len(names))])))
+    _within_calendar(connection)
     return names
-
-
-def _register(connection: Any, table: pa.Table) -> None:
-    for i, field in enumerate(table.schema):
-        if pa.types.is_float16(field.type):
-            table = table.set_column(i, field.name, table.column(i).cast(pa.float32()))
-    connection.register("rows", table)
-
-
-def _from_pandas(frame: pd.DataFrame) -> pa.Table:
-    names = [str(name) for name in frame.columns]
-    return pa.Table.from_arrays([_from_series(frame.iloc[:, i]) for i in range(len(names))], names)
-
-
-def _from_series(series: pd.Series[Any]) -> Any:
-    """Columns of declared type as they are; all else (objects, categories) as text, each cell alone."""
-    dtype = series.dtype
-    import pandas as pd
-
-    if isinstance(dtype, pd.CategoricalDtype):
-        texts = text_array(dtype.categories)
-        return texts.take(pa.array(series.cat.codes, pa.int64(), mask=series.cat.codes == -1))
-    if dtype.kind in "biufM" or isinstance(dtype, pd.StringDtype):
-        with suppress(pa.ArrowException, UnicodeError):
-            return pa.array(series, from_pandas=True)
-    return text_array(series)
 
 
 def _check_names(names: Sequence[str]) -> None:

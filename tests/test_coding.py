@@ -6,9 +6,11 @@ from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
 import pytest
 
-from dpengine.counting import count
+from dpengine.counting import count, digest
 from dpengine.domain import MISSING, OTHER
 from dpengine.plan import Plan
 from dpengine.sources import open_table
@@ -97,6 +99,14 @@ def test_a_number_that_means_missing():
     for value, type in ((-99, pa.int64()), (17.0, pa.float32()), (Decimal("17.0"), pa.decimal128(9, 1))):
         assert cell_of(column, value, type) == MISSING
     assert cell_of(column, "-98", pa.string()) == OTHER
+
+
+@pytest.mark.parametrize("value", [0, 0.0, "0"])
+def test_a_mark_beyond_all_numbers_is_a_text_alone(value):
+    column = {**AGE, "missing_as": ["1e400", "-1e999"]}
+    assert cell_of(column, value) == YOUNG
+    assert cell_of(column, "1e400", pa.string()) == MISSING
+    assert cell_of(column, math.inf, pa.float64()) == OTHER
 
 
 PLACE = {"kind": "category", "values": [
@@ -199,6 +209,26 @@ def test_a_text_in_a_date_column(value, cell):
 )  # fmt: skip
 def test_a_typed_value_in_a_date_column(value, type, cell):
     assert cell_of(VISIT, value, type) == cell
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("form", ["arrow", "feather", "parquet"])
+def test_a_time_beyond_all_calendars_is_other_and_stops_nothing(form, unit, zone, tmp_path):
+    if (unit, zone) == ("ns", "UTC") or (form, unit) == ("parquet", "s"):
+        return  # the first is refused as a type, the second is written as ms
+    ticks = [0, None, 2**62, -(2**62), 2**63 - 1, -(2**63)]
+    table = pa.table({"x": pa.array(ticks, pa.timestamp(unit, zone))})
+    path = tmp_path / f"t.{form}"
+    match form:
+        case "feather":
+            feather.write_feather(table, path)
+        case "parquet":
+            pq.write_table(table, path)
+    plan = plan_of({"kind": "date", "from": "1970-01-01", "to": "1970-01-01", "by": "day"})
+    with open_table(table if form == "arrow" else path) as opened:
+        assert list(count(opened, plan, plan.marginals, truncation_key=b"")[0]) == [1, 4, 1]
+        assert len(digest(opened)) == 32
 
 
 def test_dates_by_a_format():

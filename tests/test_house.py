@@ -20,13 +20,13 @@ LESSONS = [path for path in ENGINE if "lessons" in path.parts]  # they show what
 SCREENS = [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]
 # Each room may import from rooms in lines above its own, and from none beside or below.
 FLOORS = [
-    {"errors", "version", "typed", "standard"},
+    {"errors", "version", "arrays", "typed", "standard"},
     {"domain", "strictyaml"},
     {"codebook"},
     {"plan"},
     {"estimate", "noise", "shrinkage", "latent", "ledger_store", "textfile", "csvtext", "unpacking", "words", "looks"},
     {"strategy", "selection", "ledger_book", "workbook", "heatmaps"},
-    {"measurements"},
+    {"measurements", "frames"},
     {"accuracy", "sources", "ledger", "pairwise"},
     {"adaptive", "answers", "rows", "coding", "draft"},
     {"measure", "counting", "consistency"},

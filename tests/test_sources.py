@@ -3,11 +3,13 @@
 import datetime as dt
 import gc
 import gzip
+import os
 import tempfile
 from decimal import Decimal
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv as csv
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
@@ -310,6 +312,37 @@ def test_a_file_that_changes_after_opening_gives_a_table_error(tmp_path):
         with pytest.raises(TableError) as caught:
             rows(table)
     assert CANARY not in str(caught.value)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "feather"])
+def test_a_change_of_the_file_is_noticed_where_rows_are_read_from_it(form, tmp_path):
+    path = tmp_path / f"t.{form}"
+
+    def write(value):
+        table = pa.table({"a": [value], "b": [value]})
+        {"csv": csv.write_csv, "parquet": pq.write_table, "feather": feather.write_feather}[form](table, path)
+
+    write("x")
+    with open_table(path) as table:
+        table.check_unchanged()
+        write("y")
+        os.utime(path, ns=(0, 0))
+        with pytest.raises(TableError, match="has changed since it was opened"):
+            table.check_unchanged()
+    with open_table(path) as table:
+        path.unlink()
+        with pytest.raises(TableError, match="has changed since it was opened"):
+            table.check_unchanged()
+
+
+def test_a_file_that_was_copied_may_go(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"a,b\r\n1,2\r\n")
+    with open_table(tmp_path / "t.csv") as table:
+        (tmp_path / "t.csv").unlink()
+        table.check_unchanged()
+        assert rows(table) == [("1", "2")]
+    with open_table(pd.DataFrame({"a": [1]})) as table:
+        table.check_unchanged()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,61 @@
+"""Tables that are in memory already, made fit for the engine: every column of a type it reads whole."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dpengine.workbook import text_array
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["fitted", "from_pandas"]
+
+_TICKS = {"s": 1, "ms": 1000}
+_YEAR_0_ENDS, _YEAR_10000 = -62_135_596_801, 253_402_300_800  # seconds from 1970
+
+
+def fitted(table: pa.Table) -> pa.Table:
+    """The table with small floats widened, and times counted in seconds or thousandths counted in millionths.
+
+    A time that has no millionths in 64 bits would stop the engine. Times before year 1 or after 9999
+    become the nearest one outside: no calendar has them, and no plan can declare them.
+    """
+    for i, field in enumerate(table.schema):
+        if pa.types.is_float16(field.type):
+            table = table.set_column(i, field.name, table.column(i).cast(pa.float32()))
+        elif pa.types.is_timestamp(field.type) and field.type.unit in _TICKS:
+            table = table.set_column(i, field.name, _in_millionths(table.column(i)))
+    return table
+
+
+def _in_millionths(times: pa.ChunkedArray) -> pa.ChunkedArray:
+    ticks = _TICKS[times.type.unit]
+    counted = times.cast(pa.int64())
+    counted = pc.min_element_wise(counted, pa.scalar(_YEAR_10000 * ticks), skip_nulls=False)
+    counted = pc.max_element_wise(counted, pa.scalar(_YEAR_0_ENDS * ticks), skip_nulls=False)
+    return pc.multiply(counted, pa.scalar(10**6 // ticks)).cast(pa.timestamp("us", times.type.tz))
+
+
+def from_pandas(frame: pd.DataFrame) -> pa.Table:
+    """The columns of a frame, without its index, by name."""
+    names = [str(name) for name in frame.columns]
+    return pa.Table.from_arrays([_from_series(frame.iloc[:, i]) for i in range(len(names))], names)
+
+
+def _from_series(series: pd.Series[Any]) -> Any:
+    """Columns of declared type as they are; all else (objects, categories) as text, each cell alone."""
+    dtype = series.dtype
+    import pandas as pd
+
+    if isinstance(dtype, pd.CategoricalDtype):
+        texts = text_array(dtype.categories)
+        return texts.take(pa.array(series.cat.codes, pa.int64(), mask=series.cat.codes == -1))
+    if dtype.kind in "biufM" or isinstance(dtype, pd.StringDtype):
+        with suppress(pa.ArrowException, UnicodeError):
+            return pa.array(series, from_pandas=True)
+    return text_array(series)
