@@ -194,19 +194,22 @@ class Plan(Declared):
 
     @property
     def key(self) -> str:
-        """Identity of what is measured: equal keys on equal data are one release, drawn once.
+        """Identity of what is asked; :func:`dpengine.strategy.identity` says what that makes one release.
 
         Title, notes, dataset name, rough size, provenance and the order of columns and tables leave it
         unchanged. The order of cells counts, since it is part of what a reader is given.
         """
-        measured = {
+        return self.identity("direct" if self.strategy == "auto" else self.strategy, *map(sorted, self.marginals))
+
+    def identity(self, *measured: object) -> str:
+        """SHA-256 of ε, the unit, the cells of all used columns, and what is ``measured`` (plain values, any order)."""
+        told = {
             "epsilon": str(self.epsilon),
             "unit": self.unit.model_dump(),
-            "strategy": "direct" if self.strategy == "auto" else self.strategy,
-            "columns": sorted(map(_measured, map(self.column, self.used)), key=lambda column: str(column["name"])),
-            "tables": sorted(sorted(table) for table in self.marginals),
+            "columns": [_cells_of(self.column(name)) for name in sorted(self.used)],
+            "measured": sorted(map(json.dumps, measured)),
         }
-        return hashlib.sha256(json.dumps(measured, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for YAML or JSON, in the order a person would write them."""
@@ -248,8 +251,8 @@ class Plan(Declared):
         return cls.loads(strictyaml.read(path, "plan"), folder=path.parent)
 
 
-def _measured(column: Column) -> dict[str, Any]:
-    """What of a column decides what is measured; 10 and 1E+1 are one edge."""
+def _cells_of(column: Column) -> dict[str, Any]:
+    """What of a column decides where a value is counted; 10 and 1E+1 are one edge."""
     plain = column.model_dump(mode="json", exclude={"source", "codebook", "edges"})
     if isinstance(column, Number):
         plain["edges"] = [f"{edge:f}" for edge in column.edges]

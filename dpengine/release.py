@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine import counting, files, strategy
+from dpengine.errors import LedgerError, PlanError
 from dpengine.estimate import Columns
 from dpengine.ledger import Ledger
 from dpengine.measure import measure
 from dpengine.plan import Plan
 from dpengine.result import Result, conclude
-from dpengine.sources import Table
+from dpengine.sources import Source, Table, open_table
 from dpengine.strategy import settled
 
 __all__ = ["Release", "release", "reopen", "summary", "true_counts"]
@@ -39,14 +40,20 @@ class Release(Result):
         return files.manifest_of(self.bundle)
 
     def save(self, path: str | Path) -> None:
-        """Write the release bundle to ``path``."""
-        Path(path).write_bytes(self.bundle)
+        """Write the release bundle to ``path``, whose folder is made where it is not there."""
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(self.bundle)
 
 
-def release(table: Table, plan: Plan, ledger: Ledger | None = None, *, progress: Progress | None = None) -> Release:
+def release(
+    table: Table | Source, plan: Plan, ledger: Ledger | None = None, *, progress: Progress | None = None
+) -> Release:
     """Publish ``plan`` of ``table`` once: count, add noise, make consistent, record, and only then return.
 
-    The same plan on the same data again gives the stored release back and costs nothing. Without a
+    ``table`` is open, or what :func:`dpengine.open_table` opens. The same plan on the same data again gives the
+    stored release back and costs nothing; so does another plan of which the same is measured, such as one with a
+    further table whose sums are free: then the tables it names come from the stored measurements. Without a
     ``ledger``, a fresh one in memory serves for this one call: for experiments, since nothing is
     remembered. ``progress`` is called with the name of each stage; if it raises before *recording*,
     nothing is spent.
@@ -56,20 +63,24 @@ def release(table: Table, plan: Plan, ledger: Ledger | None = None, *, progress:
     all that follows is post-processing. Raises :class:`PlanError`, :class:`TableError`, or
     :class:`BudgetError`; then nothing has been spent.
     """
+    if not isinstance(table, Table):
+        with open_table(table) as opened:
+            return release(opened, plan, ledger, progress=progress)
     tell = progress or (lambda stage: None)
     book = ledger if ledger is not None else Ledger.in_memory()
     plan = settled(plan)
     strategy.check(plan)
     counting.check(table, plan)
+    identity = strategy.identity(plan)
 
     tell("recognising the data")
     fingerprint = book.fingerprint(counting.digest(table))
-    if (stored := book.find(fingerprint, plan.key)) is not None:
+    if (stored := book.find(fingerprint, identity)) is not None:
         return reopen(stored, plan)
     book.check(plan.dataset, fingerprint, plan.epsilon)
 
     tell("counting")
-    key = _truncation_key(book, fingerprint, plan)
+    key = _truncation_key(book, fingerprint, identity)
 
     def counted(marginals: Sequence[Columns]) -> list[npt.NDArray[np.int64]]:
         return counting.count(table, plan, marginals, truncation_key=key)
@@ -77,18 +88,20 @@ def release(table: Table, plan: Plan, ledger: Ledger | None = None, *, progress:
     measured = measure(plan, counted, tell)
     tell("making the tables agree")
     finished = conclude(plan, measured)
+    written = _readable(finished)
+    table.check_unchanged()
 
     tell("recording")
     payload = book.record(
         dataset=plan.dataset,
         fingerprint=fingerprint,
-        plan_key=plan.key,
+        plan_key=identity,
         epsilon=plan.epsilon,
         release_id=finished.release_id,
         created=finished.created,
         title=plan.title,
         summary=summary(plan),
-        payload=finished.to_bytes(),
+        payload=written,
     )
     return reopen(payload, plan)
 
@@ -110,17 +123,42 @@ def summary(plan: Plan) -> str:
     )
 
 
-def true_counts(table: Table, plan: Plan, ledger: Ledger) -> dict[Columns, npt.NDArray[np.int64]]:
+def true_counts(table: Table | Source, plan: Plan, ledger: Ledger) -> dict[Columns, npt.NDArray[np.int64]]:
     """The exact counts behind a release, for the owner's own eyes: private, not to be shown to others.
 
     Nothing that is written, stored or exported calls this. Rows of a person beyond ``plan.unit.rows``
     are left out by the same choice as in the release.
     """
+    if not isinstance(table, Table):
+        with open_table(table) as opened:
+            return true_counts(opened, plan, ledger)
     counting.check(table, plan)
-    key = _truncation_key(ledger, ledger.fingerprint(counting.digest(table)), plan)
+    key = _truncation_key(ledger, ledger.fingerprint(counting.digest(table)), strategy.identity(plan))
     tables = (*plan.marginals, ())
-    return dict(zip(tables, counting.count(table, plan, tables, truncation_key=key), strict=True))
+    counts = counting.count(table, plan, tables, truncation_key=key)
+    table.check_unchanged()
+    return dict(zip(tables, counts, strict=True))
 
 
-def _truncation_key(ledger: Ledger, fingerprint: bytes, plan: Plan) -> bytes:
-    return ledger.derive_key("truncation", fingerprint, plan.key.encode())
+def _truncation_key(ledger: Ledger, fingerprint: bytes, identity: str) -> bytes:
+    return ledger.derive_key("truncation", fingerprint, identity.encode())
+
+
+def _readable(finished: Result) -> bytes:
+    """The release as the ledger is to keep it, having seen that it can be had again from that.
+
+    Raises :class:`PlanError`, before anything is spent.
+    """
+    plan = finished.plan
+    try:
+        for name in plan.used:
+            "".join(plan.column(name).labels).encode()
+        written = finished.to_bytes()
+        again = {Result.from_bytes(written).plan.key, Plan.loads(plan.dumps()).key}
+    except (PlanError, LedgerError, UnicodeError) as error:
+        raise PlanError(
+            f"this plan cannot be read back from what is written of it ({error}); nothing was spent"
+        ) from None
+    if again != {plan.key}:
+        raise PlanError("this plan is another one when read back from what is written of it; nothing was spent")
+    return written

@@ -51,6 +51,7 @@ __all__ = [
     "Share",
     "check",
     "choose",
+    "identity",
     "junction_order",
     "maximal",
     "needs_a_model",
@@ -117,6 +118,18 @@ def choose(plan: Plan) -> tuple[Share, ...]:
     return shares
 
 
+def identity(plan: Plan) -> str:
+    """What the ledger knows a release by: plans of which the same is measured are one release, drawn once.
+
+    So a table whose sums are free, asked for later, is free. What an adaptive plan measures is not known
+    beforehand: there, the tables asked for are part of it. Raises :class:`PlanError` as :func:`choose` does.
+    """
+    plan = settled(plan)
+    if plan.strategy == ADAPTIVE:
+        return plan.key
+    return plan.identity(*((share.columns, str(share.epsilon)) for share in choose(plan)))
+
+
 def _direct(plan: Plan) -> tuple[Share, ...]:
     tables = maximal(plan.marginals)
     if len(tables) == 1:
@@ -132,7 +145,8 @@ def _direct(plan: Plan) -> tuple[Share, ...]:
     split = _shares(plan, tables)
     if small:
         whole = _shares(plan, [everything])
-        if _total_variance(plan, whole) <= _total_variance(plan, split):
+        # Judged on what costs something: a table that another contains must not change what is measured.
+        if _total_variance(plan, whole, tables) <= _total_variance(plan, split, tables):
             return whole
     return split
 
@@ -217,14 +231,14 @@ def _shares(plan: Plan, tables: Sequence[Columns]) -> tuple[Share, ...]:
     )
 
 
-def _total_variance(plan: Plan, shares: Sequence[Share]) -> float:
-    """Variance summed over all published cells, by the continuous law, which ranks alike at every ε."""
+def _total_variance(plan: Plan, shares: Sequence[Share], tables: Sequence[Columns]) -> float:
+    """Variance summed over all cells of ``tables``, by the continuous law, which ranks alike at every ε."""
     variances = tuple(float(2 * share.scale**2) for share in shares)
     sizes = {name: plan.column(name).size for name in plan.used}
     squares = LeastSquares(sizes, tuple(share.columns for share in shares), variances)
     if len(shares) == 1:  # every published cell is a plain sum
-        return math.fsum(plan.cells(shares[0].columns) * variances[0] for _ in plan.marginals)
-    return math.fsum(plan.cells(table) * squares.variance(table) for table in plan.marginals)
+        return math.fsum(plan.cells(shares[0].columns) * variances[0] for _ in tables)
+    return math.fsum(plan.cells(table) * squares.variance(table) for table in tables)
 
 
 def _optimised(plan: Plan, direct: tuple[Share, ...]) -> tuple[Share, ...]:
@@ -275,7 +289,8 @@ def _optimised(plan: Plan, direct: tuple[Share, ...]) -> tuple[Share, ...]:
         if part
     )
     covered = all(any(set(table) <= set(share.columns) for share in shares) for table in plan.marginals)
-    return shares if covered and _total_variance(plan, shares) < _total_variance(plan, direct) else direct
+    better = covered and _total_variance(plan, shares, plan.marginals) < _total_variance(plan, direct, plan.marginals)
+    return shares if better else direct
 
 
 def _candidates(plan: Plan, measured: Sequence[Columns]) -> list[Columns]:

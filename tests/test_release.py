@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import zipfile
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dpengine as dpe
+from dpengine.release import true_counts
 from tests.plans import CLINIC
 
 CANARY = "ZZ_CANARY_7f3a"
@@ -182,3 +185,112 @@ def test_ids_are_kept_to_their_rows_and_nothing_more_is_counted(ledger: dpe.Ledg
     counts = release.tables[("year",)]["count"]
     assert abs(counts.sum() - 1000) <= 2
     assert counts.between(180, 320).all(), "the two rows are chosen at random, not the first ones"
+
+
+def test_a_table_whose_sums_are_free_is_had_later_from_the_same_release(plan: dpe.Plan, ledger: dpe.Ledger) -> None:
+    wider = dpe.Plan.loads(CLINIC + "  - [region]\n  - [visit]\n")
+    with dpe.open_table(clinic_rows()) as table:
+        first = dpe.release(table, plan, ledger)
+        more = dpe.release(table, wider, ledger)
+        again = dpe.release(table, plan, ledger)
+        assert ledger.spent("clinic-2026") == 1
+        exact = true_counts(table, wider, ledger)
+    assert again.bundle == first.bundle
+    assert more.release_id == first.release_id
+    assert list(more.tables) == [("age", "region"), ("region", "visit"), ("region",), ("visit",), ()]
+    assert all(more.tables[t].equals(first.tables[t]) for t in first.tables)
+    summed = first.tables[("region", "visit")].groupby("region", sort=False)["count"].sum()
+    assert list(more.tables[("region",)]["count"]) == list(summed)
+    assert exact.keys() == more.tables.keys()
+    dpe.verify(io.BytesIO(more.bundle))
+
+
+def test_a_table_that_is_not_free_is_a_charge_of_its_own(plan: dpe.Plan, ledger: dpe.Ledger) -> None:
+    with dpe.open_table(clinic_rows()) as table:
+        dpe.release(table, plan, ledger)
+        dpe.release(table, dpe.Plan.loads(CLINIC + "  - [age, visit]\n"), ledger)
+    assert ledger.spent("clinic-2026") == 2
+
+
+def test_edges_and_their_labels_may_be_written_otherwise(plan: dpe.Plan, ledger: dpe.Ledger) -> None:
+    rewritten = dpe.Plan.loads(CLINIC.replace("30, 45", "3e1, 45"))
+    with dpe.open_table(clinic_rows()) as table:
+        first, second = dpe.release(table, plan, ledger), dpe.release(table, rewritten, ledger)
+    assert second.tables[()].equals(first.tables[()])
+    assert ledger.spent("clinic-2026") == 1
+
+
+def broken(plan: dpe.Plan, **fields: object) -> dpe.Plan:
+    """The plan as only code could make it, around all checks."""
+    region = plan.column("region").model_copy(update=fields)
+    return plan.model_copy(update={"columns": tuple(region if c.name == "region" else c for c in plan.columns)})
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"values": (), "codebook": "unread.csv"},
+        {"values": ("North", "\ud800")},
+        {"values": ("North", "a\0b")},
+        {"values": ("North", "North")},
+    ],
+)
+def test_a_release_that_could_not_be_had_again_is_refused_before_it_is_paid_for(
+    fields: dict[str, object], plan: dpe.Plan, ledger: dpe.Ledger
+) -> None:
+    with dpe.open_table(clinic_rows()) as table, pytest.raises(dpe.PlanError, match="nothing was spent"):
+        dpe.release(table, broken(plan, **fields), ledger)
+    assert ledger.history() == []
+
+
+@pytest.mark.parametrize("stage", ["recognising the data", "counting", "making the tables agree"])
+def test_a_file_that_changes_while_it_is_counted_costs_nothing(
+    stage: str, plan: dpe.Plan, ledger: dpe.Ledger, tmp_path: Path
+) -> None:
+    path = tmp_path / "rows.parquet"
+    clinic_rows().to_parquet(path)
+
+    def change(now: str) -> None:
+        if now == stage:
+            clinic_rows(401).to_parquet(path)
+            os.utime(path, ns=(0, 0))
+
+    with dpe.open_table(path) as table, pytest.raises(dpe.TableError, match="changed since it was opened"):
+        dpe.release(table, plan, ledger, progress=change)
+    assert ledger.history() == []
+
+
+def test_whatever_can_be_opened_can_be_released(plan: dpe.Plan, ledger: dpe.Ledger, tmp_path: Path) -> None:
+    rows = clinic_rows()
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    with dpe.open_table(rows) as table:
+        opened = dpe.release(table, plan, ledger)
+        exact = true_counts(table, plan, ledger)
+    for source in (rows, pa.Table.from_pandas(rows), tmp_path / "rows.csv", str(tmp_path / "rows.csv")):
+        assert dpe.release(source, plan, ledger).bundle == opened.bundle
+        assert all((true_counts(source, plan, ledger)[t] == exact[t]).all() for t in exact)
+    assert ledger.spent("clinic-2026") == 1
+    with pytest.raises(dpe.TableError, match="a table is given as"):
+        dpe.release([1, 2], plan, ledger)
+
+
+def test_saving_makes_the_folder(plan: dpe.Plan, tmp_path: Path) -> None:
+    release = dpe.release(clinic_rows(), plan)
+    release.save(tmp_path / "new" / "folder" / "release.zip")
+    assert (tmp_path / "new" / "folder" / "release.zip").read_bytes() == release.bundle
+
+
+def test_the_order_of_columns_does_not_decide_which_rows_of_a_person_count(ledger: dpe.Ledger) -> None:
+    rng = np.random.default_rng(5)
+    letters = [list("abc")[k] for k in rng.integers(0, 3, 900)], [list("xyz")[k] for k in rng.integers(0, 3, 900)]
+    rows = pd.DataFrame({"who": np.repeat(np.arange(300), 3), "one": letters[0], "two": letters[1]})
+    columns = [
+        {"name": "one", "kind": "category", "values": ["a", "b", "c"]},
+        {"name": "two", "kind": "category", "values": ["x", "y", "z"]},
+    ]
+    plans = [
+        dpe.Plan(dataset="d", epsilon=1, unit={"id": "who"}, columns=order, tables=[["one"], ["two"], ["one", "two"]])
+        for order in (columns, columns[::-1])
+    ]
+    first, second = (true_counts(rows, plan, ledger) for plan in plans)
+    assert all((first[table] == second[table]).all() for table in first)

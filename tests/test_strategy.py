@@ -12,7 +12,7 @@ from scipy import optimize
 
 from dpengine import Plan, PlanError
 from dpengine.estimate import LeastSquares
-from dpengine.strategy import choose, junction_order, maximal
+from dpengine.strategy import choose, identity, junction_order, maximal
 from tests.plans import letters_plan, plans
 
 
@@ -34,6 +34,30 @@ def test_shares_add_up_to_epsilon_exactly_and_cover_every_table(plan: Plan) -> N
 def test_the_order_of_tables_and_columns_changes_nothing(plan: Plan) -> None:
     reordered = plan.model_copy(update={"tables": tuple(table[::-1] for table in plan.marginals[::-1])})
     assert set(choose(Plan(**reordered.to_dict()))) == set(choose(plan))
+
+
+@given(plans())
+def test_a_table_within_another_changes_nothing_of_what_is_measured(plan: Plan) -> None:
+    within = {table[:-1] for table in plan.marginals if len(table) > 1} - set(map(tuple, plan.marginals))
+    wider = plan.model_copy(update={"tables": (*plan.marginals, *within)})
+    wider = Plan(**wider.to_dict()) if len({frozenset(t) for t in wider.tables}) == len(wider.tables) else plan
+    assert choose(wider) == choose(plan)
+    assert identity(wider) == identity(plan)
+
+
+def test_what_is_measured_and_at_what_price_makes_one_release() -> None:
+    plan = letters_plan([20, 10, 8], [["a", "b"], ["b", "c"]])
+    assert identity(plan) == identity(letters_plan([20, 10, 8], [["c", "b"], ["b", "a"], ["b"]]))
+    for other in (
+        plan.at(2),
+        letters_plan([20, 10, 8], [["a", "b"], ["c"]]),
+        letters_plan([20, 10, 9], [["a", "b"], ["b", "c"]]),
+        letters_plan([20, 10, 8], [["a", "b"], ["b", "c"]], unit={"id": "who"}),
+        letters_plan([20, 10, 8], [["a", "b"], ["b", "c"]], strategy="adaptive"),
+    ):
+        assert identity(other) != identity(plan)
+    joint = identity(letters_plan([2, 2, 2], [["a", "b"], ["b", "c"]]))
+    assert joint == identity(letters_plan([2, 2, 2], {"each": 2})), "both measure one table of all columns"
 
 
 def test_a_table_that_contains_all_others_is_measured_alone() -> None:

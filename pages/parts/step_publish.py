@@ -7,6 +7,7 @@ import streamlit as st
 from dpengine import BudgetError, Plan, PrivateReleaseError, counting
 from dpengine.plan import epsilon_text, exact
 from dpengine.release import release
+from dpengine.strategy import identity
 from pages.parts import session, state
 from pages.parts.words import plain
 
@@ -28,7 +29,7 @@ def publish_step(plan: Plan) -> None:
         session.change(dataset=dataset.strip(), title=heading)
         st.rerun()
     data = book.fingerprint(_digest())
-    published = book.find(data, plan.key) is not None
+    published = book.find(data, identity(plan)) is not None
     price = exact(0) if published else plan.epsilon
     spent, cap = book.spent(plan.dataset, data), book.cap(plan.dataset, data)
     bill = {"Spent so far": epsilon_text(spent), "This release": epsilon_text(price)}
