@@ -96,12 +96,13 @@ class Modelled:
             whole = Measured(tuple(one for one in self.measured.measurements if len(one.share.columns) < 2))
             return _alone(self.plan, whole, table)
         expected = self.estimate(table)
-        return expected, np.maximum(LEAST, TAIL * self._mean_errors(expected))
+        return expected, np.maximum(LEAST, TAIL * self.mean_errors(expected))
 
     def half_width(self, table: Columns) -> float:
         return float(self.around(table)[1].max())
 
-    def _mean_errors(self, expected: Floats) -> Floats:
+    def mean_errors(self, expected: Floats) -> Floats:
+        """How far cells of the ``expected`` counts, in tables of two columns and more, are off in the mean."""
         if self.measured.audit is None:
             raise ValueError("a model of tables comes with an audit of them")
         c, power = _errors(self.measured.audit)
@@ -111,7 +112,7 @@ class Modelled:
     def typical(self, table: Columns) -> float:
         if len(table) < 2:
             return float(self.around(table)[1].max()) / 3  # Laplace noise: 95 in 100 within 3 times its mean
-        return float(self._mean_errors(self.estimate(table)).mean())
+        return float(self.mean_errors(self.estimate(table)).mean())
 
 
 def answers(plan: Plan, measured: Measured) -> Answers:

@@ -25,8 +25,9 @@ def draft_entry(result: Result, told: Mapping[str, Any]) -> str:
     """The entry as YAML; ``told`` is the manifest of ``result``."""
     promised = told["guarantee"]
     measured = "; ".join(
-        f"{' × '.join(entry['columns'])}: {entry['mechanism']}, scale {entry['scale']}, ε {entry['epsilon']}"
+        f"{what}: {entry['mechanism']}, scale {entry['scale']}, ε {entry['epsilon']}"
         for entry in told["measurements"]
+        if (what := entry.get("purpose") or " × ".join(entry["columns"]) or "total")
     )
     cells = "; ".join(f"{name}: {column['cells']} cells, {column['source']}" for name, column in told["domain"].items())
     versions = ", ".join(f"{name} {version}" for name, version in told["software"].items())

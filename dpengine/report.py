@@ -16,13 +16,14 @@ from markupsafe import Markup
 
 from dpengine import charts, manifest
 from dpengine.accuracy import posterior
+from dpengine.answers import Modelled
 from dpengine.domain import Category, Date
 from dpengine.estimate import Columns
 from dpengine.looks import shortened
 from dpengine.result import NUMBERS, Result, published_name
 from dpengine.words import noun, people, percent, sure
 
-__all__ = ["read_me", "render"]
+__all__ = ["in_words", "read_me", "render"]
 
 MOST_ROWS = 500
 FIRST_ROWS = 25
@@ -83,6 +84,7 @@ def _shared(result: Result, told: Mapping[str, Any]) -> dict[str, Any]:
         "counted": noun(plan),
         "total": _texts(result.cells(()))[0],
         "loose": plan.epsilon > LOOSE,
+        "modelled": in_words(result),
         "odds": [(percent(prior), sure(posterior(prior, plan.epsilon))) for prior in PRIORS],
         "example": {"name": " × ".join(first), "one": people(reach), "four": people(2 * reach)},
         "tables_published": len(plan.marginals),
@@ -99,10 +101,22 @@ def _shared(result: Result, told: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def in_words(result: Result) -> str:
+    """How far cells of a model's tables are typically off; nothing where tables were measured themselves."""
+    if not isinstance(result.answers, Modelled):
+        return ""
+    sizes = (10, 100, 1000)
+    told = (
+        f"{size:,} by about {people(off)}"
+        for size, off in zip(sizes, result.answers.mean_errors(np.array(sizes, dtype=np.float64)), strict=True)
+    )
+    return f"a cell of {', of '.join(told)}"
+
+
 def _rounded(entry: Mapping[str, Any]) -> dict[str, Any]:
     """A measurement with its exact numbers rounded, beside them."""
     scale, epsilon = float(Fraction(entry["scale"])), float(Fraction(entry["epsilon"]))
-    return {**entry, "about": people(scale), "part": f"{epsilon:.4g}"}
+    return {"purpose": "", **entry, "about": people(scale), "part": f"{epsilon:.4g}"}
 
 
 def _texts(cells: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, str]]:

@@ -13,6 +13,7 @@ from dpengine import PrivateReleaseError, charts
 from dpengine.accuracy import posterior
 from dpengine.plan import epsilon_text
 from dpengine.release import Release, true_counts
+from dpengine.report import in_words
 from dpengine.result import Result
 from pages.parts import session, state
 from pages.parts.words import name_of, noun, people, plain, sure
@@ -124,11 +125,18 @@ def _promise(release: Release) -> None:
             f"**What it says.** {int(total['count']):,} {noun(release.plan)} in all (95 %: {int(total['low']):,} to "
             f"{int(total['high']):,}). Someone who is 50 % sure that a person is in the table can become {can_become}."
         )
-        st.caption(
-            "Use *count* for tables that add up, and *estimate* for adding up cells yourself. Always read the "
-            "interval: the true count lies in it 95 times in 100. Cells marked *mostly noise* cannot be told from "
-            "empty ones."
-        )
+        if modelled := in_words(release):
+            st.caption(
+                "Counts are those of the synthetic rows, so that all tables add up; *estimate* is what the model behind them "
+                f"expects. How far off it is was measured privately: {modelled}. Intervals follow from that, and "
+                "are meant to hold the true count 95 times in 100."
+            )
+        else:
+            st.caption(
+                "Use *count* for tables that add up, and *estimate* for adding up cells yourself. Always read the "
+                "interval: the true count lies in it 95 times in 100. Cells marked *mostly noise* cannot be told from "
+                "empty ones."
+            )
 
 
 def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
