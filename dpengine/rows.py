@@ -42,7 +42,7 @@ def deal_rows(model: Pairwise, rows: int) -> Codes:
 def _along_tree(model: Pairwise, names: list[str], rows: int) -> Codes:
     place = {name: k for k, name in enumerate(names)}
     codes = np.zeros((len(names), rows), dtype=np.int32)
-    codes[0] = np.repeat(np.arange(model.one[names[0]].size), _whole(model.one[names[0]], rows))
+    codes[0] = np.repeat(np.arange(model.one[names[0]].size), _whole(model.one[names[0]] + 1e-9, rows))
     for salt, (parent, child) in enumerate(_tree(model, names)):
         given = codes[place[parent]]
         order = _shuffled(rows, salt)
@@ -50,7 +50,8 @@ def _along_tree(model: Pairwise, names: list[str], rows: int) -> Codes:
         table = model.pair(parent, child)
         sizes, carried, start = np.bincount(given, minlength=len(table)), np.zeros(table.shape[1]), 0
         for value in np.flatnonzero(sizes):
-            wanted = table[value] * (sizes[value] / table[value].sum()) + carried
+            likely = table[value] if table[value].sum() > 0 else model.one[child] + 1e-9
+            wanted = likely * (sizes[value] / likely.sum()) + carried
             counts = _whole(np.maximum(wanted, 0.0) + 1e-12, int(sizes[value]))
             carried = wanted - counts
             codes[place[child], order[start : start + sizes[value]]] = np.repeat(np.arange(counts.size), counts)

@@ -54,6 +54,12 @@ def test_the_same_model_gives_the_same_rows() -> None:
     assert np.array_equal(deal_rows(model, 3000), deal_rows(model, 3000))
 
 
+def test_a_model_with_empty_rows_is_dealt_all_the_same() -> None:
+    two = {(a, b): np.zeros((3, 3)) for a, b in combinations(NAMES, 2)}
+    model = Pairwise(10.0, dict.fromkeys(NAMES, np.array([10.0, 0.0, 0.0])), two)
+    assert deal_rows(model, 10).shape == (4, 10)
+
+
 def test_any_number_of_rows_can_be_dealt() -> None:
     model = model_of(people(1000, 3), 3)
     for rows in (0, 1, 2, 7, 2500):

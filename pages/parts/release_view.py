@@ -127,9 +127,9 @@ def _promise(release: Release) -> None:
         )
         if modelled := in_words(release):
             st.caption(
-                "Counts are those of the synthetic rows, so that all tables add up; *estimate* is what the model behind them "
-                f"expects. How far off it is was measured privately: {modelled}. Intervals follow from that, and "
-                "are meant to hold the true count 95 times in 100."
+                "Counts are those of the synthetic rows, so that all tables add up; *estimate* is what the model behind"
+                f" them expects. How far off it is was measured privately: {modelled}. Intervals follow from that, "
+                "and are meant to hold the true count 95 times in 100."
             )
         else:
             st.caption(
