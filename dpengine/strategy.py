@@ -24,7 +24,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, groupby
 
 import numpy as np
 
@@ -174,10 +174,11 @@ def check(plan: Plan) -> None:
 
 
 def needs_a_model(plan: Plan, tables: Sequence[Columns]) -> bool:
-    """Whether the tables overlap in a ring whose joint table is too large to write down."""
+    """Whether the tables, none within another, overlap in a ring whose joint table is too large to write down."""
     if plan.cells(plan.used) <= MAX_JOINT_CELLS:
         return False
-    return junction_order(tables) is None
+    # Along a tree each table brings a column of its own, so that more tables than columns close a ring.
+    return len(tables) > len(plan.used) or junction_order(tables) is None
 
 
 def _noise_is_too_much(plan: Plan) -> bool:
@@ -197,9 +198,9 @@ def _noise_in_a_table(plan: Plan, tables: Sequence[Columns]) -> float:
 def maximal(tables: Sequence[Columns]) -> list[Columns]:
     """The tables that no other contains, each with its columns sorted, in sorted order."""
     kept: list[frozenset[str]] = []
-    for one in sorted({frozenset(table) for table in tables}, key=len, reverse=True):
-        if not any(one < other for other in kept if len(other) > len(one)):
-            kept.append(one)
+    for _, sized in groupby(sorted({frozenset(table) for table in tables}, key=len, reverse=True), key=len):
+        larger = tuple(kept)
+        kept += [one for one in sized if not any(one < other for other in larger)]
     return sorted(tuple(sorted(one)) for one in kept)
 
 

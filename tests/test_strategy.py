@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy import optimize
 
 from dpengine import Plan, PlanError
 from dpengine.estimate import LeastSquares
-from dpengine.strategy import choose, identity, junction_order, maximal
+from dpengine.strategy import choose, identity, junction_order, maximal, settled
 from tests.plans import letters_plan, plans
 
 
@@ -114,3 +115,26 @@ def test_a_ring_too_wide_to_write_down_is_refused_before_anything_is_spent() -> 
 def test_pairs_in_a_wide_ring_agree_through_rows() -> None:
     plan = letters_plan([200, 200, 200], [["a", "b"], ["b", "c"], ["a", "c"]], strategy="direct")
     assert len(choose(plan)) == 3
+
+
+def wide(columns: int, **more: object) -> Plan:
+    declared = [{"name": f"c{k:03}", "kind": "category", "values": list("xyz")} for k in range(columns)]
+    return Plan(dataset="wide", epsilon=1, columns=declared, **more)
+
+
+def test_rings_of_many_tables_are_seen_at_once() -> None:
+    begun = time.process_time()
+    with pytest.raises(PlanError, match="overlap in a ring"):
+        choose(wide(40, tables=[(f"c{k:03}", f"c{(k + 1) % 40:03}", f"c{(k + 2) % 40:03}") for k in range(40)]))
+    assert settled(wide(40, tables={"each": 2})).strategy == "adaptive"
+    assert time.process_time() - begun < 0.5
+    begun = time.process_time()
+    assert settled(wide(200, tables={"each": 2})).strategy == "adaptive"
+    assert time.process_time() - begun < 5, "comparing each of 19,900 tables with each took a minute"
+
+
+@given(plans())
+def test_maximal_tables_are_those_that_no_other_contains(plan: Plan) -> None:
+    sets = [frozenset(table) for table in plan.marginals]
+    slowly = {one for one in sets if not any(one < other for other in sets)}
+    assert maximal(plan.marginals) == sorted(tuple(sorted(one)) for one in slowly)
