@@ -1,6 +1,6 @@
 """How wrong releases of many tables are: mean over tables of the L1 distance to the truth, as a part of all rows.
 
-    python -m benchmarks.accuracy [--draws 5] [--ways 2] [--epsilons 0.1,1,10] [--tables adult,census,...]
+    python benchmarks/accuracy.py [--draws 5] [--ways 2] [--epsilons 0.1,1,10] [--tables adult,census,...]
 
 Beside each other in one run, at pure ε: the product (its expected counts and its whole counts, from synthetic rows),
 single columns with independence, and every table measured once and projected. Adult is read from
@@ -15,6 +15,7 @@ import json
 import os
 import resource
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from itertools import combinations
@@ -22,6 +23,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this folder, wherever this is run
 
 import dpengine as dpe
 from dpengine.noise import discrete_laplace

@@ -1,6 +1,6 @@
 """The whole job from the command line: time and memory of one process, three columns, 10^6 rows.
 
-    python -m benchmarks.job            # prints a table; makes its input in a temporary folder
+    python benchmarks/job.py            # prints a table; makes its input in a temporary folder
 
 Limits that the project holds itself to: CSV under 5 s and 600 MB, Parquet under 3 s.
 """
@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+ROOT = Path(__file__).parent.parent
 ROWS, RUNS = 1_000_000, 5
 PLAN = """
 title: A million people
@@ -47,7 +48,8 @@ def make_table(folder: Path) -> tuple[Path, Path]:
 def run(arguments: list[str]) -> tuple[float, float]:
     """Seconds and peak megabytes of one command line process."""
     start = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-m", "dpengine", *arguments], stdout=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "dpengine", *arguments]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:

@@ -1,7 +1,7 @@
 """Speed of noise beside the unsafe generator that it must not be, and beside OpenDP.
 
     pip install -r benchmarks/requirements.txt     # OpenDP; an environment of its own is best
-    python -m benchmarks.noise                     # prints a table; status 1 if a limit is passed
+    python benchmarks/noise.py                     # prints a table; status 1 if a limit is passed
 
 Each limit is on a ratio of medians from runs that take turns, so that other work on the machine slows
 both alike. NumPy's float Laplace is not private (Mironov 2012): it serves as a measure of speed alone.
@@ -13,8 +13,11 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this folder, wherever this is run
 
 from dpengine.noise import discrete_laplace
 

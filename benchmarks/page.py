@@ -1,6 +1,6 @@
 """How quick the page is in a real Chromium: first screen, and from moving ε to everything redrawn.
 
-    python -m benchmarks.page           # starts the app by itself; needs playwright and Chromium
+    python benchmarks/page.py           # starts the app by itself; needs playwright and Chromium
 
 Limits that the project holds itself to: first screen under 3 s; median redraw under 0.4 s.
 """

@@ -19,6 +19,7 @@ import click
 
 from dpengine.errors import BudgetError, PrivateReleaseError, ReleaseError, TableError
 from dpengine.ledger import Ledger, exact
+from dpengine.ledger_book import same_name
 from dpengine.ledger_store import address_of
 from dpengine.plan import Plan, epsilon_text
 
@@ -133,11 +134,14 @@ def release(
     except OSError as error:
         again = "the release is recorded, and running this again writes it at no cost"
         _refuse((f"{output.name} could not be written ({error.strerror}); {again}",), 2)
-    left = ledger.left(loaded.dataset)
+    # The one that paid: the same data may have been published before under another name.
+    dataset = next(entry.dataset for entry in ledger.history() if entry.release_id == finished.release_id)
+    left = ledger.left(dataset)
     told = {
         "release_id": finished.release_id,
         "epsilon": epsilon_text(loaded.epsilon),
-        "spent": epsilon_text(ledger.spent(loaded.dataset)),
+        "dataset": dataset,
+        "spent": epsilon_text(ledger.spent(dataset)),
         "left": None if left is None else epsilon_text(left),
         "output": output.name,
     }
@@ -146,7 +150,9 @@ def release(
         return
     rest = "no cap is set" if left is None else f"left {told['left']}"
     click.echo(f"{output.name}: release {told['release_id']}, ε = {told['epsilon']}")
-    click.echo(f"{loaded.dataset}: spent {told['spent']} in all, {rest}")
+    click.echo(f"{dataset}: spent {told['spent']} in all, {rest}")
+    if same_name(dataset) != same_name(loaded.dataset):
+        click.echo(f"{loaded.dataset}: nothing was spent, for the same was published before of the same data")
 
 
 @main.command()
@@ -159,10 +165,12 @@ def verify(bundle: Path, as_json: bool) -> None:
 
     manifest = files.verify(bundle)
     if as_json:
-        click.echo(json.dumps({"release_id": manifest["release_id"], "guarantee": manifest["guarantee"], "faults": []}))
+        click.echo(json.dumps({"release_id": manifest["release_id"], "guarantee": manifest["guarantee"], "faults": [],
+                               "not_read": files.PROSE}))  # fmt: skip
         return
     epsilon = manifest["guarantee"]["epsilon"]
     click.echo(f"{bundle.name}: whole and consistent; release {manifest['release_id']}, ε = {epsilon}")
+    click.echo(f"not read: what {', '.join(files.PROSE)} say; these are held to the manifest's checksums only")
 
 
 @main.command()

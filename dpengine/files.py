@@ -14,9 +14,9 @@ import numpy as np
 from dpengine import csvtext, manifest, registry, synthesis
 from dpengine.estimate import Columns
 from dpengine.result import NUMBERS, Result, published_name
-from dpengine.verification import verify
+from dpengine.verification import PROSE, verify
 
-__all__ = ["manifest_of", "pack", "verify"]
+__all__ = ["PROSE", "manifest_of", "pack", "verify"]
 
 CHUNK_ROWS = 500_000
 

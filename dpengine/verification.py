@@ -2,7 +2,8 @@
 
 What can be worked out again is worked out again: domain, prices, scales and half-widths from the plan,
 each table from the synthetic rows, each interval from its estimate. What this cannot show is who made
-the file: someone able to make a release can make another one.
+the file: someone able to make a release can make another one. Nor does it read :data:`PROSE`, files of
+words for people: they are held to their SHA-256 in the manifest and to nothing else.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ from dpengine.strategy import ADAPTIVE, Share
 from dpengine.typed import rational
 from dpengine.unpacking import FIXED, Manifest, Source, read_manifest, unpack
 
-__all__ = ["verify"]
+__all__ = ["PROSE", "verify"]
 
+PROSE = ("README.txt", "report.html", "registry.yaml")
 ESTIMATE_ROUNDING = 1e-6
 
 
@@ -49,7 +51,7 @@ class Numbers:
 def verify(source: Source) -> dict[str, Any]:
     """The manifest of a release bundle that is whole: ``source`` is its path, its bytes, or an open file.
 
-    Raises :class:`ReleaseError` with every fault found.
+    What :data:`PROSE` says is not read. Raises :class:`ReleaseError` with every fault found.
     """
     members = unpack(source)
     told, checked = read_manifest(members)

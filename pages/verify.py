@@ -76,7 +76,8 @@ def examine(payload: bytes, name: str) -> None:
         st.markdown(f":material/task_alt: **{plain(name)} is whole and consistent.**")
         st.markdown(
             "Every file is there and matches its checksum; the tables agree with each other and with the synthetic "
-            "rows. That does not show who made the file: get it from a place that you trust."
+            "rows. That does not show who made the file: get it from a place that you trust. The words in "
+            f"{' and '.join((', '.join(files.PROSE[:-1]), files.PROSE[-1]))} are not compared with the numbers."
         )
         st.caption(f"Release {manifest['release_id']}, of {manifest['created'][:10]}")
     promise(manifest)

@@ -245,3 +245,13 @@ def test_a_missing_file_is_an_error_without_its_path(tmp_path: Path) -> None:
     with pytest.raises(ReleaseError, match="cannot be read") as refused:
         files.verify(tmp_path / "none.zip")
     assert str(tmp_path) not in str(refused.value)
+
+
+def test_what_is_not_read_is_just_what_is_named_so(bundle: bytes) -> None:
+    for name in files.PROSE:
+        changed = members_of(bundle)
+        changed[name] += b"\nAll numbers here are exact.\n"
+        files.verify(zipped(changed))
+        assert faults_of(zipped(changed, rehash=False)) == (
+            f"{name} was changed: it does not have the SHA-256 and size that the manifest gives",
+        )
