@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from dpengine import arrays
 from dpengine.coding import Coding, Family, code_of, family_of, identity
 from dpengine.domain import Column, Date
+from dpengine.draft import header_doubt
 from dpengine.errors import TableError
 from dpengine.plan import Plan
 from dpengine.sources import Table, literal
@@ -187,6 +188,8 @@ def _add(total: NDArray[np.int64], codes: list[NDArray[np.int64]], shape: tuple[
 
 
 def _lacking(name: str, names: list[str]) -> str:
+    if header_doubt(names):  # they may be a person's row, which no message may quote
+        return f"the table has no column {name!r}, and its first line looks like data: add a line with the names"
     near = [other for other in names if other.strip().lower() == name.strip().lower()]
     near = near or get_close_matches(name, names, n=3)
     shown = ", ".join(repr(other) for other in names[:50]) + (", …" if len(names) > 50 else "")

@@ -133,6 +133,16 @@ def test_check_names_every_fault_and_what_the_table_has():
         count(opened, plan, plan.marginals, truncation_key=KEY)
 
 
+def test_a_file_without_a_header_is_doubted_and_its_first_row_is_not_quoted(tmp_path):
+    (tmp_path / "t.csv").write_text(f"34,{CANARY}\n35,x\n")
+    with (
+        open_table(tmp_path / "t.csv") as opened,
+        pytest.raises(TableError, match="first line looks like data") as caught,
+    ):
+        check(opened, plan_of({"name": "34 years", **AGE}, unit={"id": CANARY.lower()}))
+    assert CANARY not in str(caught.value)
+
+
 def test_an_unused_column_of_any_type_does_no_harm():
     assert counted(pa.table({"x": [1], "many": [[1]]}), plan_of({"name": "x", **AGE}))[0].sum() == 1
 

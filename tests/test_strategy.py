@@ -7,13 +7,14 @@ import time
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from scipy import optimize
 
-from dpengine import Plan, PlanError
+from dpengine import Ledger, Plan, PlanError, release
 from dpengine.estimate import LeastSquares
-from dpengine.strategy import choose, identity, junction_order, maximal, settled
+from dpengine.strategy import check, choose, identity, junction_order, maximal, settled
 from tests.plans import letters_plan, plans
 
 
@@ -138,3 +139,25 @@ def test_maximal_tables_are_those_that_no_other_contains(plan: Plan) -> None:
     sets = [frozenset(table) for table in plan.marginals]
     slowly = {one for one in sets if not any(one < other for other in sets)}
     assert maximal(plan.marginals) == sorted(tuple(sorted(one)) for one in slowly)
+
+
+@pytest.mark.parametrize(
+    ("plan", "fault"),
+    [
+        (letters_plan([2], [["a"]], epsilon="0.000001", unit={"id": "who", "rows": 10**6}), "too wide for synthetic"),
+        (letters_plan([900, 900], [["a"], ["b"]], epsilon="0.000001"), "too wide for synthetic"),
+        (
+            letters_plan([20, 10, 8], [["a", "b"], ["b", "c"]], epsilon="0.000001", unit={"id": "who", "rows": 10**6}),
+            "the noise would be beyond all counts",
+        ),
+        (letters_plan([9, 9, 9], {"each": 2}, epsilon="0.000001", strategy="adaptive"), "too small to choose"),
+    ],
+)
+def test_noise_that_would_bury_everything_is_refused_before_anything_is_spent(plan: Plan, fault: str) -> None:
+    check(plan.at(1) if plan.unit.rows == 1 else plan.at(1000))
+    with pytest.raises(PlanError, match=fault):
+        check(plan)
+    ledger = Ledger.in_memory()
+    with pytest.raises(PlanError, match=fault):
+        release(pa.table({name: ["x"] for name in ("a", "b", "c", "who")}), plan, ledger)
+    assert ledger.history() == []
