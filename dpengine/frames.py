@@ -5,9 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dpengine import arrays
 from dpengine.workbook import text_array
 
 if TYPE_CHECKING:
@@ -22,10 +24,13 @@ _YEAR_0_ENDS, _YEAR_10000 = -62_135_596_801, 253_402_300_800  # seconds from 197
 def fitted(table: pa.Table) -> pa.Table:
     """The table with small floats widened, and times counted in seconds or thousandths counted in millionths.
 
-    A time that has no millionths in 64 bits would stop the engine. Times before year 1 or after 9999
-    become the nearest one outside: no calendar has them, and no plan can declare them.
+    A time that has no millionths in 64 bits would stop the engine, also one in a dictionary. Times before
+    year 1 or after 9999 become the nearest one outside: no calendar has them, and no plan can declare them.
     """
     for i, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type) and pa.types.is_timestamp(field.type.value_type):
+            field = pa.field(field.name, field.type.value_type)
+            table = table.set_column(i, field, table.column(i).cast(field.type))
         if pa.types.is_float16(field.type):
             table = table.set_column(i, field.name, table.column(i).cast(pa.float32()))
         elif pa.types.is_timestamp(field.type) and field.type.unit in _TICKS:
@@ -36,9 +41,10 @@ def fitted(table: pa.Table) -> pa.Table:
 def _in_millionths(times: pa.ChunkedArray) -> pa.ChunkedArray:
     ticks = _TICKS[times.type.unit]
     counted = times.cast(pa.int64())
-    counted = pc.min_element_wise(counted, pa.scalar(_YEAR_10000 * ticks), skip_nulls=False)
-    counted = pc.max_element_wise(counted, pa.scalar(_YEAR_0_ENDS * ticks), skip_nulls=False)
-    return pc.multiply(counted, pa.scalar(10**6 // ticks)).cast(pa.timestamp("us", times.type.tz))
+    first, last, millionths = arrays.of_numbers(np.array([_YEAR_0_ENDS * ticks, _YEAR_10000 * ticks, 10**6 // ticks]))
+    counted = pc.min_element_wise(counted, last, skip_nulls=False)
+    counted = pc.max_element_wise(counted, first, skip_nulls=False)
+    return pc.multiply(counted, millionths).cast(pa.timestamp("us", times.type.tz))
 
 
 def from_pandas(frame: pd.DataFrame) -> pa.Table:

@@ -305,18 +305,24 @@ def _parquet(connection: Any, path: Path) -> list[str]:
             connection.execute(f"SELECT bit_xor(hash(c{i})) FROM raw").fetchall()
     except duckdb.ConversionException:  # a time that the reader has no number for: Arrow reads it
         connection.execute("DROP VIEW raw")
-        return _arrow(connection, pq.read_table(path))
+        with pq.ParquetFile(path) as file:  # read_table would load pandas
+            return _arrow(connection, file.read())
     _within_calendar(connection)
     return names
 
 
 def _within_calendar(connection: Any) -> None:
-    """Make ``rows`` of ``raw``: times before year 1 or after 9999 become infinite, for some of them stop the engine."""
+    """Make ``rows`` of ``raw``: times before year 1 or after 9999 become infinite, for some of them stop the engine.
+
+    A time in billionths with a zone is one in millionths, since the engine can do little else with it.
+    """
     cells = []
     for name, kind, *_ in connection.execute("DESCRIBE raw").fetchall():
         if kind in ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE"):
             within = f"{name} BETWEEN '0001-01-01'::{kind} AND '9999-12-31 23:59:59.999999'::{kind}"
             cells.append(f"CASE WHEN {within} OR {name} IS NULL THEN {name} ELSE 'infinity'::{kind} END AS {name}")
+        elif kind == "TIMESTAMPTZ_NS":
+            cells.append(f"{name}::TIMESTAMPTZ AS {name}")
         else:
             cells.append(name)
     connection.execute(f"CREATE VIEW rows AS SELECT {', '.join(cells)} FROM raw")

@@ -8,6 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
@@ -100,3 +103,19 @@ def test_verify_says_what_it_does_not_read(tmp_path: Path) -> None:
     prose = ["README.txt", "report.html", "registry.yaml"]
     assert all(name in run("verify", tmp_path / "r.zip").stdout for name in prose)
     assert json.loads(run("verify", tmp_path / "r.zip", "--json").stdout)["not_read"] == prose
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "feather"])
+def test_a_release_loads_no_pandas_which_takes_longer_than_the_rest(form: str, tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(CLINIC, encoding="utf-8")
+    (tmp_path / "t.csv").write_text("age,region,visit\n1,North,2024-01-01\n", encoding="utf-8")
+    seen = pa.array([2**62, None, 0], pa.timestamp("ms"))  # of which no reader but Arrow can make anything
+    table = pa.table({"age": [1.5, None, 70], "region": ["North", None, "?"], "visit": seen})
+    pq.write_table(table, tmp_path / "t.parquet")
+    feather.write_feather(table, tmp_path / "t.feather")
+    options = ["release", tmp_path / "plan.yaml", tmp_path / f"t.{form}", "-o", tmp_path / "r.zip"]
+    command = [sys.executable, "-X", "importtime", "-m", "dpengine", *map(str, options)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert {"dpengine.release", "pyarrow"} <= loaded
+    assert "pandas" not in loaded

@@ -4,10 +4,7 @@ import datetime as dt
 import itertools
 import math
 import re
-import subprocess
-import sys
 import unicodedata
-from pathlib import Path
 
 import numpy as np
 import openpyxl
@@ -23,7 +20,6 @@ from dpengine.errors import TableError
 from dpengine.plan import Plan
 from dpengine.sources import open_table
 
-ROOT = Path(__file__).parent.parent
 CANARY = "ZZ_CANARY_7f3a"
 KEY = b"any key"
 AGE = {"kind": "number", "edges": [0, 18, 65]}
@@ -69,35 +65,6 @@ def test_nan_in_a_parquet_file_is_missing_although_its_statistics_hide_it(tmp_pa
     pq.write_table(pa.table({"x": values}), tmp_path / "t.parquet")
     (array,) = counted(tmp_path / "t.parquet", plan_of({"name": "x", **AGE}))
     assert array.tolist() == [35_900, 64_000, 0, 100]
-
-
-def test_a_file_is_counted_without_loading_pandas_which_takes_a_second(tmp_path):
-    pq.write_table(
-        pa.table({"n": [1.5, None], "c": ["North", "?"], "d": [dt.date(2024, 1, 1), None], "y": [True, None]}),
-        tmp_path / "t.parquet",
-    )
-    script = """
-import sys
-from dpengine import counting
-from dpengine.plan import Plan
-from dpengine.sources import open_table
-columns = [{"name": "n", "kind": "number", "edges": [0, 1, 2]}, {"name": "c", "kind": "category", "values": ["North"]},
-           {"name": "y", "kind": "yesno"},
-           {"name": "d", "kind": "date", "from": "2024-01-01", "to": "2024-12-31", "by": "year"}]
-plan = Plan(dataset="d", epsilon=1, columns=columns, tables=[["n"], ["c"], ["y"], ["d"]])
-with open_table(sys.argv[1]) as table:
-    counting.digest(table)
-    counts = counting.count(table, plan, plan.marginals, truncation_key=b"")
-print(*(count.tolist() for count in counts), "pandas" in sys.modules)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path / "t.parquet")],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == "[0, 1, 0, 1] [1, 1, 0] [1, 0, 0, 1] [1, 0, 1] False"
 
 
 def test_many_rows_in_a_table_with_more_cells_than_a_batch_has_rows():

@@ -1,5 +1,6 @@
 """The digest of a table: equal for equal content in every format, and another after any change."""
 
+import datetime as dt
 import hashlib
 import json
 from collections import Counter
@@ -50,3 +51,10 @@ def test_any_change_of_content_changes_the_digest():
     digests = Counter(digest_of(pa.table({k: pa.array(v, pa.string()) for k, v in t.items()})) for t in tables)
     assert max(digests.values()) == 1
     assert all(len(value) == 32 for value in digests)
+
+
+def test_the_unit_that_times_are_counted_in_is_no_content():
+    moments = [dt.datetime(2024, 1, 5, 10, 30, tzinfo=dt.UTC), None]
+    for zone in (None, "UTC", "Asia/Tokyo"):
+        tables = [pa.table({"at": pa.array(moments, pa.timestamp(unit, zone))}) for unit in ("s", "ms", "us", "ns")]
+        assert len({digest_of(table) for table in tables}) == 1

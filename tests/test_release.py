@@ -280,7 +280,7 @@ def test_saving_makes_the_folder(plan: dpe.Plan, tmp_path: Path) -> None:
     assert (tmp_path / "new" / "folder" / "release.zip").read_bytes() == release.bundle
 
 
-def test_the_order_of_columns_does_not_decide_which_rows_of_a_person_count(ledger: dpe.Ledger) -> None:
+def test_the_order_of_columns_and_tables_does_not_decide_which_rows_of_a_person_count(ledger: dpe.Ledger) -> None:
     rng = np.random.default_rng(5)
     letters = [list("abc")[k] for k in rng.integers(0, 3, 900)], [list("xyz")[k] for k in rng.integers(0, 3, 900)]
     rows = pd.DataFrame({"who": np.repeat(np.arange(300), 3), "one": letters[0], "two": letters[1]})
@@ -288,9 +288,14 @@ def test_the_order_of_columns_does_not_decide_which_rows_of_a_person_count(ledge
         {"name": "one", "kind": "category", "values": ["a", "b", "c"]},
         {"name": "two", "kind": "category", "values": ["x", "y", "z"]},
     ]
+    tables = [["one"], ["two"], ["one", "two"]]
+    turned = [table[::-1] for table in reversed(tables)]
     plans = [
-        dpe.Plan(dataset="d", epsilon=1, unit={"id": "who"}, columns=order, tables=[["one"], ["two"], ["one", "two"]])
-        for order in (columns, columns[::-1])
+        dpe.Plan(dataset="d", epsilon=1, unit={"id": "who"}, columns=order, tables=asked)
+        for order, asked in ((columns, tables), (columns[::-1], tables), (columns, turned), (columns[::-1], turned))
     ]
-    first, second = (true_counts(rows, plan, ledger) for plan in plans)
-    assert all((first[table] == second[table]).all() for table in first)
+    first, *others = (true_counts(rows, plan, ledger) for plan in plans)
+    for other in others:
+        assert all((first[(name,)] == other[(name,)]).all() for name in ("one", "two"))
+        joint = other[("one", "two")] if ("one", "two") in other else other[("two", "one")].T
+        assert (joint == first[("one", "two")]).all()
