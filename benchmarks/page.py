@@ -67,7 +67,7 @@ def first_screen(browser: Browser, address: str) -> float:
 def moves(browser: Browser, address: str) -> list[float]:
     page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
     page.goto(address)
-    page.get_by_role("button", name="Use this sample").first.click()
+    page.locator(".st-key-sample_census button").click()
     page.get_by_role("button", name="Publish once").wait_for()
     time.sleep(2)
     seconds = []

@@ -16,7 +16,7 @@ LONG = "Hospital of the Holy Ghost, ward {} for children and their parents"
 
 
 def sample(page: Page) -> Page:
-    page.get_by_role("button", name="Use this sample").first.click()
+    page.locator(".st-key-sample_census button").click()
     expect(page.get_by_role("button", name="Publish once")).to_be_visible()
     return page
 

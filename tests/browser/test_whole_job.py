@@ -128,7 +128,7 @@ def test_two_visitors_at_once_see_only_their_own(new_page: NewPage, tmp_path: Pa
 
 def test_a_sample_is_ready_in_a_click_and_the_truth_stays_behind_a_switch(new_page: NewPage) -> None:
     page = new_page()
-    page.get_by_role("button", name="Use this sample").nth(1).click()
+    page.locator(".st-key-sample_rand button").click()
     publish(page)
     assert "true (private)" not in page.content()
     page.get_by_text("Compare with the true counts").click()
@@ -155,7 +155,7 @@ def test_what_cannot_be_read_is_said_calmly(new_page: NewPage, tmp_path: Path) -
 
 def test_it_fits_a_phone_in_the_dark(new_page: NewPage) -> None:
     page = new_page(width=390, height=844, dark=True)
-    page.get_by_role("button", name="Use this sample").first.click()
+    page.locator(".st-key-sample_census button").click()
     expect(page.get_by_role("button", name=BUY)).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor") != "rgb(255, 255, 255)"
