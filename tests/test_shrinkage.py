@@ -59,10 +59,10 @@ def test_the_median_of_what_is_believed_is_that_of_the_posterior() -> None:
 
 def test_ordered_columns_are_smoothed_and_others_left_alone() -> None:
     ordered = 300 * np.exp(-(((np.arange(80) - 40) / 20) ** 2))
-    noisy = ordered + discrete_laplace(60, 80)
-    total = float(ordered.sum())
-    raw = np.abs(project(noisy, total) - ordered).sum()
-    assert np.abs(smooth(noisy, 60.0, total) - ordered).sum() < raw
+    total, draws = float(ordered.sum()), [ordered + discrete_laplace(60, 80) for _ in range(16)]
+    raw = np.mean([np.abs(project(noisy, total) - ordered).sum() for noisy in draws])
+    # One draw's ratio was 0.43 with standard deviation 0.10 in 300 trials; the mean of 16 lies 18 deviations below.
+    assert np.mean([np.abs(smooth(noisy, 60.0, total) - ordered).sum() for noisy in draws]) < 0.9 * raw
     jagged = np.where(np.arange(80) % 5 == 0, 1000.0, 0.0)
     seen = jagged + discrete_laplace(2, 80)
     assert np.abs(smooth(seen, 2.0, float(jagged.sum())) - jagged).sum() < 4 * 80
