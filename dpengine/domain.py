@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import calendar
 import math
+from abc import abstractmethod
 from collections.abc import Iterable, Sized
 from datetime import date, timedelta
 from decimal import Decimal
@@ -85,9 +86,9 @@ class _Column(Declared):
         return name
 
     @property
+    @abstractmethod
     def declared(self) -> tuple[str, ...]:
         """Labels of the declared cells, without *other* and *missing*."""
-        raise NotImplementedError
 
     @cached_property
     def labels(self) -> tuple[str, ...]:

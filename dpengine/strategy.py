@@ -39,7 +39,7 @@ MEASURE_ALL = 0.0125  # of all rows: noise in a table below which a model is no 
 MOST_OPTIMISED = 60  # marginals beyond which looking for better shares takes too long
 PARTS = 1_000_000
 MOST_SYNTHETIC = 20_000_000
-MOST_ADAPTIVE_SCALE = 10_000
+MOST_ADAPTIVE_SCALE = 1_000  # beyond it even the total is lost, and synthetic rows may be too many
 
 DIRECT, OPTIMISED, ADAPTIVE = "direct", "optimised", "adaptive"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from dpengine import Plan, PlanError
+from dpengine import Plan, PlanError, strategy
 from dpengine.release import reopen
 from pages.parts import entries as draft
 from pages.parts import session, state, step_columns, step_domain, step_table, step_unit
@@ -27,9 +27,11 @@ def main() -> None:
     left, right = st.columns([5, 6], gap="large")
     with left:
         plan, fault = _whole_plan()
-        _steps(plan, fault)
+        refusal = "" if plan is None else _refusal(plan)
+        _steps(plan, fault, refusal)
     with right, st.container(key="consequence"):
-        show_consequence(plan or example(), own=plan is not None)
+        own = plan if plan is not None and not refusal else None
+        show_consequence(own or example(), own=own is not None)
 
 
 def _release_of_the_address() -> object:
@@ -71,7 +73,16 @@ def _whole_plan() -> tuple[Plan | None, str]:
     return plan, ""
 
 
-def _steps(plan: Plan | None, fault: str) -> None:
+def _refusal(plan: Plan) -> str:
+    """Why a whole plan cannot be measured as it is: at this ε, or by this strategy."""
+    try:
+        strategy.check(strategy.settled(plan))
+    except PlanError as error:
+        return plain(" ".join(error.faults))
+    return ""
+
+
+def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
     """Settled steps fold into one line each, the open one shows its controls, later ones wait their turn."""
     _reask()
     opened = session.opened()
@@ -99,6 +110,9 @@ def _steps(plan: Plan | None, fault: str) -> None:
         with st.container(border=True):
             st.markdown("**5 · How private**")
             choose_epsilon(plan)
+            if refusal:
+                st.warning(refusal, icon=":material/report:")
+                return
             with st.container(key="consequence-in-words"):  # on a phone, where the consequence is out of sight
                 st.markdown(in_words(plan))
         with st.container(border=True):

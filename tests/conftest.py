@@ -9,11 +9,26 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from dpengine import Plan, files, preview
+from dpengine.result import Result
+from tests.plans import CLINIC
+
 settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True)
 settings.load_profile("ci")
 
 _folder = tempfile.TemporaryDirectory(prefix="private-release-tests-")
 os.environ["PRIVATE_RELEASE_LEDGER"] = f"sqlite:///{_folder.name}/ledger.db"
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    """A finished release of a made-up clinic."""
+    return preview(Plan.loads(CLINIC))
+
+
+@pytest.fixture(scope="module")
+def bundle(result: Result) -> bytes:
+    return files.pack(result)
 
 
 @pytest.fixture

@@ -22,16 +22,6 @@ from tests.bundles import AGE, TOTAL, VISIT, members_of, rows_of
 from tests.plans import CLINIC, letters_plan, plans
 
 
-@pytest.fixture(scope="module")
-def result() -> Result:
-    return preview(Plan.loads(CLINIC))
-
-
-@pytest.fixture(scope="module")
-def bundle(result: Result) -> bytes:
-    return files.pack(result)
-
-
 def test_a_bundle_holds_what_the_contract_names(bundle: bytes) -> None:
     expected = {"README.txt", "manifest.json", "plan.yaml", "synthetic.csv", "report.html", "registry.yaml"}
     assert set(members_of(bundle)) == expected | {AGE, VISIT, TOTAL}

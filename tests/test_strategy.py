@@ -113,6 +113,13 @@ def test_a_ring_too_wide_to_write_down_is_refused_before_anything_is_spent() -> 
     assert len(choose(letters_plan([60, 60, 60, 60], ring[:2], strategy="direct"))) == 2
 
 
+def test_an_epsilon_too_small_for_adaptive_is_refused() -> None:
+    plan = letters_plan([9, 9], {"each": 2}, strategy="adaptive", epsilon="0.0009")
+    with pytest.raises(PlanError, match="too small to choose"):
+        check(plan)
+    check(plan.at("0.001"))
+
+
 def test_pairs_in_a_wide_ring_agree_through_rows() -> None:
     plan = letters_plan([200, 200, 200], [["a", "b"], ["b", "c"], ["a", "c"]], strategy="direct")
     assert len(choose(plan)) == 3

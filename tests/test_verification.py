@@ -13,21 +13,7 @@ import pytest
 
 from dpengine import files
 from dpengine.errors import ReleaseError
-from dpengine.plan import Plan
-from dpengine.result import Result
-from dpengine.standin import preview
 from tests.bundles import AGE, TOTAL, VISIT, Members, members_of, rows_of, zipped
-from tests.plans import CLINIC
-
-
-@pytest.fixture(scope="module")
-def result() -> Result:
-    return preview(Plan.loads(CLINIC))
-
-
-@pytest.fixture(scope="module")
-def bundle(result: Result) -> bytes:
-    return files.pack(result)
 
 
 def faults_of(source: bytes) -> tuple[str, ...]:

@@ -154,3 +154,15 @@ def test_an_unknown_release_in_the_address_is_said(page: AppTest) -> None:
     page.run()
     assert not page.exception
     assert "no release of that name" in texts(page)
+
+
+def test_a_plan_that_cannot_be_measured_at_this_epsilon_is_refused_beside_the_slider(census: AppTest) -> None:
+    entries = census.session_state["entries"]
+    census.session_state["entries"] = entries.with_(strategy="adaptive", epsilon="0.0005")
+    census.run()
+    assert not census.exception
+    assert any("too small to choose" in warning.value for warning in census.warning)
+    assert not any(button.label == "Publish once" for button in census.button)
+    census.session_state["entries"] = entries
+    census.run()
+    assert any(button.label == "Publish once" for button in census.button)
