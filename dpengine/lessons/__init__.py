@@ -1,0 +1,1 @@
+"""Why this is needed, shown on tables that are public or made up: lessons, which publish nothing."""
