@@ -172,7 +172,9 @@ def payload_of(connection: sa.Connection, row: sa.Row[Any]) -> bytes:
 def build(connection: sa.Connection) -> None:
     """Make the tables and the key of a new ledger; leave one that is there as it is."""
     # SQLite comes here with a new database only; looking there for tables would cost more than all else.
-    _tables.create_all(connection, checkfirst=connection.dialect.name != "sqlite")
+    elsewhere = connection.dialect.name != "sqlite"
+    if not (elsewhere and sa.inspect(connection).has_table(_meta.name)):
+        _tables.create_all(connection, checkfirst=elsewhere)
     if connection.execute(sa.select(_meta.c.version)).first():
         return
     if connection.execute(sa.select(_charges.c.number).limit(1)).first():

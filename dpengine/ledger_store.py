@@ -1,8 +1,8 @@
 """Where a ledger lives: its address, its file, its locks, and what to say when these fail.
 
-SQLite by default; any other database that SQLAlchemy reaches works the same way. Writers come one
-after the other: on SQLite by ``BEGIN IMMEDIATE``, elsewhere by the lock that a writer takes on one row
-with ``SELECT ... FOR UPDATE`` (see `locked`).
+SQLite by default, PostgreSQL for several machines; any other database that SQLAlchemy reaches works the
+same way. Writers come one after the other: on SQLite by ``BEGIN IMMEDIATE``, elsewhere by the lock that a
+writer takes on one row with ``SELECT ... FOR UPDATE`` (see `locked`).
 """
 
 from __future__ import annotations
@@ -39,6 +39,17 @@ _REASONS = {
     "SQLITE_NOTADB": "it is damaged, or no ledger at all; put back a whole copy, or name another place",
     "SQLITE_ERROR": "it is damaged, or no ledger at all; put back a whole copy, or name another place",
 }
+# The same by the codes that PostgreSQL gives (its manual, appendix A).
+_REASONS |= {
+    "55P03": _REASONS["SQLITE_BUSY"],
+    "53100": _REASONS["SQLITE_FULL"],
+    "58030": _REASONS["SQLITE_IOERR"],
+    "25006": "its database is read-only; use the one that takes changes",
+    "42501": "this account may not read and write it; give it leave to",
+    "XX001": _REASONS["SQLITE_CORRUPT"],
+    "XX002": _REASONS["SQLITE_CORRUPT"],
+}
+_FIRST = 0x6C6564676572  # any number that no other program is likely to lock
 
 
 class Store:
@@ -54,6 +65,8 @@ class Store:
             address = address_of(url)
             if address.get_backend_name() != "sqlite":
                 engine = sa.create_engine(address, pool_pre_ping=True)
+                if address.get_backend_name() == "postgresql":
+                    _wait_no_longer(engine)
                 # A reader must see one moment in all its selects; a writer what the last one committed.
                 self._reader = engine.execution_options(isolation_level="REPEATABLE READ")
                 self._writer = engine.execution_options(isolation_level="READ COMMITTED", **_WRITES)
@@ -73,6 +86,8 @@ class Store:
             weakref.finalize(self, engine.dispose)
         if fresh:
             with self.writing() as connection:
+                if connection.dialect.name == "postgresql":  # of several that come first at once, one builds
+                    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_FIRST)))
                 build(connection)
 
     @contextmanager
@@ -143,6 +158,15 @@ def _file_engine(path: Path) -> sa.Engine:
     return engine
 
 
+def _wait_no_longer(engine: sa.Engine) -> None:
+    """Make a writer give up where another one holds the ledger for too long."""
+
+    @sa.event.listens_for(engine, "connect")
+    def settle(connection: Any, _record: object) -> None:
+        connection.execute(f"SET lock_timeout = {round(_BUSY_SECONDS * 1000)}")
+        connection.commit()
+
+
 def _begin_ourselves(engine: sa.Engine) -> None:
     """Take BEGIN over from the driver, which would read before it locks."""
 
@@ -180,8 +204,7 @@ def _plain_errors() -> Iterator[None]:
     try:
         yield
     except sa.exc.DBAPIError as error:
-        name = "_".join(str(getattr(error.orig, "sqlite_errorname", "")).split("_")[:2])
-        reason = _REASONS.get(name, "its database refused; see that it is running, and whole")
+        reason = _reason(error.orig)
     except ImportError:
         reason = "the driver for its kind of database is not installed"
     except (OSError, sa.exc.SQLAlchemyError):
@@ -191,3 +214,11 @@ def _plain_errors() -> Iterator[None]:
     else:
         return
     raise LedgerError(f"The ledger cannot be used: {reason}. Nothing was released.") from None
+
+
+def _reason(error: object) -> str:
+    code = str(getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", ""))
+    name = "_".join(code.split("_")[:2])  # SQLITE_IOERR_WRITE and its kin
+    away = not name or name.startswith(("08", "57P"))
+    refused = "its database cannot be reached" if away else "its database refused"
+    return _REASONS.get(name, f"{refused}; see that it is running, and whole")

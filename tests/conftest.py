@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import secrets
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 from hypothesis import settings
 
 from dpengine import Plan, files, preview
 from dpengine.result import Result
+from tests import engines
 from tests.plans import CLINIC
 
 settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True)
@@ -35,6 +39,29 @@ def bundle(result: Result) -> bytes:
 def ledger_url(tmp_path: Path) -> str:
     """A ledger of its own for one test."""
     return f"sqlite:///{tmp_path / 'ledger.db'}"
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a PostgreSQL server that all tests of this process share."""
+    with engines.postgres() as address:
+        yield address
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def stored_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a ledger of this test's own may live: in a file, and on a server."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'ledger.db'}"
+    return empty_schema(request.getfixturevalue("postgres"))
+
+
+def empty_schema(postgres: str) -> str:
+    """The address of a schema that nothing is in yet."""
+    name = f"s{secrets.token_hex(8)}"
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {name}")
+    return f"{postgres}?options=-csearch_path%3D{name}"
 
 
 @pytest.fixture(autouse=True)

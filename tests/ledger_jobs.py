@@ -11,7 +11,6 @@ import os
 import resource
 import secrets
 import signal
-import sqlite3
 import sys
 import time
 from collections.abc import Callable
@@ -103,6 +102,7 @@ def shown_until_killed(work: Callable[[Callable[[str], None]], None], kill_after
     worker.start()
     sender.close()
     if kill_after is not None:
+        receiver.recv()  # it is at work now
         time.sleep(kill_after)
         worker.kill()
     worker.join()
@@ -118,9 +118,9 @@ def shown_until_killed(work: Callable[[Callable[[str], None]], None], kill_after
 def job_die(url: str, plan: str, point: str) -> list[str]:
     def work(show: Callable[[str], None]) -> None:
         ledger_module._crash_point = die_at(point)
+        bystander = sqlalchemy.create_engine(url).connect()
         # Another open connection keeps the -wal beside the file when the ledger closes its own.
-        bystander = sqlite3.connect(str(sqlalchemy.make_url(url).database))
-        bystander.execute("SELECT * FROM ledger_meta").fetchall()
+        bystander.exec_driver_sql("SELECT * FROM ledger_meta").fetchall()
         show(charge(Ledger(url), plan).decode())
 
     return shown_until_killed(work, None)
@@ -132,6 +132,7 @@ def job_kill(url: str, times: int) -> list[str]:
 
         def work(show: Callable[[str], None], number: int = number) -> None:
             ledger, step = Ledger(url), 0
+            show("at work")
             while True:
                 plan = f"{number}/{step}"
                 show(f"{plan}={charge(ledger, plan, payload=secrets.token_hex(2000).encode()).decode()}")

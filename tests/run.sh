@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up everything that the tests need, a browser included, and runs them all.
+# Sets up everything that the tests need, a browser, a database server and Java included, and runs them all.
 # Arguments go to pytest: bash tests/run.sh -k ledger
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,17 +18,31 @@ if [ "$(cat .venv/.installed 2>/dev/null)" != "$wanted" ]; then
 fi
 .venv/bin/python --version
 
+# What comes from the distribution: the package, and what it is for.
+install() {
+  local as_root=; [ "$(id -u)" = 0 ] || as_root=sudo
+  { $as_root apt-get update -qq && $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$1"; } >/dev/null ||
+    stop "no $2, and apt-get cannot install it: install $1 yourself"
+}
+
 step "Chromium"
 find_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome || true; }
 PRIVATE_RELEASE_CHROMIUM=${PRIVATE_RELEASE_CHROMIUM:-$(find_chromium)}
 if [ -z "$PRIVATE_RELEASE_CHROMIUM" ]; then
-  as_root=; [ "$(id -u)" = 0 ] || as_root=sudo
-  { $as_root apt-get update -qq && $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium; } >/dev/null ||
-    stop "no Chromium, and apt-get cannot install it: install it, or name it in PRIVATE_RELEASE_CHROMIUM"
+  install chromium "Chromium (or name one in PRIVATE_RELEASE_CHROMIUM)"
   PRIVATE_RELEASE_CHROMIUM=$(find_chromium)
 fi
 "$PRIVATE_RELEASE_CHROMIUM" --version || stop "Chromium does not start: $PRIVATE_RELEASE_CHROMIUM"
 export PRIVATE_RELEASE_CHROMIUM
+
+step "PostgreSQL"
+find_postgres() { ls /usr/lib/postgresql/*/bin/postgres 2>/dev/null | sort -V | tail -1 | grep . || command -v postgres || true; }
+[ -n "$(find_postgres)" ] || install postgresql "PostgreSQL"
+"$(find_postgres)" --version || stop "PostgreSQL does not start"
+
+step "Java, for Spark"
+command -v java >/dev/null || install default-jre-headless "Java"
+java -version 2>&1 | head -1
 
 step "Style"
 .venv/bin/ruff check .

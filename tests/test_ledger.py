@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import hmac
 import os
-import sqlite3
 import stat
 import threading
 from collections.abc import Callable
@@ -17,25 +16,25 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sqlalchemy
 
 from dpengine.errors import BudgetError, LedgerError, PrivateReleaseError
 from dpengine.ledger import Entry, Ledger
+from tests.conftest import empty_schema
 from tests.ledger_jobs import charge
 
 
-@pytest.fixture
-def ledger() -> Ledger:
-    return Ledger.in_memory()
+@pytest.fixture(params=["memory", "postgres"])
+def ledger(request: pytest.FixtureRequest) -> Ledger:
+    """A fresh ledger; what money can and cannot do is the same wherever it lives."""
+    if request.param == "memory":
+        return Ledger.in_memory()
+    return Ledger(empty_schema(request.getfixturevalue("postgres")))
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "ledger.db"
-
-
-@pytest.fixture
-def stored(path: Path) -> Ledger:
-    return Ledger(f"sqlite:///{path}")
+def stored(stored_url: str) -> Ledger:
+    return Ledger(stored_url)
 
 
 # ---- money ----
@@ -55,10 +54,10 @@ def test_ten_tenths_are_one_exactly(ledger: Ledger) -> None:
     ("given", "kept"),
     [("0.1", Fraction(1, 10)), ("1/3", Fraction(1, 3)), ("2", 2), (2, 2), (Fraction(4, 6), Fraction(2, 3))],
 )
-def test_exact_numbers_are_kept_exactly(stored: Ledger, path: Path, given: Any, kept: Fraction) -> None:
+def test_exact_numbers_are_kept_exactly(stored: Ledger, stored_url: str, given: Any, kept: Fraction) -> None:
     stored.set_cap("clinic", given)
     charge(stored, "plan", epsilon=given)
-    again = Ledger(f"sqlite:///{path}")
+    again = Ledger(stored_url)
     assert again.cap("clinic") == kept
     assert again.spent("clinic") == kept
     assert again.history()[0].epsilon == kept
@@ -194,10 +193,10 @@ def test_a_release_id_is_used_once(ledger: Ledger) -> None:
     assert ledger.spent("clinic") == 1
 
 
-def test_history_is_in_order_and_keeps_what_was_bought_but_no_fingerprint(stored: Ledger, path: Path) -> None:
+def test_history_is_in_order_and_keeps_what_was_bought_but_no_fingerprint(stored: Ledger, stored_url: str) -> None:
     charge(stored, "late", created="2030-01-01T00:00:00Z", epsilon="1/3")
     charge(stored, "early, the clock was set back", dataset="school", rows=b"pupils")
-    first, second = Ledger(f"sqlite:///{path}").history()
+    first, second = Ledger(stored_url).history()
     assert first == Entry("id of late", "clinic", "2030-01-01T00:00:00Z", Fraction(1, 3), "About late", "age × region")
     assert second.dataset == "school"
     assert stored.history("school") == [second]
@@ -205,8 +204,8 @@ def test_history_is_in_order_and_keeps_what_was_bought_but_no_fingerprint(stored
     assert names == ["release_id", "dataset", "created", "epsilon", "title", "summary"]
 
 
-def test_fingerprints_and_keys_are_keyed_stable_and_apart(stored: Ledger, path: Path, ledger: Ledger) -> None:
-    again = Ledger(f"sqlite:///{path}")
+def test_fingerprints_and_keys_are_keyed_stable_and_apart(stored: Ledger, stored_url: str, ledger: Ledger) -> None:
+    again = Ledger(stored_url)
     assert stored.fingerprint(b"rows") == again.fingerprint(b"rows")
     assert stored.derive_key("truncation", b"a", b"b") == again.derive_key("truncation", b"a", b"b")
     outputs = [
@@ -219,8 +218,9 @@ def test_fingerprints_and_keys_are_keyed_stable_and_apart(stored: Ledger, path: 
     assert {len(output) for output in outputs} == {32}
 
 
-def test_a_fingerprint_is_an_hmac_under_the_key_in_the_ledger(stored: Ledger, path: Path) -> None:
-    [(secret,)] = look(path, "SELECT secret FROM ledger_meta")
+def test_a_fingerprint_is_an_hmac_under_the_key_in_the_ledger(stored: Ledger, stored_url: str) -> None:
+    [(secret,)] = look(stored_url, "SELECT secret FROM ledger_meta")
+    secret = bytes(secret)
     framed = b"".join(len(part).to_bytes(8, "big") + part for part in (b"fingerprint", b"digest"))
     assert stored.fingerprint(b"digest") == hmac.digest(secret, framed, "sha256")
 
@@ -251,13 +251,15 @@ def test_threads_that_share_a_ledger_are_granted_exactly_what_the_cap_allows(sto
 # ---- where it lives ----
 
 
-def test_the_file_is_for_its_owner_alone_and_nothing_else_is_left_beside_it(stored: Ledger, path: Path) -> None:
-    charge(stored, "plan")
+def test_the_file_is_for_its_owner_alone_and_nothing_else_is_left_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    charge(Ledger(f"sqlite:///{path}"), "plan")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_ledgers_in_memory_know_nothing_of_each_other(ledger: Ledger) -> None:
+def test_ledgers_in_memory_know_nothing_of_each_other() -> None:
+    ledger = Ledger.in_memory()
     charge(ledger, "plan")
     assert Ledger.in_memory().history() == []
     assert Ledger("sqlite:///:memory:").history() == []
@@ -280,12 +282,17 @@ def test_without_an_address_the_environment_decides_then_the_user_s_data_folder(
 # ---- the chain ----
 
 
-def look(path: Path, statement: str, *values: object) -> list[Any]:
-    connection = sqlite3.connect(path, isolation_level=None)
+def look(url: str, statement: str, value: object = None) -> list[Any]:
+    """Go behind the ledger's back, with all rights; ``value`` stands for ``:value``."""
+    engine = sqlalchemy.create_engine(url)
     try:
-        return connection.execute(statement, values).fetchall()
+        with engine.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.exec_driver_sql("SET session_replication_role = replica")  # no foreign key stands guard
+            done = connection.execute(sqlalchemy.text(statement), {"value": value} if ":value" in statement else {})
+            return list(done) if done.returns_rows else []
     finally:
-        connection.close()
+        engine.dispose()
 
 
 CHANGES = {
@@ -293,7 +300,7 @@ CHANGES = {
     "title": "x", "summary": "x", "payload_sha256": b"x", "hash": b"x",
 }  # fmt: skip
 TAMPERING: dict[str, tuple[str, int]] = {
-    **{name: (f"UPDATE ledger_charges SET {name} = ? WHERE number = 2", 2) for name in CHANGES},
+    **{name: (f"UPDATE ledger_charges SET {name} = :value WHERE number = 2", 2) for name in CHANGES},
     "unreadable epsilon": ("UPDATE ledger_charges SET epsilon = 'much' WHERE number = 2", 2),
     "renumbered": ("UPDATE ledger_charges SET number = 9 WHERE number = 2", 2),
     "first deleted": ("DELETE FROM ledger_charges WHERE number = 1", 1),
@@ -305,12 +312,12 @@ TAMPERING: dict[str, tuple[str, int]] = {
 
 
 @pytest.mark.parametrize("case", TAMPERING)
-def test_a_tampered_entry_breaks_the_chain_and_stops_all_use(stored: Ledger, path: Path, case: str) -> None:
+def test_a_tampered_entry_breaks_the_chain_and_stops_all_use(stored: Ledger, stored_url: str, case: str) -> None:
     for plan in ("first", "second", "third"):
         charge(stored, plan)
     stored.verify_chain()
     statement, entry = TAMPERING[case]
-    look(path, statement, *([CHANGES[case]] if case in CHANGES else []))
+    look(stored_url, statement, CHANGES.get(case))
     with pytest.raises(LedgerError, match=f"Entry {entry} "):
         stored.verify_chain()
     uses: list[Callable[[], object]] = [
@@ -322,11 +329,11 @@ def test_a_tampered_entry_breaks_the_chain_and_stops_all_use(stored: Ledger, pat
             use()
 
 
-@pytest.mark.parametrize("change", ["UPDATE ledger_payloads SET payload = x'00'", "DELETE FROM ledger_payloads"])
-def test_a_tampered_release_is_not_served_but_others_are(stored: Ledger, path: Path, change: str) -> None:
+@pytest.mark.parametrize("change", ["UPDATE ledger_payloads SET payload = :value", "DELETE FROM ledger_payloads"])
+def test_a_tampered_release_is_not_served_but_others_are(stored: Ledger, stored_url: str, change: str) -> None:
     for plan in ("first", "second"):
         charge(stored, plan)
-    look(path, f"{change} WHERE number = 2")
+    look(stored_url, f"{change} WHERE number = 2", b"\0")
     uses: list[Callable[[], object]] = [
         stored.verify_chain, lambda: stored.payload("id of second"), lambda: charge(stored, "second"),
         lambda: stored.find(stored.fingerprint(b"rows"), "second"),
@@ -340,14 +347,14 @@ def test_a_tampered_release_is_not_served_but_others_are(stored: Ledger, path: P
 
 @pytest.mark.parametrize("change", [
     "UPDATE ledger_caps SET cap = '9/1'", "DELETE FROM ledger_caps", "UPDATE ledger_caps SET dataset = 'x'",
-    "INSERT INTO ledger_caps VALUES ('x', '1/1')", "UPDATE ledger_meta SET secret = zeroblob(32)",
+    "INSERT INTO ledger_caps VALUES ('x', '1/1')", "UPDATE ledger_meta SET secret = :value",
     "DELETE FROM ledger_meta", "UPDATE ledger_meta SET version = 2", "DROP TABLE ledger_payloads",
 ])  # fmt: skip
-def test_caps_key_and_tables_changed_from_outside_are_refused(stored: Ledger, path: Path, change: str) -> None:
+def test_caps_key_and_tables_changed_from_outside_are_refused(stored: Ledger, stored_url: str, change: str) -> None:
     stored.set_cap("clinic", 2)
     charge(stored, "first")
-    look(path, change)
-    for again in (lambda: stored, lambda: Ledger(f"sqlite:///{path}")):
+    look(stored_url, change, bytes(32))
+    for again in (lambda: stored, lambda: Ledger(stored_url)):
         with pytest.raises(LedgerError):
             charge(again(), "second")
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 import sqlalchemy
 
@@ -22,6 +23,8 @@ from dpengine import ledger as ledger_module
 from dpengine import ledger_store
 from dpengine.errors import LedgerError
 from dpengine.ledger import Ledger
+from tests import engines
+from tests.conftest import empty_schema
 from tests.ledger_jobs import charge
 
 JOBS = str(Path(__file__).with_name("ledger_jobs.py"))
@@ -62,29 +65,44 @@ def ids(ledger: Ledger) -> list[str]:
     return [entry.release_id for entry in ledger.history()]
 
 
-def test_processes_that_open_a_new_ledger_at_once_get_the_same_one(url: str, path: Path) -> None:
-    assert len(set(run("create", url))) == 1
+def test_processes_that_open_a_new_ledger_at_once_get_the_same_one(stored_url: str) -> None:
+    assert len(set(run("create", stored_url))) == 1
+
+
+def test_a_new_ledger_is_one_file(url: str, path: Path) -> None:
+    run("create", url)
     # Two that close at once may both leave SQLite's own -wal and -shm to the next; no half-made ledger stays.
     assert {path.name} <= set(os.listdir(path.parent)) <= {path.name + end for end in ("", "-wal", "-shm")}
 
 
-def test_four_processes_are_granted_exactly_what_the_cap_allows(url: str) -> None:
-    Ledger(url).set_cap("clinic", 60)
-    assert sum(run("spend", url, 4, 50)) == 60
-    assert Ledger(url).spent("clinic") == 60
-    Ledger(url).verify_chain()
+def test_four_processes_are_granted_exactly_what_the_cap_allows(stored_url: str) -> None:
+    Ledger(stored_url).set_cap("clinic", 60)
+    assert sum(run("spend", stored_url, 4, 50)) == 60
+    assert Ledger(stored_url).spent("clinic") == 60
+    Ledger(stored_url).verify_chain()
 
 
-def test_of_four_processes_that_want_the_last_unit_one_wins(url: str) -> None:
-    Ledger(url).set_cap("clinic", 1)
-    assert sorted(run("spend", url, 4, 1)) == [0, 0, 0, 1]
+def test_of_four_processes_that_want_the_last_unit_one_wins(stored_url: str) -> None:
+    Ledger(stored_url).set_cap("clinic", 1)
+    assert sorted(run("spend", stored_url, 4, 1)) == [0, 0, 0, 1]
 
 
-def test_two_processes_with_the_same_data_and_plan_pay_once_and_show_the_same(url: str) -> None:
-    first, second = run("same", url, 20)
+def test_two_processes_with_the_same_data_and_plan_pay_once_and_show_the_same(stored_url: str) -> None:
+    first, second = run("same", stored_url, 20)
     assert first == second
-    assert Ledger(url).spent("clinic") == 20
+    assert Ledger(stored_url).spent("clinic") == 20
     assert set(first) <= {"drawn by 0", "drawn by 1"}
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_death_at_any_point_leaves_charge_and_release_or_neither(stored_url: str, point: str) -> None:
+    Ledger(stored_url).set_cap("clinic", 1)
+    assert run("die", stored_url, "plan", point) == []
+    ledger, committed = Ledger(stored_url), point == "after_commit"
+    assert ledger.spent("clinic") == committed
+    assert charge(ledger, "plan", payload=b"drawn again") == (b"numbers of plan" if committed else b"drawn again")
+    assert ledger.spent("clinic") == 1
+    ledger.verify_chain()
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -108,10 +126,10 @@ def test_death_at_any_point_shows_nothing_and_leaves_charge_and_release_or_neith
     ledger.verify_chain()
 
 
-def test_death_at_random_times_never_leaves_a_shown_release_uncharged(url: str) -> None:
-    Ledger(url)
-    shown = dict(text.split("=") for text in run("kill", url, 40))
-    ledger = Ledger(url)
+def test_death_at_random_times_never_leaves_a_shown_release_uncharged(stored_url: str) -> None:
+    Ledger(stored_url)
+    shown = dict(text.split("=") for text in run("kill", stored_url, 40))
+    ledger = Ledger(stored_url)
     ledger.verify_chain()
     charged = ids(ledger)
     assert len(shown) > 0
@@ -188,6 +206,46 @@ def test_a_ledger_held_by_another_connection_is_refused_in_time_and_read_meanwhi
     holder.close()
     charge(ledger, "plan")
     assert ledger.spent("clinic") == 2
+
+
+def test_a_ledger_held_on_a_server_is_refused_in_time_and_read_meanwhile(
+    postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger_store, "_BUSY_SECONDS", 0.2)
+    url = empty_schema(postgres)
+    ledger = Ledger(url)
+    charge(ledger, "earlier")
+    with psycopg.connect(url) as holder:
+        holder.execute("SELECT * FROM ledger_meta FOR UPDATE")
+        start = time.monotonic()
+        with pytest.raises(LedgerError, match="in use by another process"):
+            charge(ledger, "plan")
+        assert time.monotonic() - start < 3
+        assert ledger.spent("clinic") == 1
+    charge(ledger, "plan")
+    assert ledger.spent("clinic") == 2
+
+
+def test_a_server_that_restarts_is_found_again_and_one_that_is_gone_is_refused() -> None:
+    with engines.postgres() as address:
+        ledger = Ledger(address)
+        charge(ledger, "earlier")
+        with psycopg.connect(address, autocommit=True) as other:  # as a restart does to all that are connected
+            other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+        charge(ledger, "plan")
+        assert ledger.spent("clinic") == 2
+    with pytest.raises(LedgerError, match="cannot be reached") as caught:
+        charge(ledger, "late")
+    assert "127.0.0.1" not in str(caught.value)
+
+
+def test_a_server_that_takes_no_changes_is_refused(postgres: str) -> None:
+    url = empty_schema(postgres)
+    charge(Ledger(url), "earlier")
+    reader = f"{url} -cdefault_transaction_read_only%3Don"
+    with pytest.raises(LedgerError, match="read-only"):
+        charge(Ledger(reader), "plan")
+    assert ids(Ledger(url)) == ["id of earlier"]
 
 
 def test_a_ledger_that_went_missing_is_not_begun_anew(url: str, path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from fractions import Fraction
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precon
 from dpengine import ledger as ledger_module
 from dpengine.errors import BudgetError
 from dpengine.ledger import Ledger
+from tests.conftest import empty_schema
 from tests.ledger_jobs import charge
 
 
@@ -35,11 +37,14 @@ class LedgerMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.url = f"sqlite:///{self.folder.name}/ledger.db"
+        self.url = self.fresh_url()
         self.ledger = Ledger(self.url)
         self.caps: dict[str, Fraction] = {}
         self.granted: list[tuple[str, bytes, Fraction]] = []
         self.plans = 0
+
+    def fresh_url(self) -> str:
+        return f"sqlite:///{self.folder.name}/ledger.db"
 
     def teardown(self) -> None:
         self.folder.cleanup()
@@ -118,5 +123,23 @@ class LedgerMachine(RuleBasedStateMachine):
             assert cap is None or spent <= cap
 
 
+class PostgresMachine(LedgerMachine):
+    """The same on a server."""
+
+    server = ""
+
+    def fresh_url(self) -> str:
+        return empty_schema(self.server)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _server(postgres: str) -> Iterator[None]:
+    PostgresMachine.server = postgres
+    yield
+    PostgresMachine.server = ""
+
+
 LedgerMachine.TestCase.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
 TestLedgerMachine = LedgerMachine.TestCase
+PostgresMachine.TestCase.settings = settings(max_examples=10, stateful_step_count=20, deadline=None)
+TestPostgresMachine = PostgresMachine.TestCase

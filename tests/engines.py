@@ -1,0 +1,73 @@
+"""Real database servers for tests and benchmarks: started on this machine, for this run alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+
+# What is thrown away need not survive a power cut; a plain collation compares as the tables' own would not.
+_SETTINGS = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "listen_addresses=127.0.0.1")
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """A PostgreSQL server on a free port of loopback; gives its address, as SQLAlchemy and Ibis write it."""
+    programs = _programs()
+    home = Path(tempfile.mkdtemp(prefix="private-release-postgres-"))
+    # The server refuses to run as root, so there it runs as the account that its package made.
+    account = "postgres" if os.geteuid() == 0 else None
+    if account:
+        shutil.chown(home, account)
+    data, port = home / "data", _free_port()
+    make = [programs / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
+    done = subprocess.run(make, user=account, capture_output=True, text=True, cwd=home, check=False)
+    assert done.returncode == 0, f"PostgreSQL cannot make a database: {done.stderr}"
+    options = [part for setting in (*_SETTINGS, f"port={port}", f"unix_socket_directories={home}")
+               for part in ("-c", setting)]  # fmt: skip
+    with (home / "log").open("wb") as log:
+        server = subprocess.Popen(
+            [programs / "postgres", "-D", data, *options], user=account, cwd=home, stdout=log, stderr=log
+        )
+    try:
+        _await(f"host=127.0.0.1 port={port} user=postgres", server, home / "log")
+        yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
+    finally:
+        server.send_signal(signal.SIGINT)  # SIGTERM would wait for clients to leave
+        server.wait(30)
+        shutil.rmtree(home)
+
+
+def _programs() -> Path:
+    """The folder of the newest PostgreSQL; distributions keep the server's programs off the path."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: float(path.parent.name))
+    onpath = shutil.which("initdb")
+    assert found or onpath, "PostgreSQL is not installed; on Debian and Ubuntu: apt-get install postgresql"
+    return found[-1] if found else Path(str(onpath)).resolve().parent
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _await(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            psycopg.connect(address).close()
+            return
+        except psycopg.OperationalError:
+            alive = server.poll() is None and time.monotonic() < deadline
+            assert alive, f"PostgreSQL does not start: {log.read_text()}"
+            time.sleep(0.05)
