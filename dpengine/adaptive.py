@@ -37,7 +37,7 @@ from dpengine.measurements import AUDIT_EDGES, DISCRETE_LAPLACE, PERMUTE_AND_FLI
 from dpengine.mechanisms.selection import permute_and_flip
 from dpengine.noise import discrete_laplace
 from dpengine.pairwise import Pairwise, fit, merge
-from dpengine.strategy import Share
+from dpengine.strategy import PARTS, Share
 
 __all__ = ["measure_adaptively"]
 
@@ -47,7 +47,6 @@ Pair = tuple[str, str]
 Marginal = tuple[Columns, Ints, tuple[Ints, ...]]  # columns, exact counts, merged bins
 
 
-PARTS = 1_000_000  # a share is a whole number of these parts of ε
 GRAIN = 256  # counts and models are compared in these parts of one
 RESOLUTIONS = (32, 16, 8, 4)  # a merged bin holds at least this part of all rows
 THRESHOLD = 0.7  # of the noise scale: what a cell must be wrong by to be worth measuring

@@ -26,12 +26,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.estimate import Columns, LeastSquares, marginalise
+from dpengine.hierarchy import Tree
 from dpengine.pairwise import Pairwise
 from dpengine.rows import Codes, deal_rows
 from dpengine.shrinkage import project
 from dpengine.strategy import MAX_JOINT_CELLS, junction_order
 
-__all__ = ["Model", "Rows", "round_whole", "rows_of", "solve"]
+__all__ = ["Model", "Rows", "round_whole", "rows_of", "solve", "whole_boxes"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -80,6 +81,18 @@ def rows_of(model: Pairwise) -> Rows:
     """As many synthetic rows as the model's total says, whose pairs come as near to the model's as rows can."""
     sizes = tuple(counts.size for counts in model.one.values())
     return Rows(tuple(model.one), sizes, deal_rows(model, round(model.total)))
+
+
+def whole_boxes(tree: Tree) -> Model:
+    """The expected counts of a tree of boxes in whole numbers; every box keeps its sum to within 1.5.
+
+    Running sums are rounded along an order of the cells in which every box is a stretch.
+    """
+    boxes, expected = tree.boxes, tree.table.ravel()[tree.order]
+    total = round(float(tree.expected[boxes.parents < 0].sum()))
+    counts = np.empty(expected.size, dtype=np.int64)
+    counts[tree.order] = round_whole(expected.reshape(1, -1), np.array([total]))[0]
+    return Model((boxes.columns,), (counts.reshape(boxes.shape),))
 
 
 def solve(squares: LeastSquares, values: Sequence[Ints]) -> Model | Rows:

@@ -42,6 +42,8 @@ def readable_faults(error: ValidationError) -> list[str]:
     """One sentence a fault, led by where it stands, without the library's own jargon."""
     faults = []
     for fault in error.errors(include_url=False, include_input=False):
+        if fault["type"] == "model_type" and fault["loc"][-1:] == ("Each",):
+            continue  # what is a list of tables need not be told that it is not the other thing
         steps = [step for step in fault["loc"] if str(step) not in _KINDS and "[" not in str(step) and step != "Each"]
         where = " → ".join(str(step + 1 if isinstance(step, int) else step) for step in steps)
         message = fault["msg"].removeprefix("Value error, ")

@@ -12,14 +12,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpengine.estimate import Columns
-from dpengine.measurements import DISCRETE_LAPLACE, Measured
+from dpengine.measurements import DISCRETE_LAPLACE, Boxes, Measured
 from dpengine.plan import Plan, epsilon_text
 from dpengine.result import Result
 from dpengine.strategy import ADAPTIVE, Share, why
 
 __all__ = [
-    "INTERVALS",
-    "POST_PROCESSING",
     "SCHEMA_VERSION",
     "coverage",
     "describe",
@@ -28,6 +26,7 @@ __all__ = [
     "measurement",
     "measurements",
     "not_protected",
+    "processing",
     "table_entries",
     "table_files",
 ]
@@ -59,13 +58,24 @@ POST_PROCESSING_MODELLED = (
     "synthetic.csv: whole rows whose pairs of columns come as near to the model's as rows can; counted, they give "
     "every published table",
 )
+INTERVALS_BOXED = (
+    "Each low to high holds the true count of its cell 95 times in 100 at least. A cell that was measured by itself is "
+    "uncertain by noise alone; one that was measured in a box with others may hold anything from none to all of it."
+)
+POST_PROCESSING_BOXED = (
+    "estimate: least squares over all boxes, made non-negative; a box that was not split shares evenly over its cells",
+    "count: the estimates made whole, such that every box keeps its sum to within 1.5",
+    "low and high: the least and greatest true count that the boxes allow, 95 times in 100",
+    "synthetic.csv: rows dealt from the counts; counted again, they give every published table",
+)
+BOXES = "counts of boxes of cells within boxes; the shares of those that hold a cell add up to this one"
 AUDIT = "how far off the tables are, by size of cell"
 
 
 def describe(result: Result) -> dict[str, Any]:
     """The manifest of ``result``, but for the list of files."""
     plan = result.plan
-    modelled = plan.strategy == ADAPTIVE
+    post_processing, intervals = processing(plan)
     return {
         "schema_version": SCHEMA_VERSION,
         "release_id": result.release_id,
@@ -75,14 +85,23 @@ def describe(result: Result) -> dict[str, Any]:
         "guarantee": guarantee(plan),
         "strategy": why(plan),
         "measurements": measurements(result.measured),
-        "post_processing": list(POST_PROCESSING_MODELLED if modelled else POST_PROCESSING),
-        "intervals": INTERVALS_MODELLED if modelled else INTERVALS,
+        "post_processing": list(post_processing),
+        "intervals": intervals,
         "coverage": coverage(plan),
         "not_protected": not_protected(plan),
         "domain": domain(plan),
         "tables": table_entries(plan, {table: result.half_width(table) for table in table_files(plan)}),
         "software": dict(result.software),
     }
+
+
+def processing(plan: Plan) -> tuple[tuple[str, ...], str]:
+    """How the numbers of a release of ``plan``, a settled one, were made, and what its intervals say."""
+    if plan.strategy != ADAPTIVE:
+        return POST_PROCESSING, INTERVALS
+    if plan.ranged is not None:
+        return POST_PROCESSING_BOXED, INTERVALS_BOXED
+    return POST_PROCESSING_MODELLED, INTERVALS_MODELLED
 
 
 def guarantee(plan: Plan) -> dict[str, Any]:
@@ -129,7 +148,12 @@ def measurements(measured: Measured) -> list[dict[str, Any]]:
     if (audit := measured.audit) is not None:
         share = Share((), audit.epsilon, audit.sensitivity)
         told.append(measurement(share, audit.sums.size) | {"purpose": AUDIT})
-    return told
+    return told + ([] if measured.boxes is None else [_boxes(measured.boxes)])
+
+
+def _boxes(boxes: Boxes) -> dict[str, Any]:
+    share = Share(boxes.columns, boxes.epsilon, boxes.sensitivity)
+    return measurement(share, boxes.values.size) | {"purpose": BOXES}
 
 
 def measurement(share: Share, cells: int) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from dpengine.estimate import Columns
 from dpengine.measurements import Measured, Measurement
 from dpengine.noise import discrete_laplace
 from dpengine.plan import Plan
+from dpengine.ranges import Axis, measure_boxes
 from dpengine.strategy import ADAPTIVE, Share, choose, settled
 
 __all__ = ["add_noise", "measure"]
@@ -36,6 +37,11 @@ def measure(
     if settled(plan).strategy != ADAPTIVE:
         shares = choose(plan)
         return Measured(add_noise(counted([share.columns for share in shares]), shares))
+    if plan.ranged is not None:
+        tell("measuring boxes of cells")
+        axes = [_axis(plan, name) for name in plan.ranged]
+        (whole,) = counted([plan.ranged])
+        return Measured((), boxes=measure_boxes(plan.ranged, axes, whole, plan.epsilon, plan.unit.rows))
     names = sorted(plan.used)
     sizes = {name: plan.column(name).size for name in names}
     pairs = sorted({pair for table in plan.marginals for pair in combinations(sorted(table), 2)})
@@ -43,6 +49,13 @@ def measure(
     wanted: list[Columns] = list(dict.fromkeys([*((name,) for name in names), *pairs, *audited]))
     counts = dict(zip(wanted, counted(wanted), strict=True))
     return measure_adaptively(sizes, pairs, counts, plan.epsilon, plan.unit.rows, audited=audited, tell=tell)
+
+
+def _axis(plan: Plan, name: str) -> Axis:
+    """Where runs of cells begin that are measured apart: *other*, *missing*, and values without order."""
+    column = plan.column(name)
+    ordered = len(column.declared) if column.kind in ("number", "date") else 1
+    return (0, *range(ordered, column.size + 1))
 
 
 def add_noise(counts: Sequence[Ints], shares: Sequence[Share]) -> tuple[Measurement, ...]:

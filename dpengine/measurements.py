@@ -9,9 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.estimate import Columns
-from dpengine.strategy import Share
+from dpengine.strategy import PARTS, Share
 
-__all__ = ["AUDIT_EDGES", "DISCRETE_LAPLACE", "PERMUTE_AND_FLIP", "Audit", "Choice", "Measured", "Measurement"]
+__all__ = [
+    "AUDIT_EDGES",
+    "DISCRETE_LAPLACE",
+    "PERMUTE_AND_FLIP",
+    "Audit",
+    "Boxes",
+    "Choice",
+    "Measured",
+    "Measurement",
+]
 
 Ints = npt.NDArray[np.int64]
 
@@ -64,9 +73,35 @@ class Audit:
 
 
 @dataclass(frozen=True, slots=True)
+class Boxes:
+    """Noisy counts of boxes of cells of one table, each box within its parent: a tree that grew while it was measured.
+
+    ``first`` and ``last`` hold, one row a box and one column for each of ``columns``, its first cell and the one past
+    its last. A box comes after its parent; that of a root is -1, and roots cover the table. Children cover their
+    parent. ``parts`` are shares of ``epsilon``: on the way from a root to any cell they add up to exactly
+    :data:`dpengine.strategy.PARTS`, so that a row of a person spends ε once.
+    """
+
+    columns: Columns
+    shape: tuple[int, ...]
+    epsilon: Fraction
+    sensitivity: int
+    parents: Ints
+    first: Ints
+    last: Ints
+    parts: Ints
+    values: Ints
+
+    def scale(self, part: int) -> Fraction:
+        """Scale of the discrete Laplace noise that ``part`` of ε buys."""
+        return self.sensitivity * PARTS / (self.epsilon * part)
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
     """All that was paid for; the prices add up to ε exactly."""
 
     measurements: tuple[Measurement, ...]
     choices: tuple[Choice, ...] = ()
     audit: Audit | None = None
+    boxes: Boxes | None = None

@@ -93,6 +93,24 @@ class Each(Declared):
     each: int = Field(ge=1)
 
 
+class ForRanges(Declared):
+    """A table whose ranges matter: sums over stretches of its columns, such as all ages up to 40."""
+
+    columns: tuple[Text, ...]
+    ranges: bool
+
+
+def _table(value: Any) -> Any:
+    """A table is a list of columns; ``{columns: [...], ranges: true}`` says that ranges of it matter."""
+    if isinstance(value, dict):
+        value = ForRanges(**value)
+    if isinstance(value, ForRanges):
+        return value if value.ranges else value.columns
+    if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
+        raise ValueError("a table is a list of columns, such as [age, region]")
+    return value
+
+
 class Plan(Declared):
     """A release to be: the public domain, the tables, the privacy unit and ε."""
 
@@ -103,7 +121,7 @@ class Plan(Declared):
     unit: Unit = Unit()
     rows_about: int | None = Field(default=None, ge=1, le=10**12)
     columns: tuple[Column, ...]
-    tables: tuple[tuple[Text, ...], ...] | Each
+    tables: tuple[Annotated[tuple[Text, ...] | ForRanges, BeforeValidator(_table)], ...] | Each
     strategy: Literal["auto", "direct", "optimised", "adaptive"] = "auto"
 
     @field_validator("dataset")
@@ -118,6 +136,8 @@ class Plan(Declared):
     def _tables_or_each(cls, tables: Any) -> Any:
         if isinstance(tables, dict):
             return Each(**tables)
+        if not isinstance(tables, list | tuple | Each):
+            raise ValueError("list the tables, each a list of columns; or {each: 2} for all of two columns")
         return tables
 
     @model_validator(mode="after")
@@ -151,6 +171,12 @@ class Plan(Declared):
                     f"table {name} would have {cells:,} cells, above the limit of {MAX_TABLE_CELLS:,}: "
                     "use fewer columns, or wider bins"
                 )
+        ranged = [table for table in self._listed if isinstance(table, ForRanges)]
+        if ranged and (len(ranged) > 1 or not self._used <= set(ranged[0].columns)):
+            raise ValueError(
+                f"table {' × '.join(ranged[0].columns)} is for ranges: such a plan publishes that table and its sums "
+                "alone; put the other tables into a plan of their own"
+            )
         if self.unit.id is not None and self.unit.id in self._used:
             raise ValueError(f"the ID column {self.unit.id!r} names persons and cannot be published")
         return self
@@ -160,7 +186,16 @@ class Plan(Declared):
         """The published tables, in order, each a tuple of column names; the total ``()`` goes without saying."""
         if isinstance(self.tables, Each):
             return tuple(combinations((column.name for column in self.columns), self.tables.each))
-        return self.tables
+        return tuple(table.columns if isinstance(table, ForRanges) else table for table in self._listed)
+
+    @property
+    def _listed(self) -> tuple[tuple[str, ...] | ForRanges, ...]:
+        return () if isinstance(self.tables, Each) else self.tables
+
+    @cached_property
+    def ranged(self) -> tuple[str, ...] | None:
+        """The table of which ranges matter, its columns sorted; None where no table is marked so."""
+        return next((tuple(sorted(table.columns)) for table in self._listed if isinstance(table, ForRanges)), None)
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:
@@ -199,7 +234,9 @@ class Plan(Declared):
         Title, notes, dataset name, rough size, provenance and the order of columns and tables leave it
         unchanged. The order of cells counts, since it is part of what a reader is given.
         """
-        return self.identity("direct" if self.strategy == "auto" else self.strategy, *map(sorted, self.marginals))
+        ranges = [] if self.ranged is None else ["ranges", *self.ranged]
+        strategy = "direct" if self.strategy == "auto" else self.strategy
+        return self.identity(strategy, ranges, *map(sorted, self.marginals))
 
     def identity(self, *measured: object) -> str:
         """SHA-256 of ε, the unit, the cells of all used columns, and what is ``measured`` (plain values, any order)."""

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from dpengine import charts, manifest
 from dpengine.accuracy import posterior
-from dpengine.answers import Modelled
+from dpengine.answers import Boxed, Modelled
 from dpengine.domain import Category, Date
 from dpengine.estimate import Columns
 from dpengine.looks import shortened
@@ -85,6 +85,7 @@ def _shared(result: Result, told: Mapping[str, Any]) -> dict[str, Any]:
         "total": _texts(result.cells(()))[0],
         "loose": plan.epsilon > LOOSE,
         "modelled": in_words(result),
+        "boxed": isinstance(result.answers, Boxed),
         "odds": [(percent(prior), sure(posterior(prior, plan.epsilon))) for prior in PRIORS],
         "example": {"name": " × ".join(first), "one": people(reach), "four": people(2 * reach)},
         "tables_published": len(plan.marginals),

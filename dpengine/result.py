@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from dpengine import stored, synthesis
 from dpengine.accuracy import least_squares
-from dpengine.answers import Answers, Modelled, answers
-from dpengine.consistency import Model, Rows, rows_of, solve
+from dpengine.answers import Answers, Boxed, Modelled, answers
+from dpengine.consistency import Model, Rows, rows_of, solve, whole_boxes
 from dpengine.estimate import Columns
 from dpengine.measurements import Measured, Measurement
 from dpengine.plan import Plan
@@ -55,6 +55,8 @@ def conclude(plan: Plan, measured: Measured) -> Result:
     believed = answers(plan, measured)
     if isinstance(believed, Modelled):
         model: Model | Rows = rows_of(believed.model)
+    elif isinstance(believed, Boxed):
+        model = whole_boxes(believed.tree)
     else:
         squares = least_squares(plan, [measurement.share for measurement in measured.measurements])
         model = solve(squares, [measurement.values for measurement in measured.measurements])

@@ -13,12 +13,13 @@ import numpy.typing as npt
 
 from dpengine.consistency import Model, Rows
 from dpengine.errors import LedgerError
-from dpengine.measurements import Audit, Choice, Measured, Measurement
+from dpengine.measurements import Audit, Boxes, Choice, Measured, Measurement
 from dpengine.strategy import Share
 
 __all__ = ["pack", "unpack"]
 
 Array = npt.NDArray[Any]
+BOXES = ("parents", "first", "last", "parts", "values")
 
 
 def pack(plan: Mapping[str, Any], measured: Measured, model: Model | Rows, story: Mapping[str, Any]) -> bytes:
@@ -35,6 +36,9 @@ def pack(plan: Mapping[str, Any], measured: Measured, model: Model | Rows, story
     if (audit := measured.audit) is not None:
         header["audit"] = (audit.tables, str(audit.epsilon), audit.sensitivity, audit.grain)
         arrays |= {"audit_sums": audit.sums, "audit_cells": audit.cells, "audit_expected": audit.expected}
+    if (boxes := measured.boxes) is not None:
+        header["boxes"] = (boxes.columns, boxes.shape, str(boxes.epsilon), boxes.sensitivity)
+        arrays |= {f"boxes_{name}": getattr(boxes, name) for name in BOXES}
     if isinstance(model, Rows):
         header["rows"] = (model.columns, model.sizes)
         arrays["rows"] = model.codes.astype(np.min_scalar_type(max(model.sizes)))
@@ -66,6 +70,11 @@ def unpack(payload: bytes) -> tuple[dict[str, Any], Measured, Model | Rows, dict
                 tables, epsilon, sensitivity, grain = header["audit"]
                 found = (arrays[f"audit_{name}"] for name in ("sums", "cells", "expected"))
                 audit = Audit(tuple(map(tuple, tables)), Fraction(epsilon), sensitivity, grain, *found)
+            boxes = None
+            if "boxes" in header:
+                columns, shape, epsilon, sensitivity = header["boxes"]
+                kept = {name: arrays[f"boxes_{name}"] for name in BOXES}
+                boxes = Boxes(tuple(columns), tuple(shape), Fraction(epsilon), sensitivity, **kept)
             if "rows" in header:
                 columns, sizes = header["rows"]
                 model: Model | Rows = Rows(tuple(columns), tuple(sizes), arrays["rows"].astype(np.int32))
@@ -75,4 +84,4 @@ def unpack(payload: bytes) -> tuple[dict[str, Any], Measured, Model | Rows, dict
     except (ValueError, KeyError, OSError, EOFError) as error:
         raise LedgerError("a stored release cannot be read; restore the ledger from a backup") from error
     story = {key: header[key] for key in ("release_id", "created", "software")}
-    return header["plan"], Measured(measurements, choices, audit), model, story
+    return header["plan"], Measured(measurements, choices, audit, boxes), model, story

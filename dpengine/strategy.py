@@ -12,10 +12,11 @@ variance Σ n_S·2/ε_S² of independent marginals under Σ ε_S = ε):
 *optimised*: shares over all maximal tables, what any two of them have in common, and the table of all columns,
 found numerically to make the total variance least; *direct* where that is no better.
 
-*adaptive*: chosen privately while measuring (:mod:`dpengine.adaptive`).
+*adaptive*: chosen privately while measuring (:mod:`dpengine.adaptive`; for a table whose ranges matter,
+:mod:`dpengine.ranges`).
 
 *auto*: *direct*, unless the tables overlap so widely that they can agree only through a model, and measuring each
-of them is predicted to leave more noise than the model leaves out.
+of them is predicted to leave more noise than the model leaves out; and unless ranges of many cells matter.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ MAX_JOINT_CELLS = 2_000_000
 ASSUMED_ROWS = 10_000  # where a plan does not say how many there are
 MEASURE_ALL = 0.0125  # of all rows: noise in a table below which a model is no better (benchmarks/accuracy.py)
 MOST_OPTIMISED = 60  # marginals beyond which looking for better shares takes too long
-PARTS = 1_000_000
+PARTS = 1_000_000  # of ε: shares found by calculation are whole numbers of them, so that they add up exactly
+FLAT_CELLS = 24  # for ranges, fewer cells are as well measured one by one (benchmarks/ranges.py)
 MOST_SYNTHETIC = 20_000_000
 MOST_ADAPTIVE_SCALE = 1_000  # beyond it even the total is lost, and synthetic rows may be too many
 
@@ -48,6 +50,7 @@ __all__ = [
     "ASSUMED_ROWS",
     "DIRECT",
     "OPTIMISED",
+    "PARTS",
     "Share",
     "check",
     "choose",
@@ -79,13 +82,18 @@ def settled(plan: Plan) -> Plan:
 
     A function of the plan alone, the rough number of rows included.
     """
-    if plan.strategy == "auto" and _noise_is_too_much(plan):
+    if plan.strategy == "auto" and (_is_long(plan) or _noise_is_too_much(plan)):
         return plan.model_copy(update={"strategy": ADAPTIVE})
     return plan
 
 
 def why(plan: Plan) -> str:
     """The strategy of a plan and the reason for it, in a sentence."""
+    if plan.ranged is not None and settled(plan).strategy == ADAPTIVE:
+        return (
+            "Adaptive, since ranges matter: boxes of neighbouring cells are measured, and split where noisy counts "
+            "show that there are enough people."
+        )
     if plan.strategy == ADAPTIVE:
         return (
             "Adaptive, as the plan says: which pairs of columns to measure is chosen privately, and a model fits them."
@@ -121,12 +129,13 @@ def choose(plan: Plan) -> tuple[Share, ...]:
 def identity(plan: Plan) -> str:
     """What the ledger knows a release by: plans of which the same is measured are one release, drawn once.
 
-    So a table whose sums are free, asked for later, is free. What an adaptive plan measures is not known
-    beforehand: there, the tables asked for are part of it. Raises :class:`PlanError` as :func:`choose` does.
+    So a table whose sums are free, asked for later, is free. What an adaptive plan measures is not known beforehand:
+    there, the tables asked for are part of it, unless they are sums of the one whose ranges matter.
+    Raises :class:`PlanError` as :func:`choose` does.
     """
     plan = settled(plan)
     if plan.strategy == ADAPTIVE:
-        return plan.key
+        return plan.key if plan.ranged is None else plan.identity("ranges", plan.ranged)
     return plan.identity(*((share.columns, str(share.epsilon)) for share in choose(plan)))
 
 
@@ -179,6 +188,10 @@ def needs_a_model(plan: Plan, tables: Sequence[Columns]) -> bool:
         return False
     # Along a tree each table brings a column of its own, so that more tables than columns close a ring.
     return len(tables) > len(plan.used) or junction_order(tables) is None
+
+
+def _is_long(plan: Plan) -> bool:
+    return plan.ranged is not None and plan.cells(plan.ranged) > FLAT_CELLS
 
 
 def _noise_is_too_much(plan: Plan) -> bool:

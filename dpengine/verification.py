@@ -107,9 +107,7 @@ def _names(members: Mapping[str, bytes], checked: Manifest, plan: Plan) -> list[
 def _agreement(told: Mapping[str, Any], checked: Manifest, plan: Plan) -> list[str]:
     """What the manifest says that does not follow from the plan."""
     promised = manifest.guarantee(plan)
-    post_processing, intervals = manifest.POST_PROCESSING, manifest.INTERVALS
-    if plan.strategy == ADAPTIVE:
-        post_processing, intervals = manifest.POST_PROCESSING_MODELLED, manifest.INTERVALS_MODELLED
+    post_processing, intervals = manifest.processing(plan)
     wanted: dict[str, tuple[Any, Any]] = {
         "title": (told["title"], plan.title),
         "dataset": (told["dataset"], plan.dataset),

@@ -27,7 +27,7 @@ FLOORS = [
     {"estimate", "noise", "shrinkage", "latent", "ledger_store", "textfile", "csvtext", "unpacking", "words", "looks"},
     {"strategy", "selection", "ledger_book", "workbook", "heatmaps"},
     {"measurements", "frames"},
-    {"accuracy", "sources", "ledger", "pairwise"},
+    {"accuracy", "sources", "ledger", "pairwise", "ranges", "hierarchy"},
     {"adaptive", "answers", "rows", "coding", "draft"},
     {"measure", "counting", "consistency"},
     {"stored", "synthesis"},

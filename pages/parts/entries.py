@@ -17,8 +17,8 @@ from dpengine.plan import Plan, epsilon_text
 from pages.parts.faults import sentence
 
 __all__ = [
-    "LAYOUTS", "Entries", "column_faults", "edges_of", "entry", "from_plan", "names_people", "size_of", "suggestion",
-    "tables_of", "to_plan", "used",
+    "LAYOUTS", "Entries", "column_faults", "edges_of", "entry", "from_plan", "has_ranges", "names_people", "size_of",
+    "suggestion", "tables_of", "to_plan", "used",
 ]  # fmt: skip
 
 LAYOUTS = {
@@ -44,6 +44,7 @@ class Entries:
     layout: str = "together"
     own: tuple[tuple[str, ...], ...] = ()
     margins: bool = True
+    ranges: bool = False
     declared: dict[str, dict[str, Any]] = field(default_factory=dict)
     several_rows: bool | None = None
     id_column: str | None = None
@@ -94,9 +95,19 @@ def tables_of(entries: Entries) -> tuple[tuple[str, ...], ...]:
     return tuple(distinct.values())
 
 
+def has_ranges(entries: Entries) -> bool:
+    """Whether one table holds all columns, and one of them has an order: then sums over stretches of it can matter."""
+    names = used(entries)
+    ordered = any(entries.declared[name]["kind"] in ("number", "date") for name in names)
+    return ordered and any(set(table) == set(names) for table in tables_of(entries))
+
+
 def to_plan(entries: Entries) -> Plan:
     """The plan as entered. Raises :class:`PlanError` with every fault."""
-    tables = tables_of(entries)
+    tables: list[Any] = list(tables_of(entries))
+    if entries.ranges and has_ranges(entries):
+        everything = set(used(entries))
+        tables = [{"columns": t, "ranges": True} if set(t) == everything else t for t in tables]
     if entries.several_rows is None:
         raise PlanError("say whether a person may have several rows")
     if unwritten := [name for name in used(entries) if _waits(entries.declared[name])]:
@@ -185,6 +196,7 @@ def from_plan(plan: Plan) -> Entries:
         layout="own",
         own=plan.marginals,
         margins=False,
+        ranges=plan.ranged is not None,
         declared={column.name: entry(column) for column in plan.columns},
         several_rows=plan.unit.id is not None,
         id_column=plan.unit.id,

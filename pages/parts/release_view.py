@@ -131,6 +131,12 @@ def _promise(release: Release) -> None:
                 f" them expects. How far off it is was measured privately: {modelled}. Intervals follow from that, "
                 "and are meant to hold the true count 95 times in 100."
             )
+        elif release.measured.boxes is not None:
+            st.caption(
+                "Measured for ranges: add up *count* over stretches of neighbouring cells. A cell that was measured "
+                "only together with its neighbours may hold anything from none to all of their sum, which its "
+                "interval says."
+            )
         else:
             st.caption(
                 "Use *count* for tables that add up, and *estimate* for adding up cells yourself. Always read the "

@@ -58,6 +58,15 @@ def choose_columns() -> None:
             help="Sums of a table that is published anyway. Their own intervals are narrower than adding cells up.",
         )
     session.change(chosen=tuple(chosen), declared=declared, layout=layout, own=own, margins=margins)
+    if draft.has_ranges(session.entries()):
+        ranges = st.checkbox(
+            "Ranges matter, such as all ages up to 40",
+            value=entries.ranges,
+            key=session.key("ranges"),
+            help="Then neighbouring cells are measured together where there are few people, so that sums over long "
+            "stretches of a number or a date are far more exact, and single cells less so.",
+        )
+        session.change(ranges=ranges)
     tables = draft.tables_of(session.entries())
     _sizes(tables)
     if st.button("Go on to what is known", type="primary", key=session.key("columns-done"), disabled=not tables):

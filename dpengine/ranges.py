@@ -1,0 +1,159 @@
+"""One table whose ranges matter: measured in boxes of neighbouring cells, finely only where there are people.
+
+The sum of a long stretch of separately measured cells has the noise of all of them. So the table is measured from
+the whole downwards: each box is split into as many boxes as its own noisy count deserves, and where that is too
+small for a split to tell anything, all that is left of ε measures the box once more and its cells share evenly.
+With many people per unit of noise everything is split down to cells and this is a hierarchy of ranges (Hay et al.
+2010; fan-outs as in Qardaji, Yang & Li 2013); with few it is an adaptive grid (the same authors, ICDE 2013, there of
+two levels) or a partition. No ε is spent on deciding: noisy counts that are paid for decide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpengine.measurements import Boxes
+from dpengine.noise import discrete_laplace
+from dpengine.strategy import PARTS
+
+__all__ = ["Axis", "measure_boxes"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Axis = tuple[int, ...]  # where the strata of a column begin, and the number of its cells
+
+# Chosen on made-up tables of ten shapes in one dimension and five in two, at εN = 10² to 10⁵; none of them matters
+# much: half or twice as large, errors change by less than their own spread (benchmarks/ranges.py).
+ROOT = PARTS // 10  # of ε for the total, and for the strata where there are any
+NOISE = 3.0  # people per unit of noise that make a box worth splitting
+FEW = 8  # boxes that are measured at once, with all that is left
+FAN_OUT = 6.0
+
+
+def measure_boxes(
+    columns: tuple[str, ...], axes: Sequence[Axis], counts: Ints, epsilon: Fraction, sensitivity: int
+) -> Boxes:
+    """Measure ``counts``, one axis a column, in boxes that grow as their noisy counts say.
+
+    ``axes`` says for each column which runs of its cells are strata, to be parted first: its declared bins, *other*
+    and *missing*; each value of a column without order.
+
+    ε-differentially private where one person's rows, at most ``sensitivity``, each lie in one cell. Let a box be
+    measured with noise of scale ``sensitivity``/e. A generation of boxes is disjoint, and which boxes there are
+    depends on noisy counts of earlier ones alone. Along the boxes that hold a given cell the e add up to exactly ε,
+    whatever was drawn, so for every outcome the densities on neighbouring tables differ by a factor of at most
+    exp(Σ e·|rows moved|/``sensitivity``) ≤ exp(ε): each row moves only boxes that hold its cell (adaptive
+    composition, Dwork & Roth 2014, Theorem 3.16, within disjoint boxes as in McSherry 2009, Theorem 4).
+    """
+    grown = _Growing(counts, epsilon, sensitivity)
+    ends = np.array([counts.shape], dtype=np.int64)
+    strata = list(product(*(list(pairwise(axis)) for axis in axes)))
+    places = grown.add(np.array([-1]), np.zeros_like(ends), ends, np.array([ROOT]))
+    left = np.array([PARTS - ROOT])
+    if len(strata) > 1:
+        first, last = (np.array([[run[end] for run in box] for box in strata], dtype=np.int64) for end in (0, 1))
+        places = grown.add(np.zeros(len(strata), dtype=np.int64), first, last, np.full(len(strata), ROOT))
+        left = np.full(len(strata), PARTS - 2 * ROOT)
+    while places.size:
+        places, left = grown.split(places, left)
+    return Boxes(columns, counts.shape, epsilon, sensitivity, *grown.arrays())
+
+
+class _Growing:
+    """Boxes so far; ``add`` is the one place where counts meet noise."""
+
+    def __init__(self, counts: Ints, epsilon: Fraction, sensitivity: int) -> None:
+        self._sums = np.zeros([size + 1 for size in counts.shape], dtype=np.int64)
+        running = counts
+        for axis in range(counts.ndim):
+            running = running.cumsum(axis=axis)
+        self._sums[(slice(1, None),) * counts.ndim] = running
+        self._unit, self._epsilon = sensitivity, epsilon
+        self._boxes: list[tuple[Ints, Ints, Ints, Ints, Ints]] = []
+        self._size = 0
+
+    def arrays(self) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+        parents, first, last, parts, values = (np.concatenate(each) for each in zip(*self._boxes, strict=True))
+        return parents, first, last, parts, values
+
+    def add(self, parents: Ints, first: Ints, last: Ints, parts: Ints) -> Ints:
+        """Measure boxes, one generation; return their places."""
+        values = self._exact(first, last)
+        for part in np.unique(parts):
+            these = parts == part
+            scale = self._unit * PARTS / (self._epsilon * int(part))
+            values[these] += discrete_laplace(scale, int(these.sum()))
+        self._boxes.append((parents, first, last, parts, values))
+        places = np.arange(self._size, self._size + parents.size)
+        self._size += parents.size
+        return places
+
+    def _exact(self, first: Ints, last: Ints) -> Ints:
+        """How many rows lie in each box, from running sums by inclusion and exclusion."""
+        total = np.zeros(len(first), dtype=np.int64)
+        for corner in product((False, True), repeat=first.shape[1]):
+            total += (-1) ** corner.count(False) * self._sums[tuple(np.where(corner, last, first).T)]
+        return total
+
+    def split(self, places: Ints, left: Ints) -> tuple[Ints, Ints]:
+        """Split boxes of the last generation with ``left`` parts of ε; the next ones, and what is left for them."""
+        among = places - (self._size - self._boxes[-1][0].size)
+        first, last, values = (self._boxes[-1][k][among] for k in (1, 2, 4))
+        widths = last - first
+        cells = widths.prod(axis=1).astype(np.float64)
+        people = np.maximum(values, 0) * left * (float(self._epsilon) / (self._unit * PARTS))
+        worth = np.minimum(_worth(people / NOISE, (widths > 1).sum(axis=1)), cells)
+        deep = np.ceil(np.log(np.maximum(worth, FEW)) / math.log(FAN_OUT) - 0.15)
+        levels = np.where(worth > FEW, np.maximum(deep, 2), 1).astype(np.int64)
+        splits = _splits(widths, np.ceil(worth ** (1 / levels) - 1e-9))
+        splits[worth < 2] = 1  # not split, but measured once more
+        parts = np.where(worth < 2, left, left // levels)
+        family, starts, ends = _tiles(first, widths, splits)
+        added = self.add(places[family], starts, ends, parts[family])
+        rest = (left - parts)[family]
+        return added[rest > 0], rest[rest > 0]
+
+
+def _tiles(first: Ints, widths: Ints, splits: Ints) -> tuple[Ints, Ints, Ints]:
+    """The boxes that result from cutting boxes into ``splits`` pieces along each axis: of which box, from, to."""
+    pieces = splits.prod(axis=1)
+    family = np.repeat(np.arange(pieces.size), pieces)
+    number = np.arange(family.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    starts, ends = np.empty((2, family.size, splits.shape[1]), dtype=np.int64)
+    for axis in range(splits.shape[1]):
+        cut, width, base = splits[family, axis], widths[family, axis], first[family, axis]
+        starts[:, axis], ends[:, axis] = (base + (number % cut + end) * width // cut for end in (0, 1))
+        number = number // cut
+    return family, starts, ends
+
+
+def _worth(people: npt.NDArray[np.floating[Any]], axes: Ints) -> npt.NDArray[np.floating[Any]]:
+    """Into how many boxes a box of so many people per unit of noise is worth splitting.
+
+    With k boxes along one axis the noise in a range grows like √k and what uneven boxes hide falls like 1/k, so they
+    balance at k ∝ people^(2/3); over two axes and more at k ∝ people (Qardaji, Yang & Li, ICDE 2013, guidelines 1, 2).
+    """
+    return np.where(axes == 1, people ** (2 / 3), people)
+
+
+def _splits(widths: Ints, wanted: Floats) -> Ints:
+    """Pieces along each axis: about ``wanted`` in all, as nearly cubes as whole numbers allow, two at least."""
+    splits = np.ones_like(widths)
+    left = wanted.copy()
+    for axis in range(widths.shape[1]):
+        rest = widths[:, axis:].astype(np.float64)
+        even = (left / rest.prod(axis=1)) ** (1 / rest.shape[1]) * rest[:, 0]
+        pieces = np.ceil(left - 1e-9) if rest.shape[1] == 1 else np.rint(even)
+        splits[:, axis] = np.clip(pieces, 1, widths[:, axis])
+        left = left / splits[:, axis]
+    whole = splits.prod(axis=1) == 1
+    widest = widths.argmax(axis=1)[whole]
+    splits[np.flatnonzero(whole), widest] = np.minimum(2, widths[whole, widest])
+    return splits
