@@ -25,17 +25,20 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dpengine import arrays
+from dpengine.classes import Alone, Classes, cell, class_query, unique_query
 from dpengine.coding import Coding, Family, code_of, family_of, identity
 from dpengine.domain import Column, Date
 from dpengine.draft import header_doubt
-from dpengine.errors import TableError
+from dpengine.errors import PlanError, TableError
 from dpengine.plan import Plan
 from dpengine.sources import Table, literal
 
-__all__ = ["check", "count", "digest", "distinct_texts", "row_count"]
+__all__ = ["check", "class_sizes", "count", "digest", "distinct_texts", "people_count", "row_count", "unique_people"]
 
 _BATCH = 1 << 18
 _USABLE: dict[str, tuple[Family, ...]] = {
@@ -138,6 +141,82 @@ def distinct_texts(table: Table, column: str, *, most: int = 200) -> list[str]:
             f"SELECT DISTINCT {own} AS t FROM rows WHERE trim({own}) <> '' ORDER BY t LIMIT {most:d}"
         ).fetchall()
     return [text for (text,) in found]
+
+
+def class_sizes(
+    table: Table, columns: Sequence[str], sensitive: str | None = None, *, person: str | None = None
+) -> Classes:
+    """The people who look alike on ``columns``, and how many of them have which ``sensitive`` value.
+
+    Exact, and for the eyes of the table's owner only. Each row is a person, or where the column ``person`` names
+    them each person counts once in a class. Raises :class:`TableError` for columns that are not there or cannot be
+    grouped, :class:`PlanError` where none is named.
+    """
+    cells, own = _cells(table, columns, person)
+    extra = None if sensitive is None else _cells(table, [sensitive], None)[0][0]
+    classes, values = class_query(cells, extra, own)
+    with table.connection() as connection:
+        found = connection.sql(classes).to_arrow_table()
+        texts = tuple(text for (text,) in connection.execute(values).fetchall())
+    entries = found.column("entries").combine_chunks()
+    if isinstance(entries, pa.ChunkedArray):  # of no rows, or of too many for one
+        entries = pa.concat_arrays(entries.chunks) if entries.num_chunks else pa.array([], type=entries.type)
+    sizes = np.asarray(arrays.numbers(found.column("size")), dtype=np.int64)
+    if sensitive is None:
+        none = np.zeros(0, dtype=np.int64)
+        return Classes(sizes, none, none, none, ())
+    flat = entries.flatten()
+    lengths = arrays.numbers(pc.list_value_length(entries))
+    of = np.repeat(np.arange(len(sizes), dtype=np.int64), lengths)
+    return Classes(sizes, of, arrays.numbers(flat.field("value")), arrays.numbers(flat.field("count")), texts)
+
+
+def unique_people(
+    table: Table, sets: Sequence[Sequence[str]], *, person: str | None = None
+) -> dict[tuple[str, ...], Alone]:
+    """For each of ``sets`` of columns, how many people no other is like on them; for the owner's eyes only.
+
+    All sets are counted in one pass. Errors are those of :func:`class_sizes`.
+    """
+    columns = list(dict.fromkeys(name for names in sets for name in names))
+    cells, own = _cells(table, columns, person)
+    wanted = {tuple(dict.fromkeys(names)): [columns.index(name) for name in dict.fromkeys(names)] for names in sets}
+    with table.connection() as connection:
+        found = connection.execute(unique_query(cells, list(wanted.values()), own)).fetchall()
+    counted = {place: Alone(*map(int, numbers)) for place, *numbers in found}
+    whole = (1 << len(columns)) - 1
+    ids = {
+        names: whole - sum(1 << (len(columns) - 1 - place) for place in set(chosen)) for names, chosen in wanted.items()
+    }
+    return {names: counted.get(place, Alone(0, 0, 0)) for names, place in ids.items()}
+
+
+def people_count(table: Table, person: str | None) -> int:
+    """The exact number of people, each named by the column ``person``; for the owner's eyes only."""
+    if person is None:
+        return row_count(table)
+    with table.connection() as connection:
+        own = _cells(table, [person], person)[1]
+        return int(connection.execute(f"SELECT count(DISTINCT {own}) FROM rows").fetchall()[0][0])
+
+
+def _cells(table: Table, columns: Sequence[str], person: str | None) -> tuple[list[str], str | None]:
+    """SQL for the values of ``columns`` and for the person's ID."""
+    if not columns:
+        raise PlanError("name at least one column")
+    place = {column.name: i for i, column in enumerate(table.columns)}
+    faults, cells = [], {}
+    for name in (*columns, *(() if person is None else (person,))):
+        family = family_of(table.columns[place[name]].type) if name in place else None
+        if name not in place:
+            faults.append(_lacking(name, list(place)))
+        elif family is None:
+            faults.append(f"column {name!r} holds values that cannot be grouped; write them as text or numbers")
+        else:
+            cells[name] = place[name], family
+    if faults:
+        raise TableError(faults)
+    return [cell(*cells[name]) for name in columns], None if person is None else identity(*cells[person])
 
 
 def _coded(codings: Sequence[Coding], person: str | None) -> str:

@@ -29,6 +29,7 @@ FLOORS = [
     {"measurements", "frames"},
     {"accuracy", "sources", "ledger", "pairwise", "ranges", "hierarchy"},
     {"adaptive", "answers", "rows", "coding", "draft"},
+    {"classes"},
     {"measure", "counting", "consistency"},
     {"stored", "synthesis"},
     {"result"},

@@ -61,6 +61,16 @@ def test_exact_counts_reach_noise_and_nothing_else() -> None:
                 assert len(use) == 1, "handed to measure, and used nowhere else"
 
 
+def test_who_looks_like_whom_is_for_the_owner_and_never_published() -> None:
+    """Classes of people are exact: the release does not ask for them, and one screen shows them."""
+    asks = ("class_sizes", "unique_people", "people_count", "distinct_texts")
+    for path in [*(ROOT / "dpengine").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]:
+        named = {node.attr for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+                 if isinstance(node, ast.Attribute)}  # fmt: skip
+        allowed = {"own_table": asks[:3], "fill_in": asks[3:]}.get(path.stem, ())
+        assert not named & set(asks) - set(allowed), path.name
+
+
 def test_everything_after_the_noise_works_without_any_table() -> None:
     plan = dpe.Plan.loads(CLINIC)
     poison = Poisoned()

@@ -49,7 +49,7 @@ class Comparison:
     @property
     def log_ratio(self) -> Floats:
         """ln of the ratio of the probabilities, answer by answer."""
-        ratios: Floats = self.steps * float(self.per_step)
+        ratios: Floats = np.multiply(self.steps, float(self.per_step))
         return ratios
 
     @property

@@ -1,0 +1,161 @@
+"""k, ℓ and t: as their definitions say, on tables small enough to check by hand, and quick on large ones."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpengine.classes import Classes
+from dpengine.errors import PlanError
+from dpengine.lessons import inpatient
+from dpengine.lessons import syntactic as lesson
+
+ROWS = st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("abcde")), min_size=1, max_size=25)
+
+
+def grouped(rows: list[tuple[str, str]]) -> tuple[Classes, list[Counter[str]]]:
+    looks = list(dict.fromkeys(look for look, _ in rows))
+    counts = [Counter(value for look, value in rows if look == each) for each in looks]
+    return lesson.classes_of([look for look, _ in rows], [value for _, value in rows]), counts
+
+
+def parts(count: Counter[str], values: tuple[str | None, ...]) -> list[float]:
+    return [count[value] / count.total() for value in values if value is not None]
+
+
+@given(ROWS)
+def test_k_and_distinct_values_are_counted(rows: list[tuple[str, str]]) -> None:
+    classes, counts = grouped(rows)
+    assert lesson.k_anonymity(classes) == min(count.total() for count in counts)
+    assert list(lesson.distinct(classes)) == [len(count) for count in counts]
+
+
+@given(ROWS)
+def test_entropy_is_that_of_each_class(rows: list[tuple[str, str]]) -> None:
+    classes, counts = grouped(rows)
+    spread = [-sum(p * math.log(p) for p in parts(count, classes.values) if p) for count in counts]
+    assert lesson.entropy(classes) == pytest.approx(np.exp(spread))
+
+
+@given(ROWS, st.fractions(min_value=Fraction(1, 4), max_value=5, max_denominator=6))
+def test_recursive_diversity_is_the_largest_that_holds(rows: list[tuple[str, str]], c: Fraction) -> None:
+    classes, counts = grouped(rows)
+    for found, count in zip(lesson.recursive(classes, c), counts, strict=True):
+        r = sorted(count.values(), reverse=True)
+        holds = [ell for ell in range(1, len(r) + 1) if r[0] < c * sum(r[ell - 1 :])]
+        assert found == max(holds, default=0)
+
+
+@given(ROWS)
+def test_distances_are_those_of_the_definitions(rows: list[tuple[str, str]]) -> None:
+    classes, counts = grouped(rows)
+    whole = parts(sum(counts, Counter()), classes.values)
+    for k, count in enumerate(counts):
+        gaps = [p - q for p, q in zip(parts(count, classes.values), whole, strict=True)]
+        assert lesson.distances_equal(classes)[k] == pytest.approx(sum(map(abs, gaps)) / 2)
+        moved = sum(abs(sum(gaps[: i + 1])) for i in range(len(gaps))) / max(1, len(gaps) - 1)
+        assert lesson.distances_ordered(classes)[k] == pytest.approx(moved, abs=1e-12)
+
+
+def test_the_example_of_the_salaries() -> None:
+    """Li et al. 2007, section 4.1: {3k, 4k, 5k} of the salaries 3k to 11k is 0.375 away, {6k, 8k, 11k} is 0.167."""
+    low, high = ["03", "04", "05"], ["06", "08", "11"]
+    rest = ["07", "09", "10"]
+    classes = lesson.classes_of(["a"] * 3 + ["b"] * 3 + ["c"] * 3, low + high + rest)
+    found = lesson.distances_ordered(classes)
+    assert found[:2] == pytest.approx([0.375, 0.1667], abs=1e-4)
+    assert lesson.distances_equal(classes) == pytest.approx([2 / 3] * 3), "blind to which values are near"
+
+
+def test_the_inpatient_table_is_4_anonymous_and_1_diverse() -> None:
+    found = lesson.profile(inpatient.classes(inpatient.FOUR_ANONYMOUS))
+    assert (found.people, found.classes, found.k, found.unique) == (12, 3, 4, 0)
+    assert found.distinct == 1
+    assert found.entropy == pytest.approx(1)
+    assert found.recursive == 1
+    assert found.t_equal == pytest.approx(1 - 5 / 12), "all have cancer, as 5 of the 12 do"
+
+
+def test_the_second_table_of_the_same_patients_is_3_diverse() -> None:
+    found = lesson.profile(inpatient.classes(inpatient.THREE_DIVERSE))
+    assert (found.k, found.distinct) == (4, 3)
+    assert found.entropy == pytest.approx(math.exp(1.5 * math.log(2))), "2.8: a half and two quarters in each class"
+
+
+def test_before_they_were_generalised_all_patients_were_unique() -> None:
+    found = lesson.profile(inpatient.classes(inpatient.PATIENTS))
+    assert (found.k, found.unique) == (1, 12)
+
+
+def test_generalised_tables_are_of_the_same_patients() -> None:
+    for table in (inpatient.FOUR_ANONYMOUS, inpatient.THREE_DIVERSE):
+        for row, patient in zip(table, inpatient.PATIENTS, strict=True):
+            assert row.condition == patient.condition
+            assert patient.zip.startswith(row.zip.rstrip("*"))
+
+
+def test_whoever_knows_the_neighbour_learns_of_the_cancer() -> None:
+    homogeneity, background = inpatient.STORIES
+    assert homogeneity.left == ["Cancer"] * 4
+    assert background.left == ["Viral infection"] * 2
+    assert set(inpatient.candidates(inpatient.FOUR_ANONYMOUS, background.patient)) == {
+        "Heart disease",
+        "Viral infection",
+    }
+
+
+def test_two_tables_together_say_more_than_either() -> None:
+    first, second = inpatient.FOUR_ANONYMOUS, inpatient.THREE_DIVERSE
+    both = lesson.classes_of([(a.look, b.look) for a, b in zip(first, second, strict=True)])
+    assert lesson.k_anonymity(both) == 2, "each alone is 4-anonymous"
+    assert inpatient.shared(second, first, 3) == ["Heart disease", "Viral infection"]
+    assert len(set(inpatient.candidates(second, 3))) == 3
+    assert inpatient.shared(second, first, 9) == ["Cancer"]
+
+
+def test_people_stand_in_bands_by_size_of_their_class() -> None:
+    bands = lesson.by_size(lesson.classes_of("aabbbcdddddddddddd"))
+    told = {(band.low, band.high): (band.classes, band.people) for band in bands if band.classes}
+    assert told == {(1, 1): (1, 1), (2, 2): (1, 2), (3, 4): (1, 3), (10, 19): (1, 12)}
+    assert sum(band.people for band in bands) == 18
+    assert bands[-1].high is None
+
+
+def test_without_a_sensitive_column_only_k_is_told() -> None:
+    found = lesson.profile(lesson.classes_of("aab"))
+    assert (found.k, found.unique, found.distinct, found.t_equal) == (1, 1, None, None)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda: lesson.profile(lesson.classes_of([])), "nobody"),
+        (lambda: lesson.distinct(lesson.classes_of("aab")), "sensitive column"),
+        (lambda: lesson.recursive(lesson.classes_of("ab", ["x", "y"]), 0), "above 0"),
+        (lambda: lesson.classes_of("ab", ["x"]), "2 rows cannot have 1"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(wrong: object, said: str) -> None:
+    with pytest.raises(PlanError, match=said):
+        wrong()  # type: ignore[operator]
+
+
+def test_a_million_people_in_many_classes_are_looked_at_within_two_seconds() -> None:
+    chance = np.random.default_rng(5)
+    people, values = 1_000_000, 5_000
+    of = np.sort(chance.integers(0, 300_000, people))
+    of = np.unique(of, return_inverse=True)[1]
+    entries, count = np.unique(of * values + chance.integers(0, values, people), return_counts=True)
+    labels = tuple(map(str, range(values)))
+    classes = Classes(np.bincount(of), entries // values, entries % values, count, labels)
+    began = time.perf_counter()
+    found = lesson.profile(classes)
+    assert time.perf_counter() - began < 2
+    assert found.people == people
