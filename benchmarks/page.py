@@ -7,51 +7,21 @@ Limits that the project holds itself to: first screen under 3 s; median redraw u
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from tests.serving import QUIET, chromium, served
+
 MOVES, VISITS = 30, 5
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 # The sentence of the right side and its chart are new when both have changed.
 CHANGED = "before => { const e = document.querySelector('.st-key-consequence'); return e && e.innerText !== before; }"
-
-
-def serve(folder: str) -> tuple[subprocess.Popen[bytes], str]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    environment = os.environ | {"PRIVATE_RELEASE_LEDGER": f"sqlite:///{folder}/ledger.db"}
-    command = [
-        sys.executable,
-        "-m",
-        "streamlit",
-        "run",
-        "app.py",
-        "--server.port",
-        str(port),
-        "--server.headless",
-        "true",
-    ]
-    server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    address = f"http://localhost:{port}"
-    for _ in range(200):
-        try:
-            urllib.request.urlopen(f"{address}/_stcore/health", timeout=1).close()
-            return server, address
-        except OSError:
-            time.sleep(0.1)
-    raise SystemExit("the app did not start")
 
 
 def first_screen(browser: Browser, address: str) -> float:
@@ -84,20 +54,17 @@ def moves(browser: Browser, address: str) -> list[float]:
 
 
 def main() -> None:
-    found = os.environ.get("PRIVATE_RELEASE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        server, address = serve(folder)
-        try:
-            browser = playwright.chromium.launch(executable_path=found, args=QUIET)
-            cold, *warm = (first_screen(browser, address) for _ in range(VISITS + 1))
-            print(f"first screen, fresh server        {cold:5.2f} s")
-            print(f"first screen, median of {VISITS}         {statistics.median(warm):5.2f} s (worst {max(warm):.2f})")
-            took = moves(browser, address)
-            print(f"ε moved to all redrawn, median of {MOVES} {statistics.median(took):5.2f} s (worst {max(took):.2f})")
-            browser.close()
-        finally:
-            server.terminate()
-            server.wait()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        sync_playwright() as playwright,
+        served(Path(folder)) as app,
+        playwright.chromium.launch(executable_path=chromium(), args=QUIET) as browser,
+    ):
+        cold, *warm = (first_screen(browser, app.address) for _ in range(VISITS + 1))
+        print(f"first screen, fresh server        {cold:5.2f} s")
+        print(f"first screen, median of {VISITS}         {statistics.median(warm):5.2f} s (worst {max(warm):.2f})")
+        took = moves(browser, app.address)
+        print(f"ε moved to all redrawn, median of {MOVES} {statistics.median(took):5.2f} s (worst {max(took):.2f})")
 
 
 if __name__ == "__main__":

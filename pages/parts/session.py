@@ -7,11 +7,12 @@ from typing import Any
 import streamlit as st
 
 from dpengine.sources import Table
+from pages.parts import belongings, uploads
 from pages.parts.entries import Entries
 
 __all__ = [
-    "begin", "change", "entries", "hold", "key", "open_step", "opened", "refresh", "settle", "settled", "table",
-    "table_name", "turn", "turned",
+    "begin", "begin_with", "change", "entries", "hold", "key", "open_step", "opened", "place", "refresh", "settle",
+    "settled", "source", "table", "table_name", "turn", "turned",
 ]  # fmt: skip
 
 STEPS = ("table", "columns", "domain", "unit")
@@ -44,9 +45,10 @@ def change(**changes: Any) -> None:
 
 def begin(fresh: Entries) -> None:
     """Start over with a new table: forget the one before, its file, and all that was typed for it."""
-    if (old := table()) is not None:
-        old.close()
-    for name in ("table", "table_name", "row_count", "digest", "source", "seen", "release", "preview"):
+    for old in (table(), source(), st.session_state.get("place")):
+        if old is not None:
+            old.close()
+    for name in ("place", "table", "table_name", "row_count", "digest", "source", "seen", "release", "preview"):
         st.session_state.pop(name, None)
     st.query_params.clear()
     st.session_state["generation"] = st.session_state.get("generation", 0) + 1
@@ -60,11 +62,38 @@ def refresh(fresh: Entries) -> None:
     st.session_state["entries"] = fresh
 
 
+def begin_with(opened_table: Table, came_as: uploads.Place, fresh: Entries) -> None:
+    """Start over with a table that was read from ``came_as``, whose file stays for as long as the table does."""
+    came_as.seal()
+    for name in ("place", "source"):
+        if st.session_state.get(name) is came_as:
+            del st.session_state[name]
+    begin(fresh)
+    hold(opened_table, came_as.name)
+    st.session_state["source"] = came_as
+
+
 def hold(opened_table: Table, name: str) -> None:
     """Keep the opened table for as long as the session lives."""
+    belongings.keep(opened_table)
     st.session_state["table"] = opened_table
     st.session_state["table_name"] = name
     settle("table")
+
+
+def place() -> uploads.Place:
+    """The one open place of this session for a file to come."""
+    found: uploads.Place | None = st.session_state.get("place")
+    if found is None or found.closed:
+        found = uploads.Place(belongings.here())
+        belongings.keep(found)
+        st.session_state["place"] = found
+    return found
+
+
+def source() -> uploads.Place | None:
+    """Where the file of the table is, if it came as a file."""
+    return st.session_state.get("source")
 
 
 def table() -> Table | None:

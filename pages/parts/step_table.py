@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
-import weakref
 from pathlib import Path
 
 import streamlit as st
@@ -15,13 +12,12 @@ from dpengine import Plan, TableError, counting, open_table
 from dpengine.sources import EXCEL, Table
 from dpengine.workbook import sheet_names
 from pages.parts import entries as draft
-from pages.parts import session
+from pages.parts import serving, session, uploads
 from pages.parts.words import plain, plural
 
-__all__ = ["KINDS", "choose_table", "summary"]
+__all__ = ["choose_table", "summary"]
 
 DATA = Path(__file__).parent.parent.parent / "data"
-KINDS = ["csv", "tsv", "tab", "txt", "gz", "parquet", "pq", "xlsx", "xls", "ods", "arrow", "feather", "ipc"]
 SAMPLES = {
     "census": ("Census income 1994–95", "199,523 people: age, education, origin, income", "census.parquet"),
     "rand": ("RAND health insurance", "5,912 people over years: cost sharing, doctor visits", "rand.csv.gz"),
@@ -30,21 +26,22 @@ SAMPLES = {
 
 def choose_table() -> None:
     """Drop zone, reading options, and the two samples."""
-    uploaded = st.file_uploader(
-        "Drop a table here",
-        type=KINDS,
-        key=session.key("upload"),
-        help="CSV, TSV, Parquet, Excel or Arrow. It stays on this computer and is deleted when you leave.",
-    )
+    label, note = "Drop a table here", "It stays on this computer and is deleted when you leave."
+    if serving.is_served():
+        from pages.parts.drop_zone import drop_zone  # its component can be made only once a server is there
+
+        arrived = drop_zone(label, note)
+    else:
+        arrived = _small(st.file_uploader(label, type=uploads.KINDS, key=session.key("upload"), help=note))
     with st.expander("How to read it, if it is unusual", icon=":material/tune:"):
         a, b, c = st.columns(3)
         encoding = a.text_input("Encoding", placeholder="UTF-8", key=session.key("encoding")) or None
         delimiter = b.text_input("Delimiter", placeholder="found by itself", key=session.key("delimiter")) or None
         sheet = c.text_input("Sheet", placeholder="the first", key=session.key("sheet")) or None
-    if uploaded is not None:
-        _receive(uploaded, encoding=encoding, delimiter=delimiter, sheet=sheet)
-    elif "source" in st.session_state:
-        _read_again(st.session_state["source"], encoding=encoding, delimiter=delimiter)
+    if arrived is not None and arrived.path is not None:
+        _receive(arrived, arrived.path, encoding=encoding, delimiter=delimiter, sheet=sheet)
+    elif (source := session.source()) is not None and source.path is not None:
+        _read_again(source, source.path, encoding=encoding, delimiter=delimiter)
     st.caption("or try a sample")
     for place, (key, (title, about, _)) in zip(st.columns(2), SAMPLES.items(), strict=True):
         with place.container(border=True, height="stretch"):
@@ -61,11 +58,22 @@ def load_sample(key: str) -> None:
     session.settle(all_steps=True)
 
 
-def _receive(uploaded: UploadedFile, **reading: str | None) -> None:
-    """Copy an upload to a private folder that goes when its table goes, and open it; or say what is wrong with it."""
-    folder = Path(tempfile.mkdtemp(prefix="private-release-"))
-    path = folder / ("table" + "".join(Path(uploaded.name).suffixes[-2:]))
-    path.write_bytes(uploaded.getbuffer())
+def _small(uploaded: UploadedFile | None) -> uploads.Place | None:
+    """What came by Streamlit's own uploader, where the way for large files is not there, put where those lie."""
+    if uploaded is None:
+        return None
+    with session.place().receiving(uploaded.name) as file:
+        file.write(uploaded.getbuffer())
+    return session.place()
+
+
+def _receive(arrived: uploads.Place, path: Path, **reading: str | None) -> None:
+    """Open what has arrived, whose file then goes when its table goes; or say what is wrong with it."""
+    attempt = (arrived.token, arrived.arrivals, *reading.values())
+    tried, fault = st.session_state.get("unreadable", (None, None))
+    if tried == attempt:  # reading a large file takes a while, and would end the same way
+        _unreadable(fault)
+        return
     try:
         sheets = _sheets(path)
         if len(sheets) > 1 and reading["sheet"] is None:
@@ -73,19 +81,18 @@ def _receive(uploaded: UploadedFile, **reading: str | None) -> None:
                 "Which sheet of the workbook?", sheets, index=None, key=session.key("which-sheet")
             )
             if reading["sheet"] is None:
-                shutil.rmtree(folder, ignore_errors=True)
                 return
-        table = open_table(path, name=uploaded.name, **reading)
+        with st.spinner("Reading the table"):
+            table = open_table(path, name=arrived.name, **reading)
     except TableError as error:
-        shutil.rmtree(folder, ignore_errors=True)
+        st.session_state["unreadable"] = (attempt, error)
         _unreadable(error)
         return
-    _take(table, path, uploaded.name)
+    _take(table, arrived)
 
 
-def _read_again(source: tuple[Path, str], **reading: str | None) -> None:
+def _read_again(source: uploads.Place, path: Path, **reading: str | None) -> None:
     """The file at hand once more, in another encoding, with another delimiter or from another sheet."""
-    path, name = source
     sheets = _sheets(path)
     if len(sheets) > 1:
         reading["sheet"] = st.selectbox("Sheet to read instead", sheets, index=None, key=session.key("other-sheet"))
@@ -94,24 +101,19 @@ def _read_again(source: tuple[Path, str], **reading: str | None) -> None:
     st.caption("Reading it in another way starts the plan afresh.")
     if not st.button("Read the file again", key=session.key("read-again"), icon=":material/refresh:"):
         return
-    folder = Path(tempfile.mkdtemp(prefix="private-release-"))  # the old one goes with the table that it belongs to
-    copy = folder / path.name
-    shutil.copyfile(path, copy)
     try:
-        table = open_table(copy, name=name, **reading)
+        with st.spinner("Reading the table"):
+            table = open_table(path, name=source.name, **reading)
     except TableError as error:
-        shutil.rmtree(folder, ignore_errors=True)
         _unreadable(error)
         return
-    _take(table, copy, name)
+    _take(table, source)
 
 
-def _take(table: Table, path: Path, name: str) -> None:
-    weakref.finalize(table, shutil.rmtree, path.parent, ignore_errors=True)
-    stem = re.sub(r"[^\w-]+", "-", name.split(".")[0]).strip("-").lower() or "my-table"
-    session.begin(draft.Entries(dataset=stem, title=name.split(".")[0]))
-    session.hold(table, name)
-    st.session_state["source"] = (path, name)
+def _take(table: Table, source: uploads.Place) -> None:
+    title = source.name.split(".")[0]
+    stem = re.sub(r"[^\w-]+", "-", title).strip("-").lower() or "my-table"
+    session.begin_with(table, source, draft.Entries(dataset=stem, title=title))
     session.open_step("columns")
     st.rerun()
 
@@ -122,7 +124,7 @@ def _sheets(path: Path) -> list[str]:
 
 def _unreadable(error: TableError) -> None:
     st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/report:")
-    st.caption("Nothing was spent, and nothing of the file was kept.")
+    st.caption("Nothing was spent. Say how to read it, or bring another file; this one is deleted when you leave.")
 
 
 def summary() -> str:

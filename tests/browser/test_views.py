@@ -72,7 +72,9 @@ def test_the_keyboard_is_always_seen(new_page: NewPage, path: str, dark: bool) -
     for _ in range(20):
         page.keyboard.press("Tab")
         unseen = page.evaluate(
-            """() => { const at = document.activeElement, style = getComputedStyle(at);
+            """() => { let at = document.activeElement;
+            while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+            const style = getComputedStyle(at);
             return at !== document.body && !(style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2)
                 ? at.outerHTML.slice(0, 120) : "" }"""
         )

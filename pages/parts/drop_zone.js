@@ -1,0 +1,88 @@
+// Sends a file as the body of one request, a piece at a time from the disk, and shows how far it is.
+const running = new WeakMap(); // the request on its way from each place on the page
+
+function size(bytes) {
+  const step = bytes < 1e6 ? [1e3, "kB"] : bytes < 1e9 ? [1e6, "MB"] : [1e9, "GB"];
+  return `${(bytes / step[0]).toFixed(bytes < 1e9 ? 0 : 1)} ${step[1]}`;
+}
+
+function cookie(name) {
+  return document.cookie.split("; ").find((c) => c.startsWith(name + "="))?.slice(name.length + 1) ?? "";
+}
+
+export default function ({ data, parentElement: root, setTriggerValue }) {
+  const at = (name) => root.querySelector(name);
+  const [zone, input, choose, cancel, way] = [".zone", "input", ".choose", ".cancel", ".way"].map(at);
+  at(".label").textContent = data.label;
+  at(".note").textContent = `Up to ${size(data.limit)} \u2022 ${data.kinds_said}. ${data.note}`;
+  input.accept = data.kinds.map((kind) => "." + kind).join(",");
+
+  const show = (sending, fault = "") => {
+    for (const part of [choose, at(".note")]) part.hidden = sending;
+    for (const part of [cancel, way]) part.hidden = !sending;
+    at(".fault").textContent = fault;
+    at(".fault").hidden = !fault;
+  };
+
+  const stop = () => {
+    running.get(root)?.abort();
+    running.delete(root);
+  };
+
+  const send = (file) => {
+    if (!file || running.has(root)) return;
+    if (!data.kinds.includes(file.name.split(".").pop().toLowerCase())) {
+      return show(false, `Files of this kind are not known here. Known are ${data.kinds_said}.`);
+    }
+    if (file.size > data.limit) return show(false, `${size(file.size)} is more than this server takes.`);
+    const request = new XMLHttpRequest();
+    running.set(root, request);
+    const ended = (fault) => {
+      if (running.get(root) === request) running.delete(root);
+      show(false, fault);
+      choose.focus({ preventScroll: true });
+    };
+    at(".name").textContent = file.name;
+    const tell = (sent) => {
+      at("progress").value = file.size ? sent / file.size : 1;
+      at(".share").textContent = sent < file.size ? `${size(sent)} of ${size(file.size)}` : "Reading";
+    };
+    tell(0);
+    show(true);
+    cancel.focus({ preventScroll: true });
+    request.upload.onprogress = (event) => tell(event.loaded);
+    request.onload = () => {
+      if (request.status !== 204) return ended(request.responseText || "The upload was refused.");
+      running.delete(root);
+      cancel.hidden = true;
+      setTriggerValue("received", `${Date.now()}`);
+    };
+    request.onerror = () => ended("The upload broke off. Nothing was kept; try again.");
+    request.onabort = () => ended("");
+    request.open("PUT", data.address);
+    request.setRequestHeader("Content-Type", "application/octet-stream");
+    request.setRequestHeader("X-Upload-Token", data.token);
+    request.setRequestHeader("X-Xsrftoken", cookie("_streamlit_xsrf"));
+    request.setRequestHeader("X-File-Name", encodeURIComponent(file.name));
+    request.send(file);
+  };
+
+  choose.onclick = () => input.click();
+  cancel.onclick = stop;
+  input.onchange = () => {
+    send(input.files[0]);
+    input.value = "";
+  };
+  zone.ondragover = (event) => {
+    event.preventDefault();
+    zone.classList.add("over");
+  };
+  zone.ondragleave = () => zone.classList.remove("over");
+  zone.ondrop = (event) => {
+    event.preventDefault();
+    zone.classList.remove("over");
+    send(event.dataTransfer.files[0]);
+  };
+  if (!running.has(root)) show(false, at(".fault").textContent);
+  return stop;
+}

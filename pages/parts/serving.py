@@ -1,0 +1,104 @@
+"""What the server does beside answering: one private folder for all its files, visitors' leavings, a warm start.
+
+Every temporary file of this process, uploads and copies of tables among them, lies in one folder that only
+this account may enter. It goes when the server stops; where a server was killed, the next one to start removes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from anyio import to_thread
+from streamlit import config, runtime
+
+from pages.parts import belongings, uploads
+
+try:
+    import fcntl
+except ImportError:  # Windows removes no open file, so that a folder in use is safe there without a lock
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["is_served", "lifespan"]
+
+PREFIX = "private-release-server-"
+EVERY = 5.0  # seconds between looks for visitors who have left
+
+_served = False
+
+
+def is_served() -> bool:
+    """Whether the routes of this app are there to be used, or Streamlit runs its script by itself."""
+    return _served
+
+
+@asynccontextmanager
+async def lifespan(_: object) -> AsyncIterator[None]:
+    """From the start of the server to its end."""
+    global _served
+    uploads.limit()  # an unreadable limit stops the start, not the first upload
+    with private_folder():
+        watch = asyncio.create_task(_watch())
+        _served = True
+        try:
+            yield
+        finally:
+            _served = False
+            watch.cancel()
+            for session in belongings.sessions():
+                belongings.clear(session)
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """A folder of this process for all its temporary files; removes what killed servers have left."""
+    before = tempfile.tempdir
+    for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        _remove_where_abandoned(left)
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    with open(folder / "starting", "wb") as lock:
+        if fcntl is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        (folder / "starting").rename(folder / "lock")  # locked before any other can look
+        tempfile.tempdir = str(folder)
+        try:
+            yield folder
+        finally:
+            tempfile.tempdir = before
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_where_abandoned(folder: Path) -> None:
+    with suppress(OSError):  # another account's, another server's, or gone by now
+        with open(folder / "lock", "rb") as lock:
+            if fcntl is not None:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=fcntl is not None)
+
+
+async def _watch() -> None:
+    """Clear away what belongs to visitors who have been gone for longer than Streamlit waits for them."""
+    seen: dict[str, float] = {}
+    while True:
+        await asyncio.sleep(EVERY)
+        for session in gone(seen, runtime.get_instance()):
+            await to_thread.run_sync(belongings.clear, session)
+
+
+def gone(seen: dict[str, float], server: Any) -> list[str]:
+    """The sessions that something is kept for and that nobody has been at for a while; notes in ``seen`` who is."""
+    now, patience = time.monotonic(), float(config.get_option("server.disconnectedSessionTTL"))
+    kept = belongings.sessions()
+    for session in kept:
+        if session not in seen or server.is_active_session(session):
+            seen[session] = now
+    left = [session for session in kept if now - seen[session] > patience]
+    for session in [name for name in seen if name in left or name not in kept]:
+        del seen[session]
+    return left

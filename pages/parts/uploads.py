@@ -1,0 +1,114 @@
+"""Files on their way from a browser to this server: a place for each, known by a token that none can guess.
+
+Nothing here holds a file in memory. A place belongs to one session and takes one file at a time; the
+file lies in a folder of its own that no other account may enter, and goes when its place is closed, unless
+it was taken over before. A file that did not arrive whole was never there.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+__all__ = ["KINDS", "Busy", "Closed", "Place", "find", "limit"]
+
+KINDS = ["csv", "tsv", "tab", "txt", "gz", "parquet", "pq", "xlsx", "xls", "ods", "arrow", "feather", "ipc"]
+LIMIT = "PRIVATE_RELEASE_MAX_UPLOAD_MB"  # what an operator may set
+_DEFAULT_LIMIT = 8000
+
+_places: weakref.WeakValueDictionary[str, Place] = weakref.WeakValueDictionary()
+
+
+class Busy(Exception):
+    """Another file is just arriving at the same place."""
+
+
+class Closed(Exception):
+    """The place was closed while a file was arriving: its visitor has left, or has chosen another table."""
+
+
+class Place:
+    """Where one file of one session may be put; who knows its token may put it there."""
+
+    def __init__(self, session: str) -> None:
+        self.token = secrets.token_urlsafe(32)
+        self.session = session
+        self.name = ""
+        self.arrivals = 0  # files that have arrived whole
+        self._path: Path | None = None
+        self._busy = self._closed = False
+        self._lock = threading.Lock()
+        _places[self.token] = self
+
+    @property
+    def path(self) -> Path | None:
+        """The file that has arrived whole, if there is one."""
+        return self._path
+
+    @contextmanager
+    def receiving(self, name: str) -> Iterator[BinaryIO]:
+        """A file to write what arrives into; what was here before goes first.
+
+        Raises :class:`Busy` where another is arriving, and :class:`Closed` at the end where nobody waits any more.
+        """
+        with self._lock:
+            if self._closed:
+                raise Closed
+            if self._busy:
+                raise Busy
+            self._busy = True
+            _remove(self._path)
+            self._path = None
+        folder = Path(tempfile.mkdtemp(prefix="private-release-"))  # 0700
+        path = folder / ("table" + "".join(Path(name).suffixes[-2:]))
+        try:
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                yield file
+            with self._lock:
+                if self._closed:
+                    raise Closed
+                self._path, self.name, self.arrivals = path, name, self.arrivals + 1
+        except BaseException:
+            _remove(path)
+            raise
+        finally:
+            self._busy = False
+
+    def seal(self) -> None:
+        """Keep the file that has arrived, and take no other."""
+        _places.pop(self.token, None)
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def close(self) -> None:
+        """Take nothing any more, and remove what has arrived. Closing twice is fine."""
+        with self._lock:
+            self._closed = True
+            _remove(self._path)
+            self._path = None
+        _places.pop(self.token, None)
+
+
+def find(token: str) -> Place | None:
+    """The open place that ``token`` is the key to."""
+    return _places.get(token)
+
+
+def limit() -> int:
+    """The most bytes that one file may have."""
+    return int(os.environ.get(LIMIT) or _DEFAULT_LIMIT) * 10**6
+
+
+def _remove(path: Path | None) -> None:
+    if path is not None:
+        shutil.rmtree(path.parent, ignore_errors=True)

@@ -1,0 +1,130 @@
+"""Places for files: who may use one, what lies in it, and that nothing is left."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from pages.parts import belongings, serving, uploads
+from pages.parts.uploads import Busy, Closed, Place
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """All temporary files are made here."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def receive(place: Place, name: str, content: bytes) -> Path:
+    with place.receiving(name) as file:
+        file.write(content)
+    assert place.path is not None
+    return place.path
+
+
+def break_off(place: Place) -> None:
+    with place.receiving("a.csv") as file:
+        file.write(b"half")
+        raise ConnectionError
+
+
+def test_a_whole_file_is_there_for_this_account_alone_until_its_place_is_closed(files: Path) -> None:
+    place = Place("s")
+    path = receive(place, "clinic.csv.gz", b"rows")
+    assert path.read_bytes() == b"rows"
+    assert path.name == "table.csv.gz"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    place.close()
+    place.close()
+    assert list(files.iterdir()) == []
+    with pytest.raises(Closed), place.receiving("a.csv"):
+        pass
+
+
+def test_what_does_not_arrive_whole_was_never_there(files: Path) -> None:
+    place = Place("s")
+    with pytest.raises(ConnectionError):
+        break_off(place)
+    assert place.path is None
+    assert list(files.iterdir()) == []
+    assert receive(place, "a.csv", b"whole").read_bytes() == b"whole", "the place may be used again"
+
+
+def test_one_file_at_a_time_and_the_last_one_counts(files: Path) -> None:
+    place = Place("s")
+    receive(place, "a.csv", b"1")
+    with place.receiving("b.csv") as file, pytest.raises(Busy), place.receiving("c.csv"):
+        file.write(b"2")
+    assert place.name == "b.csv"
+    assert [path.name for path in files.rglob("table.*")] == ["table.csv"]
+
+
+def test_a_file_that_nobody_waits_for_any_more_is_not_kept(files: Path) -> None:
+    place = Place("s")
+    with pytest.raises(Closed), place.receiving("a.csv"):
+        place.close()
+    assert list(files.iterdir()) == []
+
+
+def test_tokens_cannot_be_guessed_and_open_one_place_while_it_is_open() -> None:
+    places = [Place("s") for _ in range(50)]
+    assert len({place.token for place in places}) == 50
+    assert min(len(place.token) for place in places) >= 43, "32 bytes of randomness"
+    assert all(uploads.find(place.token) is place for place in places)
+    places[0].close()
+    places[1].seal()
+    assert uploads.find(places[0].token) is uploads.find(places[1].token) is uploads.find("") is None
+    token = places.pop().token
+    assert uploads.find(token) is None, "a place that no page holds is no place"
+
+
+def test_the_limit_is_the_operators(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert uploads.limit() == 8_000_000_000
+    monkeypatch.setenv("PRIVATE_RELEASE_MAX_UPLOAD_MB", "20")
+    assert uploads.limit() == 20_000_000
+
+
+class Visitors(set[str]):
+    """A server that says who is there."""
+
+    def is_active_session(self, session: str) -> bool:
+        return session in self
+
+
+def test_what_visitors_leave_is_cleared_once_they_have_been_gone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(serving.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(belongings, "_kept", {})
+    place = Place("")
+    belongings.keep(place)
+    (session,) = belongings.sessions()
+    seen: dict[str, float] = {}
+    patience = 60
+    for at, there, expected in [(0, True, []), (70, True, []), (125, False, []), (131, False, [session])]:
+        clock[0] = at
+        assert serving.gone(seen, Visitors({session} if there else ())) == expected, f"at {at} of {patience} s"
+    belongings.clear(session)
+    assert place.closed
+    assert belongings.sessions() == []
+    assert serving.gone(seen, Visitors()) == []
+    assert seen == {}
+
+
+def test_a_server_has_one_private_folder_and_removes_what_a_killed_one_left(files: Path) -> None:
+    killed = files / f"{serving.PREFIX}killed"
+    killed.mkdir()
+    (killed / "lock").touch()
+    (killed / "table.csv").touch()
+    with serving.private_folder() as first:
+        assert not killed.exists()
+        assert Path(tempfile.mkdtemp()).parent == first
+        assert first.stat().st_mode & 0o777 == 0o700
+        tempfile.tempdir = str(files)  # as another process would
+        with serving.private_folder() as second:
+            assert second != first
+            assert first.exists(), "a running server's files are its own"
+    assert list(files.iterdir()) == []

@@ -1,0 +1,87 @@
+"""The app served for a while, for the tests of the browser and for benchmarks of the page."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync"]  # fmt: skip
+PATIENCE = 60.0  # seconds that a start may take on a busy machine
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A running app: where it answers, its process, and the folder that its files are made in."""
+
+    address: str
+    process: subprocess.Popen[bytes]
+    files: Path
+
+    def memory(self) -> float:
+        """Resident memory in MB (Linux)."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1024
+
+
+@contextmanager
+def served(folder: Path, **environment: str) -> Iterator[Served]:
+    """The app with a ledger of its own, all its files in ``folder``; ended gently, so that it can clear away.
+
+    Raises RuntimeError, with what the server said, where it does not come up.
+    """
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    (files := folder / "files").mkdir(exist_ok=True)
+    own = {"PRIVATE_RELEASE_LEDGER": f"sqlite:///{folder / 'ledger.db'}", "TMPDIR": str(files)}
+    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    command += ["--server.port", str(port), "--server.headless", "true"]
+    log = folder / "log"
+    with log.open("w") as out:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=os.environ | own | environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out
+        )
+        try:
+            if not _comes_up(port, process):
+                raise RuntimeError(f"the app did not start:\n{log.read_text()}")
+            yield Served(f"http://localhost:{port}", process, files)
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def chromium() -> str:
+    """Where Chromium is. Raises RuntimeError where there is none."""
+    known = filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome")))
+    found = os.environ.get("PRIVATE_RELEASE_CHROMIUM") or next(known, None)
+    if not found:
+        raise RuntimeError("no Chromium: install it, or name it in PRIVATE_RELEASE_CHROMIUM")
+    return found
+
+
+def _comes_up(port: int, process: subprocess.Popen[bytes]) -> bool:
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy knows this machine's localhost
+    patient_until = time.monotonic() + PATIENCE
+    while process.poll() is None and time.monotonic() < patient_until:
+        try:
+            with direct.open(f"http://localhost:{port}/_stcore/health", timeout=1) as answer:
+                if answer.read() == b"ok":
+                    return True
+        except OSError:
+            time.sleep(0.1)
+    return False
