@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from dpengine import arrays
 from dpengine.domain import Category, Column, Date, Number, YesNo
-from dpengine.sources import literal
+from dpengine.relation import literal
 
 __all__ = ["Coding", "Family", "code_of", "family_of", "identity", "loosened"]
 

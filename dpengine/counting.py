@@ -36,7 +36,8 @@ from dpengine.domain import Column, Date
 from dpengine.draft import header_doubt
 from dpengine.errors import PlanError, TableError
 from dpengine.plan import Plan
-from dpengine.sources import Table, literal
+from dpengine.relation import literal
+from dpengine.table import LocalTable, Table
 
 __all__ = ["check", "class_sizes", "count", "digest", "distinct_texts", "people_count", "row_count", "unique_people"]
 
@@ -90,7 +91,7 @@ def count(
     columns = {name: k for k, name in enumerate(names)}
     layout = [([columns[name] for name in marginal], plan.shape(marginal)) for marginal in marginals]
     totals = [np.zeros(math.prod(shape), dtype=np.int64) for _, shape in layout]
-    with table.connection() as connection, ExitStack() as scratch:
+    with _here(table).connection() as connection, ExitStack() as scratch:
         for coding in codings:
             _make_known(connection, coding, scratch)
         for batch in connection.sql(sql).to_arrow_reader(_BATCH):
@@ -111,7 +112,7 @@ def digest(table: Table) -> bytes:
     order = sorted(range(len(table.columns)), key=lambda i: table.columns[i].name)
     texts = ", ".join(f"coalesce(c{i}::VARCHAR, '') AS t{i}" for i in order)
     row = ", ".join(f"strlen(t{i}), ':', t{i}" for i in order)
-    with table.connection() as connection:
+    with _here(table).connection() as connection:
         rows, high, low = connection.execute(
             "SELECT count(*), sum((h >> 64)::UBIGINT), sum((h & 18446744073709551615::UHUGEINT)::UBIGINT) "
             f"FROM (SELECT md5_number(concat({row})) AS h FROM (SELECT {texts} FROM rows))"
@@ -123,7 +124,7 @@ def digest(table: Table) -> bytes:
 
 def row_count(table: Table) -> int:
     """The exact number of rows, for the eyes of the table's owner only."""
-    with table.connection() as connection:
+    with _here(table).connection() as connection:
         return int(connection.execute("SELECT count(*) FROM rows").fetchall()[0][0])
 
 
@@ -136,7 +137,7 @@ def distinct_texts(table: Table, column: str, *, most: int = 200) -> list[str]:
     if place is None:
         raise TableError(_lacking(column, [field.name for field in table.columns]))
     own = f"c{place}::VARCHAR"
-    with table.connection() as connection:
+    with _here(table).connection() as connection:
         found = connection.execute(
             f"SELECT DISTINCT {own} AS t FROM rows WHERE trim({own}) <> '' ORDER BY t LIMIT {most:d}"
         ).fetchall()
@@ -266,6 +267,13 @@ def _add(total: NDArray[np.int64], codes: list[NDArray[np.int64]], shape: tuple[
         np.add.at(total, cells, 1)
 
 
+def _here(table: Table) -> LocalTable:
+    """The table, whose rows can be read on this machine."""
+    if not isinstance(table, LocalTable):
+        raise TableError("the rows of this table are elsewhere")
+    return table
+
+
 def _lacking(name: str, names: list[str]) -> str:
     if header_doubt(names):  # they may be a person's row, which no message may quote
         return f"the table has no column {name!r}, and its first line looks like data: add a line with the names"
@@ -289,7 +297,7 @@ def _bad_formats(table: Table, columns: Sequence[Column]) -> list[str]:
     faults = []
     for column in columns:
         if isinstance(column, Date) and column.format is not None:
-            with table.connection() as connection:
+            with _here(table).connection() as connection:
                 try:
                     connection.execute(f"SELECT try_strptime('', {literal(column.format)})").fetchall()
                 except duckdb.Error:

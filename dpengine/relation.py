@@ -1,0 +1,74 @@
+"""Rows as one relation ``rows`` of an embedded engine, with columns ``c0``, ``c1``, … in the source's order."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from dpengine.errors import TableError
+from dpengine.frames import fitted
+
+__all__ = ["check_names", "from_arrow", "linked", "literal", "quoted", "within_calendar"]
+
+
+def literal(text: str) -> str:
+    """A text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def quoted(name: str) -> str:
+    """A name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raise :class:`TableError` where columns lack names, or share them."""
+    if not names:
+        raise TableError("the table has no columns")
+    blank = [i for i, name in enumerate(names, 1) if not name.strip()]
+    faults = [f"column {i} has no name in the header; name it or remove it" for i in blank]
+    repeated = [(name, times) for name, times in Counter(names).items() if times > 1 and name.strip()]
+    faults += [f"{times} columns are named {name!r}; rename all but one" for name, times in repeated]
+    if faults:
+        raise TableError(faults)
+
+
+def linked(path: Path, folder: Path, name: str) -> Path:
+    """A harmless name for the file: readers take * and [ in a path for patterns and could open another file."""
+    link = folder / name
+    try:
+        link.symlink_to(path.resolve())
+    except OSError:
+        shutil.copyfile(path, link)
+    return link
+
+
+def from_arrow(connection: Any, table: pa.Table) -> list[str]:
+    """Make ``rows`` of a table in memory; return the names of its columns."""
+    names = list(table.column_names)
+    check_names(names)
+    connection.register("raw", fitted(table.rename_columns([f"c{i}" for i in range(len(names))])))
+    within_calendar(connection)
+    return names
+
+
+def within_calendar(connection: Any) -> None:
+    """Make ``rows`` of ``raw``: times before year 1 or after 9999 become infinite, for some of them stop the engine.
+
+    A time in billionths with a zone is one in millionths, since the engine can do little else with it.
+    """
+    cells = []
+    for name, kind, *_ in connection.execute("DESCRIBE raw").fetchall():
+        if kind in ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE"):
+            within = f"{name} BETWEEN '0001-01-01'::{kind} AND '9999-12-31 23:59:59.999999'::{kind}"
+            cells.append(f"CASE WHEN {within} OR {name} IS NULL THEN {name} ELSE 'infinity'::{kind} END AS {name}")
+        elif kind == "TIMESTAMPTZ_NS":
+            cells.append(f"{name}::TIMESTAMPTZ AS {name}")
+        else:
+            cells.append(name)
+    connection.execute(f"CREATE VIEW rows AS SELECT {', '.join(cells)} FROM raw")

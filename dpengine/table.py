@@ -1,0 +1,186 @@
+"""A table that was opened: what its columns are called, and where its rows can be asked for.
+
+Messages name columns, which are public, and line numbers, never cells or paths.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import threading
+import weakref
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import duckdb
+import pyarrow as pa
+from python_calamine import CalamineError
+
+from dpengine.errors import TableError
+from dpengine.textfile import MAX_LINE
+
+__all__ = ["Field", "Hint", "LocalTable", "Seen", "Table", "discard", "fields", "hint_of_name", "plainly", "stamp"]
+
+Stamp = tuple[int, int, int]
+Hint = Literal["number", "category", "yesno", "date"]
+Seen = tuple[tuple[Path, Stamp | None], ...]
+
+_NUMBERS = r"(TINY|SMALL|BIG|HUGE|U|UTINY|USMALL|UBIG|UHUGE)?INT(EGER)?|U?INTEGER|FLOAT|DOUBLE|DECIMAL.*|BIGNUM"
+_NAMES_OF: tuple[tuple[Hint, str], ...] = (
+    ("yesno", r"(is|has|was|did)[_ ].+"),
+    (
+        "number",
+        r"(.*[_ ])?(age|income|salary|wage|years?|count|n|num|number|amount|score|hours?|minutes?|days|weight|height|"
+        r"bmi|price|cost|total|rate|percent|pct|size|length|value|visits|distance|balance|gain|loss|lat|lon)"
+        r"([_ ](of|in|per|kg|cm|usd|eur|h|min)([_ ].*)?)?|(n|num)[_ ].+|num[A-Z0-9].*",
+    ),
+    ("date", r"(.*[_ ])?(date|day|time|timestamp|datetime|dob|birthday|month|week)([_ ].*)?|.+_(at|on)"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column as its header or schema shows it; ``type`` is the declared type in DuckDB's words."""
+
+    name: str
+    kind_hint: Hint
+    type: str
+
+
+class Table(ABC):
+    """Rows that can be counted, wherever they are; a context manager that leaves nothing behind."""
+
+    columns: tuple[Field, ...]
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Forget the rows, and remove what was copied. Closing twice is fine."""
+
+    @abstractmethod
+    def check_unchanged(self) -> None:
+        """Raise :class:`TableError` where the rows are not those that were recognised; to be asked after reading."""
+
+
+class LocalTable(Table):
+    """Rows behind a private in-memory connection: column i of ``columns`` is ``c{i}`` of the relation ``rows``.
+
+    ``rows`` is their number, where it is known without reading them: for telling progress, and nothing else.
+    """
+
+    def __init__(
+        self, connection: Any, folder: Path, columns: tuple[Field, ...], seen: Seen = (), rows: int | None = None
+    ) -> None:
+        self.columns = columns
+        self.rows = rows
+        self._seen = seen
+        self._connection = connection
+        self._lock = threading.RLock()
+        self._finish = weakref.finalize(self, discard, connection, folder)
+
+    def close(self) -> None:
+        with self._lock:
+            self._finish()
+
+    def check_unchanged(self) -> None:
+        """Raise :class:`TableError` where a file that rows are read from is not as it was when opened.
+
+        Told by its size, its time of change and its place on the disk.
+        """
+        if any(stamp(path) != before for path, before in self._seen):
+            raise TableError("the file has changed since it was opened; open it again, once it is complete")
+
+    @contextmanager
+    def connection(self) -> Iterator[Any]:
+        """The connection, for one user at a time; what goes wrong inside is told as :class:`TableError`."""
+        with self._lock, plainly():
+            if not self._finish.alive:
+                raise TableError("the table is closed; open it again")
+            yield self._connection
+
+
+def stamp(path: Path) -> Stamp | None:
+    """What changes with a file; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+def discard(connection: Any, folder: Path) -> None:
+    """Close the connection and remove the folder."""
+    connection.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """Tell the readers' errors in our own words: theirs quote rows and paths."""
+    try:
+        yield
+    except zipfile.BadZipFile:
+        raise TableError("this is not a whole workbook; save it again as .xlsx, or export it as CSV") from None
+    except CalamineError:
+        raise TableError("the workbook cannot be read; save it again without a password, or export CSV") from None
+    except (duckdb.OutOfMemoryException, MemoryError):
+        raise TableError("there is not enough memory for this table; use Parquet, or fewer columns") from None
+    except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException):
+        raise  # a mistake of ours in writing SQL, and not the table's
+    except duckdb.Error as error:
+        raise TableError(_fault(str(error))) from None
+    except pa.ArrowException:
+        raise TableError("the file is damaged or not of the kind its name says; write it again") from None
+
+
+def _fault(message: str) -> str:
+    line = re.search(r"CSV Error on Line: (\d+)", message)
+    if not line:
+        return "the table cannot be read: it is damaged, or has changed since it was opened; write it again"
+    where = f"line {int(line[1]):,} of the file"
+    if "unterminated quote" in message:
+        return f'{where} opens a quote that is not closed properly; write " inside of a cell as ""'
+    if "Maximum line size" in message:
+        return f"{where} is longer than {MAX_LINE >> 20} MB; is a quote left open, or is this no text table?"
+    return (
+        f"{where} does not have as many cells as the header has names; "
+        "put cells that hold the delimiter in quotes, or export the table again"
+    )
+
+
+def fields(connection: Any, names: Sequence[str], typed: bool) -> tuple[Field, ...]:
+    """The columns of ``rows``; where types were not declared, names alone hint at kinds."""
+    types = [str(row[1]) for row in connection.execute("DESCRIBE rows").fetchall()]
+    return tuple(
+        Field(name, hint_of_type(kind) if typed else hint_of_name(name), kind)
+        for name, kind in zip(names, types, strict=True)
+    )
+
+
+def hint_of_type(kind: str) -> Hint:
+    """The likely kind of a column whose type is declared."""
+    if kind == "BOOLEAN":
+        return "yesno"
+    if kind.startswith(("DATE", "TIMESTAMP")):
+        return "date"
+    return "number" if re.fullmatch(_NUMBERS, kind) else "category"
+
+
+def hint_of_name(name: str) -> Hint:
+    """The likely kind of a column of which nothing is public but the name.
+
+    >>> hint_of_name("visit_date"), hint_of_name("has_car"), hint_of_name("num_visits"), hint_of_name("region")
+    ('date', 'yesno', 'number', 'category')
+    """
+    plain = name.strip().replace("-", "_")
+    return next((hint for hint, pattern in _NAMES_OF if re.fullmatch(pattern, plain, re.IGNORECASE)), "category")
