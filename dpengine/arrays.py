@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["numbers", "of_numbers", "of_texts"]
+__all__ = ["nothing", "number", "numbers", "of_numbers", "of_texts", "text"]
 
 
 def of_texts(texts: Sequence[str]) -> Any:
@@ -32,5 +32,20 @@ def numbers(column: Any) -> npt.NDArray[Any]:
     """A numpy array of the numbers in an Arrow array; NaN for null, which only floats may have."""
     flat = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if flat.null_count:
-        flat = pc.fill_null(flat, float("nan"))
+        flat = pc.fill_null(flat, of_numbers(np.array([np.nan], dtype=flat.type.to_pandas_dtype()))[0])
     return np.from_dlpack(flat)
+
+
+def number(value: int) -> Any:
+    """An Arrow scalar of a whole number."""
+    return of_numbers(np.array([value], dtype=np.int64))[0]
+
+
+def text(value: str) -> Any:
+    """An Arrow scalar of a text."""
+    return of_texts([value])[0]
+
+
+def nothing(kind: pa.DataType) -> Any:
+    """An Arrow scalar of a type, null."""
+    return pa.nulls(1, kind)[0]

@@ -27,7 +27,7 @@ from dpengine import arrays
 from dpengine.domain import Category, Column, Date, Number, YesNo
 from dpengine.relation import literal
 
-__all__ = ["Coding", "Family", "code_of", "family_of", "identity", "loosened"]
+__all__ = ["Coding", "Family", "binning", "code_of", "family_of", "identity", "loosened"]
 
 Family = Literal["text", "integer", "float", "decimal", "boolean", "date", "timestamp"]
 
@@ -154,11 +154,11 @@ def _number(column: Number, index: int, family: Family, cells: dict[str, str]) -
     return Coding(
         cells,
         _unless_missing(column, own, loose, family, code, also),
-        functions={f"bin_{index}": _binning(column)},
+        functions={f"bin_{index}": binning(column)},
     )
 
 
-def _binning(column: Number) -> Callable[[Any], Any]:
+def binning(column: Number) -> Callable[[Any], Any]:
     """A function from a batch of numbers to codes. A search in the edges costs the same at 5 and at 100,000 bins."""
     edges = np.array([float(edge) for edge in column.edges])
     last, other, missing = len(edges) - 2, column.other_code, column.missing_code

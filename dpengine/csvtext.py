@@ -19,7 +19,7 @@ import pyarrow.csv
 
 from dpengine import arrays
 
-__all__ = ["codes", "guard", "labels", "numbers", "read", "rows", "unguard", "values"]
+__all__ = ["codes", "fields", "guard", "labels", "numbers", "read", "rows", "unguard", "values"]
 
 # Texts that already carry a ' before such a sign get one more, so that reading back is unambiguous.
 _FORMULA = re.compile("'*[=+\\-@\t\r\n\0＝＋－＠]")
@@ -55,6 +55,12 @@ def labels(texts: Sequence[str], positions: npt.NDArray[np.int64]) -> Any:
     return arrays.of_texts([_field(text) for text in texts]).take(arrays.of_numbers(positions))
 
 
+def fields(texts: Any) -> Any:
+    """A column for :func:`rows` from an Arrow array of texts."""
+    encoded = texts.dictionary_encode()
+    return arrays.of_texts([_field(text) for text in encoded.dictionary.to_pylist()]).take(encoded.indices)
+
+
 def numbers(values: npt.NDArray[Any]) -> Any:
     """A column of numbers for :func:`rows`: whole ones as such, others with at most 6 decimals."""
     whole = np.rint(values)
@@ -65,8 +71,10 @@ def numbers(values: npt.NDArray[Any]) -> Any:
 
 
 def rows(columns: Sequence[Any]) -> memoryview:
-    """The rows of a CSV file as bytes, from columns made by :func:`labels` and :func:`numbers`."""
+    """The rows of a CSV file as bytes, from columns made by :func:`labels`, :func:`fields` and :func:`numbers`."""
     comma, end, nothing = arrays.of_texts([",", "\r\n", ""])
+    if len(columns) == 1:  # a line with nothing on it would be taken for none
+        columns = [pc.if_else(pc.equal(columns[0], nothing), arrays.text('""'), columns[0])]
     pieces = [piece for column in columns for piece in (column, comma)]
     # Joined without anything between, the rows lie in memory one after the other: that is the file.
     joined = pc.binary_join_element_wise(*pieces[:-1], end, nothing)

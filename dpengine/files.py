@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpengine import csvtext, manifest, registry, synthesis
+from dpengine import csvtext, manifest, placing, registry
 from dpengine.estimate import Columns
 from dpengine.result import NUMBERS, Result, published_name
 from dpengine.verification import PROSE, verify
@@ -81,9 +81,11 @@ def _table(result: Result, table: Columns) -> Iterator[Piece]:
 
 
 def _synthetic(result: Result) -> Iterator[Piece]:
-    dealt = synthesis.deal(result.model)
-    names = result.plan.used
-    yield csvtext.header(names)
-    for start in range(0, len(dealt[names[0]]), CHUNK_ROWS):
+    rows = result.rows()
+    columns = [result.plan.column(name) for name in rows]
+    values = [placing.values(column, rows[column.name], salt) for salt, column in enumerate(columns)]
+    yield csvtext.header(list(rows))
+    for start in range(0, len(rows[columns[0].name]), CHUNK_ROWS):
         part = slice(start, start + CHUNK_ROWS)
-        yield csvtext.rows([csvtext.labels(result.plan.column(name).labels, dealt[name][part]) for name in names])
+        texts = (placing.texts(c, found[part], rows[c.name][part]) for c, found in zip(columns, values, strict=True))
+        yield csvtext.rows([csvtext.fields(text) for text in texts])

@@ -13,6 +13,7 @@ from typing import Any
 
 from dpengine.estimate import Columns
 from dpengine.measurements import DISCRETE_LAPLACE, Boxes, Measured
+from dpengine.placing import HOW
 from dpengine.plan import Plan, epsilon_text
 from dpengine.result import Result
 from dpengine.strategy import ADAPTIVE, Share, why
@@ -44,6 +45,7 @@ POST_PROCESSING = (
     "count: the estimates made non-negative, whole, and such that all tables agree on what they share",
     "low and high: a 95 % interval for the true count, from the exact law of the noise in the estimate",
     "synthetic.csv: rows dealt from the counts; counted again, they give every published table",
+    HOW,
 )
 INTERVALS_MODELLED = (
     "The total and each cell of a single column: low to high holds the true count with a probability of 95 % at "
@@ -57,6 +59,7 @@ POST_PROCESSING_MODELLED = (
     "for larger tables",
     "synthetic.csv: whole rows whose pairs of columns come as near to the model's as rows can; counted, they give "
     "every published table",
+    HOW,
 )
 INTERVALS_BOXED = (
     "Each low to high holds the true count of its cell 95 times in 100 at least. A cell that was measured by itself is "
@@ -67,6 +70,7 @@ POST_PROCESSING_BOXED = (
     "count: the estimates made whole, such that every box keeps its sum to within 1.5",
     "low and high: the least and greatest true count that the boxes allow, 95 times in 100",
     "synthetic.csv: rows dealt from the counts; counted again, they give every published table",
+    HOW,
 )
 BOXES = "counts of boxes of cells within boxes; the shares of those that hold a cell add up to this one"
 AUDIT = "how far off the tables are, by size of cell"

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dpengine import stored, synthesis
+from dpengine import placing, stored, synthesis
 from dpengine.accuracy import least_squares
 from dpengine.answers import Answers, Boxed, Modelled, answers
 from dpengine.consistency import Model, Rows, rows_of, solve, whole_boxes
+from dpengine.errors import ReleaseError
 from dpengine.estimate import Columns
 from dpengine.measurements import Measured, Measurement
 from dpengine.plan import Plan
+from dpengine.strategy import MOST_SYNTHETIC
 from dpengine.version import VERSION
 
 if TYPE_CHECKING:
@@ -129,13 +131,41 @@ class Result:
         """Which cells are mostly noise, as :func:`mostly_noise` has it of their published counts."""
         return mostly_noise(self.counts(table), self.answers.around(table)[1])
 
-    def synthetic(self) -> pd.DataFrame:
-        """Rows of labels, one a synthetic person; counted, they give every published table exactly."""
+    def rows(self, count: int | None = None) -> dict[str, npt.NDArray[np.int64]]:
+        """Synthetic rows as cells of each used column: counted, they give every published table exactly.
+
+        With ``count``, so many rows, whose tables are the published ones scaled, but for rounding
+        (:mod:`dpengine.synthesis`). Raises :class:`ReleaseError` where there are no rows to scale, or too many are
+        asked for.
+        """
+        dealt = synthesis.deal(self.model)
+        plan = self.plan
+        if count is None:
+            return {name: dealt[name] for name in plan.used}
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 0 <= count <= MOST_SYNTHETIC:
+            raise ReleaseError(f"a number of synthetic rows is whole, from 0 to {MOST_SYNTHETIC:,}")
+        if count and not len(dealt[plan.used[0]]):
+            raise ReleaseError("the published total is 0: there are no synthetic rows to scale")
+        if count == 0:
+            return {name: np.zeros(0, dtype=np.int64) for name in plan.used}
+        sizes = {name: plan.column(name).size for name in plan.used}
+        made = synthesis.scaled(dealt, int(count), plan.marginals, sizes)
+        return {name: made[name] for name in plan.used}
+
+    def synthetic(self, rows: int | None = None) -> pd.DataFrame:
+        """Synthetic rows typed like the declared columns; counted by the plan, they give every published table exactly.
+
+        Whole numbers are Int64, other numbers float64, dates datetime64, categories texts; missing values are NA, and a
+        column in which ``(other)`` occurs holds Python objects. Values are placed within cells as
+        :data:`dpengine.placing.HOW` says. With ``rows``, so many of them: see :meth:`rows`.
+        """
         import pandas as pd
 
-        rows = synthesis.deal(self.model)
-        labels = {name: np.array(self.plan.column(name).labels, dtype=object) for name in self.plan.used}
-        return pd.DataFrame({name: texts[rows[name]] for name, texts in labels.items()})
+        columns = map(self.plan.column, self.plan.used)
+        made = self.rows(rows)
+        return pd.DataFrame({
+            column.name: placing.series(column, made[column.name], salt) for salt, column in enumerate(columns)
+        })  # fmt: skip
 
     def to_bytes(self) -> bytes:
         """The release as the ledger keeps it: whole, and readable without running anything."""

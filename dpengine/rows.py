@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from dpengine.pairwise import Pairwise
 
-__all__ = ["Codes", "deal_rows"]
+__all__ = ["Codes", "deal_rows", "shuffled"]
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
@@ -45,7 +45,7 @@ def _along_tree(model: Pairwise, names: list[str], rows: int) -> Codes:
     codes[0] = np.repeat(np.arange(model.one[names[0]].size), _whole(model.one[names[0]] + 1e-9, rows))
     for salt, (parent, child) in enumerate(_tree(model, names)):
         given = codes[place[parent]]
-        order = _shuffled(rows, salt)
+        order = shuffled(rows, salt)
         order = order[np.argsort(given[order], kind="stable")]
         table = model.pair(parent, child)
         sizes, carried, start = np.bincount(given, minlength=len(table)), np.zeros(table.shape[1]), 0
@@ -84,7 +84,7 @@ def _whole(expected: Floats, rows: int) -> npt.NDArray[np.int64]:
     return whole
 
 
-def _shuffled(count: int, salt: int) -> npt.NDArray[np.intp]:
+def shuffled(count: int, salt: int) -> npt.NDArray[np.intp]:
     """The numbers below ``count`` in the order of a hash (the finaliser of SplitMix64; Steele et al. 2014)."""
     x = np.arange(count, dtype=np.uint64) + np.uint64((salt + 1) * 0x9E3779B97F4A7C15 % 2**64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -111,7 +111,7 @@ def _mend(codes: Codes, place: Mapping[str, int], model: Pairwise) -> None:
                 over[k][i], over[i][k] = excess, np.ascontiguousarray(excess.T)
     size = max(64, -(-rows // BATCHES))
     for salt, accepted in enumerate(ACCEPTED):
-        order = _shuffled(rows, columns + salt)
+        order = shuffled(rows, columns + salt)
         for start in range(0, rows, size):
             _improve(codes, order[start : start + size], over, accepted)
 

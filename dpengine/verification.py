@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dpengine import csvtext, manifest, strictyaml
+from dpengine import csvtext, manifest, placing, strictyaml
 from dpengine.accuracy import error_law
 from dpengine.errors import PlanError, ReleaseError
 from dpengine.estimate import Columns, marginalise
@@ -277,9 +277,7 @@ def _miscounts(payload: bytes, tables: Mapping[Columns, Numbers], plan: Plan) ->
         columns = csvtext.read(payload, plan.used)
     except ValueError as error:
         return [f"synthetic.csv {error}"]
-    rows = {
-        name: csvtext.codes(column, plan.column(name).labels) for name, column in zip(plan.used, columns, strict=True)
-    }
+    rows = {name: placing.cells(plan.column(name), column) for name, column in zip(plan.used, columns, strict=True)}
     strangers = [name for name, codes in rows.items() if (codes < 0).any()]
     if strangers:
         return [f"synthetic.csv: the column {name} holds a text that is no declared cell" for name in strangers]

@@ -33,7 +33,7 @@ FLOORS = [
     {"parquet", "database"},
     {"classes", "sources"},
     {"measure", "counting", "consistency"},
-    {"stored", "synthesis"},
+    {"stored", "synthesis", "placing"},
     {"result"},
     {"standin", "manifest"},
     {"prediction"},

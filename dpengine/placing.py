@@ -1,0 +1,258 @@
+"""Cells → values typed like the declared columns, and back: what stands in a synthetic row.
+
+All that a release knows of a row is its cells. Within a cell, values are laid evenly, by a rule and not by chance:
+
+* numbers on the grid of the edges' own decimals (whole numbers where all edges are whole), from the lower edge to
+  below the upper one, which the last bin includes; a bin that holds one grid value gives just that one;
+* dates on the days of the period that lie within the declared span;
+* categories, yes and no are themselves; *other* is its label, *missing* is nothing.
+
+Every value of a bin's grid serves equally many rows, to within one; which row gets which follows from a hash of the
+row's place, so that the places in two columns have nothing to do with each other. Values that the plan declares to
+mean *missing* are passed over. So a row falls in its own cells again when it is counted by the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dpengine import arrays, csvtext
+from dpengine.coding import binning
+from dpengine.domain import OTHER, Column, Date, Number
+from dpengine.rows import shuffled
+from dpengine.sources import literal
+from dpengine.typed import decimal
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["HOW", "cells", "series", "texts", "values"]
+
+Ints = npt.NDArray[np.int64]
+
+HOW = (
+    "values in synthetic.csv: numbers and dates are spread evenly over their bin or period, by a rule and not by chance"
+    " (numbers with as many decimals as the edges have); (other) stands as such, missing values are empty"
+)
+MOST_DIGITS = 15  # of a number that 64 bits tell from its neighbours
+EPOCH = date(1970, 1, 1).toordinal()
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """Whole steps of each declared cell: the first, how many, and those in them that are passed over, rising."""
+
+    first: Ints
+    steps: Ints
+    skipped: Ints
+    decimals: int = 0
+
+    def at(self, codes: Ints, salt: int) -> Ints:
+        """The step of each row, rows given by declared cell."""
+        before = np.searchsorted(self.skipped, self.first)
+        free = self.steps - (np.searchsorted(self.skipped, self.first + self.steps) - before)
+        free = np.where(free > 0, free, self.steps)  # a cell of nothing else keeps what it has
+        place = _even(codes, salt)
+        found: Ints = self.first[codes] + np.minimum((place * free[codes]).astype(np.int64), free[codes] - 1)
+        for step in self.skipped:
+            found += (self.first[codes] <= step) & (step <= found)
+        last = self.first[codes] + self.steps[codes] - 1
+        bounded: Ints = np.minimum(found, last)
+        return bounded
+
+
+def values(column: Column, codes: Ints, salt: int) -> Any:
+    """The value of each row's cell as an Arrow array, null in *other* and *missing*.
+
+    Numbers are int64 or float64, dates date32, all else texts, each once in a dictionary. ``salt`` tells columns apart.
+    """
+    declared = len(column.declared)
+    inside = codes < declared
+    if isinstance(column, Number | Date):
+        declared_only = codes[inside]
+        placed: npt.NDArray[Any] = (
+            _numbers(column, declared_only, salt) if isinstance(column, Number) else _days(column, declared_only, salt)
+        )
+        whole = np.zeros(len(codes), dtype=placed.dtype)
+        whole[inside] = placed
+        found = arrays.of_numbers(whole)
+    else:
+        found = arrays.of_numbers(codes.astype(np.int32))
+    found = pc.if_else(pc.less(arrays.of_numbers(codes), arrays.number(declared)), found, arrays.nothing(found.type))
+    if isinstance(column, Date):
+        return found.view(pa.date32())
+    return (
+        found if isinstance(column, Number) else pa.DictionaryArray.from_arrays(found, arrays.of_texts(column.declared))
+    )
+
+
+def texts(column: Column, found: Any, codes: Ints) -> Any:
+    """What :func:`values` found for rows of ``codes``, or a part of it, as texts.
+
+    Dates are in the plan's format or else as ISO, *other* is its label, *missing* empty.
+    """
+    if isinstance(column, Date) and column.format is not None:
+        found = _formatted(column, found)
+    label = arrays.text(other_text(column) if column.other else "")
+    other = pc.equal(arrays.of_numbers(codes), arrays.number(column.other_code))
+    return pc.fill_null(pc.if_else(other, label, found.cast(pa.large_string())), arrays.text(""))
+
+
+def series(column: Column, codes: Ints, salt: int) -> pd.Series[Any]:
+    """The same as a pandas column: of the values' own type, or of Python objects where *other* occurs."""
+    import pandas as pd
+
+    found = values(column, codes, salt)
+    other = codes == column.other_code
+    if other.any():
+        if isinstance(column, Date) and column.format is not None:
+            found = pc.if_else(found.is_valid(), texts(column, found, codes), arrays.nothing(pa.large_string()))
+        objects = np.array([*found.to_pylist(), None], dtype=object)[:-1]  # also where all are dates
+        objects[other] = other_text(column)
+        return pd.Series(objects, dtype=object)
+    if isinstance(column, Date):
+        found = found.cast(pa.timestamp("s"))
+    elif not isinstance(column, Number):
+        found = found.cast(pa.large_string())
+    whole: pd.Series[Any] = found.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
+    return whole
+
+
+def cells(column: Column, written: Any) -> Ints:
+    """The cell of each text that :func:`texts` may have written, as it stands in a file; −1 for any other text."""
+    encoded = written.combine_chunks().dictionary_encode()
+    known = [csvtext.unguard(text) for text in encoded.dictionary.to_pylist()]
+    if isinstance(column, Number):
+        codes = _number_cells(column, known)
+    elif isinstance(column, Date):
+        days = _parsed(column, known)
+        codes = np.array([-1 if day is None else _period(column, day) for day in days], dtype=np.int64)
+    else:
+        place = {text: k for k, text in enumerate(column.declared)}
+        codes = np.array([place.get(text, -1) for text in known], dtype=np.int64)
+    outside = {other_text(column): column.other_code} if column.other else {}
+    outside |= {"": column.missing_code} if column.missing else {}
+    for k, text in enumerate(known):
+        codes[k] = outside.get(text, codes[k])
+    found: Ints = codes[arrays.numbers(encoded.indices)]
+    return found
+
+
+def other_text(column: Column) -> str:
+    """``(other)``, in more brackets where the plan has that mean something else."""
+    label = OTHER
+    while label in column.missing_as or label in column.declared:
+        label = f"({label})"
+    return label
+
+
+def _even(codes: Ints, salt: int) -> npt.NDArray[np.float64]:
+    """For each row a place between 0 and 1: the middles of as many equal parts as its cell has rows, shuffled."""
+    order = shuffled(len(codes), salt)
+    order = order[np.argsort(codes[order], kind="stable")]
+    sizes = np.bincount(codes)
+    rank = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    places = np.empty(len(codes))
+    places[order] = (rank + 0.5) / np.repeat(sizes, sizes)
+    return places
+
+
+def _numbers(column: Number, codes: Ints, salt: int) -> npt.NDArray[Any]:
+    edges = column.edges
+    decimals = max(0, *(-int(edge.normalize().as_tuple().exponent) for edge in edges))
+    marks = _marks(column)
+    while max(abs(edge) for edge in edges) * 10**decimals < 10**MOST_DIGITS:
+        grid = _number_grid(edges, marks, decimals)
+        if (np.diff(np.searchsorted(grid.skipped, [grid.first, grid.first + grid.steps]), axis=0) < grid.steps).all():
+            found = grid.at(codes, salt)
+            return found if decimals == 0 else found / 10**decimals
+        decimals += 1  # a bin of nothing but numbers that mean missing has others between them
+    low, high = (np.array([float(edge) for edge in side]) for side in (edges[:-1], edges[1:]))
+    between = low[codes] + (high - low)[codes] * _even(codes, salt)
+    clipped: npt.NDArray[np.float64] = np.clip(between, low[codes], np.nextafter(high, -np.inf)[codes])
+    return clipped
+
+
+def _number_grid(edges: Sequence[Decimal], marks: Sequence[Decimal], decimals: int) -> _Grid:
+    ends = np.array([int(edge.scaleb(decimals)) for edge in edges], dtype=np.int64)
+    steps = np.diff(ends)
+    steps[-1] += 1  # the last bin is closed
+    scaled = (Fraction(mark) * 10**decimals for mark in marks)
+    low, high = int(ends[0]), int(ends[-1])
+    skipped = sorted({int(mark) for mark in scaled if mark.denominator == 1 and low <= mark <= high})
+    return _Grid(ends[:-1], steps, np.array(skipped, dtype=np.int64))
+
+
+def _marks(column: Number) -> list[Decimal]:
+    """The numbers that mean missing."""
+    found = []
+    for text in column.missing_as:
+        try:
+            found.append(decimal(text))
+        except ValueError:
+            continue  # a text that is no number
+    return found
+
+
+def _number_cells(column: Number, known: Sequence[str]) -> Ints:
+    texts = arrays.of_texts(known)
+    number = pc.match_substring_regex(texts, r"^-?[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?$")
+    read = pc.if_else(number, texts, arrays.nothing(texts.type)).cast(pa.float64())
+    codes: Ints = np.array(arrays.numbers(binning(column)(read)))
+    codes[codes >= len(column.declared)] = -1
+    return codes
+
+
+def _days(column: Date, codes: Ints, salt: int) -> npt.NDArray[np.int32]:
+    start = column.ordinal(column.first)
+    spans = [column.period(start + k) for k in range(len(column.declared))]
+    first = np.array([low.toordinal() for low, _ in spans]) - EPOCH
+    steps = np.array([(high - low).days + 1 for low, high in spans])
+    marks = [day for day in _parsed(column, column.missing_as) if day is not None]
+    skipped = sorted({day.toordinal() - EPOCH for day in marks if column.first <= day <= column.last})
+    return _Grid(first, steps, np.array(skipped, dtype=np.int64)).at(codes, salt).astype(np.int32)
+
+
+def _formatted(column: Date, days: Any) -> Any:
+    """Days in the plan's format; as ISO where that format would not read them back to the same period."""
+    encoded = days.dictionary_encode()
+    known = encoded.dictionary
+    with duckdb.connect() as connection:
+        connection.register("known", pa.table({"day": known}))
+        written = connection.sql(f"SELECT strftime(day, {literal(column.format or '')}) FROM known").fetchall()
+    pairs = list(zip(known.to_pylist(), (text for (text,) in written), strict=True))
+    back = _parsed(column, [text for _, text in pairs])
+    good = [
+        text if read is not None and _period(column, read) == _period(column, day) else day.isoformat()
+        for (day, text), read in zip(pairs, back, strict=True)
+    ]
+    return arrays.of_texts(good).take(encoded.indices)
+
+
+def _parsed(column: Date, known: Sequence[str]) -> list[date | None]:
+    """The day that each text says in the plan's format, or else as ISO; none where it says none."""
+    by_format = "NULL::DATE"
+    if column.format is not None:
+        by_format = f"try_strptime(text, {literal(column.format)})::TIMESTAMP::DATE"
+    iso = "CASE WHEN regexp_full_match(text, '[0-9]{4}-[0-9]{2}-[0-9]{2}') THEN TRY_CAST(text AS DATE) END"
+    with duckdb.connect() as connection:
+        connection.register("known", pa.table({"text": arrays.of_texts(known)}))
+        found = connection.sql(f"SELECT coalesce({by_format}, {iso}) FROM known").fetchall()
+    return [day for (day,) in found]
+
+
+def _period(column: Date, day: date) -> int:
+    """The cell of a day, −1 outside of the span."""
+    inside = column.first <= day <= column.last
+    return column.ordinal(day) - column.ordinal(column.first) if inside else -1
