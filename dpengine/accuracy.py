@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from dpengine.accounting import posterior
 from dpengine.errors import PlanError
 from dpengine.estimate import Columns, LeastSquares
 from dpengine.plan import LEAST_EPSILON, MOST_EPSILON, Plan
@@ -169,11 +170,3 @@ def epsilon_for(plan: Plan, half_width: float, confidence: float = CONFIDENCE) -
             least, enough = (least, middle) if width(table, middle) <= half_width else (middle, enough)
         low = enough
     return Fraction(low, 10**6)
-
-
-def posterior(prior: float, epsilon: Fraction) -> float:
-    """The most that someone ``prior``-sure of a person's presence can become, having seen the release.
-
-    Bayes' rule with the likelihood ratio at its bound e^ε: p·e^ε / (1 − p + p·e^ε).
-    """
-    return 1 / (1 + (1 - prior) / prior * math.exp(-min(float(epsilon), 700.0)))

@@ -1,4 +1,4 @@
-"""Permute-and-flip: its probabilities are those of its definition, and move by no more than e^ε between neighbours."""
+"""Private selection: probabilities are those of the definitions, and move by no more than e^ε between neighbours."""
 
 from __future__ import annotations
 
@@ -11,13 +11,23 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpengine.mechanisms.selection import _coins, _settle, permute_and_flip
+from dpengine.mechanisms import selection
+from dpengine.mechanisms.selection import (
+    _settle,
+    evenly,
+    exp_coins,
+    exponential_mechanism,
+    exponential_probabilities,
+    permute_and_flip,
+    permute_and_flip_probabilities,
+)
 
-ALPHA = 1e-9  # false alarms: three tests of a distribution
+ALPHA = 1e-9  # false alarms of each test of a distribution
+LAWS = {permute_and_flip: permute_and_flip_probabilities, exponential_mechanism: exponential_probabilities}
 
 
-def chances(scores: Sequence[int], epsilon: float, sensitivity: int = 1) -> list[float]:
-    """Probability of each candidate, by walking through every order of them."""
+def walked(scores: Sequence[int], epsilon: float, sensitivity: int = 1) -> list[float]:
+    """Probability of each candidate of permute-and-flip, by walking through every order of them."""
     top, found = max(scores), [0.0] * len(scores)
     heads = [math.exp(epsilon * (score - top) / (2 * sensitivity)) for score in scores]
     for order in permutations(range(len(scores))):
@@ -28,30 +38,79 @@ def chances(scores: Sequence[int], epsilon: float, sensitivity: int = 1) -> list
     return found
 
 
+@pytest.mark.parametrize("scores", [[3, 1, 0, 0], [10, 9, 7, 3, 0, 0], [4, 4, 4, 4], [0], [10**6, 0, 10**6 - 1]])
+@pytest.mark.parametrize("epsilon", ["1", "1/100", "20"])
+def test_probabilities_are_those_of_the_definition(scores: list[int], epsilon: str) -> None:
+    each, whole = Fraction(epsilon), np.array(scores)
+    weights = [math.exp(each * (score - max(scores)) / 2) for score in scores]
+    assert permute_and_flip_probabilities(whole, each) == pytest.approx(walked(scores, float(each)), abs=1e-14)
+    assert exponential_probabilities(whole, each) == pytest.approx(np.array(weights) / sum(weights), abs=1e-14)
+
+
+@pytest.mark.parametrize("count", [1000, 5000])
+def test_probabilities_hold_for_thousands_of_candidates(count: int) -> None:
+    for scores in (np.arange(count), np.zeros(count, dtype=int), np.repeat([0, 10, 20], [count, 10, 1])):
+        for law in LAWS.values():
+            found = law(scores, Fraction(1, 2))
+            assert found.sum() == pytest.approx(1, abs=1e-12)
+            assert (np.diff(found) * np.sign(np.diff(scores)) >= 0).all()
+    assert permute_and_flip_probabilities(np.zeros(count, dtype=int), Fraction(1)) == pytest.approx(1 / count)
+
+
+def test_permute_and_flip_is_never_worse() -> None:
+    scores = np.array([10, 9, 7, 3, 0, 0])
+    lost = {law: 10 - float(law(scores, Fraction(1)) @ scores) for law in LAWS.values()}
+    assert lost == {permute_and_flip_probabilities: pytest.approx(0.669, abs=5e-4),
+                    exponential_probabilities: pytest.approx(0.866, abs=5e-4)}  # fmt: skip
+    for ordered in product(range(4), repeat=4):
+        flipped, drawn = (law(np.array(ordered), Fraction(1)) @ np.array(ordered) for law in LAWS.values())
+        assert flipped >= drawn - 1e-12
+
+
+@pytest.mark.parametrize("draw", LAWS, ids=lambda draw: draw.__name__)
 @pytest.mark.parametrize(
-    ("scores", "epsilon", "sensitivity"), [([3, 1, 0, 0], "1", 1), ([10, 9, 7, 3], "1/2", 1), ([512, 256, 0], "2", 256)]
+    ("scores", "epsilon", "sensitivity", "monotone"),
+    [([3, 1, 0, 0], "1", 1, False), ([10, 9, 7, 3], "1/2", 1, True), ([512, 256, 0], "2", 256, False)],
 )
-def test_candidates_come_as_often_as_the_definition_says(scores: list[int], epsilon: str, sensitivity: int) -> None:
-    draws = 20_000
-    wanted = np.array(chances(scores, float(Fraction(epsilon)), sensitivity)) * draws
+def test_candidates_come_as_often_as_the_definition_says(
+    draw: selection.Draw, scores: list[int], epsilon: str, sensitivity: int, monotone: bool
+) -> None:
+    draws, whole, each = 20_000, np.array(scores), Fraction(epsilon)
+    wanted = LAWS[draw](whole, each, sensitivity, monotone=monotone) * draws
     seen = np.zeros(len(scores))
     for _ in range(draws):
-        seen[permute_and_flip(np.array(scores), Fraction(epsilon), sensitivity)] += 1
+        seen[draw(whole, each, sensitivity, monotone=monotone)] += 1
     assert stats.chisquare(seen, wanted).pvalue > ALPHA
+    wrong = LAWS[draw](whole, each * Fraction(13, 10), sensitivity, monotone=monotone) * draws
     if epsilon == "1":
-        wrong = np.array(chances(scores, 1.3)) * draws
         assert stats.chisquare(seen, wrong).pvalue < ALPHA, "negative control: another ε is told apart"
 
 
-def test_no_neighbours_differ_by_more_than_epsilon() -> None:
+@pytest.mark.parametrize("draw", LAWS, ids=lambda draw: draw.__name__)
+@pytest.mark.parametrize("monotone", [False, True])
+def test_no_neighbours_differ_by_more_than_epsilon(draw: selection.Draw, monotone: bool) -> None:
     """Over all score vectors of three candidates with values 0 to 3, and all neighbours one step away in any score."""
-    epsilon, furthest = 1.0, 0.0
+    law, epsilon, furthest = LAWS[draw], Fraction(1), 0.0
     for scores in product(range(4), repeat=3):
-        here = chances(scores, epsilon)
-        for step in product((-1, 0, 1), repeat=3):
-            there = chances([a + b for a, b in zip(scores, step, strict=True)], epsilon)
-            furthest = max(furthest, *(abs(math.log(a / b)) for a, b in zip(here, there, strict=True)))
-    assert 0.8 * epsilon < furthest <= epsilon + 1e-12
+        here = law(np.array(scores), epsilon, monotone=monotone)
+        for step in product((0, 1) if monotone else (-1, 0, 1), repeat=3):
+            there = law(np.add(scores, step), epsilon, monotone=monotone)
+            furthest = max(furthest, float(np.abs(np.log(here / there)).max()))
+    assert 0.8 < furthest <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("draw", LAWS, ids=lambda draw: draw.__name__)
+def test_scores_that_move_both_ways_are_not_monotone(draw: selection.Draw) -> None:
+    """Negative control: without the 2, neighbours whose scores move apart are told too well."""
+    here, there = (LAWS[draw](np.array(s), Fraction(1), monotone=True) for s in ([0, 3, 3], [1, 2, 2]))
+    assert float(np.abs(np.log(here / there)).max()) > 1.2
+
+
+def test_even_draws_are_even_also_where_words_do_not_divide() -> None:
+    assert stats.chisquare(np.bincount(evenly(7, 70_000), minlength=7)).pvalue > ALPHA
+    assert (evenly(1, 5) == 0).all()
+    bound = 3 * 2**61  # a quarter of the words are past the last whole run: left in, they would favour small values
+    assert stats.binomtest(int((evenly(bound, 40_000) < bound // 2).sum()), 40_000).pvalue > ALPHA
 
 
 def test_a_coin_that_a_word_cannot_decide_is_decided_by_more_bits() -> None:
@@ -60,7 +119,7 @@ def test_a_coin_that_a_word_cannot_decide_is_decided_by_more_bits() -> None:
     assert _settle(edge - 2**20, x)
     assert not _settle(edge + 2**20, x)
     assert not _settle(1, Fraction(100)), "exp(−100) lies below 2^−64, whatever follows a first word of 1"
-    assert _coins(np.array([0, 0]), Fraction(1)).all(), "the best always lands heads"
+    assert exp_coins(np.array([0, 0]), Fraction(1)).all(), "the best always lands heads"
 
 
 def test_misuse_is_refused() -> None:
@@ -68,3 +127,7 @@ def test_misuse_is_refused() -> None:
         permute_and_flip(np.array([], dtype=np.int64), Fraction(1))
     with pytest.raises(ValueError, match="above 0"):
         permute_and_flip(np.array([1]), Fraction(0))
+    with pytest.raises(ValueError, match="whole numbers"):
+        exponential_mechanism(np.array([0.5, 1.0]), Fraction(1))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="too far apart"):
+        exponential_mechanism(np.array([-(2**63), 2**63 - 1]), Fraction(1))

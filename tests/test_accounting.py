@@ -1,0 +1,167 @@
+"""Each rule of composition is sound: never below what releases can truly give away together; and how tight it is."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpengine.accounting import (
+    Rule,
+    advanced,
+    allowance,
+    basic,
+    cost,
+    group,
+    group_delta,
+    odds_factor,
+    posterior,
+    selection_zcdp,
+    zcdp,
+    zcdp_allowed,
+    zcdp_epsilon,
+)
+from dpengine.errors import PlanError
+
+MILLIONTH = Fraction(1, 10**6)
+RULES = list(Rule)
+
+
+def delta_at_least(each: Fraction, times: int, epsilon: float) -> float:
+    """The δ at which ``times`` coins of randomized response with ratio e^each are together (ε, δ)-private, exactly.
+
+    The worst case of all mechanisms (Kairouz, Oh & Viswanath 2015, Theorem 3.3): i of k coins land on the true side
+    with probability C(k, i)·e^(i·each)/(1 + e^each)^k under one table, and with i and k − i exchanged under the other.
+    """
+    with localcontext() as context:
+        context.prec = 60
+        ratio = (Decimal(each.numerator) / each.denominator).exp()
+        bound, total = Decimal(epsilon).exp(), Decimal(0)
+        for i in range(times + 1):
+            here, there = ratio**i, ratio ** (times - i)
+            total += max(Decimal(0), here - bound * there) * math.comb(times, i)
+        return float(total / (1 + ratio) ** times)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("each", "times"), [("1/100", 1), ("1/10", 10), ("1/10", 100), ("1/2", 40), ("1", 5)])
+@pytest.mark.parametrize("delta", [MILLIONTH, Fraction(1, 1000), Fraction(3, 5)])
+def test_no_rule_promises_more_than_the_worst_mechanism_keeps(
+    rule: Rule, each: str, times: int, delta: Fraction
+) -> None:
+    epsilon = float(cost(rule, Fraction(each), times, delta))
+    assert delta_at_least(Fraction(each), times, epsilon) <= delta
+
+
+def test_basic_composition_is_what_the_worst_mechanism_needs_without_a_delta() -> None:
+    each = Fraction(1, 10)
+    assert delta_at_least(each, 10, 1.0) < 1e-15
+    assert delta_at_least(each, 10, 0.9) > 0.0001, "negative control: a smaller ε does not hold"
+
+
+def test_for_many_releases_each_rule_is_as_tight_as_the_field_says() -> None:
+    """1000 releases at 0.02 with δ = 10⁻⁶: the truth, zCDP, advanced and basic composition, in this order."""
+    each, times = Fraction(1, 50), 1000
+    low, high = 0.0, 20.0
+    while high - low > 1e-4:
+        middle = (low + high) / 2
+        low, high = (low, middle) if delta_at_least(each, times, middle) <= MILLIONTH else (middle, high)
+    found = [float(cost(rule, each, times, MILLIONTH)) for rule in (Rule.ZCDP, Rule.ADVANCED, Rule.BASIC)]
+    assert high == pytest.approx(2.916, abs=0.001)
+    assert found == pytest.approx([3.525, 3.728, 20.0], abs=0.002)
+
+
+def test_basic_composition_and_groups_are_exact() -> None:
+    assert basic([Fraction(1, 3), Fraction(1, 10), Fraction(1, 7)]) == Fraction(121, 210)
+    assert basic([]) == 0
+    assert group(Fraction(1, 3), 4) == Fraction(4, 3)
+    assert cost(Rule.BASIC, Fraction(1, 3), 12, MILLIONTH) == 4
+    assert zcdp(Fraction(1, 3), 4) == Fraction(2, 9)
+    assert selection_zcdp(Fraction(1, 3), 4) == Fraction(1, 18)
+
+
+def test_formulas_are_those_of_their_theorems() -> None:
+    assert advanced(Fraction(1, 10), 100, MILLIONTH) == pytest.approx(
+        math.sqrt(200 * math.log(1e6)) / 10 + 10 * math.expm1(0.1)
+    )
+    assert advanced(Fraction(1, 10), 100, MILLIONTH, MILLIONTH) == advanced(Fraction(1, 10), 100, MILLIONTH)
+    assert zcdp_epsilon(Fraction(1, 2), MILLIONTH) == pytest.approx(0.5 + 2 * math.sqrt(0.5 * math.log(1e6)))
+    assert advanced(Fraction(1000), 2, MILLIONTH) == math.inf
+
+
+@pytest.mark.parametrize(("epsilon", "size"), [("1/2", 3), ("1", 4), ("1/10", 20)])
+def test_groups_get_no_more_than_a_chain_of_neighbours_gives(epsilon: str, size: int) -> None:
+    """Of (ε, δ) with all of δ lost to certainty: a person at a time, δ is passed on e^ε times as large."""
+    each, chain = Fraction(epsilon), 0.0
+    for _ in range(size):
+        chain = chain * math.exp(each) + 1e-9
+    assert group_delta(each, Fraction(1, 10**9), size) >= chain
+    assert group_delta(each, Fraction(1, 10**9), size) == pytest.approx(chain)
+    assert group_delta(Fraction(800), MILLIONTH, 1) == group_delta(Fraction(20), MILLIONTH, 2) == 1.0
+
+
+@given(
+    total=st.fractions(Fraction(1, 100), 50, max_denominator=1000),
+    times=st.integers(1, 3000),
+    delta=st.fractions(Fraction(1, 10**12), Fraction(999, 1000), max_denominator=10**12),
+    rule=st.sampled_from(RULES),
+)
+def test_what_each_may_cost_fits_and_hardly_more_does(total: Fraction, times: int, delta: Fraction, rule: Rule) -> None:
+    each = allowance(rule, total, times, delta)
+    assert cost(rule, each, times, delta) <= total
+    assert cost(rule, each + Fraction(2, 10**9), times, delta) > total
+
+
+@given(
+    epsilon=st.fractions(Fraction(1, 10**6), 100, max_denominator=10**6),
+    delta=st.fractions(Fraction(1, 10**15), Fraction(999, 1000), max_denominator=10**15),
+)
+def test_the_rho_that_fits_is_the_largest(epsilon: Fraction, delta: Fraction) -> None:
+    rho = zcdp_allowed(epsilon, delta)
+    assert zcdp_epsilon(rho, delta) <= epsilon
+    assert zcdp_epsilon(rho * (1 + Fraction(1, 10**9)), delta) > epsilon
+
+
+def test_floats_are_rounded_up_never_down() -> None:
+    with localcontext() as context:
+        context.prec = 50
+        for each in (Fraction(1, 7), Fraction(3), Fraction(1, 10**6)):
+            exact = (Decimal(each.numerator) / each.denominator).exp()
+            assert exact < Decimal(odds_factor(each)) < exact * Decimal("1.00000000001")
+            root = (2 * Decimal(10) * Decimal(10**6).ln()).sqrt() * each.numerator / each.denominator
+            drift = 10 * (Decimal(each.numerator) / each.denominator) * (exact - 1)
+            assert root + drift < Decimal(advanced(each, 10, MILLIONTH))
+
+
+def test_a_budget_in_odds() -> None:
+    assert odds_factor(Fraction(1)) == pytest.approx(math.e)
+    assert odds_factor(Fraction(701)) == math.inf
+    prior, most = 0.2, posterior(0.2, Fraction(1))
+    assert most / (1 - most) == pytest.approx(math.e * prior / (1 - prior))
+
+
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1), Fraction(-1, 2), Fraction(1, 10**301)])
+def test_a_delta_that_is_none_is_refused(delta: Fraction) -> None:
+    with pytest.raises(PlanError, match="δ"):
+        zcdp_epsilon(Fraction(1), delta)
+    with pytest.raises(PlanError, match="δ"):
+        advanced(Fraction(1), 2, delta)
+
+
+@pytest.mark.parametrize("times", [0, -1, 10**10, True, 1.5])
+def test_a_number_of_releases_that_is_none_is_refused(times: object) -> None:
+    with pytest.raises(PlanError, match="whole number"):
+        allowance(Rule.ZCDP, Fraction(1), times, MILLIONTH)  # type: ignore[arg-type]
+
+
+def test_budgets_below_nothing_are_refused() -> None:
+    for wrong in (lambda: zcdp(Fraction(-1)), lambda: zcdp_allowed(Fraction(0), MILLIONTH),
+                  lambda: zcdp_epsilon(Fraction(-1), MILLIONTH)):  # fmt: skip
+        with pytest.raises(PlanError):
+            wrong()
+    with pytest.raises(PlanError, match="stay below 1"):
+        advanced(Fraction(1), 100, MILLIONTH, Fraction(1, 100))
