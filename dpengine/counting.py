@@ -156,7 +156,7 @@ def class_sizes(
     cells, own = _cells(table, columns, person)
     extra = None if sensitive is None else _cells(table, [sensitive], None)[0][0]
     classes, values = class_query(cells, extra, own)
-    with table.connection() as connection:
+    with _here(table).connection() as connection:
         found = connection.sql(classes).to_arrow_table()
         texts = tuple(text for (text,) in connection.execute(values).fetchall())
     entries = found.column("entries").combine_chunks()
@@ -182,7 +182,7 @@ def unique_people(
     columns = list(dict.fromkeys(name for names in sets for name in names))
     cells, own = _cells(table, columns, person)
     wanted = {tuple(dict.fromkeys(names)): [columns.index(name) for name in dict.fromkeys(names)] for names in sets}
-    with table.connection() as connection:
+    with _here(table).connection() as connection:
         found = connection.execute(unique_query(cells, list(wanted.values()), own)).fetchall()
     counted = {place: Alone(*map(int, numbers)) for place, *numbers in found}
     whole = (1 << len(columns)) - 1
@@ -196,7 +196,7 @@ def people_count(table: Table, person: str | None) -> int:
     """The exact number of people, each named by the column ``person``; for the owner's eyes only."""
     if person is None:
         return row_count(table)
-    with table.connection() as connection:
+    with _here(table).connection() as connection:
         own = _cells(table, [person], person)[1]
         return int(connection.execute(f"SELECT count(DISTINCT {own}) FROM rows").fetchall()[0][0])
 
