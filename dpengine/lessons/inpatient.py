@@ -84,6 +84,18 @@ def shared(first: Published, second: Published, patient: int) -> list[str]:
     return sorted({condition for condition in candidates(first, patient) if condition in other})
 
 
+def differenced(before: Published, after: Published) -> list[Patient]:
+    """The rows that ``after`` has beyond ``before``: what two tables, each k-anonymous, say of who came in between."""
+    left = list(before)
+    new = []
+    for row in after:
+        if row in left:
+            left.remove(row)
+        else:
+            new.append(row)
+    return new
+
+
 @dataclass(frozen=True, slots=True)
 class Story:
     """Someone who knows one patient, what they know, and what the 4-anonymous table tells them."""
@@ -109,3 +121,6 @@ STORIES = (
         frozenset({"Heart disease"}),
     ),
 )
+
+# A thirteenth patient, and the class that they come into: the table of the day after is 4-anonymous too.
+NEWCOMER = Patient("1485*", "≥ 40", "*", "Cancer")

@@ -120,6 +120,13 @@ def test_two_tables_together_say_more_than_either() -> None:
     assert inpatient.shared(second, first, 9) == ["Cancer"]
 
 
+def test_a_table_of_today_and_one_of_tomorrow_tell_of_who_came_in_between() -> None:
+    today, tomorrow = inpatient.FOUR_ANONYMOUS, (*inpatient.FOUR_ANONYMOUS, inpatient.NEWCOMER)
+    assert all(lesson.k_anonymity(inpatient.classes(table)) == 4 for table in (today, tomorrow))
+    assert inpatient.differenced(today, tomorrow) == [inpatient.NEWCOMER]
+    assert inpatient.differenced(today, today) == []
+
+
 def test_people_stand_in_bands_by_size_of_their_class() -> None:
     bands = lesson.by_size(lesson.classes_of("aabbbcdddddddddddd"))
     told = {(band.low, band.high): (band.classes, band.people) for band in bands if band.classes}

@@ -1,0 +1,129 @@
+"""Linkage in a made-up town: it wins against tables without names, and is held to e^ε by a release."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpengine.errors import PlanError
+from dpengine.lessons import linkage as lesson
+
+SURE = 1 - 1e-9
+TOWN = lesson.made_up_town(seed=3)
+
+
+def test_a_seed_makes_the_same_town_again() -> None:
+    again, other = lesson.made_up_town(seed=3), lesson.made_up_town(seed=4)
+    assert (TOWN.looks == again.looks).all()
+    assert (TOWN.looks != other.looks).any()
+    assert TOWN.ours.sum() == TOWN.other.sum() == 4_000
+    assert (TOWN.ours & TOWN.other).sum() == 400
+
+
+def test_zip_code_birth_date_and_sex_give_most_patients_their_name_back() -> None:
+    found = lesson.named(TOWN)
+    assert found.found.interval(SURE)[0] > 0.55
+    assert found.right / found.claimed > 0.95
+    listed = np.count_nonzero(TOWN.ours & TOWN.voter)
+    assert found.right / listed > 0.85, "nearly all who can be found are"
+
+
+def test_claims_are_those_of_a_loop_over_people() -> None:
+    town = lesson.made_up_town(400, 100, seed=1)
+    keys = [(int(z), int(b) // 4_000, int(s)) for z, b, s in zip(town.zip, town.birth, town.sex, strict=True)]
+    claimed = right = 0
+    for key in set(keys):
+        rows = [k for k in range(400) if keys[k] == key and town.ours[k]]
+        voters = [k for k in range(400) if keys[k] == key and town.voter[k]]
+        if len(rows) == len(voters) == 1:
+            claimed += 1
+            right += rows == voters
+    assert lesson.named(town, days=4_000) == lesson.Named(100, claimed, right)
+    assert claimed > 0
+
+
+def test_coarser_columns_leave_no_names_to_find() -> None:
+    assert lesson.named(TOWN, days=3_652, zips=8).right == 0
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 60])
+def test_generalised_tables_are_k_anonymous(k: int) -> None:
+    box = lesson.generalised(TOWN.looks, TOWN.ours, k)
+    sizes = np.bincount(box[TOWN.ours])
+    assert sizes.min() >= k
+    assert np.median(sizes) < 4 * k, "and no coarser than they must be"
+
+
+def test_boxes_of_others_are_those_of_the_patients_around_them() -> None:
+    box = lesson.generalised(TOWN.looks, TOWN.ours, 20)
+    for each in range(0, int(box.max()), 29):
+        within, members = TOWN.looks[box == each], TOWN.looks[(box == each) & TOWN.ours]
+        assert (np.ptp(within, axis=0) >= np.ptp(members, axis=0)).all()
+    assert np.bincount(box, minlength=int(box.max()) + 1).min() >= 20
+
+
+def test_without_names_conditions_are_still_there_to_be_read() -> None:
+    told = lesson.guessed(TOWN, lesson.raw(TOWN))
+    assert told.inside.interval(SURE)[0] > 0.98
+    assert told.outside.interval(SURE)[1] < 0.25
+
+
+def test_a_5_anonymous_table_gives_away_more_than_chance() -> None:
+    told = lesson.guessed(TOWN, lesson.k_anonymised(TOWN, 5))
+    assert told.inside.interval(SURE)[0] > told.outside.interval(SURE)[1]
+
+
+@pytest.mark.parametrize("k", [5, 500])
+def test_who_knows_the_others_reads_the_last_one_off_any_k_anonymous_table(k: int) -> None:
+    told = lesson.guessed(TOWN, lesson.k_anonymised(TOWN, k), informed=True)
+    assert told.inside.share == 1
+    assert told.outside.interval(SURE)[1] < 0.25
+
+
+@pytest.mark.parametrize("informed", [False, True])
+@pytest.mark.parametrize("epsilon", ["1/10", "1"])
+def test_against_a_release_being_in_the_table_costs_no_more_than_epsilon_says(epsilon: str, informed: bool) -> None:
+    told = lesson.guessed(TOWN, lesson.released(TOWN, Fraction(epsilon)), informed=informed)
+    assert told.inside.interval(SURE)[0] <= math.exp(Fraction(epsilon)) * told.outside.interval(SURE)[1]
+
+
+def test_the_bound_is_no_empty_one_since_a_k_anonymous_table_breaks_it() -> None:
+    told = lesson.guessed(TOWN, lesson.k_anonymised(TOWN, 50), informed=True)
+    assert told.inside.interval(SURE)[0] > math.exp(1) * told.outside.interval(SURE)[1]
+
+
+def test_at_a_small_epsilon_the_attack_does_no_better_than_chance() -> None:
+    told = lesson.guessed(TOWN, lesson.released(TOWN, Fraction(1, 100)))
+    assert told.inside.interval(SURE)[0] < told.outside.interval(SURE)[1]
+    assert told.inside.share < 0.3, "the commonest condition alone would be right for 1 in 5"
+
+
+def test_a_guess_is_the_commonest_condition_of_the_group() -> None:
+    counts = np.zeros((2, len(lesson.CONDITIONS)))
+    counts[0, 3], counts[1, 5] = 4, 1
+    group = np.where(TOWN.condition == 3, 0, 1)
+    told = lesson.guessed(TOWN, lesson.Published(group, counts))
+    alone = TOWN.ours & ~TOWN.other
+    assert told.inside.successes == np.isin(TOWN.condition[alone], [3, 5]).sum()
+
+
+def test_two_4_anonymous_tables_give_away_what_neither_does() -> None:
+    one, two = lesson.composed(TOWN, 4)
+    assert one.tries == 400
+    assert one.interval(SURE)[1] < two.interval(SURE)[0]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda: lesson.made_up_town(100, 60), "more residents"),
+        (lambda: lesson.generalised(TOWN.looks, TOWN.ours, 4_001), "cannot be made 4,001-anonymous"),
+        (lambda: lesson.generalised(TOWN.looks, TOWN.ours, 0), "cannot be made"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(wrong: object, said: str) -> None:
+    with pytest.raises(PlanError, match=said):
+        wrong()  # type: ignore[operator]

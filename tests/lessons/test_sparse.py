@@ -1,0 +1,70 @@
+"""A few films find a person again in ratings without names, and nobody in what a release gives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpengine.errors import PlanError
+from dpengine.lessons import sparse as lesson
+
+SURE = 1 - 1e-9
+RATINGS = lesson.made_up_ratings(people=800, films=200, seed=2)
+
+
+def test_a_seed_makes_the_same_ratings_again() -> None:
+    again = lesson.made_up_ratings(people=800, films=200, seed=2)
+    assert (again.stars == RATINGS.stars).all()
+    assert lesson.made_up_ratings(people=800, films=200, seed=5).film.size != RATINGS.film.size
+
+
+def test_everyone_rates_a_film_once_and_few_films_are_rated_by_many() -> None:
+    assert len(set(zip(RATINGS.person.tolist(), RATINGS.film.tolist(), strict=True))) == RATINGS.film.size
+    assert (np.diff(RATINGS.film) >= 0).all()
+    seen = np.bincount(RATINGS.film)
+    assert seen[0] > 3 * np.median(seen)
+
+
+def test_four_films_with_about_when_find_nearly_everybody() -> None:
+    assert lesson.found_again(RATINGS, RATINGS, 4).rate.interval(SURE)[0] > 0.75
+
+
+def test_two_wrong_films_of_eight_do_not_help_the_person() -> None:
+    assert lesson.found_again(RATINGS, RATINGS, 8, wrong=2).rate.interval(SURE)[0] > 0.75
+
+
+def test_without_days_more_films_are_needed() -> None:
+    bare = lesson.without_days(RATINGS)
+    few, many = (lesson.found_again(RATINGS, bare, known).rate for known in (2, 12))
+    assert few.interval(SURE)[1] < many.interval(SURE)[0]
+
+
+def test_nobody_is_found_again_in_a_release() -> None:
+    found = lesson.found_again(RATINGS, lesson.redrawn(RATINGS, Fraction(10)), 12)
+    assert found.rate.interval(SURE)[0] <= 1 / RATINGS.people
+    assert found.rate.share < 0.1
+
+
+def test_a_person_whose_record_is_left_out_cannot_be_found() -> None:
+    kept = RATINGS.person >= 400
+    half = replace(RATINGS, person=RATINGS.person[kept], film=RATINGS.film[kept], stars=RATINGS.stars[kept], days=None)
+    gone = lesson.found_again(RATINGS, half, 6, targets=800)
+    assert 0 < gone.right <= 400
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: lesson.found_again(RATINGS, RATINGS, 0),
+        lambda: lesson.found_again(RATINGS, RATINGS, 2, wrong=3),
+        lambda: lesson.found_again(RATINGS, RATINGS, 2, targets=0),
+        lambda: lesson.made_up_ratings(people=0),
+        lambda: lesson.made_up_ratings(films=10, each=11),
+    ],
+)
+def test_what_makes_no_sense_is_refused(wrong: object) -> None:
+    with pytest.raises(PlanError, match="film"):
+        wrong()  # type: ignore[operator]
