@@ -30,8 +30,8 @@ import pyarrow.compute as pc
 from dpengine import arrays, csvtext
 from dpengine.coding import binning
 from dpengine.domain import OTHER, Column, Date, Number
+from dpengine.relation import literal
 from dpengine.rows import shuffled
-from dpengine.sources import literal
 from dpengine.typed import decimal
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ class Release(Result):
         """Write the release bundle to ``path``, whose folder is made where it is not there."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(self.bundle)
+        files.save(self, path)
 
 
 def release(

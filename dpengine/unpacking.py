@@ -6,7 +6,8 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal
 
@@ -15,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dpengine.domain import readable_faults
 from dpengine.errors import ReleaseError
 
-__all__ = ["FIXED", "Manifest", "Source", "read_manifest", "unpack"]
+__all__ = ["FIXED", "Manifest", "Members", "Source", "read_manifest", "unpacked"]
 
 Source = str | Path | bytes | BinaryIO
 
@@ -90,37 +91,57 @@ class Manifest(_Shape):
     files: dict[str, FileEntry]
 
 
-def unpack(source: Source) -> dict[str, bytes]:
-    """The files in a bundle, by name. Raises :class:`ReleaseError` with every fault found."""
+class Members(Mapping[str, bytes]):
+    """The files of an open bundle by name, each unpacked when it is asked for."""
+
+    def __init__(self, bundle: zipfile.ZipFile) -> None:
+        """Raises :class:`ReleaseError` with every fault of the list of files."""
+        entries = bundle.infolist()
+        # Judged by what the entries declare, before anything is unpacked; zipfile reads no more than that.
+        if len(entries) > MAX_FILES or sum(entry.file_size for entry in entries) > MAX_BYTES:
+            raise ReleaseError(f"too much to unpack: more than {MAX_FILES:,} files or {MAX_BYTES // 1024**3} GB")
+        faults = []
+        self._bundle = bundle
+        self._entries: dict[str, zipfile.ZipInfo] = {}
+        for entry in entries:
+            if not _is_plain(entry):
+                faults.append(f"{entry.filename!r} is not a safe name, or not a plain file: do not unpack this bundle")
+            elif entry.filename in self._entries:
+                faults.append(f"{entry.filename} is in the bundle twice")
+            else:
+                self._entries[entry.filename] = entry
+        if faults:
+            raise ReleaseError(faults)
+
+    def __getitem__(self, name: str) -> bytes:
+        """Raises KeyError for a file that is not there, :class:`ReleaseError` for one that is damaged."""
+        entry = self._entries[name]
+        try:
+            return self._bundle.read(entry)
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError):
+            raise ReleaseError(f"{name} is damaged") from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+@contextmanager
+def unpacked(source: Source) -> Iterator[Members]:
+    """The files in a bundle, while it is open. Raises :class:`ReleaseError` with every fault found."""
     try:
-        opened = io.BytesIO(source) if isinstance(source, bytes) else source
-        with zipfile.ZipFile(opened) as bundle:
-            return _members(bundle)
+        bundle = zipfile.ZipFile(io.BytesIO(source) if isinstance(source, bytes) else source)
     except OSError as error:
         raise ReleaseError(f"the release file cannot be read ({error.strerror or 'input error'})") from None
     except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError):
         raise ReleaseError("this is not a release file: it is not a zip file, or it is cut off or damaged") from None
-
-
-def _members(bundle: zipfile.ZipFile) -> dict[str, bytes]:
-    entries = bundle.infolist()
-    # Judged by what the entries declare, before anything is unpacked; zipfile reads no more than that.
-    if len(entries) > MAX_FILES or sum(entry.file_size for entry in entries) > MAX_BYTES:
-        raise ReleaseError(f"too much to unpack: more than {MAX_FILES:,} files or {MAX_BYTES // 1024**3} GB")
-    faults, members = [], {}
-    for entry in entries:
-        if not _is_plain(entry):
-            faults.append(f"{entry.filename!r} is not a safe name, or not a plain file: do not unpack this bundle")
-        elif entry.filename in members:
-            faults.append(f"{entry.filename} is in the bundle twice")
-        else:
-            try:
-                members[entry.filename] = bundle.read(entry)
-            except (zipfile.BadZipFile, zlib.error, EOFError):
-                faults.append(f"{entry.filename} is damaged")
-    if faults:
-        raise ReleaseError(faults)
-    return members
+    with bundle:
+        yield Members(bundle)
 
 
 def _is_plain(entry: zipfile.ZipInfo) -> bool:

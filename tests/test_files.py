@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
 
@@ -60,6 +63,54 @@ def test_a_long_synthetic_file_is_written_in_parts(
 ) -> None:
     monkeypatch.setattr(files, "CHUNK_ROWS", 7)
     assert files.pack(result) == bundle
+
+
+def test_a_bundle_is_saved_as_it_is_packed_and_stands_whole_or_not_at_all(
+    bundle: bytes, result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "release.zip"
+    files.save(result, path)
+    assert path.read_bytes() == bundle
+    path.write_bytes(b"an earlier one")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files, "_synthetic", full)  # after the tables
+    with pytest.raises(OSError, match="No space"):
+        files.save(result, path)
+    assert path.read_bytes() == b"an earlier one"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_is_written_through_and_a_pipe_is_filled(bundle: bytes, result: Result, tmp_path: Path) -> None:
+    kept, link, pipe = tmp_path / "kept.zip", tmp_path / "link.zip", tmp_path / "pipe"
+    kept.write_bytes(b"old")
+    link.symlink_to(kept)
+    files.save(result, link)
+    assert link.is_symlink()
+    assert kept.read_bytes() == bundle
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as other:
+        read = other.submit(pipe.read_bytes)
+        files.save(result, pipe)
+        files.verify(read.result(timeout=60))
+    assert pipe.is_fifo()
+
+
+def test_tables_are_written_one_at_a_time(result: Result) -> None:
+    """By the time that a table is worked out, those before it have left for the file."""
+    seen: list[int] = []
+
+    sink = io.BytesIO()
+
+    class Watched(Result):
+        def cells(self, table):  # type: ignore[no-untyped-def]
+            seen.append(sink.tell())
+            return super().cells(table)
+
+    files.write(Watched(**{each.name: getattr(result, each.name) for each in fields(result)}), sink)
+    assert len(set(seen)) > len(result.plan.marginals)
 
 
 def test_a_release_of_nobody_is_whole() -> None:

@@ -39,7 +39,7 @@ FLOORS = [
     {"result"},
     {"standin", "manifest"},
     {"prediction"},
-    {"charts"},
+    {"charts", "tally"},
     {"report", "registry", "verification"},
     {"files"},
     {"release"},
