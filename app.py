@@ -19,12 +19,21 @@ def visit() -> None:
     st.html(PARTS / "look.css")
 
     st.navigation(
-        [
-            st.Page("pages/publish.py", title="Publish", icon=":material/publish:", url_path="publish", default=True),
-            st.Page("pages/accuracy.py", title="Accuracy", icon=":material/show_chart:", url_path="accuracy"),
-            st.Page("pages/budget.py", title="Budget", icon=":material/account_balance_wallet:", url_path="budget"),
-            st.Page("pages/verify.py", title="Verify", icon=":material/verified:", url_path="verify"),
-        ],
+        {
+            "": [
+                st.Page(
+                    "pages/publish.py", title="Publish", icon=":material/publish:", url_path="publish", default=True
+                ),
+                st.Page("pages/accuracy.py", title="Accuracy", icon=":material/show_chart:", url_path="accuracy"),
+                st.Page("pages/budget.py", title="Budget", icon=":material/account_balance_wallet:", url_path="budget"),
+                st.Page("pages/verify.py", title="Verify", icon=":material/verified:", url_path="verify"),
+            ],
+            "Labs": [
+                st.Page(
+                    "pages/labs/definition.py", title="Definition", icon=":material/balance:", url_path="definition"
+                ),
+            ],
+        },
         position="top",
     ).run()
 

@@ -1,4 +1,4 @@
-"""Figures of the accuracy and budget pages: transparent, one accent, and never by colour alone."""
+"""Figures of the accuracy and budget pages: transparent, one accent, never by colour alone; labs share the looks."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import streamlit as st
 
 from dpengine.charts import ACCENT, CONFIG, GREY
 
-__all__ = ["draw", "error_figure", "meaning_figure", "noise_figure", "simulation_figure", "spending_figure"]
+__all__ = ["draw", "error_figure", "meaning_figure", "noise_figure", "simulation_figure", "spending_figure", "tones"]
 
 
-def _tones() -> dict[str, str]:
+def tones() -> dict[str, str]:
     """Colours that stand apart by lightness too, on the background that the reader has."""
     dark = st.context.theme.type == "dark"
-    tones = {"accent": ACCENT[dark], "grey": GREY[dark]}
+    shared = {"accent": ACCENT[dark], "grey": GREY[dark]}
     if dark:
-        return tones | {"other": "#e0a458", "soft": "rgba(79,195,199,.18)", "ground": "#12181a"}
-    return tones | {"other": "#a85a00", "soft": "rgba(11,110,117,.12)", "ground": "#ffffff"}
+        return shared | {"other": "#e0a458", "soft": "rgba(79,195,199,.18)", "ground": "#12181a"}
+    return shared | {"other": "#a85a00", "soft": "rgba(11,110,117,.12)", "ground": "#ffffff"}
 
 
-def draw(figure: go.Figure, alt: str, key: str, height: int = 360) -> None:
-    """Show a figure in the page's own fonts, with a description for screen readers."""
+def draw(figure: go.Figure, alt: str, key: str, height: int = 360, *, private: bool = False) -> None:
+    """Show a figure in the page's own fonts, with a description for screen readers; ``private``: not to be saved."""
     figure.update_layout(
         height=height,
         margin={"l": 8, "r": 8, "t": 28, "b": 8},
@@ -35,18 +35,18 @@ def draw(figure: go.Figure, alt: str, key: str, height: int = 360) -> None:
     )
     figure.update_xaxes(automargin=True, fixedrange=True, title_standoff=18)
     figure.update_yaxes(automargin=True, fixedrange=True, title_standoff=18)
-    st.plotly_chart(figure, key=key, alt=alt, config=CONFIG)
+    st.plotly_chart(figure, key=key, alt=alt, config=CONFIG | {"displayModeBar": False} if private else CONFIG)
 
 
 def error_figure(rows: pd.DataFrame, now: pd.Series) -> go.Figure:
     """Errors of one table and of the total over ε, both axes logarithmic; rings where ε stands now."""
-    tones = _tones()
+    tone = tones()
     epsilon = float(now["epsilon"])
     # A logarithmic axis has no place for 0, which a count is within once ε is large.
     lines = (
-        ("95 in 100 counts are within", "half_width_95", tones["accent"], "solid", "circle"),
-        ("typical error of a count", "mean_abs_error", tones["accent"], "dot", "diamond"),
-        ("the total is within (95 in 100)", "total_half_width_95", tones["grey"], "dash", "square"),
+        ("95 in 100 counts are within", "half_width_95", tone["accent"], "solid", "circle"),
+        ("typical error of a count", "mean_abs_error", tone["accent"], "dot", "diamond"),
+        ("the total is within (95 in 100)", "total_half_width_95", tone["grey"], "dash", "square"),
     )
     figure = go.Figure()
     for label, column, colour, dash, symbol in lines:
@@ -80,12 +80,12 @@ def _epsilon_axis(figure: go.Figure, epsilon: float) -> None:
         tickformat="~g",
         range=[-2.05, 1.35],
     )
-    figure.add_vline(x=epsilon, line={"color": _tones()["grey"], "width": 1, "dash": "dot"})
+    figure.add_vline(x=epsilon, line={"color": tones()["grey"], "width": 1, "dash": "dot"})
 
 
 def noise_figure(epsilons: Sequence[float], shares: dict[str, np.ndarray], name: str, epsilon: float) -> go.Figure:
     """Part of the cells that are mostly noise, over ε: the chosen table in the accent, others thin and grey."""
-    tones = _tones()
+    tone = tones()
     figure = go.Figure()
     for table, part in sorted(shares.items(), key=lambda item: item[0] == name):
         chosen = table == name
@@ -97,7 +97,7 @@ def noise_figure(epsilons: Sequence[float], shares: dict[str, np.ndarray], name:
             showlegend=chosen or table == next(other for other in shares if other != name),
             mode="lines+markers" if chosen else "lines",
             line={
-                "color": tones["accent" if chosen else "grey"],
+                "color": tone["accent" if chosen else "grey"],
                 "width": 2.5 if chosen else 1.2,
                 "dash": "solid" if chosen else "dot",
             },
@@ -111,11 +111,11 @@ def noise_figure(epsilons: Sequence[float], shares: dict[str, np.ndarray], name:
 
 def simulation_figure(errors: pd.DataFrame, column: str, title: str) -> go.Figure:
     """Bars of one kind of error by true size of the cell, for the three kinds of number."""
-    tones = _tones()
+    tone = tones()
     looks = {
-        "raw estimate": (tones["grey"], ""),
-        "set to 0 where negative": (tones["other"], "/"),
-        "consistent count": (tones["accent"], "x"),
+        "raw estimate": (tone["grey"], ""),
+        "set to 0 where negative": (tone["other"], "/"),
+        "consistent count": (tone["accent"], "x"),
     }
     figure = go.Figure()
     for number, (colour, pattern) in looks.items():
@@ -126,21 +126,21 @@ def simulation_figure(errors: pd.DataFrame, column: str, title: str) -> go.Figur
             name=number,
             marker={
                 "color": colour,
-                "pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": tones["ground"], "size": 6},
+                "pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": tone["ground"], "size": 6},
             },
             hovertemplate="%{x}: %{y:.2f}<extra>" + number + "</extra>",
         )
     figure.update_layout(barmode="group", bargap=0.25)
     figure.update_xaxes(title_text="true count of the cell (made-up table)", type="category")
-    figure.update_yaxes(title_text=title, zeroline=True, zerolinecolor=tones["grey"])
+    figure.update_yaxes(title_text=title, zeroline=True, zerolinecolor=tone["grey"])
     return figure
 
 
 def meaning_figure(before: np.ndarray, most: np.ndarray, least: np.ndarray) -> go.Figure:
     """How far any belief can move: the band between the least and the most sure one can become."""
-    tones = _tones()
+    tone = tones()
     figure = go.Figure()
-    style = {"color": tones["accent"], "width": 2.5}
+    style = {"color": tone["accent"], "width": 2.5}
     hover = "before %{x:.0%}, after %{y:.0%}<extra></extra>"
     figure.add_scatter(
         x=before, y=least, name="at least", mode="lines", line=style | {"dash": "dash"}, hovertemplate=hover
@@ -152,7 +152,7 @@ def meaning_figure(before: np.ndarray, most: np.ndarray, least: np.ndarray) -> g
         mode="lines",
         line=style,
         fill="tonexty",
-        fillcolor=tones["soft"],
+        fillcolor=tone["soft"],
         hovertemplate=hover,
     )
     figure.add_scatter(
@@ -161,7 +161,7 @@ def meaning_figure(before: np.ndarray, most: np.ndarray, least: np.ndarray) -> g
         name="nothing learned",
         mode="lines",
         hoverinfo="skip",
-        line={"color": tones["grey"], "width": 1.2, "dash": "dot"},
+        line={"color": tone["grey"], "width": 1.2, "dash": "dot"},
     )
     figure.update_xaxes(title_text="how sure someone was before", tickformat=".0%", range=[0, 1])
     figure.update_yaxes(title_text="how sure they can be after", tickformat=".0%", range=[0, 1])
@@ -170,7 +170,7 @@ def meaning_figure(before: np.ndarray, most: np.ndarray, least: np.ndarray) -> g
 
 def spending_figure(paid: Sequence[tuple[str, float]], next_price: float | None, cap: float | None) -> go.Figure:
     """One bar from 0 to what was spent, a piece a release; hatched, what the current plan would add."""
-    tones = _tones()
+    tone = tones()
     figure = go.Figure()
     for name, price in paid:
         figure.add_bar(
@@ -178,7 +178,7 @@ def spending_figure(paid: Sequence[tuple[str, float]], next_price: float | None,
             y=[""],
             orientation="h",
             name=name,
-            marker={"color": tones["accent"], "line": {"color": tones["ground"], "width": 1.5}},
+            marker={"color": tone["accent"], "line": {"color": tone["ground"], "width": 1.5}},
             hovertemplate="%{x:g}<extra>" + name + "</extra>",
         )
     if next_price is not None:
@@ -188,15 +188,15 @@ def spending_figure(paid: Sequence[tuple[str, float]], next_price: float | None,
             orientation="h",
             name="the current plan",
             marker={
-                "color": tones["soft"],
-                "line": {"color": tones["accent"], "width": 1.5},
-                "pattern": {"shape": "/", "fgcolor": tones["accent"], "size": 6},
+                "color": tone["soft"],
+                "line": {"color": tone["accent"], "width": 1.5},
+                "pattern": {"shape": "/", "fgcolor": tone["accent"], "size": 6},
             },
             hovertemplate="%{x:g}<extra>the current plan would add</extra>",
         )
     full = sum(price for _, price in paid) + (next_price or 0)
     if cap is not None:
-        figure.add_vline(x=cap, line={"color": tones["other"], "width": 3, "dash": "dash"})
+        figure.add_vline(x=cap, line={"color": tone["other"], "width": 3, "dash": "dash"})
         figure.add_annotation(x=cap, y=1, yref="paper", yanchor="bottom", text=f"cap {cap:g}", showarrow=False)
     figure.update_layout(barmode="stack", showlegend=False, bargap=0.35)
     figure.update_xaxes(title_text="ε spent", range=[0, 1.06 * max(full, cap or 0, 1e-9)])

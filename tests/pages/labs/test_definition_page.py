@@ -1,0 +1,119 @@
+"""The Definition lab shows two laws and their ratio, exactly as the library computes them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpengine.lessons import definition as lesson
+from pages.parts.words import percent
+
+ENTRY = Path(__file__).parents[3] / "app.py"
+
+
+@pytest.fixture
+def at() -> AppTest:
+    entered = AppTest.from_file(str(ENTRY), default_timeout=30).run()
+    return whole(entered.switch_page("pages/labs/definition.py").run())
+
+
+def whole(page: AppTest) -> AppTest:
+    assert not page.exception
+    return page
+
+
+def words(page: AppTest) -> str:
+    return "\n".join(each.value for each in (*page.markdown, *page.caption, *page.error))
+
+
+def metric(page: AppTest, label: str) -> str:
+    return next(each.value for each in page.metric if each.label == label)
+
+
+def ask(page: AppTest, question: str) -> AppTest:
+    return whole(page.segmented_control(key="definition_question").set_value(question).run())
+
+
+def test_the_largest_ratio_is_e_to_epsilon_and_reached(at: AppTest) -> None:
+    assert metric(at, "Largest ratio") == metric(at, "Allowed: e^ε") == "2.72"
+    assert "within a factor of e^ε = 2.72; all up to 1 and from 2 reach it" in words(at)
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "3"])
+def test_moving_epsilon_moves_the_ratio_and_what_a_guesser_gets(at: AppTest, epsilon: str) -> None:
+    whole(at.select_slider(key="definition_epsilon").set_value(Fraction(epsilon)).run())
+    assert metric(at, "Largest ratio") == f"{math.exp(Fraction(epsilon)):.3g}"
+    seen = lesson.compare(2, 1, 1, Fraction(epsilon))
+    assert metric(at, "Best guess is right") == percent((1 + seen.total_variation) / 2)
+
+
+def test_whoever_does_not_count_changes_nothing(at: AppTest) -> None:
+    whole(at.selectbox(key="definition_person").set_value("Fatma").run())
+    assert metric(at, "Largest ratio") == "1"
+    assert "Both tables give the same answer" in words(at)
+
+
+def test_the_tables_differ_in_the_person_who_leaves(at: AppTest) -> None:
+    first, second = (frame.value for frame in at.dataframe[:2])
+    differing = (first != second).any(axis=1)
+    assert list(first["name"][differing]) == ["Ron"]
+    assert list(second.loc[differing].to_numpy()[0]) == ["Ron", "—", "—"]
+
+
+def test_a_sum_is_clamped_and_its_sensitivity_is_the_bound(at: AppTest) -> None:
+    ask(at, "Sum of incomes")
+    whole(at.number_input(key="definition_cap").set_value(60).run())
+    assert "The true answers are 165 and 105" in words(at)
+    assert "**Δ = 60**" in words(at)
+    assert metric(at, "Largest ratio") == "2.72"
+
+
+def test_noise_made_for_too_small_a_change_breaks_the_promise_in_sight(at: AppTest) -> None:
+    ask(at, "Sum of incomes")
+    delta = next(each for each in at.number_input if each.label.startswith("Δ"))
+    whole(delta.set_value(50).run())
+    assert metric(at, "Largest ratio") == f"{math.exp(2):.3g}"
+    assert "The promise is broken" in words(at)
+
+
+def test_the_table_twin_has_the_numbers_of_the_picture(at: AppTest) -> None:
+    twin = next(frame.value for frame in at.dataframe if "ratio" in frame.value.columns)
+    seen = lesson.compare(2, 1, 1, Fraction(1))
+    assert list(twin["answer"]) == seen.answers.tolist()
+    assert list(twin["with"]) == seen.first.tolist()
+    assert twin["ratio"].max() == pytest.approx(math.e)
+
+
+def test_the_example_of_one_man_has_the_ratio_of_the_text(at: AppTest) -> None:
+    assert metric(at, "Ratio") == "2.718"
+    whole(at.slider(key="definition_height").set_value(64).run())
+    assert float(metric(at, "Ratio")) < 1.1
+
+
+def open_example(page: AppTest, name: str) -> AppTest:
+    page.session_state["definition_example"] = name
+    return whole(page.run())
+
+
+def test_the_senator_is_never_given_away_beyond_epsilon(at: AppTest) -> None:
+    open_example(at, "The senator's zip code")
+    assert "10 % sure becomes 23 % at the most and 3.9 % at the least" in words(at)
+    whole(at.slider(key="definition_prior").set_value(50).run())
+    assert "50 % sure becomes 73 %" in words(at)
+
+
+def test_a_higher_bound_cuts_less_and_is_noisier(at: AppTest) -> None:
+    open_example(at, "An average with a giant")
+    low = metric(at, "Noise, typically")
+    whole(at.slider(key="definition_upper").set_value(108).run())
+    assert float(metric(at, "Noise, typically")[2:].split()[0]) > float(low[2:].split()[0])
+    assert "the cut is 0.00" in words(at)
+
+
+def test_it_says_what_this_means_for_a_release(at: AppTest) -> None:
+    assert "becomes at most 73 % sure" in words(at)
+    assert "three are within 20.1" in words(at)
