@@ -32,6 +32,7 @@ def visit() -> None:
                 st.Page(
                     "pages/labs/definition.py", title="Definition", icon=":material/balance:", url_path="definition"
                 ),
+                st.Page("pages/labs/choose.py", title="Choose", icon=":material/how_to_vote:", url_path="choose"),
             ],
         },
         position="top",

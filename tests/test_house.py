@@ -30,6 +30,7 @@ FLOORS = [
     {"learning"},
     {"measurements", "frames"},
     {"accuracy", "ledger", "pairwise", "ranges", "hierarchy"},
+    {"choice"},
     {"relation", "table"},
     {"adaptive", "answers", "rows", "coding", "draft"},
     {"parquet", "database"},

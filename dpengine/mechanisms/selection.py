@@ -52,9 +52,9 @@ def permute_and_flip(scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, m
     ``sensitivity`` Δ, and never worse in expected score than the exponential mechanism (McKenna & Sheldon
     2020, "Permute-and-Flip", Theorems 1 and 2).
 
-    ``monotone`` says that one person moves all scores the same way, none down when added, as with counts:
-    then ε/Δ stands for ε/2Δ. The mechanism is the largest of scores with exponential noise (Ding et al.
-    2021), where a person shifts what one candidate must exceed by at most Δ instead of 2Δ.
+    ``monotone`` says that one person moves all scores the same way, as with counts, which none goes down when
+    somebody is added: then ε/Δ stands for ε/2Δ. The mechanism is the largest of scores with exponential noise (Ding
+    et al. 2021), where a person shifts what one candidate must exceed by at most Δ instead of 2Δ.
 
     ``scores`` is a vector of whole numbers, not empty; ``epsilon`` and ``sensitivity`` are above 0, else
     ValueError.

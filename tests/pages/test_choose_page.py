@@ -1,0 +1,110 @@
+"""The Choose lab shows the exact chances, and a draw for a dataset is charged once, whatever is clicked."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpengine.choice import Candidates, Mechanism, draw_once, probabilities
+from dpengine.ledger import Ledger
+from pages.parts.choose_samples import SAMPLES
+from pages.parts.words import percent
+
+ENTRY = Path(__file__).parents[2] / "app.py"
+
+
+def page() -> AppTest:
+    at = AppTest.from_file(str(ENTRY), default_timeout=30).run()
+    at.switch_page("pages/labs/choose.py").run()
+    assert not at.exception
+    return at
+
+
+def words(at: AppTest) -> str:
+    return "\n".join(element.value for element in (*at.markdown, *at.caption, *at.warning))
+
+
+def sample(name: str, epsilon: str = "0.05") -> Candidates:
+    of = SAMPLES[name]
+    return Candidates.of(of.names, of.scores, of.sensitivity, epsilon, monotone=of.monotone)
+
+
+def private(at: AppTest, dataset: str) -> None:
+    at.radio[0].set_value("Private: charge a dataset").run()
+    at.text_input(key="choose_dataset").set_value(dataset).run()
+    assert not at.exception
+
+
+@pytest.mark.parametrize("name", list(SAMPLES))
+def test_bars_are_the_exact_chances_of_both_mechanisms(name: str) -> None:
+    at = page()
+    at.segmented_control(key="choose_kind").set_value(name).run()
+    assert not at.exception
+    bars = json.loads(at.get("plotly_chart")[0].proto.spec)["data"]
+    for bar, mechanism in zip(bars, Mechanism, strict=True):
+        of = sample(name)
+        wanted = probabilities(Candidates(of.names, of.scores, of.sensitivity, of.epsilon, mechanism, of.monotone))
+        assert bar["name"] == mechanism.value
+        assert bar["y"] == pytest.approx(wanted)
+
+
+def test_a_larger_epsilon_draws_the_best_more_often() -> None:
+    at = page()
+    assert at.metric[0].value == percent(float(probabilities(sample("Best price")).max()))
+    at.select_slider(key="choose_epsilon").set_value(Fraction(1)).run()
+    assert at.metric[0].value == "over 99.9 %"
+    assert not at.exception
+
+
+def test_a_lesson_draw_costs_nothing_and_says_so() -> None:
+    at = page()
+    assert "nothing is charged or kept" in words(at)
+    at.button(key="choose_lesson").click().run()
+    assert "Drawn in a lesson" in words(at)
+    at.button(key="choose_lesson").click().run()
+    assert "before:" in words(at)
+    at.select_slider(key="choose_epsilon").set_value(Fraction(1)).run()
+    assert "Drawn in a lesson" not in words(at), "another choice has not been drawn"
+    assert not Ledger().history()
+
+
+def test_a_private_draw_is_charged_once_and_then_shown_again() -> None:
+    Ledger().set_cap("auction", "1/4")
+    at = page()
+    private(at, "auction")
+    assert "0.2 left after" in words(at)
+    at.button(key="choose_charge").click().run()
+    assert not at.exception
+    assert "costs 0" in words(at)
+    drawn = draw_once(sample("Best price"), "auction", Ledger())
+    assert f"### {drawn.name}" in words(at)
+    assert not [button for button in at.button if button.key == "choose_charge"]
+    (entry,) = Ledger().history("auction")
+    assert entry.epsilon == Fraction(1, 20)
+    again = page()
+    private(again, "auction")
+    assert drawn.release_id in words(again)
+    assert Ledger().spent("auction") == Fraction(1, 20)
+
+
+def test_a_draw_over_the_cap_is_refused_in_words() -> None:
+    Ledger().set_cap("auction", "1/50")
+    at = page()
+    private(at, "auction")
+    at.button(key="choose_charge").click().run()
+    assert not at.exception
+    assert "does not allow this" in at.warning[0].value
+    assert Ledger().spent("auction") == 0
+
+
+@pytest.mark.parametrize("sensitivity", ["0", "-1", "many", ""])
+def test_a_sensitivity_that_is_none_is_refused_in_words(sensitivity: str) -> None:
+    at = page()
+    at.text_input(key="choose_sensitivity_Best price").set_value(sensitivity).run()
+    assert not at.exception
+    assert "sensitivity" in at.warning[0].value
+    assert not at.get("plotly_chart")

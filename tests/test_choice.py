@@ -1,0 +1,146 @@
+"""A choice is read exactly, drawn by its law, charged before it is shown, and never drawn twice."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+from scipy import stats
+
+from dpengine.choice import Candidates, Mechanism, draw, draw_once, probabilities, published, reopen
+from dpengine.errors import BudgetError, LedgerError, PlanError
+from dpengine.ledger import Ledger
+
+NAMES = ["1.00", "3.00", "3.02"]
+BOTH = list(Mechanism)
+
+
+def candidates(epsilon: str = "1/2", **changes: object) -> Candidates:
+    given = {"names": NAMES, "scores": ["400", "300.5", "1/3"], "sensitivity": "3.02", "epsilon": epsilon}
+    return Candidates.of(**(given | changes))  # type: ignore[arg-type]
+
+
+def test_numbers_are_taken_as_they_were_typed() -> None:
+    read = candidates(scores=[0.1, "1/3", 7])
+    assert read.scores == (Fraction(1, 10), Fraction(1, 3), Fraction(7))
+    assert read.sensitivity == Fraction(302, 100)
+    assert read.at(Fraction(2)).epsilon == 2
+
+
+@pytest.mark.parametrize("mechanism", BOTH)
+def test_scaling_scores_and_sensitivity_changes_nothing(mechanism: Mechanism) -> None:
+    small = candidates(scores=["-0.5", "0.25", "1/3"], sensitivity="1/7", mechanism=mechanism)
+    large = candidates(scores=["-42", "21", "28"], sensitivity="12", mechanism=mechanism)
+    shifted = candidates(scores=["58", "121", "128"], sensitivity="12", mechanism=mechanism)
+    assert list(probabilities(small)) == list(probabilities(large)) == list(probabilities(shifted))
+
+
+@pytest.mark.parametrize("mechanism", BOTH)
+def test_names_come_as_often_as_they_should(mechanism: Mechanism) -> None:
+    chosen = candidates(scores=["1", "0.5", "0"], sensitivity="0.5", mechanism=mechanism)
+    drawn = [draw(chosen) for _ in range(10_000)]
+    seen = [drawn.count(name) for name in NAMES]
+    assert stats.chisquare(seen, probabilities(chosen) * 10_000).pvalue > 1e-9
+    assert stats.chisquare(seen, probabilities(chosen.at(Fraction(1))) * 10_000).pvalue < 1e-9, "negative control"
+
+
+def test_equal_scores_are_equally_likely() -> None:
+    for mechanism in BOTH:
+        assert probabilities(candidates(scores=[5, 5, 5], mechanism=mechanism)) == pytest.approx(1 / 3)
+
+
+def test_a_draw_is_charged_once_and_remembered() -> None:
+    book = Ledger.in_memory()
+    book.set_cap("auction", "1")
+    assert published(candidates(), "auction", book) is None
+    first = draw_once(candidates(), "auction", book, "Which price?")
+    assert first.name in NAMES
+    assert book.spent("auction") == Fraction(1, 2)
+    assert published(candidates(), "auction", book) == first
+    assert draw_once(candidates(), " Auction", book, "Another question") == first
+    order = candidates(names=NAMES[::-1], scores=["1/3", "300.5", "400"])
+    assert draw_once(order, "auction", book) == first
+    assert book.spent("auction") == Fraction(1, 2)
+    (entry,) = book.history("auction")
+    assert (entry.title, entry.summary) == ("Which price?", "one choice among 3 candidates")
+    stored = book.payload(first.release_id)
+    assert stored is not None
+    assert reopen(stored) == first
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"epsilon": "1/4"}, {"monotone": True}, {"mechanism": Mechanism.EXPONENTIAL}, {"scores": [400, 300, 0]},
+     {"sensitivity": 3}, {"names": ["a", "b", "c"]}],
+    ids=str,
+)  # fmt: skip
+def test_another_choice_is_another_charge(changes: dict[str, object]) -> None:
+    book = Ledger.in_memory()
+    draw_once(candidates(), "auction", book)
+    other = candidates(**changes)  # type: ignore[arg-type]
+    draw_once(other, "auction", book)
+    assert book.spent("auction") == Fraction(1, 2) + other.epsilon
+
+
+def test_equal_scores_of_other_people_do_not_share_a_budget() -> None:
+    book = Ledger.in_memory()
+    draw_once(candidates(), "auction", book)
+    draw_once(candidates(), "school", book)
+    assert book.spent("auction") == book.spent("school") == Fraction(1, 2)
+
+
+def test_a_refused_draw_spends_nothing() -> None:
+    book = Ledger.in_memory()
+    book.set_cap("auction", "1/4")
+    with pytest.raises(BudgetError, match="does not allow"):
+        draw_once(candidates(), "auction", book)
+    with pytest.raises(BudgetError, match="needs a name"):
+        draw_once(candidates(), " ", book)
+    assert book.spent("auction") == 0
+    assert not book.history()
+
+
+def test_no_score_is_stored() -> None:
+    book = Ledger.in_memory()
+    drawn = draw_once(candidates(scores=["765432", "765431", "765430"]), "auction", book)
+    stored = book.payload(drawn.release_id)
+    assert stored is not None
+    assert b"76543" not in stored
+    assert set(json.loads(stored)) == {
+        "kind", "name", "question", "names", "sensitivity", "epsilon", "mechanism", "monotone", "dataset",
+        "release_id", "created",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"names": ["a"], "scores": [1]}, "two candidates"),
+        ({"names": [], "scores": []}, "two candidates"),
+        ({"scores": [1, 2]}, "needs a score"),
+        ({"names": ["a", "", "c"]}, "candidate 2 has no name"),
+        ({"names": ["a", None, "c"]}, "candidate 2 has no name"),
+        ({"names": ["a", "b", "a "]}, "candidate 3 has the name"),
+        ({"scores": [1, None, 3]}, "score of candidate 2 is missing"),
+        ({"scores": [1, float("nan"), 3]}, "score of candidate 2 must be a number"),
+        ({"scores": [1, "many", 3]}, "score of candidate 2 must be a number"),
+        ({"scores": [1, True, 3]}, "score of candidate 2 is missing"),
+        ({"scores": ["1e30", "0.0000001", 3]}, "too far apart"),
+        ({"sensitivity": 0}, "above 0"),
+        ({"sensitivity": "-1"}, "above 0"),
+        ({"sensitivity": ""}, "sensitivity must be a number"),
+        ({"epsilon": "0"}, "above 0"),
+        ({"epsilon": "none"}, "ε must be"),
+    ],
+)
+def test_what_is_no_choice_is_refused_without_quoting_a_score(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(PlanError, match=said) as refused:
+        candidates(**changes)  # type: ignore[arg-type]
+    assert "many" not in str(refused.value)
+
+
+@pytest.mark.parametrize("payload", [b"", b"PK\x03\x04", b"[]", b'{"kind": "other"}', b'{"kind": "choice"}', b"1"])
+def test_another_entry_of_the_ledger_is_told_apart(payload: bytes) -> None:
+    with pytest.raises(LedgerError, match="not a choice"):
+        reopen(payload)
