@@ -12,7 +12,7 @@ import weakref
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -67,6 +67,9 @@ class Table(ABC):
     def close(self) -> None:
         """Forget the rows, and remove what was copied. Closing twice is fine."""
 
+    def interrupt(self) -> None:  # noqa: B027
+        """Break off what another thread reads just now, which meets a :class:`TableError`; where it can be told to."""
+
     @abstractmethod
     def check_unchanged(self) -> None:
         """Raise :class:`TableError` where the rows are not those that were recognised; to be asked after reading."""
@@ -91,6 +94,10 @@ class LocalTable(Table):
     def close(self) -> None:
         with self._lock:
             self._finish()
+
+    def interrupt(self) -> None:
+        with suppress(duckdb.Error):  # closed: there is nothing to break off
+            self._connection.interrupt()
 
     def check_unchanged(self) -> None:
         """Raise :class:`TableError` where a file that rows are read from is not as it was when opened.

@@ -9,7 +9,7 @@ import streamlit as st
 from dpengine import Plan, PlanError, strategy
 from dpengine.release import reopen
 from pages.parts import entries as draft
-from pages.parts import session, state, step_columns, step_domain, step_table, step_unit
+from pages.parts import publishing, session, state, step_columns, step_domain, step_table, step_unit
 from pages.parts.consequence import example, in_words, show_consequence
 from pages.parts.faults import sentence
 from pages.parts.release_view import show_release
@@ -22,13 +22,17 @@ def main() -> None:
     if (found := _release_of_the_address()) is not None:
         show_release(found)
         return
-    if session.table() is None:
+    job = publishing.current()
+    if job is None and session.table() is None:
         _welcome()
     left, right = st.columns([5, 6], gap="large")
     with left:
         plan, fault = _whole_plan()
         refusal = "" if plan is None else _refusal(plan)
-        _steps(plan, fault, refusal)
+        if job is not None:
+            publishing.follow(job)
+        else:
+            _steps(plan, fault, refusal)
     with right, st.container(key="consequence"):
         own = plan if plan is not None and not refusal else None
         show_consequence(own or example(), own=own is not None)
@@ -51,6 +55,8 @@ def _release_of_the_address() -> object:
 
 
 def _welcome() -> None:
+    if (ended := publishing.outcome()) is not None:
+        st.info(f"{plain(str(ended))} Nothing was spent.", icon=":material/stop_circle:")
     st.title("Publish tables about people, not the people", anchor=False)
     st.markdown(
         "Bring a table, say what is publicly known about it, and see how wrong the numbers will be *before* you spend "

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-__all__ = ["Closable", "clear", "here", "keep", "sessions"]
+__all__ = ["Closable", "at_work", "clear", "here", "in_use", "keep", "sessions"]
 
 
 class Closable(Protocol):
@@ -23,6 +26,7 @@ class Closable(Protocol):
 
 
 _kept: dict[str, weakref.WeakSet[Closable]] = {}
+_working: Counter[str] = Counter()
 _lock = threading.Lock()
 
 
@@ -36,6 +40,24 @@ def keep(thing: Closable) -> None:
     """Note that ``thing`` belongs to the session that is running: closed with it, if not before."""
     with _lock:
         _kept.setdefault(here(), weakref.WeakSet()).add(thing)
+
+
+@contextmanager
+def in_use(session: str) -> Iterator[None]:
+    """Work goes on with what is kept for ``session``, also when nobody looks on."""
+    with _lock:
+        _working[session] += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _working[session] -= 1
+            if not _working[session]:
+                del _working[session]
+
+
+def at_work(session: str) -> bool:
+    return _working[session] > 0
 
 
 def sessions() -> list[str]:

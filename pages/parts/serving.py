@@ -18,7 +18,7 @@ from typing import Any
 from anyio import to_thread
 from streamlit import config, runtime
 
-from pages.parts import belongings, uploads
+from pages.parts import belongings, jobs, uploads
 
 try:
     import fcntl
@@ -51,6 +51,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
         finally:
             _served = False
             watch.cancel()
+            jobs.end()
             for session in belongings.sessions():
                 belongings.clear(session)
 
@@ -96,7 +97,7 @@ def gone(seen: dict[str, float], server: Any) -> list[str]:
     now, patience = time.monotonic(), float(config.get_option("server.disconnectedSessionTTL"))
     kept = belongings.sessions()
     for session in kept:
-        if session not in seen or server.is_active_session(session):
+        if session not in seen or server.is_active_session(session) or belongings.at_work(session):
             seen[session] = now
     left = [session for session in kept if now - seen[session] > patience]
     for session in [name for name in seen if name in left or name not in kept]:

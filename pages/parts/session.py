@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpengine.sources import Table
+from dpengine.table import Table
 from pages.parts import belongings, uploads
 from pages.parts.entries import Entries
 
@@ -40,15 +40,29 @@ def entries() -> Entries:
 
 def change(**changes: Any) -> None:
     """Take new values into the entries."""
+    st.session_state.pop("unpublished", None)
     st.session_state["entries"] = entries().with_(**changes)
 
 
 def begin(fresh: Entries) -> None:
     """Start over with a new table: forget the one before, its file, and all that was typed for it."""
+    if (recognising := st.session_state.get("digest")) is not None:
+        recognising.stop()
     for old in (table(), source(), st.session_state.get("place")):
         if old is not None:
             old.close()
-    for name in ("place", "table", "table_name", "row_count", "digest", "source", "seen", "release", "preview"):
+    for name in (
+        "place",
+        "table",
+        "table_name",
+        "row_count",
+        "digest",
+        "source",
+        "seen",
+        "release",
+        "preview",
+        "unpublished",
+    ):
         st.session_state.pop(name, None)
     st.query_params.clear()
     st.session_state["generation"] = st.session_state.get("generation", 0) + 1

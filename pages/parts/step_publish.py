@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpengine import BudgetError, Plan, PrivateReleaseError, counting
+from dpengine import BudgetError, Plan, PrivateReleaseError, TableError, counting
 from dpengine.plan import epsilon_text, exact
-from dpengine.release import release
 from dpengine.strategy import identity
-from pages.parts import session, state
+from pages.parts import jobs, publishing, session, state
+from pages.parts.jobs import Job
 from pages.parts.words import plain
 
 __all__ = ["publish_step"]
+
+QUICK = 3.0  # seconds that a small table is waited for
 
 
 def publish_step(plan: Plan) -> None:
@@ -28,7 +30,10 @@ def publish_step(plan: Plan) -> None:
     if dataset.strip() and (dataset, heading) != (entries.dataset, entries.title):
         session.change(dataset=dataset.strip(), title=heading)
         st.rerun()
-    data = book.fingerprint(_digest())
+    digest = _digest()
+    if digest is None:
+        return
+    data = book.fingerprint(digest)
     published = book.find(data, identity(plan)) is not None
     price = exact(0) if published else plan.epsilon
     spent, cap = book.spent(plan.dataset, data), book.cap(plan.dataset, data)
@@ -39,11 +44,16 @@ def publish_step(plan: Plan) -> None:
     if cap is None:
         _offer_cap(plan.dataset)
     refusal = None if published else _refusal(plan, data)
+    ended = publishing.outcome()
     if published:
         st.markdown("**Already published: costs 0.** The same plan on the same data is the same release, drawn once.")
     elif refusal is not None:
         _refused(refusal, plan, data)
     else:
+        if isinstance(ended, str):
+            st.info(f"{ended} Nothing was spent.", icon=":material/stop_circle:")
+        elif ended is not None:
+            _refused(ended, plan, data)
         st.markdown(
             f"Publishing spends **ε = {epsilon_text(plan.epsilon)}** of the budget of **{plain(plan.dataset)}** "
             "for good. Publishing the same plan on the same data again shows the same release and costs nothing."
@@ -57,7 +67,9 @@ def publish_step(plan: Plan) -> None:
         disabled=refusal is not None,
     )
     if clicked and refusal is None:
-        _publish(plan, data)
+        table = session.table()
+        assert table is not None
+        publishing.begin(table, plan)
     st.download_button(
         "Save this plan",
         plan.dumps(),
@@ -71,15 +83,30 @@ def publish_step(plan: Plan) -> None:
     )
 
 
-def _digest() -> bytes:
-    """What the data is recognised by, worked out once a table; it stays in this session."""
+def _digest() -> bytes | None:
+    """What the data is recognised by, worked out once a table; it stays in this session. None while it is awaited."""
+    table = session.table()
+    assert table is not None
     if "digest" not in st.session_state:
-        table = session.table()
-        assert table is not None
-        with st.spinner("Recognising the data"):
-            st.session_state["digest"] = counting.digest(table)
-    found: bytes = st.session_state["digest"]
-    return found
+        st.session_state["digest"] = jobs.start(lambda _: counting.digest(table), table)
+    job: Job[bytes] = st.session_state["digest"]
+    with st.spinner("Recognising the data"):
+        job.wait(QUICK)
+    if not job.done:
+        _recognising(job)
+        return None
+    try:
+        return job.result()
+    except TableError as error:
+        st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/report:")
+        return None
+
+
+@st.fragment(run_every=1.0)
+def _recognising(job: Job[bytes]) -> None:
+    if job.done:
+        st.rerun()
+    st.markdown(":material/hourglass_top: Recognising the data: every row is read once, so that no budget is missed.")
 
 
 def _refusal(plan: Plan, data: bytes) -> BudgetError | None:
@@ -108,27 +135,6 @@ def _offer_cap(dataset: str) -> None:
                 session.turn(name)
                 session.turn("cap-sure")
                 st.rerun()
-
-
-def _publish(plan: Plan, data: bytes) -> None:
-    """Release once; the ledger makes a second click, tab or reload the same release."""
-    table = session.table()
-    assert table is not None
-    try:
-        with st.status("Publishing", expanded=True) as status:
-            # A click starts the page anew, which ends this run at its next stage; before the charge, nothing is spent.
-            st.button("Stop", key=session.key("stop"), icon=":material/stop_circle:")
-            counting.check(table, plan)
-            finished = release(
-                table, plan, state.ledger(), progress=lambda stage: status.update(label=stage.capitalize())
-            )
-            status.update(label="Published", state="complete")
-    except PrivateReleaseError as error:
-        _refused(error, plan, data)
-        return
-    state.set_release(finished)
-    st.query_params["release"] = finished.release_id
-    st.rerun()
 
 
 def _refused(error: PrivateReleaseError, plan: Plan, data: bytes) -> None:

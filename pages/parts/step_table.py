@@ -9,7 +9,8 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpengine import Plan, TableError, counting, open_table
-from dpengine.sources import EXCEL, Table
+from dpengine.sources import EXCEL
+from dpengine.table import Table
 from dpengine.workbook import sheet_names
 from pages.parts import entries as draft
 from pages.parts import serving, session, uploads

@@ -1,0 +1,152 @@
+"""Work beside the page: it ends, can be stopped until it counts, and is found again by who knows its token."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from dpengine import TableError, open_table
+from dpengine.table import Table
+from pages.parts import belongings, jobs
+from pages.parts.jobs import Job, Stopped
+
+SOON = 20.0  # seconds, on a busy machine
+
+
+@pytest.fixture
+def table() -> Iterator[Table]:
+    with open_table(pd.DataFrame({"a": range(200_000)})) as opened:
+        yield opened
+
+
+@contextmanager
+def all_workers_busy(table: Table) -> Iterator[None]:
+    """Every thread is at the work of somebody else."""
+    go, ready = threading.Event(), threading.Barrier(jobs.WORKERS + 1)
+
+    def work(_: jobs.Tell) -> None:
+        ready.wait(SOON)
+        go.wait(SOON)
+
+    others = [jobs.start(work, table) for _ in range(jobs.WORKERS)]
+    ready.wait(SOON)
+    try:
+        yield
+    finally:
+        go.set()
+        assert all(job.wait(SOON) for job in others)
+
+
+def test_a_job_gives_what_came_of_it_and_tells_its_stages(table: Table) -> None:
+    def work(tell: jobs.Tell) -> str:
+        tell("counting")
+        return "done"
+
+    job = jobs.start(work, table)
+    assert job.wait(SOON)
+    assert job.result() == "done"
+    assert [stage for stage, _ in job.stages] == ["starting", "counting"]
+    assert jobs.find(job.token) is job
+    assert jobs.find(job.token[:-1]) is None
+    assert len(job.token) >= 22, "16 bytes of randomness"
+
+
+def test_what_goes_wrong_is_told_to_who_asks(table: Table) -> None:
+    def work(_: jobs.Tell) -> None:
+        raise TableError("no such column")
+
+    job = jobs.start(work, table)
+    with pytest.raises(TableError, match="no such column"):
+        job.result()
+
+
+def test_a_stopped_job_begins_no_further_stage(table: Table) -> None:
+    counting, stopped, recorded = threading.Event(), threading.Event(), []
+
+    def work(tell: jobs.Tell) -> None:
+        tell("counting")
+        counting.set()
+        stopped.wait(SOON)
+        tell("recording")
+        recorded.append(1)
+
+    job = jobs.start(work, table)
+    assert counting.wait(SOON)
+    job.stop()
+    stopped.set()
+    with pytest.raises(Stopped):
+        job.result()
+    assert recorded == []
+
+
+def test_a_stop_that_comes_too_late_does_not_hide_what_was_recorded(table: Table) -> None:
+    recording, stopped = threading.Event(), threading.Event()
+
+    def work(tell: jobs.Tell) -> str:
+        tell("recording")
+        recording.set()
+        stopped.wait(SOON)
+        return "recorded"
+
+    job = jobs.start(work, table)
+    assert recording.wait(SOON)
+    job.stop()
+    stopped.set()
+    assert job.result() == "recorded"
+
+
+def test_a_long_query_is_broken_off(table: Table) -> None:
+    reading = threading.Event()
+
+    def work(_: jobs.Tell) -> None:
+        with table.connection() as connection:
+            reading.set()
+            connection.execute("SELECT sum(x.c0 * y.c0 % 7) FROM rows x, rows y").fetchall()  # 4·10¹⁰ rows
+
+    job = jobs.start(work, table)
+    assert reading.wait(SOON)
+    while not job.wait(0.1):
+        job.stop()
+    with pytest.raises(Stopped):
+        job.result()
+
+
+def test_a_waiting_job_is_stopped_before_it_begins(table: Table) -> None:
+    with all_workers_busy(table):
+        job = jobs.start(lambda _: pytest.fail("it began"), table)
+        assert not job.wait(0.1)
+        assert job.stages == []
+        job.stop()
+        with pytest.raises(Stopped):
+            job.result()
+
+
+def test_nothing_is_cleared_from_under_a_job_whose_visitor_has_gone(table: Table) -> None:
+    go = threading.Event()
+    job: Job[bool] = jobs.start(lambda _: go.wait(SOON), table)
+    while not job.stages:
+        job.wait(0.01)
+    assert belongings.at_work(belongings.here())
+    go.set()
+    assert job.result()
+    assert not belongings.at_work(belongings.here())
+
+
+def test_old_jobs_are_forgotten(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = jobs.start(lambda _: None, table)
+    assert job.wait(SOON)
+    monkeypatch.setattr(jobs, "KEPT", -1.0)
+    jobs.start(lambda _: None, table)
+    assert jobs.find(job.token) is None
+
+
+def test_the_tables_own_folder_is_not_needed_for_breaking_off(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a\n1\n")
+    closed = open_table(tmp_path / "a.csv")
+    closed.close()
+    closed.interrupt()

@@ -1,0 +1,117 @@
+"""Publishing beside the page: followed, stopped, found again; and nothing spent before it is recorded."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import dpengine as dpe
+from tests.pages.test_jobs import SOON, all_workers_busy
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def visit(**address: str) -> AppTest:
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for name, value in address.items():
+        page.query_params[name] = value
+    return page.run()
+
+
+def press(page: AppTest, label: str) -> AppTest:
+    next(button for button in page.button if button.label == label).click().run()
+    assert not page.exception
+    return page
+
+
+def texts(page: AppTest) -> str:
+    return "\n".join(
+        str(part.value) for part in [*page.markdown, *page.caption, *page.info, *page.warning, *page.title]
+    )
+
+
+def until_released(page: AppTest) -> AppTest:
+    patient_until = time.monotonic() + SOON
+    while "release" not in page.query_params and time.monotonic() < patient_until:
+        time.sleep(0.1)
+        page.run()
+        assert not page.exception
+    return page
+
+
+@pytest.fixture
+def sample() -> AppTest:
+    """A page that is ready to publish."""
+    page = visit()
+    page.button(key="sample_rand").click().run()
+    return page
+
+
+def ledger() -> dpe.Ledger:
+    return dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"])
+
+
+def test_it_goes_on_while_the_visitor_looks_at_other_pages_and_after_a_reload(sample: AppTest) -> None:
+    with all_workers_busy(sample.session_state["table"]):
+        press(sample, "Publish once")
+        assert "Waiting for others" in texts(sample)
+        assert not any(button.label == "Publish once" for button in sample.button), "it is bought once"
+        token = str(sample.query_params["publishing"])
+        sample.switch_page("pages/budget.py").run()
+        assert not sample.exception
+        sample.switch_page("pages/publish.py").run()
+        assert "Waiting for others" in texts(sample)
+        reloaded = visit(publishing=token)
+        assert "Waiting for others" in texts(reloaded)
+        assert len(ledger().history()) == 0
+    for page in (sample, reloaded):
+        until_released(page)
+        assert "What it says" in texts(page)
+        assert "publishing" not in page.query_params
+    assert sample.query_params["release"] == reloaded.query_params["release"]
+    assert len(ledger().history()) == 1
+
+
+def test_stopping_it_spends_nothing_and_says_so(sample: AppTest) -> None:
+    with all_workers_busy(sample.session_state["table"]):
+        press(sample, "Publish once")
+        press(sample, "Stop")
+        assert "Stopped before it was recorded. Nothing was spent." in texts(sample)
+        assert len(ledger().history()) == 0
+        assert "publishing" not in sample.query_params
+    sample.select_slider[0].set_value("0.5").run()
+    assert "Stopped" not in texts(sample), "that was another plan"
+    press(sample, "Publish once")
+    until_released(sample)
+    assert len(ledger().history()) == 1
+
+
+def test_who_reloads_is_told_of_a_stop_too(sample: AppTest) -> None:
+    with all_workers_busy(sample.session_state["table"]):
+        press(sample, "Publish once")
+        reloaded = visit(publishing=str(sample.query_params["publishing"]))
+        press(reloaded, "Stop")
+        assert "Stopped before it was recorded. Nothing was spent." in texts(reloaded)
+        sample.run()
+        assert "Stopped before it was recorded. Nothing was spent." in texts(sample)
+
+
+def test_an_unknown_token_leads_to_the_budget(sample: AppTest) -> None:
+    page = visit(publishing="x" * 22)
+    assert "Budget* lists it" in texts(page)
+    assert "publishing" not in page.query_params
+    assert "not the people" in texts(page)
+
+
+def test_a_table_that_cannot_be_counted_is_refused_with_nothing_spent(sample: AppTest) -> None:
+    sample.session_state["table"].close()
+    press(sample, "Publish once")
+    until = time.monotonic() + SOON
+    while "Nothing was spent" not in texts(sample) and time.monotonic() < until:
+        sample.run()
+    assert "the table is closed" in texts(sample)
+    assert len(ledger().history()) == 0
