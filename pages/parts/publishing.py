@@ -55,6 +55,7 @@ def follow(job: Job[Release]) -> None:
     """How far it is, and the way to stop it; or on to its end."""
     if job.done:
         _conclude(job)
+    st.session_state["publishing"] = job
     st.query_params["publishing"] = job.token
     with st.container(border=True):
         st.markdown(f"**6 · Publish** {plain(job.title)}")

@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
+from tests.pages.following import settled
 
 ROOT = Path(__file__).parent.parent.parent
 CANARY = "ZZ_CANARY_7f3a"
@@ -23,7 +24,7 @@ def page() -> AppTest:
 def census(page: AppTest) -> AppTest:
     page.button(key="sample_census").click().run()
     assert not page.exception
-    return page
+    return settled(page)
 
 
 def texts(page: AppTest) -> str:
@@ -36,7 +37,7 @@ def ledger() -> dpe.Ledger:
 
 
 def publish(page: AppTest) -> AppTest:
-    return next(button for button in page.button if button.label == "Publish once").click().run()
+    return settled(next(button for button in page.button if button.label == "Publish once").click().run())
 
 
 def test_a_first_visit_shows_what_it_is_for_and_a_living_example(page: AppTest) -> None:

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
 from pages.parts.faults import sentence
+from tests.pages.following import settled
 
 ROOT = Path(__file__).parent.parent.parent
 CLINIC = "patient_id,age,region,visit_date\n" + "".join(
@@ -137,10 +138,10 @@ def test_the_size_of_each_table_is_said_as_it_is_chosen(clinic: AppTest) -> None
 
 def test_the_bill_knows_the_data_under_another_name_and_what_was_published(page: AppTest) -> None:
     page.button(key="sample_rand").click().run()
-    labelled(page.button, "Publish once").click().run()
+    settled(labelled(settled(page).button, "Publish once").click().run())
     again = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
     again.button(key="sample_rand").click().run()
-    labelled(again.text_input, "Dataset whose budget").set_value("another-name").run()
+    labelled(settled(again).text_input, "Dataset whose budget").set_value("another-name").run()
     assert not again.exception
     assert "costs 0" in texts(again)
     assert [metric.value for metric in again.metric[:2]] == ["1", "0"]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
-from tests.pages.test_jobs import SOON, all_workers_busy
+from tests.pages.following import settled
+from tests.pages.test_jobs import all_workers_busy
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -34,21 +34,12 @@ def texts(page: AppTest) -> str:
     )
 
 
-def until_released(page: AppTest) -> AppTest:
-    patient_until = time.monotonic() + SOON
-    while "release" not in page.query_params and time.monotonic() < patient_until:
-        time.sleep(0.1)
-        page.run()
-        assert not page.exception
-    return page
-
-
 @pytest.fixture
 def sample() -> AppTest:
     """A page that is ready to publish."""
     page = visit()
     page.button(key="sample_rand").click().run()
-    return page
+    return settled(page)
 
 
 def ledger() -> dpe.Ledger:
@@ -69,7 +60,7 @@ def test_it_goes_on_while_the_visitor_looks_at_other_pages_and_after_a_reload(sa
         assert "Waiting for others" in texts(reloaded)
         assert len(ledger().history()) == 0
     for page in (sample, reloaded):
-        until_released(page)
+        settled(page)
         assert "What it says" in texts(page)
         assert "publishing" not in page.query_params
     assert sample.query_params["release"] == reloaded.query_params["release"]
@@ -86,7 +77,7 @@ def test_stopping_it_spends_nothing_and_says_so(sample: AppTest) -> None:
     sample.select_slider[0].set_value("0.5").run()
     assert "Stopped" not in texts(sample), "that was another plan"
     press(sample, "Publish once")
-    until_released(sample)
+    settled(sample)
     assert len(ledger().history()) == 1
 
 
@@ -110,8 +101,6 @@ def test_an_unknown_token_leads_to_the_budget(sample: AppTest) -> None:
 def test_a_table_that_cannot_be_counted_is_refused_with_nothing_spent(sample: AppTest) -> None:
     sample.session_state["table"].close()
     press(sample, "Publish once")
-    until = time.monotonic() + SOON
-    while "Nothing was spent" not in texts(sample) and time.monotonic() < until:
-        sample.run()
+    settled(sample)
     assert "the table is closed" in texts(sample)
     assert len(ledger().history()) == 0
