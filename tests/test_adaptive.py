@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from dpengine import Ledger, Plan, open_table, preview, release, verify
 from dpengine.adaptive import GRAIN, _audit, _bins, _Candidate, _how_wrong, _Work, measure_adaptively
+from dpengine.lessons.audit import least_epsilon
 from dpengine.measure import measure
 from dpengine.measurements import PERMUTE_AND_FLIP, Measured
 from dpengine.pairwise import Pairwise
 from dpengine.standin import made_up
 from dpengine.strategy import settled
-from tests.audit import least_epsilon
 from tests.plans import letters_plan
 
 ALPHA = 1e-9

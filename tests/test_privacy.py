@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 
 from dpengine import Plan, counting, open_table, release
+from dpengine.lessons.audit import least_epsilon
 from dpengine.measure import add_noise
 from dpengine.strategy import Share, choose
-from tests.audit import least_epsilon
 from tests.plans import letters_plan
 
 ALPHA = 1e-9

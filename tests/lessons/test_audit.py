@@ -1,0 +1,45 @@
+"""An audit from outside: it finds what is promised to be there, catches what is broken, and is seldom wrong."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpengine.errors import PlanError
+from dpengine.lessons.audit import audit, least_epsilon, released
+
+ALPHA = 2e-9
+RUNS = 4000
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(2)])
+def test_releases_on_neighbouring_tables_show_epsilon_and_no_more(epsilon: Fraction) -> None:
+    found = audit(released(5, epsilon, RUNS), released(6, epsilon, RUNS), ALPHA)
+    assert 0 < found.least <= epsilon
+
+
+def test_a_release_with_half_the_noise_it_needs_is_caught() -> None:
+    sold = Fraction(1)
+    assert audit(released(5, 2 * sold, RUNS), released(6, 2 * sold, RUNS), ALPHA).least > sold
+
+
+def test_tables_that_do_not_differ_show_nothing() -> None:
+    assert audit(released(5, Fraction(1), RUNS), released(5, Fraction(1), RUNS), ALPHA).least <= 0
+
+
+def test_an_answer_that_only_one_table_gives_shows_much() -> None:
+    found = audit(np.zeros(400), np.ones(400), 0.05)
+    assert (found.often.share, found.seldom.share) == (1, 0)
+    assert found.least > 3.5
+
+
+def test_nothing_seen_is_nothing_shown() -> None:
+    assert least_epsilon(0, 100, 50, 100, 0.05) == -math.inf
+
+
+def test_too_few_runs_are_refused() -> None:
+    with pytest.raises(PlanError, match="at least four"):
+        audit(np.zeros(3), np.zeros(9))
