@@ -57,8 +57,12 @@ def groups(people: int, questions: int, rng: np.random.Generator) -> Ints:
 
 def least_squares(asked: Ints, answers: Floats) -> Floats:
     """The x that makes Σ (A·x − answer)² least, the shortest of them where they are many."""
-    centred = np.linalg.lstsq(asked.astype(np.float64), answers - asked.sum(axis=1) / 2, rcond=None)[0]
-    found: Floats = centred + 0.5  # with few questions, undecided people stay at one half and not at 0
+    matrix = asked.astype(np.float64)
+    offsets = answers - matrix.sum(axis=1) / 2  # with few questions, undecided people stay at one half and not at 0
+    if asked.shape[0] >= 2 * asked.shape[1] >= 100:  # then random columns are nearly orthogonal, and this is safe
+        found: Floats = np.linalg.solve(matrix.T @ matrix, matrix.T @ offsets) + 0.5
+        return found
+    found = np.linalg.lstsq(matrix, offsets, rcond=None)[0] + 0.5
     return found
 
 
