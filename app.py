@@ -33,6 +33,7 @@ def visit() -> None:
                     "pages/labs/definition.py", title="Definition", icon=":material/balance:", url_path="definition"
                 ),
                 st.Page("pages/labs/choose.py", title="Choose", icon=":material/how_to_vote:", url_path="choose"),
+                st.Page("pages/labs/learn.py", title="Learn", icon=":material/school:", url_path="learn"),
             ],
         },
         position="top",

@@ -63,15 +63,16 @@ def on_grid(losses: npt.ArrayLike, grid: int = GRID) -> Ints:
 def advanced_rate(epsilon: Fraction, delta: Fraction, rounds: int) -> Fraction:
     """The η at which ``rounds`` picks are (ε, δ)-private by advanced composition: ε/√(32·T·ln(1/δ)), rounded down.
 
-    Dwork & Roth 2014, Corollary 3.21 and Section 11.2, for ε up to 1. It is accepted wherever the theorem behind
-    it, :func:`dpengine.accounting.advanced`, says so for this very η; else PlanError. T must be known beforehand.
+    Dwork & Roth 2014, Corollary 3.21 and Section 11.2, for ε up to 1. The theorem behind it carries further, to about
+    4·ln(1/δ) if rounds are many: what :func:`dpengine.accounting.advanced` does not prove for this very η is refused
+    as PlanError. T must be known beforehand.
     """
     _check_rounds(rounds)
     if epsilon <= 0:
         raise PlanError("ε must be above 0")
     eta = _down(float(epsilon) / math.sqrt(32 * rounds * accounting.log_inverse(delta)))
     if accounting.advanced(2 * eta, rounds, delta) > epsilon:
-        raise PlanError("this rate is proved for small ε only, up to about 1; take a smaller ε, or the rate by zCDP")
+        raise PlanError("advanced composition proves this rate for smaller ε only: take one, or the rate by zCDP")
     return eta
 
 

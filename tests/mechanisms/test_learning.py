@@ -118,7 +118,7 @@ def test_rates_at_a_thousand_rounds() -> None:
 
 
 def test_the_book_s_rate_is_refused_where_its_proof_ends() -> None:
-    with pytest.raises(PlanError, match="small ε"):
+    with pytest.raises(PlanError, match="smaller ε only"):
         advanced_rate(Fraction(100), DELTA, 10)
     assert zcdp_rate(Fraction(100), DELTA, 10) > 0
 

@@ -1,0 +1,127 @@
+"""The Learn lab runs real learners on real or simulated losses, again when asked, and refuses what is no table."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpengine.ledger import Ledger
+from dpengine.lessons.market import simulated
+from dpengine.mechanisms.learning import (
+    average_regret,
+    expected_loss,
+    on_grid,
+    regret_bound,
+    zcdp_rate,
+)
+
+ENTRY = Path(__file__).parents[2] / "app.py"
+MILLIONTH = Fraction(1, 10**6)
+TABLE = "day,a,b\n" + "Mon,0,1\nTue,0.5,1\nWed,1,0\n" * 20
+
+
+def page() -> AppTest:
+    at = AppTest.from_file(str(ENTRY), default_timeout=30).run()
+    at.switch_page("pages/labs/learn.py").run()
+    assert not at.exception
+    return at
+
+
+def own(content: str) -> AppTest:
+    at = page()
+    at.segmented_control(key="learn_kind").set_value("My own table").run()
+    at.file_uploader(key="learn_file").upload("losses.csv", content.encode()).run()
+    assert not at.exception
+    return at
+
+
+def words(at: AppTest) -> str:
+    return "\n".join(element.value for element in (*at.markdown, *at.caption, *at.warning))
+
+
+def lines(at: AppTest, chart: int) -> dict[str, dict[str, list[float]]]:
+    return {
+        line["name"]: line for line in json.loads(at.get("plotly_chart")[chart].proto.spec)["data"] if "name" in line
+    }
+
+
+def test_every_learner_is_drawn_and_told_in_numbers() -> None:
+    at = page()
+    drawn = lines(at, 0)
+    assert {"ε = 0.1", "ε = 1", "ε = 10", "no privacy", "follow the leader"} <= set(drawn)
+    told = at.dataframe[0].value.set_index("learner")
+    assert float(told.loc["ε = 1", "regret"]) == pytest.approx(drawn["ε = 1"]["y"][-1])
+    eta = zcdp_rate(Fraction(1), MILLIONTH, 5000)
+    assert told.loc["ε = 1", "bound"] == f"{regret_bound(eta, 5000, 8):.3f}"
+    assert told.loc["follow the leader", "eta"] == "none"
+
+
+def test_what_epsilon_costs_is_the_expectation_over_all_draws() -> None:
+    at = page()
+    steps = on_grid(simulated().losses)
+    expected = lines(at, 1)["expected on this table"]
+    wanted = average_regret(steps, expected_loss(steps, zcdp_rate(Fraction(1), MILLIONTH, 5000)))[-1]
+    assert expected["y"][expected["x"].index(1.0)] == pytest.approx(float(wanted))
+    assert expected["y"] == sorted(expected["y"], reverse=True)
+
+
+def test_run_it_again_draws_afresh_and_nothing_else_does() -> None:
+    at = page()
+    first = lines(at, 0)["ε = 1"]["y"]
+    at.run()
+    assert lines(at, 0)["ε = 1"]["y"] == first
+    at.button(key="learn_again").click().run()
+    assert lines(at, 0)["ε = 1"]["y"] != first
+    assert not Ledger().history()
+
+
+def test_real_prices_are_offered_and_said_to_be_real() -> None:
+    at = page()
+    at.segmented_control(key="learn_kind").set_value("Six shares, 2018–19").run()
+    assert not at.exception
+    assert "Real prices of six shares in 104 weeks" in words(at)
+
+
+def test_a_rate_that_is_not_proved_is_not_drawn() -> None:
+    at = own("a,b\n0,1\n")
+    at.pills(key="learn_epsilons").set_value([Fraction(1), Fraction(30)]).run()
+    assert "ε = 30" in lines(at, 0)
+    at.segmented_control(key="learn_rate").set_value("by advanced composition").run()
+    assert not at.exception
+    assert {"ε = 1"} == {name for name in lines(at, 0) if name.startswith("ε")}
+    assert "No rate is proved by advanced composition at ε = 30" in words(at)
+    at.pills(key="learn_epsilons").set_value([]).run()
+    assert not at.exception
+    assert "no private learner chosen" in words(at)
+
+
+def test_an_own_table_is_learned_from() -> None:
+    at = own(TABLE)
+    assert "2 experts, 60 rounds" in words(at)
+    assert "follow the leader" in lines(at, 0)
+
+
+@pytest.mark.parametrize("text", ["a,b\n0,1\n", "a,b\n1,1\n", "a,b\n0,1\n1,1\n"])
+def test_one_round_or_two_are_enough(text: str) -> None:
+    assert len(own(text).get("plotly_chart")) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,b\n0,1.5\n", "outside 0 to 1"),
+        ("a,b\n0,\n", "missing"),
+        ("a\n0.5\n", "two experts"),
+        ("a,b\n", "rounds"),
+        ("a,b\n0,x\n", "no number"),
+        ("", "no CSV"),
+    ],
+)
+def test_what_is_no_table_of_losses_is_said_in_words(text: str, said: str) -> None:
+    at = own(text)
+    assert said in at.warning[0].value
+    assert not at.get("plotly_chart")
