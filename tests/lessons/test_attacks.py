@@ -9,14 +9,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from dpengine.accuracy import posterior
 from dpengine.errors import PlanError
 from dpengine.lessons.averaging import averaging, engine_asked
 from dpengine.lessons.defences import RAW, Defence, engine, jittered, rounded, unbudgeted
 from dpengine.lessons.differencing import LARGEST, SMALLEST, differencing
-from dpengine.lessons.rates import Rate
 from dpengine.lessons.reconstruction import (
     METHODS,
     groups,
@@ -25,21 +23,11 @@ from dpengine.lessons.reconstruction import (
     one_person,
     reconstruct,
 )
+from tests.binomial import agrees, within
 
 ONE = Fraction(1)
 GAMES = 4000
 EPSILONS = [Fraction(1, 2), ONE, Fraction(3)]
-
-
-def agrees(rate: Rate, probability: float) -> bool:
-    """Whether a rate is one that ``probability`` gives; false with a chance of at most 2e-9 if it is so."""
-    low, high = binom.ppf([1e-9, 1 - 1e-9], rate.tries, probability)
-    return bool(low <= rate.successes <= high)
-
-
-def within(rate: Rate, probability: float) -> bool:
-    """Whether a rate may come of ``probability`` or less; false with a chance of at most 1e-9 if it does."""
-    return bool(rate.successes <= binom.ppf(1 - 1e-9, rate.tries, probability))
 
 
 def tells(base: int, low: int, high: int) -> float:

@@ -1,0 +1,20 @@
+"""Whether a measured rate fits a probability, with a stated chance of a false alarm."""
+
+from __future__ import annotations
+
+from scipy.stats import binom
+
+from dpengine.lessons.rates import Rate
+
+__all__ = ["agrees", "within"]
+
+
+def agrees(rate: Rate, probability: float) -> bool:
+    """Whether a rate is one that ``probability`` gives; false with a chance of at most 2e-9 if it is so."""
+    low, high = binom.ppf([1e-9, 1 - 1e-9], rate.tries, probability)
+    return bool(low <= rate.successes <= high)
+
+
+def within(rate: Rate, probability: float) -> bool:
+    """Whether a rate may come of ``probability`` or less; false with a chance of at most 1e-9 if it does."""
+    return bool(rate.successes <= binom.ppf(1 - 1e-9, rate.tries, probability))
