@@ -14,6 +14,7 @@ section 3.5.1): the shares are whole millionths of ε that add up to ε. Adding 
 * marginal, merged or not, Δ in L1: discrete Laplace noise of scale Δ/share;
 * score Σ (|X − M| − t) over cells fixed by the model M, at most Δ in each: merging cells changes nothing in that.
   Permute-and-flip is given the whole sum of its picks' shares, used or not;
+* whole table, where one holds all columns, Δ like any other marginal;
 * sum of |X − M| over n tables, whole or parted by M, n·Δ in all: noise of scale n·Δ/share.
 
 Counts and models are compared in whole 256ths, so that a score is a whole number and its sensitivity exact.
@@ -57,6 +58,7 @@ TREE_PICKS = (1.43, 0.42)  # pairs picked in the first phase: a public error e w
 LATER_PICKS = (6.6, 0.37)
 SELECTION_ODDS = 12.0
 STAGES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.2, 0.3, 0.5)}
+FOR_MARGINS = ((4.0, 0.2), (15.0, 0.5), (math.inf, 0.65))  # part of ε, up to a noise in the whole table, in rows a row
 ALL_AT_ONCE = (12.0, 3.0, 1.2)  # by phase: so much worse than noise must the model be for measuring all that is left
 
 
@@ -126,13 +128,15 @@ def measure_adaptively(
     epsilon: Fraction,
     sensitivity: int,
     audited: Sequence[Columns] = (),
+    whole: Columns = (),
     tell: Callable[[str], None] = lambda stage: None,
 ) -> Measured:
     """Measure single columns and the best of ``pairs``, for ε = ``epsilon`` in all.
 
     ``counts`` holds the exact counts of every column and of every pair (names in the order of ``sizes``), one
     axis a column, and of every table of ``audited``: how wrong the model is of these is measured at the end, for
-    readers to know. One person has at most ``sensitivity`` rows. ``tell`` is called with the name of each stage.
+    readers to know. ``whole`` is a table that holds all columns: if there is one, what is left of ε measures it at the
+    end. One person has at most ``sensitivity`` rows. ``tell`` is called with the name of each stage.
     """
     work = _Work(epsilon, sensitivity)
     for_audit = work.take(AUDIT_SHARE * PARTS) if audited else None
@@ -143,25 +147,36 @@ def measure_adaptively(
     tell("measuring single columns")
     work.measure((), np.asarray(singles[0][1].sum()), PARTS * TOTAL_SHARE * max(1.0, per_row / 0.1) ** -0.3)
     total = max(1.0, float(work.measurements[0].values))
+    for_whole = 0
+    if whole:
+        noise = counts[whole].size / math.sinh(min(per_row, 700.0)) / total
+        for_whole = int(work.left * (1 - next(part for most, part in FOR_MARGINS if noise <= most)))
+        work.left -= for_whole
+        per_row *= 1 - for_whole / PARTS
     error = float(roots.sum() ** 2) / (len(sizes) * per_row * total)  # the public error
     odds = (error / SINGLE_ODDS[0]) ** SINGLE_ODDS[1]
     part = min(max(odds / (1 + odds), 0.1), 0.97) if pairs else 1.0
-    worthwhile = work.left - int(PARTS * part) >= PARTS // 100
-    work.measure_all(singles, roots, int(PARTS * part) if worthwhile else work.left)
+    for_singles = int((PARTS - for_whole) * part)
+    worthwhile = work.left - for_singles >= PARTS // 100
+    work.measure_all(singles, roots, for_singles if worthwhile else work.left)
 
     if worthwhile:
         resolutions = _resolutions(work.model(sizes), sizes)
         tree_is_all = len(pairs) < len(sizes)
         stages = STAGES[1 if error > 0.02 or tree_is_all else 2 if error > 0.003 else 3]
-        whole = work.left
+        for_pairs = work.left
         for phase, stage in enumerate(stages):
             tell(f"choosing and measuring pairs, {phase + 1} of {len(stages)}")
-            budget = int(whole * stage) if phase + 1 < len(stages) else work.left
+            budget = int(for_pairs * stage) if phase + 1 < len(stages) else work.left
             _pair_phase(work, sizes, pairs, counts, resolutions, phase, stage, budget, len(stages), error)
             if not work.left:
                 break
     if work.left:
         work.measure_all(singles, roots, work.left)
+    if for_whole:
+        tell("measuring the whole table")
+        work.left = for_whole
+        work.measure(whole, counts[whole], for_whole)
     audit = None
     if for_audit is not None:
         tell("measuring how wrong the tables are")

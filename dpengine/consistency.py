@@ -5,6 +5,8 @@ they share, so that margins and totals agree by construction and synthetic rows 
 Everything here sees noisy numbers and public structure only, and so costs no privacy
 (post-processing: Dwork & Roth 2014, Proposition 2.1).
 
+One table by itself: its cells are drawn towards a model of its own columns and pairs, and made whole. Several:
+
 1. *Fit.* Each measured marginal's least-squares estimate is projected on {x ≥ 0, Σx = total} and raked
    to its single columns, whose estimates are far less biased by the clipping of many small cells.
 2. *Round*, from one table to the next along the tree: within the rows that two tables share, the
@@ -27,12 +29,13 @@ import numpy.typing as npt
 
 from dpengine.estimate import Columns, LeastSquares, marginalise
 from dpengine.hierarchy import Tree
-from dpengine.pairwise import Pairwise
+from dpengine.measurements import Measurement
+from dpengine.pairwise import Pairwise, alone
 from dpengine.rows import Codes, deal_rows
 from dpengine.shrinkage import project
 from dpengine.strategy import MAX_JOINT_CELLS, junction_order
 
-__all__ = ["Model", "Rows", "round_whole", "rows_of", "solve", "whole_boxes"]
+__all__ = ["Model", "Rows", "round_whole", "rows_of", "solve", "solve_alone", "whole_boxes"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -42,6 +45,8 @@ RAKING_SWEEPS = 10
 JOINT_SWEEPS = 60
 MENDING_ROUNDS = 400
 MOVES_A_ROUND = 256
+LEAST_SCALE = 0.8  # of noise: below it most noise is 0, and what a cell says by itself is hard to better
+MOST_RAKED = 20_000_000  # cells times pairs of columns
 
 
 @dataclass(frozen=True)
@@ -77,10 +82,32 @@ class Rows:
         return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
 
 
-def rows_of(model: Pairwise) -> Rows:
-    """As many synthetic rows as the model's total says, whose pairs come as near to the model's as rows can."""
+def rows_of(model: Pairwise) -> Rows | Model:
+    """As many synthetic rows as the model's total says, whose pairs come as near to the model's as rows can.
+
+    Where the model holds one table of all columns, that table in whole numbers is enough.
+    """
+    if model.whole is not None:
+        return _one_table(*model.whole)
     sizes = tuple(counts.size for counts in model.one.values())
     return Rows(tuple(model.one), sizes, deal_rows(model, round(model.total)))
+
+
+def solve_alone(measurement: Measurement) -> Model | None:
+    """The model for one noisy table, where sums over it tell more of its cells; None where they do not, or take long.
+
+    A fixed function of the noisy table (:func:`dpengine.pairwise.alone`).
+    """
+    values, columns = measurement.values, measurement.share.columns
+    noisy = float(measurement.share.scale) >= LEAST_SCALE and values.sum() >= 1
+    if len(columns) < 2 or not noisy or values.size * math.comb(len(columns), 2) > MOST_RAKED:
+        return None
+    return _one_table(columns, alone(measurement))
+
+
+def _one_table(columns: Columns, expected: Floats) -> Model:
+    whole = round_whole(expected.reshape(1, -1), np.array([round(float(expected.sum()))]))
+    return Model((columns,), (whole.reshape(expected.shape),))
 
 
 def whole_boxes(tree: Tree) -> Model:

@@ -17,7 +17,7 @@ from dpengine.measurements import Measured, Measurement
 from dpengine.noise import discrete_laplace
 from dpengine.plan import Plan
 from dpengine.ranges import Axis, measure_boxes
-from dpengine.strategy import ADAPTIVE, Share, choose, settled
+from dpengine.strategy import ADAPTIVE, Share, choose, maximal, settled
 
 __all__ = ["add_noise", "measure"]
 
@@ -40,15 +40,19 @@ def measure(
     if plan.ranged is not None:
         tell("measuring boxes of cells")
         axes = [_axis(plan, name) for name in plan.ranged]
-        (whole,) = counted([plan.ranged])
-        return Measured((), boxes=measure_boxes(plan.ranged, axes, whole, plan.epsilon, plan.unit.rows))
+        (exact,) = counted([plan.ranged])
+        return Measured((), boxes=measure_boxes(plan.ranged, axes, exact, plan.epsilon, plan.unit.rows))
     names = sorted(plan.used)
     sizes = {name: plan.column(name).size for name in names}
     pairs = sorted({pair for table in plan.marginals for pair in combinations(sorted(table), 2)})
-    audited = _some([table for table in plan.marginals if len(table) > 1])
+    largest = maximal(plan.marginals)
+    whole: Columns = largest[0] if len(largest) == 1 and len(names) > 1 else ()
+    audited = [whole] if whole else _some([table for table in plan.marginals if len(table) > 1])
     wanted: list[Columns] = list(dict.fromkeys([*((name,) for name in names), *pairs, *audited]))
     counts = dict(zip(wanted, counted(wanted), strict=True))
-    return measure_adaptively(sizes, pairs, counts, plan.epsilon, plan.unit.rows, audited=audited, tell=tell)
+    return measure_adaptively(
+        sizes, pairs, counts, plan.epsilon, plan.unit.rows, audited=audited, whole=whole, tell=tell
+    )
 
 
 def _axis(plan: Plan, name: str) -> Axis:

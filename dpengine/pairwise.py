@@ -10,8 +10,10 @@ The model is a fixed function of the measurements: nothing here can see a count 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -19,12 +21,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.estimate import Columns, Number
+from dpengine.estimate import Columns, Number, marginalise
 from dpengine.latent import kinds_of_people
 from dpengine.measurements import Measurement
 from dpengine.shrinkage import project, shrink, smooth
 
-__all__ = ["Pair", "Pairwise", "fit", "grand_total", "merge"]
+__all__ = ["Pair", "Pairwise", "alone", "fit", "grand_total", "merge"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -40,14 +42,20 @@ UNMEASURED = 0.15  # weight of a pair that was composed, beside one that was mea
 
 @dataclass(frozen=True)
 class Pairwise:
-    """Expected counts of every column and every pair of columns (names in order), which agree with each other."""
+    """Expected counts of every column and every pair of columns (names in order), which agree with each other.
+
+    Where a table of all columns was measured too, ``whole`` holds it, and every table is a sum of it.
+    """
 
     total: float
     one: Mapping[str, Floats]
     two: Mapping[Pair, Floats]
+    whole: tuple[Columns, Floats] | None = None
 
     def table(self, columns: Columns) -> Floats:
         """Expected counts over ``columns``, one axis each: a pair's own, or of greatest entropy given the pairs."""
+        if self.whole is not None:
+            return marginalise(self.whole[1], self.whole[0], columns)
         if len(columns) == 0:
             return np.array(self.total)
         if len(columns) == 1:
@@ -94,7 +102,31 @@ def fit(sizes: Mapping[str, int], measured: Sequence[Measurement]) -> Pairwise:
             model.two[pair] = max(guesses, key=partial(model.dependence, pair))
     if len(pairs) >= len(sizes):  # a tree is modelled exactly as it is
         model.join(pairs, known)
-    return Pairwise(total, single, model.two)
+    found = Pairwise(total, single, model.two)
+    for one in measured:
+        if len(one.share.columns) < 3:
+            continue
+        better, _ = shrink(one.values.astype(np.float64), found.table(one.share.columns), float(one.share.scale))
+        found = replace(found, whole=(one.share.columns, project(better, total)))
+    return found
+
+
+def alone(one: Measurement) -> Floats:
+    """Expected counts of a noisy table of two columns and more from itself alone: non-negative, with its own total.
+
+    Sums over a table are far more exact than its cells, so a model of its columns and pairs tells what to draw the
+    cells towards; where cells stand clear of it, they stay. It is free: there is no ε that this spends.
+    """
+    columns, shape = one.share.columns, one.values.shape
+    sums = [part for size in range(3) for part in combinations(columns, size) if part != columns]
+    parts = []
+    for part in sums:
+        values = np.asarray(marginalise(one.values, columns, part))
+        wider = Fraction(math.isqrt(10_000 * one.values.size // values.size), 100)  # as many draws spread
+        parts.append(Measurement(replace(one.share, columns=part, epsilon=one.share.epsilon / wider), values))
+    model = fit(dict(zip(columns, shape, strict=True)), parts)
+    better, _ = shrink(one.values.astype(np.float64), model.table(columns), float(one.share.scale))
+    return project(better, model.total)
 
 
 @dataclass
@@ -217,7 +249,7 @@ def _single(name: str, size: int, measured: Sequence[Measurement], total: float)
     """Counts of one column, from its own noisy counts and the margins of its pairs, weighted by their precision."""
     weighted, precision = np.zeros(size), 0.0
     for one in measured:
-        if name not in one.share.columns:
+        if name not in one.share.columns or len(one.share.columns) > 2:
             continue
         axis = one.share.columns.index(name)
         if one.merged and one.merged[axis][-1] + 1 != size:

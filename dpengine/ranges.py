@@ -10,7 +10,6 @@ two levels) or a partition. No ε is spent on deciding: noisy counts that are pa
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise, product
@@ -33,8 +32,8 @@ Axis = tuple[int, ...]  # where the strata of a column begin, and the number of 
 # much: half or twice as large, errors change by less than their own spread (benchmarks/ranges.py).
 ROOT = PARTS // 10  # of ε for the total, and for the strata where there are any
 NOISE = 3.0  # people per unit of noise that make a box worth splitting
-FEW = 8  # boxes that are measured at once, with all that is left
-FAN_OUT = 6.0
+FEW = (8, 16)  # boxes that are measured at once, with all that is left: along one axis, over several
+FAN_OUT = (6, 16)
 
 
 def measure_boxes(
@@ -109,9 +108,11 @@ class _Growing:
         widths = last - first
         cells = widths.prod(axis=1).astype(np.float64)
         people = np.maximum(values, 0) * left * (float(self._epsilon) / (self._unit * PARTS))
-        worth = np.minimum(_worth(people / NOISE, (widths > 1).sum(axis=1)), cells)
-        deep = np.ceil(np.log(np.maximum(worth, FEW)) / math.log(FAN_OUT) - 0.15)
-        levels = np.where(worth > FEW, np.maximum(deep, 2), 1).astype(np.int64)
+        several = ((widths > 1).sum(axis=1) > 1).astype(np.int64)
+        worth = np.minimum(_worth(people / NOISE, several), cells)
+        few, fan_out = np.array(FEW)[several], np.array(FAN_OUT)[several]
+        deep = np.ceil(np.log(np.maximum(worth, few)) / np.log(fan_out) - 0.15)
+        levels = np.where(worth > few, np.maximum(deep, 2), 1).astype(np.int64)
         splits = _splits(widths, np.ceil(worth ** (1 / levels) - 1e-9))
         splits[worth < 2] = 1  # not split, but measured once more
         parts = np.where(worth < 2, left, left // levels)
@@ -134,13 +135,13 @@ def _tiles(first: Ints, widths: Ints, splits: Ints) -> tuple[Ints, Ints, Ints]:
     return family, starts, ends
 
 
-def _worth(people: npt.NDArray[np.floating[Any]], axes: Ints) -> npt.NDArray[np.floating[Any]]:
+def _worth(people: npt.NDArray[np.floating[Any]], several: Ints) -> npt.NDArray[np.floating[Any]]:
     """Into how many boxes a box of so many people per unit of noise is worth splitting.
 
     With k boxes along one axis the noise in a range grows like √k and what uneven boxes hide falls like 1/k, so they
     balance at k ∝ people^(2/3); over two axes and more at k ∝ people (Qardaji, Yang & Li, ICDE 2013, guidelines 1, 2).
     """
-    return np.where(axes == 1, people ** (2 / 3), people)
+    return np.where(several == 0, people ** (2 / 3), people)
 
 
 def _splits(widths: Ints, wanted: Floats) -> Ints:

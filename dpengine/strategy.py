@@ -16,7 +16,9 @@ found numerically to make the total variance least; *direct* where that is no be
 :mod:`dpengine.ranges`).
 
 *auto*: *direct*, unless the tables overlap so widely that they can agree only through a model, and measuring each
-of them is predicted to leave more noise than the model leaves out; and unless ranges of many cells matter.
+of them is predicted to leave more noise than the model leaves out; unless ranges of many cells matter; and unless a
+table by itself has so many cells for its rows that its columns and pairs, measured beside it, tell more than its own
+noisy counts.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ from dpengine.plan import MAX_TABLE_CELLS, Plan
 MAX_JOINT_CELLS = 2_000_000
 ASSUMED_ROWS = 10_000  # where a plan does not say how many there are
 MEASURE_ALL = 0.0125  # of all rows: noise in a table below which a model is no better (benchmarks/accuracy.py)
+SPARSE = 4.0  # noise in a single table, in rows a row, beyond which its margins tell more (benchmarks/single.py)
+SPARSE_EPSILON = 1.2  # a row; beyond it most noise is 0, and single counts are hard to beat
 MOST_OPTIMISED = 60  # marginals beyond which looking for better shares takes too long
 PARTS = 1_000_000  # of ε: shares found by calculation are whole numbers of them, so that they add up exactly
 FLAT_CELLS = 24  # for ranges, fewer cells are as well measured one by one (benchmarks/ranges.py)
@@ -82,7 +86,7 @@ def settled(plan: Plan) -> Plan:
 
     A function of the plan alone, the rough number of rows included.
     """
-    if plan.strategy == "auto" and (_is_long(plan) or _noise_is_too_much(plan)):
+    if plan.strategy == "auto" and (_is_long(plan) or _is_sparse(plan) or _noise_is_too_much(plan)):
         return plan.model_copy(update={"strategy": ADAPTIVE})
     return plan
 
@@ -94,17 +98,23 @@ def why(plan: Plan) -> str:
             "Adaptive, since ranges matter: boxes of neighbouring cells are measured, and split where noisy counts "
             "show that there are enough people."
         )
+    alone = len(maximal(plan.marginals)) == 1
+    beside = "part of ε measures columns and pairs, the rest the whole table, and a model draws on all of these."
     if plan.strategy == ADAPTIVE:
         return (
-            "Adaptive, as the plan says: which pairs of columns to measure is chosen privately, and a model fits them."
+            f"Adaptive: {beside}"
+            if alone
+            else "Adaptive: which pairs of columns to measure is chosen privately, and a model fits them."
         )
     if plan.strategy == OPTIMISED:
         return "Optimised, as the plan says: shares of ε that make the predicted error least."
     if plan.strategy == DIRECT:
         return "Direct, as the plan says: what is asked is what is measured."
     tables = maximal(plan.marginals)
-    if not needs_a_model(plan, tables):
+    if not needs_a_model(plan, tables) and not _is_sparse(plan):
         return "Direct: the tables can be measured and made to agree as they are."
+    if _is_sparse(plan):
+        return f"Adaptive: with about {plan.rows_about:,} rows, noise would bury so many cells; so {beside}"
     noise = f"{_noise_in_a_table(plan, tables):.0%} of all rows"
     if _noise_is_too_much(plan):
         return f"Adaptive: measuring all {len(tables)} tables would leave noise of about {noise} in each."
@@ -130,12 +140,15 @@ def identity(plan: Plan) -> str:
     """What the ledger knows a release by: plans of which the same is measured are one release, drawn once.
 
     So a table whose sums are free, asked for later, is free. What an adaptive plan measures is not known beforehand:
-    there, the tables asked for are part of it, unless they are sums of the one whose ranges matter.
+    there, the tables asked for are part of it, unless they are sums of a single one.
     Raises :class:`PlanError` as :func:`choose` does.
     """
     plan = settled(plan)
     if plan.strategy == ADAPTIVE:
-        return plan.key if plan.ranged is None else plan.identity("ranges", plan.ranged)
+        largest = maximal(plan.marginals)
+        if plan.ranged is not None:
+            return plan.identity("ranges", plan.ranged)
+        return plan.identity(ADAPTIVE, *largest) if len(largest) == 1 else plan.key
     return plan.identity(*((share.columns, str(share.epsilon)) for share in choose(plan)))
 
 
@@ -192,6 +205,14 @@ def needs_a_model(plan: Plan, tables: Sequence[Columns]) -> bool:
 
 def _is_long(plan: Plan) -> bool:
     return plan.ranged is not None and plan.cells(plan.ranged) > FLAT_CELLS
+
+
+def _is_sparse(plan: Plan) -> bool:
+    """Whether noise in the one table that holds all others would be of the size of its counts, if these are known."""
+    tables, per_row = maximal(plan.marginals), float(plan.epsilon) / plan.unit.rows
+    if plan.rows_about is None or len(tables) > 1 or len(tables[0]) == 1 or per_row > SPARSE_EPSILON:
+        return False
+    return plan.cells(tables[0]) / math.sinh(per_row) > SPARSE * plan.rows_about
 
 
 def _noise_is_too_much(plan: Plan) -> bool:
