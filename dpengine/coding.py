@@ -14,11 +14,9 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,25 +24,14 @@ import pyarrow as pa
 from dpengine import arrays
 from dpengine.domain import Category, Column, Date, Number, YesNo
 from dpengine.relation import literal
+from dpengine.steps import NO, NUMERAL, YES, Family, Scalar, Steps, family_of, lookups, loosened, steps_of, tree
 
 __all__ = ["Coding", "Family", "binning", "code_of", "family_of", "identity", "loosened"]
 
-Family = Literal["text", "integer", "float", "decimal", "boolean", "date", "timestamp"]
-
-_FAMILIES: tuple[tuple[Family, str], ...] = (
-    ("text", r"VARCHAR|ENUM.*|UUID|TIME|TIME_NS|\"?(NULL|null)\"?"),
-    ("integer", r"U?(TINY|SMALL|BIG|HUGE)?INT|U?INTEGER"),
-    ("float", r"FLOAT|DOUBLE"),
-    ("decimal", r"DECIMAL.*"),
-    ("boolean", r"BOOLEAN"),
-    ("date", r"DATE"),
-    ("timestamp", r"TIMESTAMP( WITH TIME ZONE|_NS|_MS|_S)?"),
-)
+_DEEP = 1000  # cells; beyond, looking a value up costs less than comparing it with cuts
 _BLANKS = literal("".join(chr(i) for i in range(0x3001) if chr(i).isspace()))
-_NUMERAL = r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
 _ISO_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _ISO_TIME = _ISO_DAY + "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?"
-_YES, _NO = ("yes", "true", "y", "t", "1", "1.0"), ("no", "false", "n", "f", "0", "0.0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +48,12 @@ class Coding:
     functions: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
 
 
-def family_of(type_name: str) -> Family | None:
-    """The family of a DuckDB type; None for what cannot be counted (lists, structs, binary)."""
-    if type_name.endswith("]"):
-        return None
-    return next((family for family, pattern in _FAMILIES if re.fullmatch(pattern, type_name, re.DOTALL)), None)
-
-
-def loosened(text: str, family: Family = "text") -> str:
-    """A declared text in the form that a cell's loose text has."""
-    loose = unicodedata.normalize("NFC", text.strip())
-    return loose.lower() if family == "boolean" else loose
-
-
-def code_of(column: Column, index: int, family: Family) -> Coding:
-    """The coding of the table's column ``c{index}``, which is of the given family."""
+def code_of(column: Column, index: int, type_name: str) -> Coding:
+    """The coding of the table's column ``c{index}``, which is of the given type."""
+    family = family_of(type_name) or "text"
+    steps = steps_of(column, type_name, _DEEP)
+    if steps is not None:
+        return Coding({f"own_{index}": f"c{index}"}, _stepped(steps, f"own_{index}", family, type_name))
     own, loose = f"own_{index}", f"loose_{index}"
     cells = dict(zip((own, loose), _texts(f"c{index}", family), strict=True))
     match column:
@@ -84,12 +62,46 @@ def code_of(column: Column, index: int, family: Family) -> Coding:
         case Category():
             return _category(column, index, family, cells)
         case YesNo():
-            yes, no = _listed(f"lower({loose})", _YES), _listed(f"lower({loose})", _NO)
+            yes, no = _listed(f"lower({loose})", YES), _listed(f"lower({loose})", NO)
             code = f"CASE WHEN {yes} THEN 0 WHEN {no} THEN 1 ELSE {column.other_code} END"
         case Date():
             cells[f"day_{index}"] = _day(column, f"c{index}", loose, family, cells)
             code = _period(column, f"day_{index}")
     return Coding(cells, _unless_missing(column, own, loose, family, code))
+
+
+def _stepped(steps: Steps, cell: str, family: Family, type_name: str) -> str:
+    missing = f"{cell} IS NULL"
+    match family:
+        case "boolean":
+            codes = f"WHEN {cell} THEN {steps.code(True)} ELSE {steps.code(False)}"
+            return f"CASE WHEN {missing} THEN {steps.missing} {codes} END"
+        case "float":
+            missing += f" OR isnan({cell})"
+            value = f"{cell}::DOUBLE"  # which a 32-bit number is exactly
+        case "timestamp":
+            value = f"{cell}::TIMESTAMP"
+        case _:
+            value = cell
+
+    def cut(scalar: Scalar) -> str:
+        match family:
+            case "float":
+                return f"{literal(repr(scalar))}::DOUBLE"
+            case "decimal":
+                return f"{literal(f'{scalar:f}')}::{type_name}"
+            case "integer":
+                return str(scalar)
+            case _:
+                return f"{literal(str(scalar))}::{'DATE' if family == 'date' else 'TIMESTAMP'}"
+
+    code = tree(
+        steps,
+        lambda scalar: f"{value} < {cut(scalar)}",
+        lambda below, left, right: f"CASE WHEN {below} THEN {left} ELSE {right} END",
+        str,
+    )
+    return f"CASE WHEN {missing} THEN {steps.missing} ELSE {code} END"
 
 
 def identity(index: int, family: Family) -> str:
@@ -136,7 +148,7 @@ def _number(column: Number, index: int, family: Family, cells: dict[str, str]) -
     own, loose, value = f"own_{index}", f"loose_{index}", f"value_{index}"
     also = ""
     if family == "text":
-        numeral = f"regexp_full_match({cells[loose]}, {literal(_NUMERAL)})"
+        numeral = f"regexp_full_match({cells[loose]}, {literal(NUMERAL)})"
         cells[value] = f"CASE WHEN {numeral} THEN TRY_CAST({cells[loose]} AS DOUBLE) END"
         also = f" OR lower({loose}) = 'nan'"
     elif family == "boolean":
@@ -146,7 +158,7 @@ def _number(column: Number, index: int, family: Family, cells: dict[str, str]) -
     else:
         # By way of text, 0.7 in 32 bits or as a decimal is the 0.7 that an edge or a CSV file says.
         cells[value] = f"({cells[own]})::DOUBLE"
-    marks = [float(text) for text in column.missing_as if re.fullmatch(_NUMERAL, text.strip())]
+    marks = [float(text) for text in column.missing_as if re.fullmatch(NUMERAL, text.strip())]
     finite = [f"{mark!r}::DOUBLE" for mark in marks if math.isfinite(mark)]  # 1e400 equals no number; its text counts
     if finite:
         also += f" OR {value} IN ({', '.join(finite)})"
@@ -176,11 +188,7 @@ def binning(column: Number) -> Callable[[Any], Any]:
 
 def _category(column: Category, index: int, family: Family, cells: dict[str, str]) -> Coding:
     """Looked up by own text, then by loose text where that means one declared value only."""
-    exact = {value: code for code, value in enumerate(column.values)}
-    shared = Counter(loosened(value, family) for value in column.values)
-    loose = {key: code for code, value in enumerate(column.values) if shared[key := loosened(value, family)] == 1}
-    for text in column.missing_as:
-        exact[text] = loose[loosened(text, family)] = column.missing_code
+    exact, loose = lookups(column, family)
     loose[""] = column.missing_code
     joins = (
         f" LEFT JOIN exactly_{index} ON exactly_{index}.key = own_{index}"

@@ -81,10 +81,12 @@ def count(
     """
     check(table, plan)
     place = {column.name: i for i, column in enumerate(table.columns)}
-    family = {column.name: family_of(column.type) or "text" for column in table.columns}
     names = sorted(plan.used)  # in an order of its own, for the codes decide which rows of a person are kept
-    codings = [code_of(plan.column(name), place[name], family[name]) for name in names]
-    person = None if plan.unit.id is None else identity(place[plan.unit.id], family[plan.unit.id])
+    codings = [code_of(plan.column(name), place[name], table.columns[place[name]].type) for name in names]
+    person = None
+    if plan.unit.id is not None:
+        number = place[plan.unit.id]
+        person = identity(number, family_of(table.columns[number].type) or "text")
     sql = _coded(codings, person)
     if person is not None:
         sql = _bounded(sql, len(codings), plan.unit.rows, truncation_key)

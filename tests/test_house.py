@@ -26,6 +26,7 @@ FLOORS = [
     {"plan"},
     {"accounting"},
     {"estimate", "noise", "shrinkage", "latent", "ledger_store", "textfile", "csvtext", "unpacking", "words", "looks"},
+    {"steps"},
     {"strategy", "selection", "ledger_book", "workbook", "heatmaps"},
     {"learning"},
     {"measurements", "frames"},
