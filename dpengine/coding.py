@@ -14,17 +14,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from dpengine import arrays
 from dpengine.domain import Category, Column, Date, Number, YesNo
 from dpengine.relation import literal
-from dpengine.steps import NO, NUMERAL, YES, Family, Scalar, Steps, family_of, lookups, loosened, steps_of, tree
+from dpengine.steps import NO, NUMERAL, YES, Family, Scalar, Steps, family_of, lookups, loosened, marked, steps_of, tree
 
 __all__ = ["Coding", "Family", "binning", "code_of", "family_of", "identity", "loosened"]
 
@@ -38,36 +37,49 @@ _ISO_TIME = _ISO_DAY + "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?(Z|[+-][0-9
 class Coding:
     """How one column is coded: ``cells`` are SQL by alias, over the relation ``rows``; ``code`` is over the aliases.
 
-    ``lookups`` and ``functions`` must be known to the connection by their names before the query runs.
+    ``lists`` (of texts, each to be an enumeration) and ``functions`` must be known to the connection by their
+    names before the query runs. ``whole`` says that every row has a cell.
     """
 
     cells: dict[str, str]
     code: str
-    joins: str = ""
-    lookups: dict[str, pa.Table] = field(default_factory=dict)
+    whole: bool
+    lists: dict[str, list[str]] = field(default_factory=dict)
     functions: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
 
 
 def code_of(column: Column, index: int, type_name: str) -> Coding:
     """The coding of the table's column ``c{index}``, which is of the given type."""
-    family = family_of(type_name) or "text"
+    family, whole = family_of(type_name) or "text", min(column.other_code, column.missing_code) >= 0
+    cell, own, loose = f"c{index}", f"own_{index}", f"loose_{index}"
     steps = steps_of(column, type_name, _DEEP)
     if steps is not None:
-        return Coding({f"own_{index}": f"c{index}"}, _stepped(steps, f"own_{index}", family, type_name))
-    own, loose = f"own_{index}", f"loose_{index}"
-    cells = dict(zip((own, loose), _texts(f"c{index}", family), strict=True))
+        return Coding({own: cell}, _stepped(steps, own, family, type_name), whole)
+    if isinstance(column, Date) and family in ("date", "timestamp"):
+        day = f"{cell}::DATE" if family == "date" else f"{cell}::TIMESTAMP::DATE"
+        marks = "".join(f" OR {cell} = {literal(str(mark))}::{type_name}" for mark in marked(column, type_name))
+        missing = f"{own} IS NULL{marks.replace(cell, own)}"
+        period = _period(column, f"day_{index}")
+        code = f"CASE WHEN {missing} THEN {column.missing_code} ELSE {period} END"
+        return Coding({own: cell, f"day_{index}": day}, code, whole)
+    text, near = _texts(cell, family)
+    cells = {own: text, loose: near}
+    if family == "text":  # most texts are written as declared, so those that are not pay alone for being loosened
+        cells, loose = {own: text}, _loose(own)
     match column:
         case Number():
-            return _number(column, index, family, cells)
+            return _number(column, index, family, cells, loose, whole)
         case Category():
-            return _category(column, index, family, cells)
+            return _category(column, index, family, cells, loose, whole)
         case YesNo():
-            yes, no = _listed(f"lower({loose})", YES), _listed(f"lower({loose})", NO)
-            code = f"CASE WHEN {yes} THEN 0 WHEN {no} THEN 1 ELSE {column.other_code} END"
+            quick = f"WHEN lower({own}) IN {_listed(YES)} THEN 0 WHEN lower({own}) IN {_listed(NO)} THEN 1"
+            slow = f"WHEN lower({loose}) IN {_listed(YES)} THEN 0 WHEN lower({loose}) IN {_listed(NO)} THEN 1"
+            code = _unless_missing(column, own, loose, family, quick, slow)
         case Date():
-            cells[f"day_{index}"] = _day(column, f"c{index}", loose, family, cells)
-            code = _period(column, f"day_{index}")
-    return Coding(cells, _unless_missing(column, own, loose, family, code))
+            cells[f"day_{index}"] = _day(column, own, loose)
+            quick = f"WHEN day_{index} IS NOT NULL THEN {_period(column, f'day_{index}')}"
+            code = _unless_missing(column, own, loose, family, quick)
+    return Coding(cells, code, whole)
 
 
 def _stepped(steps: Steps, cell: str, family: Family, type_name: str) -> str:
@@ -95,13 +107,13 @@ def _stepped(steps: Steps, cell: str, family: Family, type_name: str) -> str:
             case _:
                 return f"{literal(str(scalar))}::{'DATE' if family == 'date' else 'TIMESTAMP'}"
 
-    code = tree(
-        steps,
-        lambda scalar: f"{value} < {cut(scalar)}",
-        lambda below, left, right: f"CASE WHEN {below} THEN {left} ELSE {right} END",
-        str,
+    return (
+        f"CASE WHEN {missing} THEN {steps.missing} ELSE {_tree(steps, lambda scalar: f'{value} < {cut(scalar)}')} END"
     )
-    return f"CASE WHEN {missing} THEN {steps.missing} ELSE {code} END"
+
+
+def _tree(steps: Steps, less: Callable[[Scalar], str]) -> str:
+    return tree(steps, less, lambda below, left, right: f"CASE WHEN {below} THEN {left} ELSE {right} END", str)
 
 
 def identity(index: int, family: Family) -> str:
@@ -109,13 +121,16 @@ def identity(index: int, family: Family) -> str:
     return f"nullif({_texts(f'c{index}', family)[1]}, '')"
 
 
+def _loose(own: str) -> str:
+    # Trimming all of Unicode's blanks costs ten times the rest, so only texts that may have any pay for it.
+    bare = f"ord({own}) BETWEEN 33 AND 126 AND ord(right({own}, 1)) BETWEEN 33 AND 126"
+    return f"nfc_normalize(CASE WHEN {bare} THEN {own} ELSE trim({own}, {_BLANKS}) END)"
+
+
 def _texts(cell: str, family: Family) -> tuple[str, str]:
     match family:
         case "text":
-            own = f"{cell}::VARCHAR"
-            # Trimming all of Unicode's blanks costs ten times the rest, so only texts that may have any pay for it.
-            bare = f"ord({own}) BETWEEN 33 AND 126 AND ord(right({own}, 1)) BETWEEN 33 AND 126"
-            return own, f"nfc_normalize(CASE WHEN {bare} THEN {own} ELSE trim({own}, {_BLANKS}) END)"
+            return f"{cell}::VARCHAR", _loose(f"{cell}::VARCHAR")
         case "float" | "decimal":
             number = f"CASE WHEN NOT isnan({cell}) THEN {cell} END" if family == "float" else cell
             own = f"({number})::VARCHAR"
@@ -132,42 +147,53 @@ def _texts(cell: str, family: Family) -> tuple[str, str]:
             return f"{cell}::VARCHAR", f"{cell}::VARCHAR"
 
 
-def _listed(text: str, options: tuple[str, ...]) -> str:
-    return f"{text} IN ({', '.join(literal(option) for option in options)})"
+def _listed(options: Iterable[str]) -> str:
+    return f"({', '.join(literal(option) for option in options)})"
 
 
-def _unless_missing(column: Column, own: str, loose: str, family: Family, code: str, also: str = "") -> str:
-    missing = f"{own} IS NULL OR {loose} = ''{also}"
+def _unless_missing(
+    column: Column, own: str, loose: str, family: Family, quick: str, slow: str = "", blank: str = ""
+) -> str:
+    """What is missing, and else ``quick``; ``slow`` follows for what has to be loosened."""
+    marks = ""
     if column.missing_as:
-        missing += f" OR {_listed(own, column.missing_as)}"
-        missing += f" OR {_listed(loose, tuple(loosened(text, family) for text in column.missing_as))}"
-    return f"CASE WHEN {missing} THEN {column.missing_code} ELSE {code} END"
+        near = _listed(loosened(text, family) for text in column.missing_as)
+        marks = f" OR {own} IN {_listed(column.missing_as)} OR {loose} IN {near}"
+    return (
+        f"CASE WHEN {own} IS NULL{marks} THEN {column.missing_code} {quick} "
+        f"WHEN {loose} = ''{blank} THEN {column.missing_code} {slow} ELSE {column.other_code} END"
+    )
 
 
-def _number(column: Number, index: int, family: Family, cells: dict[str, str]) -> Coding:
-    own, loose, value = f"own_{index}", f"loose_{index}", f"value_{index}"
-    also = ""
-    if family == "text":
-        numeral = f"regexp_full_match({cells[loose]}, {literal(NUMERAL)})"
-        cells[value] = f"CASE WHEN {numeral} THEN TRY_CAST({cells[loose]} AS DOUBLE) END"
-        also = f" OR lower({loose}) = 'nan'"
-    elif family == "boolean":
-        cells[value] = f"c{index}::INTEGER::DOUBLE"
-    elif family == "integer":
-        cells[value] = f"c{index}::DOUBLE"
-    else:
-        # By way of text, 0.7 in 32 bits or as a decimal is the 0.7 that an edge or a CSV file says.
-        cells[value] = f"({cells[own]})::DOUBLE"
+def _number(column: Number, index: int, family: Family, cells: dict[str, str], loose: str, whole: bool) -> Coding:
+    """Of a text, or of a value that may be in one of very many cells, by its number in 64 bits."""
+    own, value = f"own_{index}", f"value_{index}"
+    match family:
+        case "text":
+            cast = " ".join(
+                f"WHEN regexp_full_match({text}, {literal(NUMERAL)}) THEN TRY_CAST({text} AS DOUBLE)"
+                for text in (own, loose)
+            )
+            cells[value] = f"CASE {cast} END"
+        case "boolean":
+            cells[value] = f"c{index}::INTEGER::DOUBLE"
+        case "integer":
+            cells[value] = f"c{index}::DOUBLE"
+        case _:
+            # By way of text, 0.7 in 32 bits or as a decimal is the 0.7 that an edge or a CSV file says.
+            cells[value] = f"({own})::DOUBLE"
     marks = [float(text) for text in column.missing_as if re.fullmatch(NUMERAL, text.strip())]
     finite = [f"{mark!r}::DOUBLE" for mark in marks if math.isfinite(mark)]  # 1e400 equals no number; its text counts
-    if finite:
-        also += f" OR {value} IN ({', '.join(finite)})"
-    code = f"coalesce(bin_{index}({value}), {column.other_code})"
-    return Coding(
-        cells,
-        _unless_missing(column, own, loose, family, code, also),
-        functions={f"bin_{index}": binning(column)},
-    )
+    marked = f"WHEN {value} IN ({', '.join(finite)}) THEN {column.missing_code} " if finite else ""
+    steps = steps_of(column, "DOUBLE", _DEEP)
+    functions: dict[str, Callable[[Any], Any]] = {}
+    if steps is None:
+        functions, code = {f"bin_{index}": binning(column)}, f"bin_{index}({value})"
+    else:
+        code = _tree(steps, lambda cut: f"{value} < {literal(repr(cut))}::DOUBLE")
+    quick = f"{marked}WHEN isfinite({value}) THEN {code}"
+    blank = f" OR lower({loose}) = 'nan'"
+    return Coding(cells, _unless_missing(column, own, loose, family, quick, blank=blank), whole, functions=functions)
 
 
 def binning(column: Number) -> Callable[[Any], Any]:
@@ -186,34 +212,45 @@ def binning(column: Number) -> Callable[[Any], Any]:
     return binned
 
 
-def _category(column: Category, index: int, family: Family, cells: dict[str, str]) -> Coding:
-    """Looked up by own text, then by loose text where that means one declared value only."""
-    exact, loose = lookups(column, family)
-    loose[""] = column.missing_code
-    joins = (
-        f" LEFT JOIN exactly_{index} ON exactly_{index}.key = own_{index}"
-        f" LEFT JOIN loosely_{index} ON loosely_{index}.key = loose_{index}"
+def _category(column: Category, index: int, family: Family, cells: dict[str, str], loose: str, whole: bool) -> Coding:
+    """Looked up by own text, then by loose text where that means one declared value only.
+
+    To enumerate texts is the engine's quickest way of looking them up. A text's place is its code, but for those
+    that mean *missing*.
+    """
+    own, exactly, loosely = f"own_{index}", f"exactly_{index}", f"loosely_{index}"
+    exact, near = lookups(column, family)
+    count = len(column.values)
+    by_code = {code: text for text, code in near.items() if 0 <= code < count}
+    # Where two values share their loose text, neither has it; and no loose text begins with a blank.
+    places = [by_code.get(code, f" {code}") for code in range(count)]
+    places += [text for text, code in near.items() if not 0 <= code < count]
+    gone = [str(k) for k, value in enumerate(column.values) if exact[value] != k]
+
+    def place(text: str, name: str, but: Sequence[str] = ()) -> str:
+        found = f"enum_code(TRY_CAST({text} AS {name}))::INTEGER"
+        missing = f"{found} >= {count}" + (f" OR {found} IN ({', '.join(but)})" if but else "")
+        return f"WHEN {found} IS NOT NULL THEN CASE WHEN {missing} THEN {column.missing_code} ELSE {found} END"
+
+    quick = place(own, exactly, gone)
+    code = (
+        f"CASE WHEN {own} IS NULL THEN {column.missing_code} {quick} "
+        f"WHEN {loose} = '' THEN {column.missing_code} {place(loose, loosely)} ELSE {column.other_code} END"
     )
-    found = f"coalesce(exactly_{index}.code, loosely_{index}.code, {column.other_code})"
-    code = f"CASE WHEN own_{index} IS NULL THEN {column.missing_code} ELSE {found} END"
-    return Coding(cells, code, joins, {f"exactly_{index}": _lookup(exact), f"loosely_{index}": _lookup(loose)})
+    lists = {exactly: [*exact], loosely: places}
+    return Coding(cells, code, whole, {name: [_storable(text) for text in texts] for name, texts in lists.items()})
 
 
-def _lookup(codes: dict[str, int]) -> pa.Table:
-    keys = [key.encode("utf-8", "replace").decode() for key in codes]
-    places = np.fromiter(codes.values(), dtype=np.int64, count=len(codes))
-    return pa.table({"key": arrays.of_texts(keys), "code": arrays.of_numbers(places)})
+def _storable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
-def _day(column: Date, cell: str, loose: str, family: Family, cells: dict[str, str]) -> str:
-    if family in ("date", "timestamp"):
-        return f"{cell}::DATE" if family == "date" else f"{cell}::TIMESTAMP::DATE"
-    text = cells[loose]
+def _day(column: Date, own: str, loose: str) -> str:
     if column.format is not None:
-        return f"try_strptime({text}, {literal(column.format)})::TIMESTAMP::DATE"
-    is_day, is_time = (f"regexp_full_match({text}, {literal(pattern)})" for pattern in (_ISO_DAY, _ISO_TIME))
-    in_utc = f"TRY_CAST({text} AS TIMESTAMPTZ)::TIMESTAMP::DATE"
-    return f"CASE WHEN {is_day} THEN TRY_CAST({text} AS DATE) WHEN {is_time} THEN {in_utc} END"
+        return f"try_strptime({loose}, {literal(column.format)})::TIMESTAMP::DATE"
+    days = [f"regexp_full_match({text}, {literal(_ISO_DAY)}) THEN TRY_CAST({text} AS DATE)" for text in (own, loose)]
+    in_utc = f"regexp_full_match({loose}, {literal(_ISO_TIME)}) THEN TRY_CAST({loose} AS TIMESTAMPTZ)::TIMESTAMP::DATE"
+    return f"CASE WHEN {days[0]} WHEN {days[1]} WHEN {in_utc} END"
 
 
 def _period(column: Date, day: str) -> str:

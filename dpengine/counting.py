@@ -1,8 +1,8 @@
 """Rows into exact integer tables: the one place where rows are read.
 
 One pass over the table, whatever the number of marginals, in constant memory: DuckDB turns each used
-column into cell codes (:mod:`dpengine.coding`), batches of codes stream to numpy, and each marginal
-adds up its cells.
+column into cell codes (:mod:`dpengine.coding`) and these into cells of a few joint tables
+(:mod:`dpengine.cover`), batches of which stream to numpy and are added up; the marginals are their sums.
 
 With an ID column, each person keeps at most ``unit.rows`` rows. The rows of a person are put in order
 by a keyed hash of (ID, cell codes, copy number), where the copy number tells rows apart that a person
@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from difflib import get_close_matches
 from typing import Any
@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from dpengine import arrays
 from dpengine.classes import Alone, Classes, cell, class_query, unique_query
 from dpengine.coding import Coding, Family, code_of, family_of, identity
+from dpengine.cover import covering
 from dpengine.domain import Column, Date
 from dpengine.draft import header_doubt
 from dpengine.errors import PlanError, TableError
@@ -42,6 +43,7 @@ from dpengine.table import LocalTable, Table
 __all__ = ["check", "class_sizes", "count", "digest", "distinct_texts", "people_count", "row_count", "unique_people"]
 
 _BATCH = 1 << 18
+_CELLS = 1 << 16  # of a joint table: what fits in a processor's nearer caches
 _USABLE: dict[str, tuple[Family, ...]] = {
     "number": ("text", "integer", "float", "decimal", "boolean"),
     "yesno": ("text", "integer", "float", "decimal", "boolean"),
@@ -69,20 +71,30 @@ def check(table: Table, plan: Plan) -> None:
 
 
 def count(
-    table: Table, plan: Plan, marginals: Sequence[tuple[str, ...]], *, truncation_key: bytes
+    table: Table,
+    plan: Plan,
+    marginals: Sequence[tuple[str, ...]],
+    *,
+    truncation_key: bytes,
+    progress: Callable[[float], None] | None = None,
 ) -> list[NDArray[np.int64]]:
     """Exact counts: for each of ``marginals`` an array of shape ``plan.shape(marginal)``.
 
     A row with a value that has no cell (``other: false``) in any used column counts nowhere, nor does,
     where persons have an ID, a row without one. ``truncation_key`` decides which rows are kept of
-    persons with more than ``plan.unit.rows``; equal keys on equal tables keep equal rows.
+    persons with more than ``plan.unit.rows``; equal keys on equal tables keep equal rows. ``progress`` is
+    told now and then which part is done, from 0 to 1; what it raises ends the counting.
 
     Raises :class:`TableError` as :func:`check` does, or where the table turns out damaged.
     """
     check(table, plan)
+    tell = progress or (lambda part: None)
     place = {column.name: i for i, column in enumerate(table.columns)}
     names = sorted(plan.used)  # in an order of its own, for the codes decide which rows of a person are kept
+    sizes = {name: plan.column(name).size for name in names}
     codings = [code_of(plan.column(name), place[name], table.columns[place[name]].type) for name in names]
+    joints = covering(marginals, sizes, _CELLS)
+    totals = [np.zeros(math.prod(sizes[name] for name in joint), dtype=np.int64) for joint in joints]
     person = None
     if plan.unit.id is not None:
         number = place[plan.unit.id]
@@ -90,17 +102,44 @@ def count(
     sql = _coded(codings, person)
     if person is not None:
         sql = _bounded(sql, len(codings), plan.unit.rows, truncation_key)
-    columns = {name: k for k, name in enumerate(names)}
-    layout = [([columns[name] for name in marginal], plan.shape(marginal)) for marginal in marginals]
-    totals = [np.zeros(math.prod(shape), dtype=np.int64) for _, shape in layout]
-    with _here(table).connection() as connection, ExitStack() as scratch:
+    sql = f"SELECT {', '.join(_cell(joint, sizes) for joint in joints)} FROM ({sql}) AS coded"
+    here = _here(table)
+    with here.connection() as connection, ExitStack() as scratch:
         for coding in codings:
             _make_known(connection, coding, scratch)
+        done = 0
+        tell(0.0)
         for batch in connection.sql(sql).to_arrow_reader(_BATCH):
-            codes = [arrays.numbers(column) for column in batch.columns]
-            for total, (axes, shape) in zip(totals, layout, strict=True):
-                _add(total, [codes[axis] for axis in axes], shape, batch.num_rows)
-    return [total.reshape(shape) for total, (_, shape) in zip(totals, layout, strict=True)]
+            for total, cells in zip(totals, batch.columns, strict=True):
+                _add(total, arrays.numbers(cells))
+            done += batch.num_rows
+            tell(min(1.0, done / here.rows) if here.rows else 0.0)
+    tell(1.0)
+    counted = {
+        frozenset(joint): total.reshape([sizes[name] for name in joint])
+        for joint, total in zip(joints, totals, strict=True)
+    }
+    return [_margin(counted, list(sizes), marginal) for marginal in marginals]
+
+
+def _cell(joint: tuple[str, ...], sizes: Mapping[str, int]) -> str:
+    """SQL for the number of a row's cell in the flat joint table."""
+    place = {name: f"k{k}" for k, name in enumerate(sizes)}
+    sql = "0::BIGINT"
+    for name in joint:
+        sql = f"({sql} * {sizes[name]} + {place[name]})"
+    return sql
+
+
+def _margin(
+    counted: Mapping[frozenset[str], NDArray[np.int64]], order: Sequence[str], marginal: tuple[str, ...]
+) -> NDArray[np.int64]:
+    """The table of ``marginal``, its columns in the order asked for, from the smallest joint that holds it."""
+    joint = min((joint for joint in counted if joint >= set(marginal)), key=lambda joint: counted[joint].size)
+    held = [name for name in order if name in joint]
+    summed = counted[joint].sum(axis=tuple(k for k, name in enumerate(held) if name not in marginal), dtype=np.int64)
+    left = [name for name in held if name in marginal]
+    return np.array(summed.transpose([left.index(name) for name in marginal]), dtype=np.int64, order="C")
 
 
 def digest(table: Table) -> bytes:
@@ -226,14 +265,13 @@ def _coded(codings: Sequence[Coding], person: str | None) -> str:
     """A query with columns k0, k1, … of codes (and ``person``), without the rows that count nowhere."""
     cells = [f"{sql} AS {alias}" for coding in codings for alias, sql in coding.cells.items()]
     codes = [f"{coding.code} AS k{k}" for k, coding in enumerate(codings)]
-    where = [f"k{k} >= 0" for k in range(len(codings))]
+    where = [f"k{k} >= 0" for k, coding in enumerate(codings) if not coding.whole]
     if person is not None:
         cells.append(f"{person} AS person")
         codes.append("person")
         where.append("person IS NOT NULL")
-    joins = "".join(coding.joins for coding in codings)
-    coded = f"SELECT {', '.join(codes)} FROM (SELECT {', '.join(cells)} FROM rows) AS cells{joins}"
-    return f"SELECT * FROM ({coded}) AS coded WHERE {' AND '.join(where)}"
+    coded = f"SELECT {', '.join(codes)} FROM (SELECT {', '.join(cells)} FROM rows) AS cells"
+    return f"SELECT * FROM ({coded}) AS coded WHERE {' AND '.join(where)}" if where else coded
 
 
 def _bounded(coded: str, width: int, rows: int, key: bytes) -> str:
@@ -247,23 +285,20 @@ def _bounded(coded: str, width: int, rows: int, key: bytes) -> str:
 
 
 def _make_known(connection: Any, coding: Coding, scratch: ExitStack) -> None:
-    for name, lookup in coding.lookups.items():
-        connection.register(name, lookup)
-        scratch.callback(connection.unregister, name)
+    for name, texts in coding.lists.items():
+        places = arrays.of_numbers(np.arange(len(texts), dtype=np.int64))
+        connection.register(f"list_{name}", pa.table({"text": arrays.of_texts(texts), "place": places}))
+        connection.execute(f"CREATE TEMP TYPE {name} AS ENUM (SELECT text FROM list_{name} ORDER BY place)")
+        scratch.callback(connection.execute, f"DROP TYPE {name}")
+        scratch.callback(connection.unregister, f"list_{name}")
     for name, function in coding.functions.items():
         connection.create_function(name, function, ["DOUBLE"], "BIGINT", type="arrow")
         scratch.callback(connection.remove_function, name)
 
 
-def _add(total: NDArray[np.int64], codes: list[NDArray[np.int64]], shape: tuple[int, ...], rows: int) -> None:
-    """Add a batch of rows to the flat cells of one marginal."""
-    if not codes:
-        total += rows
-        return
-    cells = codes[0]
-    for code, size in zip(codes[1:], shape[1:], strict=True):
-        cells = cells * size + code
-    if total.size <= rows:
+def _add(total: NDArray[np.int64], cells: NDArray[np.int64]) -> None:
+    """Add a batch of rows to the flat cells of a table."""
+    if total.size <= cells.size:
         total += np.bincount(cells, minlength=total.size)
     else:
         np.add.at(total, cells, 1)

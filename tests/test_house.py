@@ -26,7 +26,7 @@ FLOORS = [
     {"plan"},
     {"accounting"},
     {"estimate", "noise", "shrinkage", "latent", "ledger_store", "textfile", "csvtext", "unpacking", "words", "looks"},
-    {"steps"},
+    {"steps", "cover"},
     {"strategy", "selection", "ledger_book", "workbook", "heatmaps"},
     {"learning"},
     {"measurements", "frames"},
