@@ -30,8 +30,12 @@ def visit() -> None:
             ],
             "Labs": [
                 st.Page(
-                    "pages/labs/definition.py", title="Definition", icon=":material/balance:", url_path="definition"
+                    "pages/labs/definition.py",
+                    title="Definition",
+                    icon=":material/balance:",
+                    url_path="definition",
                 ),
+                st.Page("pages/labs/risk.py", title="Risk", icon=":material/group_search:", url_path="risk"),
                 st.Page("pages/labs/choose.py", title="Choose", icon=":material/how_to_vote:", url_path="choose"),
                 st.Page("pages/labs/learn.py", title="Learn", icon=":material/school:", url_path="learn"),
             ],

@@ -1,6 +1,6 @@
 """Time of linear reconstruction of 500 people, by least squares and by linear programs, and how many it gets right.
 
-    python benchmarks/attacks.py    # prints a table; status 1 if a limit is passed
+python benchmarks/attacks.py    # prints a table; status 1 if a limit is passed
 """
 
 from __future__ import annotations

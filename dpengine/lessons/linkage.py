@@ -3,7 +3,7 @@
 Sweeney (2000, "Simple demographics often identify people uniquely") linked a hospital table to a list of voters on
 ZIP code, date of birth and sex. Here both are made up, with a seed, so that everyone can repeat it. Condition is
 independent of all else: whatever an attacker learns of someone's condition beyond the town's averages comes from that
-person's own row. The same attack on patients of another hospital, who are not in the table, shows what chance gives.
+person's own row, and the same attack with that row taken out shows what chance gives.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def released(town: Town, epsilon: Fraction) -> Published:
 
 @dataclass(frozen=True, slots=True)
 class Guesses:
-    """How often a condition was guessed right: of people in the table, and of people who are not."""
+    """How often a condition was guessed right: of people in the table, and of the same had they not been in it."""
 
     inside: Rate
     outside: Rate
@@ -197,28 +197,33 @@ class Guesses:
 
 
 def guessed(town: Town, published: Published, *, informed: bool = False) -> Guesses:
-    """Guess the condition of everyone who was a patient of just one hospital, from the table of ours.
+    """Guess the condition of every patient of our hospital from what was published, with their row in it and without.
 
-    The guess is the commonest condition of the person's group. An ``informed`` attacker knows the conditions of all
-    others in it: they take these away, and guess what is most likely to be left, given the noise and how common each
-    condition is in town (Bayes' rule; no guess does better). Of who was not in our hospital, they know the whole
-    group. Under ε the first rate is within e^±ε of what it would be without the person.
+    The guess is the commonest condition of the person's group, or of the town where there is nobody in it. An
+    ``informed`` attacker knows the conditions of all others in the group: they take these away, and guess what is most
+    likely to be left, given the noise and how common each condition is in town (Bayes' rule; no guess does better).
+
+    Without the person means: their own row taken out of the counts, groups and noise staying as they are. Under ε the
+    chance of being right with a row is at most e^ε that without it.
     """
-    alone, others = (np.flatnonzero(who) for who in (town.ours & ~town.other, town.other & ~town.ours))
+    people = np.flatnonzero(town.ours)
+    group, own = published.group[people], (np.arange(people.size), town.condition[people])
+    others = _held(town, town.ours, published.group)[group]
+    others[own] -= 1
     common = np.log(np.array(_COMMON))
 
-    def rate(people: Ints) -> Rate:
-        group = published.group[people]
-        seen = published.counts[group]
+    def rate(seen: Floats) -> Rate:
         score = seen + 1e-6 * common
         if informed:
-            left = seen - _held(town, town.ours, published.group)[group]
-            left[np.arange(people.size), town.condition[people]] += town.ours[people]
             rate_of_noise = 700.0 if published.noise is None else float(published.noise)
+            left = seen - others
             score = rate_of_noise * (np.abs(left) - np.abs(left - 1)) + common
-        return Rate(int(np.count_nonzero(score.argmax(axis=1) == town.condition[people])), people.size)
+        return Rate(int(np.count_nonzero(score.argmax(axis=1) == own[1])), people.size)
 
-    return Guesses(rate(alone), rate(others))
+    present = published.counts[group]
+    absent = present.copy()
+    absent[own] -= 1
+    return Guesses(rate(present), rate(absent))
 
 
 def composed(town: Town, k: int) -> tuple[Rate, Rate]:

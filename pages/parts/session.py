@@ -62,6 +62,7 @@ def begin(fresh: Entries) -> None:
         "release",
         "preview",
         "unpublished",
+        "risk",
     ):
         st.session_state.pop(name, None)
     st.query_params.clear()

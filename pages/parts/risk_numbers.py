@@ -1,0 +1,76 @@
+"""What the Risk lab measures on made-up people: kept for the session, since its sliders move often."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import streamlit as st
+
+from dpengine.lessons import linkage, sparse
+from dpengine.lessons.linkage import Guesses, Named, Town
+from dpengine.lessons.rates import Rate
+from dpengine.lessons.sparse import Found, Ratings
+
+__all__ = ["KNOWN", "TARGETS", "films", "given_away", "guesses", "names_found"]
+
+KNOWN = (1, 2, 3, 4, 6, 8)
+TARGETS = 150
+
+_kept = st.cache_data(scope="session", max_entries=128, show_spinner=False)
+
+
+@_kept
+def _town(seed: int) -> Town:
+    return linkage.made_up_town(seed=seed)
+
+
+@_kept
+def names_found(seed: int, days: int) -> Named:
+    return linkage.named(_town(seed), days=days)
+
+
+@_kept
+def guesses(seed: int, defence: str, number: str) -> tuple[Guesses, Guesses]:
+    """Of someone who knows the person, and of someone who knows all others too."""
+    town = _town(seed)
+    if defence == "raw":
+        published = linkage.raw(town)
+    elif defence == "k":
+        published = linkage.k_anonymised(town, int(number))
+    else:
+        published = linkage.released(town, Fraction(number))
+    return linkage.guessed(town, published), linkage.guessed(town, published, informed=True)
+
+
+@_kept
+def given_away(seed: int, ks: Sequence[int]) -> list[tuple[Rate, Rate]]:
+    """By one k-anonymous table and by two, for each k."""
+    return [linkage.composed(_town(seed), k) for k in ks]
+
+
+@_kept
+def _ratings(seed: int) -> Ratings:
+    return sparse.made_up_ratings(seed=seed)
+
+
+@_kept
+def _published(seed: int, epsilon: str) -> dict[str, Ratings]:
+    ratings = _ratings(seed)
+    return {
+        "names removed": ratings,
+        "names and days removed": sparse.without_days(ratings),
+        "our release": sparse.redrawn(ratings, Fraction(epsilon)),
+    }
+
+
+@_kept
+def films(seed: int, epsilon: str, wrong: int) -> dict[str, list[Found]]:
+    """People found again for each number of known films, by what is published."""
+    return {
+        name: [
+            sparse.found_again(_ratings(seed), each, known, wrong=min(wrong, known - 1), targets=TARGETS, seed=seed)
+            for known in KNOWN
+        ]
+        for name, each in _published(seed, epsilon).items()
+    }

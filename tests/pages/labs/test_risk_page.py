@@ -1,0 +1,198 @@
+"""The Risk lab: the owner's table for the owner alone, a textbook's patients for everyone, and attacks measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpengine import counting, open_table
+from dpengine.lessons import inpatient, linkage, syntactic
+from dpengine.sources import Table
+from pages.parts.entries import Entries
+from pages.parts.words import percent
+
+ENTRY = Path(__file__).parents[3] / "app.py"
+ROWS = pd.DataFrame(
+    {
+        "zip": ["90210", "90210", "90211", "90211", "90211", None],
+        "age": [28, 28, 29, 29, 29, 61],
+        "ill": ["gout", "gout", "scurvy", "gout", "scurvy", "scurvy"],
+        "who": ["a", "a", "b", "c", "d", "e"],
+    }
+)
+
+
+def page(table: Table | None = None, entries: Entries | None = None) -> AppTest:
+    at = AppTest.from_file(str(ENTRY), default_timeout=60).run()
+    if table is not None:
+        at.session_state["table"] = table
+        at.session_state["entries"] = entries or Entries()
+    return whole(at.switch_page("pages/labs/risk.py").run())
+
+
+def whole(at: AppTest) -> AppTest:
+    assert not at.exception
+    return at
+
+
+def words(at: AppTest) -> str:
+    return "\n".join(each.value for each in (*at.markdown, *at.caption, *at.warning))
+
+
+def metrics(at: AppTest) -> dict[str, str]:
+    return {each.label: each.value for each in at.metric}
+
+
+def lesson(name: str) -> AppTest:
+    at = page()
+    at.session_state["risk_lesson"] = name
+    return whole(at.run())
+
+
+def choose(at: AppTest, columns: list[str], sensitive: str | None = None) -> AppTest:
+    whole(at.multiselect[0].set_value(columns).run())
+    return whole(at.selectbox[0].set_value(sensitive).run()) if sensitive else at
+
+
+@pytest.mark.parametrize(
+    ("form", "table"),
+    [
+        ("4-anonymous", inpatient.FOUR_ANONYMOUS),
+        ("3-diverse", inpatient.THREE_DIVERSE),
+        ("before either", inpatient.PATIENTS),
+    ],
+)
+def test_the_textbooks_patients_have_the_numbers_of_the_library(form: str, table: inpatient.Published) -> None:
+    at = whole(page().segmented_control(key="risk_form").set_value(form).run())
+    found = syntactic.profile(inpatient.classes(table))
+    shown = metrics(at)
+    assert (shown["k"], shown["ℓ"], shown["Alone"]) == (str(found.k), str(found.distinct), str(found.unique))
+    assert "Machanavajjhala" in words(at)
+
+
+def test_without_a_table_one_is_sent_to_where_tables_are_brought() -> None:
+    assert "Bring a table of yours" in "".join(link.proto.label for link in page().get("page_link"))
+
+
+def test_the_owners_table_is_looked_at_for_the_owners_eyes_only() -> None:
+    with open_table(ROWS) as table:
+        at = choose(page(table), ["zip", "age"], "ill")
+        expected = syntactic.profile(counting.class_sizes(table, ["zip", "age"], "ill"))
+        assert "For your eyes only" in words(at)
+        shown = metrics(at)
+        assert (shown["Alone"], shown["k"], shown["ℓ"]) == ("1", "1", str(expected.distinct))
+        assert "1 of 6 people is alone; 3 classes" in words(at)
+
+
+def test_nothing_of_the_owners_table_can_be_downloaded() -> None:
+    with open_table(ROWS) as table:
+        at = choose(page(table), ["zip", "age"])
+        assert not at.get("download_button")
+        assert [json.loads(each.proto.config)["displayModeBar"] for each in at.get("plotly_chart")] == [False, False]
+
+
+def test_no_value_of_the_owners_table_is_shown() -> None:
+    with open_table(ROWS) as table:
+        at = choose(page(table), ["zip", "age"], "ill")
+        everything = words(at) + "".join(frame.value.to_csv() for frame in at.dataframe)
+        assert "look alike" in everything
+        assert not [value for value in ("90210", "90211", "scurvy", "gout") if value in everything]
+
+
+def test_every_combination_of_columns_is_ranked_by_who_is_alone() -> None:
+    with open_table(ROWS) as table:
+        at = choose(page(table), ["zip", "age", "ill"])
+        twin = next(frame.value for frame in at.dataframe if "columns" in frame.value)
+        assert len(twin) == 7
+        assert twin["alone"].is_monotonic_decreasing
+        assert twin.set_index("columns").loc["zip × age × ill", "alone"] == 2
+
+
+def test_people_with_several_rows_are_counted_once() -> None:
+    with open_table(ROWS) as table:
+        at = choose(page(table, Entries(several_rows=True, id_column="who")), ["zip"])
+        assert metrics(at)["Alone"] == "2", "the two rows of 90210 are one person's"
+        assert "told apart by who" in words(at)
+        assert "who" not in at.multiselect[0].options
+
+
+def test_a_large_table_is_counted_only_when_asked_to() -> None:
+    with open_table(ROWS) as table:
+        at = page(table)
+        at.session_state["row_count"] = 10**6
+        choose(at, ["zip"])
+        assert "Alone" not in metrics(at)
+        whole(next(button for button in at.button if button.label == "Count them").click().run())
+        assert metrics(at)["Alone"] == "1"
+
+
+def test_nothing_chosen_and_nobody_there_are_said_calmly() -> None:
+    with open_table(ROWS) as table:
+        assert "Choose at least one column" in words(page(table))
+    with open_table(ROWS[:0]) as empty:
+        assert "nobody in this table" in words(choose(page(empty), ["zip"]))
+
+
+def test_a_table_that_is_gone_is_a_warning_and_no_fault() -> None:
+    table = open_table(ROWS)
+    at = page(table)
+    at.session_state["row_count"] = 6
+    table.close()
+    assert "the table is closed" in words(choose(at, ["zip"]))
+
+
+def test_homogeneity_and_background_knowledge_name_the_condition() -> None:
+    at = lesson("All the same")
+    assert "all have **cancer**" in words(at)
+    whole(at.segmented_control(key="risk_story").set_value("Background knowledge").run())
+    assert "**viral infection** is left" in words(at)
+
+
+def test_two_tables_give_away_more_than_one() -> None:
+    at = lesson("Two tables")
+    one, two = linkage.composed(linkage.made_up_town(seed=0), 3)
+    shown = metrics(at)
+    assert (shown["By one table"], shown["By both together"]) == (percent(one.share), percent(two.share))
+    assert two.share > one.share + 0.1
+
+
+def test_the_difference_of_two_days_is_one_persons_condition() -> None:
+    at = lesson("One more patient")
+    twin = next(frame.value for frame in at.dataframe if "difference" in frame.value)
+    assert list(twin.loc[twin["difference"] != 0].iloc[0]) == ["Cancer", 1, 2, 1]
+
+
+def test_names_come_back_and_coarser_dates_stop_that() -> None:
+    at = lesson("Names come back")
+    assert metrics(at)["Rows that get a name back"] == percent(linkage.named(linkage.made_up_town()).found.share)
+    whole(at.segmented_control(key="risk_birth").set_value("year").run())
+    assert metrics(at)["Rows that get a name back"] in ("0 %", "under 0.1 %")
+
+
+def test_who_knows_the_others_wins_against_k_anonymity_and_not_against_a_release() -> None:
+    at = lesson("Names come back")
+    whole(at.segmented_control(key="risk_knows").set_value("everyone else's condition too").run())
+    assert "Right for over 99.9 % of those in the 5-anonymous table" in words(at)
+    twin = next(frame.value for frame in at.dataframe if "without the person" in frame.value).set_index("published")
+    assert twin.loc["ours, ε = 0.1", "as it is"].split(" %")[0] < "30"
+    assert "at most 1.11 times as likely" in words(at)
+
+
+def test_running_again_takes_other_people() -> None:
+    at = lesson("Names come back")
+    before = metrics(at)
+    whole(at.button(key="risk_again_names").click().run())
+    assert metrics(at) != before
+
+
+@pytest.mark.parametrize("known", [4, 8])
+def test_a_few_films_find_people_in_ratings_and_nobody_in_a_release(known: int) -> None:
+    at = whole(lesson("A few films").select_slider(key="risk_known").set_value(known).run())
+    shown: Callable[[str], str] = metrics(at).__getitem__
+    assert shown("Names removed") in ("100 %", "over 99.9 %") or float(shown("Names removed").split()[0]) > 80
+    assert float(shown("Our release").split()[0]) < 5
