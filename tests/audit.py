@@ -1,0 +1,58 @@
+"""All of adaptive measuring, run over and over on two neighbouring tables: how often the evidence is strong."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from concurrent.futures import ProcessPoolExecutor
+from fractions import Fraction
+
+import numpy as np
+
+from dpengine.adaptive import measure_adaptively
+from dpengine.measurements import Measured
+
+__all__ = ["hits", "leaning"]
+
+NOBODY = np.zeros((2, 2), dtype=np.int64)
+SOMEBODY = NOBODY + np.array([[0, 1], [0, 0]])
+PART = 0.8  # of ε: what the evidence must exceed to be called a hit
+
+
+def leaning(measured: Measured) -> float:
+    """How much the noisy numbers speak for :data:`SOMEBODY` and against :data:`NOBODY`: the logarithm of their ratio.
+
+    By the law of the noise on the scales that were used: the person is in one cell of each marginal, and their being
+    there makes what was seen of that cell e^share times more or less likely.
+    """
+    evidence = 0.0
+    for one in measured.measurements:
+        if not one.merged:
+            others = tuple(k for k, name in enumerate("ab") if name not in one.share.columns)
+            far, near = NOBODY.sum(axis=others), SOMEBODY.sum(axis=others)
+            evidence += float((np.abs(one.values - far) - np.abs(one.values - near)).sum() / one.share.scale)
+    return evidence
+
+
+def hits(epsilon: str, runs: int) -> tuple[int, int]:
+    """In how many of so many runs of all of adaptive measuring the evidence is strong: with somebody, with nobody.
+
+    In so small a table, anything may happen: from the noisy total follows how ε is shared over columns and pair.
+    """
+    workers = os.cpu_count() or 1
+    parts = [runs // workers + (k < runs % workers) for k in range(workers)]
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        there = pool.map(_hits, *zip(*((epsilon, part, True) for part in parts), strict=True))
+        absent = pool.map(_hits, *zip(*((epsilon, part, False) for part in parts), strict=True))
+        return sum(there), sum(absent)
+
+
+def _hits(epsilon: str, runs: int, somebody: bool) -> int:
+    counts = SOMEBODY if somebody else NOBODY
+    exact = {("a",): counts.sum(axis=1), ("b",): counts.sum(axis=0), ("a", "b"): counts}
+    enough = PART * float(Fraction(epsilon))
+    pairs = [("a", "b")]
+    each = (
+        measure_adaptively({"a": 2, "b": 2}, pairs, exact, Fraction(epsilon), 1, audited=pairs) for _ in range(runs)
+    )
+    return sum(leaning(measured) > enough for measured in each)
