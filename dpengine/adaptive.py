@@ -59,6 +59,7 @@ LATER_PICKS = (6.6, 0.37)
 SELECTION_ODDS = 12.0
 STAGES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.2, 0.3, 0.5)}
 FOR_MARGINS = ((4.0, 0.2), (15.0, 0.5), (math.inf, 0.65))  # part of ε, up to a noise in the whole table, in rows a row
+BY_CHANCE = 1.15  # times what chance makes of independent columns: less, and there is nothing to learn from pairs
 ALL_AT_ONCE = (12.0, 3.0, 1.2)  # by phase: so much worse than noise must the model be for measuring all that is left
 
 
@@ -168,8 +169,7 @@ def measure_adaptively(
         for phase, stage in enumerate(stages):
             tell(f"choosing and measuring pairs, {phase + 1} of {len(stages)}")
             budget = int(for_pairs * stage) if phase + 1 < len(stages) else work.left
-            _pair_phase(work, sizes, pairs, counts, resolutions, phase, stage, budget, len(stages), error)
-            if not work.left:
+            if not _pair_phase(work, sizes, pairs, counts, resolutions, phase, stage, budget, len(stages), error):
                 break
     if work.left:
         work.measure_all(singles, roots, work.left)
@@ -214,25 +214,30 @@ def _pair_phase(
     budget: int,
     phases: int,
     error: float,
-) -> None:
-    """Choose pairs privately and measure them, for ``budget`` parts; or measure all that is left, for all that is."""
+) -> bool:
+    """Choose pairs privately and measure them, for ``budget`` parts; or measure all that is left, for all that is.
+
+    Says whether to go on: not where nothing is left, nor where columns look independent.
+    """
     before = work.left
     done = {each.share.columns for each in work.measurements if not each.merged}
     live = [pair for pair in pairs if pair not in done]
     if not live:
-        return
+        return False
     model = work.model(sizes)
     if phases > 1:
-        wrong = _how_wrong(
-            work, [_Candidate(pair, (), counts[pair], model.pair(*pair)) for pair in live], budget // 100
-        )
+        whole = [_Candidate(pair, (), counts[pair], model.pair(*pair)) for pair in live]
+        by_chance = sum(_by_chance(one.model) for one in whole) / len(live)
+        clear = PARTS * work.noise(PARTS) / (0.1 * by_chance) if phase == 0 else 0.0
+        wrong = _how_wrong(work, whole, max(budget // 100, min(int(clear), budget // 25)))
         scale = work.noise(work.left / len(live))
-        if wrong > ALL_AT_ONCE[phase] * sum(float(np.minimum(model.pair(*pair), scale).sum()) for pair in live) / len(
-            live
-        ):
-            full = [_Candidate(pair, (), counts[pair], model.pair(*pair)) for pair in live]
-            _measure_pairs(work, full, work.left)
-            return
+        noise = sum(float(np.minimum(one.model, scale).sum()) for one in whole) / len(live)
+        unrelated = phase == 0 and wrong < BY_CHANCE * by_chance
+        if wrong > (1.0 if unrelated else ALL_AT_ONCE[phase]) * noise:
+            _measure_pairs(work, whole, work.left)
+            return False
+        if unrelated:
+            return False
     budget -= before - work.left
     candidates = _candidates(live, counts, model, resolutions)
     if phase == 0:
@@ -245,6 +250,15 @@ def _pair_phase(
     picked = _choose(work, candidates, picks, parts, work.noise((budget - parts) / picks), tree=phase == 0)
     if picked:
         _measure_pairs(work, picked, budget - parts)
+    return work.left > 0
+
+
+def _by_chance(expected: Floats) -> float:
+    """Σ|X − M| where each X is a Poisson count of mean M: what independent columns differ by from independence.
+
+    E|X − M| is about √(2M/π), and at most 2M.
+    """
+    return float(np.minimum(np.sqrt(2 / math.pi * expected), 2 * expected).sum())
 
 
 def _how_wrong(work: _Work, candidates: Sequence[_Candidate], parts: int) -> float:
