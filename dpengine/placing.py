@@ -131,7 +131,8 @@ def series(column: Column, codes: Ints, salt: int) -> pd.Series[Any]:
 
 def cells(column: Column, written: Any) -> Ints:
     """The cell of each text that :func:`texts` may have written, as it stands in a file; −1 for any other text."""
-    encoded = written.combine_chunks().dictionary_encode()
+    flat = written.combine_chunks() if isinstance(written, pa.ChunkedArray) else written
+    encoded = flat.dictionary_encode()
     known = [csvtext.unguard(text) for text in encoded.dictionary.to_pylist()]
     if isinstance(column, Number):
         codes = _number_cells(column, known)

@@ -39,7 +39,7 @@ FLOORS = [
     {"measure", "counting", "consistency"},
     {"stored", "synthesis", "placing"},
     {"result"},
-    {"standin", "manifest"},
+    {"standin", "manifest", "comparing"},
     {"prediction"},
     {"charts", "tally"},
     {"report", "registry", "verification"},

@@ -16,6 +16,7 @@ from dpengine.release import Release, true_counts
 from dpengine.report import in_words
 from dpengine.result import Result
 from pages.parts import session, state
+from pages.parts.synthetic_view import show_rows
 from pages.parts.words import name_of, noun, people, plain, sure
 
 __all__ = ["figure_with_choice", "show_release"]
@@ -86,6 +87,7 @@ def show_release(release: Release) -> None:
     with side:
         _downloads(release)
         _promise(release)
+    show_rows(release)
     _for_the_owner(release, shown)
     st.button("Start another release", icon=":material/add:", on_click=_leave)
 

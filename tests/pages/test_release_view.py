@@ -104,3 +104,17 @@ def test_both_charts_of_the_consequence_have_their_numbers() -> None:
     assert len(at.get("plotly_chart")) == 2
     assert [list(frame.value.columns)[:1] for frame in at.dataframe] == [["age"], ["table"], ["ε"]]
     assert at.dataframe[2].value["ε"][0] == 0.02
+
+
+def test_rows_are_counted_on_request_and_said_to_be_exact(tmp_path: Path) -> None:
+    at = shown(letters_plan([3, 4], [["a", "b"]]), tmp_path)
+    assert "**exactly**" not in texts(at)
+    at.button(key="rows-compare").click().run()
+    assert "give **exactly** the published counts: no cell of 1 table differs." in texts(at)
+    at.number_input(key="rows-asked").set_value(37).run()
+    assert "**exactly**" not in texts(at), "another number is counted when it is asked for"
+    at.button(key="rows-compare").click().run()
+    assert "37 rows give the published counts, scaled by" in texts(at)
+    assert "a count c becomes one between 0 × c and 1 × c" in texts(at)
+    assert "Download 37 rows" in [button.label for button in at.get("download_button")]
+    assert not at.exception
