@@ -20,12 +20,12 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.accuracy import SOURCES
 from dpengine import Plan
-from dpengine.accuracy import least_squares
-from dpengine.consistency import solve
+from dpengine.consistency import round_whole
 from dpengine.estimate import marginalise
 from dpengine.measure import measure
 from dpengine.result import conclude
-from dpengine.strategy import choose, settled
+from dpengine.shrinkage import project
+from dpengine.strategy import settled
 
 METHODS = ("auto", "direct", "adaptive", "projected")
 
@@ -35,8 +35,20 @@ def published(plan: Plan, counts: np.ndarray, method: str) -> np.ndarray:
     chosen = settled(plan.model_copy(update={"strategy": "direct" if method == "projected" else method}))
     measured = measure(chosen, lambda wanted: [marginalise(counts, table, one) for one in wanted])
     if method == "projected":
-        return solve(least_squares(chosen, choose(chosen)), [one.values for one in measured.measurements]).table(table)
+        return projected(measured.measurements[0].values.astype(float))
     return conclude(chosen, measured).counts(table)
+
+
+def projected(noisy: np.ndarray) -> np.ndarray:
+    """The nearest non-negative table with the same total, raked to its own non-negative columns; whole."""
+    total = max(0, round(noisy.sum()))
+    found, axes = project(noisy, total), range(noisy.ndim)
+    wanted = [project(noisy.sum(axis=tuple(set(axes) - {axis}), keepdims=True), total) for axis in axes]
+    for _ in range(10):
+        for axis in axes:
+            sums = found.sum(axis=tuple(set(axes) - {axis}), keepdims=True)
+            found = found * np.divide(wanted[axis], sums, out=np.ones_like(sums), where=sums > 0)
+    return round_whole(found.reshape(1, -1), np.array([total])).reshape(found.shape)
 
 
 def main() -> None:

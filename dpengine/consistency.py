@@ -5,10 +5,8 @@ they share, so that margins and totals agree by construction and synthetic rows 
 Everything here sees noisy numbers and public structure only, and so costs no privacy
 (post-processing: Dwork & Roth 2014, Proposition 2.1).
 
-One table by itself: its cells are drawn towards a model of its own columns and pairs, and made whole. Several:
-
-1. *Fit.* Each measured marginal's least-squares estimate is projected on {x ≥ 0, Σx = total} and raked
-   to its single columns, whose estimates are far less biased by the clipping of many small cells.
+1. *Fit.* The cells of each measured table are drawn towards a model of its own columns and pairs, whose sums are far
+   more exact; where there is hardly any noise, they are only projected on {x ≥ 0, Σx = total}.
 2. *Round*, from one table to the next along the tree: within the rows that two tables share, the
    counts of the first bind the second, so every step is a rounding with a given whole sum.
 3. Marginals that overlap in a ring (a×b, b×c, c×a) admit no such tree, and may have no whole solution
@@ -29,13 +27,12 @@ import numpy.typing as npt
 
 from dpengine.estimate import Columns, LeastSquares, marginalise
 from dpengine.hierarchy import Tree
-from dpengine.measurements import Measurement
 from dpengine.pairwise import Pairwise, alone
 from dpengine.rows import Codes, deal_rows
 from dpengine.shrinkage import project
 from dpengine.strategy import MAX_JOINT_CELLS, junction_order
 
-__all__ = ["Model", "Rows", "round_whole", "rows_of", "solve", "solve_alone", "whole_boxes"]
+__all__ = ["Model", "Rows", "round_whole", "rows_of", "solve", "whole_boxes"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -93,18 +90,6 @@ def rows_of(model: Pairwise) -> Rows | Model:
     return Rows(tuple(model.one), sizes, deal_rows(model, round(model.total)))
 
 
-def solve_alone(measurement: Measurement) -> Model | None:
-    """The model for one noisy table, where sums over it tell more of its cells; None where they do not, or take long.
-
-    A fixed function of the noisy table (:func:`dpengine.pairwise.alone`).
-    """
-    values, columns = measurement.values, measurement.share.columns
-    noisy = float(measurement.share.scale) >= LEAST_SCALE and values.sum() >= 1
-    if len(columns) < 2 or not noisy or values.size * math.comb(len(columns), 2) > MOST_RAKED:
-        return None
-    return _one_table(columns, alone(measurement))
-
-
 def _one_table(columns: Columns, expected: Floats) -> Model:
     whole = round_whole(expected.reshape(1, -1), np.array([round(float(expected.sum()))]))
     return Model((columns,), (whole.reshape(expected.shape),))
@@ -130,10 +115,7 @@ def solve(squares: LeastSquares, values: Sequence[Ints]) -> Model | Rows:
     total = max(0, round(float(squares.estimate((), values))))
     names = sorted({name for columns in squares.measured for name in columns})
     single = {name: project(squares.estimate((name,), values), total) for name in names}
-    fitted = {
-        columns: _rake(project(squares.estimate(columns, values), total), columns, single)
-        for columns in squares.measured
-    }
+    fitted = {columns: _fit(squares, values, columns, single, total) for columns in squares.measured}
     order = junction_order(squares.measured)
     if order is None and math.prod(squares.sizes[name] for name in names) > MAX_JOINT_CELLS:
         return rows_of(_pairs(total, single, fitted))
@@ -142,6 +124,21 @@ def solve(squares: LeastSquares, values: Sequence[Ints]) -> Model | Rows:
         joint = _fit_joint(everything, fitted, single, total)
         return Model((everything,), (_round_joint(joint, everything, fitted, total),))
     return Model(tuple(order), tuple(_round_along(order, fitted, total)))
+
+
+def _fit(
+    squares: LeastSquares, values: Sequence[Ints], columns: Columns, single: Mapping[str, Floats], total: int
+) -> Floats:
+    """Non-negative expected counts of one measured table.
+
+    Where its sums tell more than its cells, it is drawn towards a model of them. Else it is projected on
+    {x ≥ 0, Σx = total} and raked to its single columns, which are far less biased by the clipping of many small cells.
+    """
+    estimate, scale = squares.estimate(columns, values), math.sqrt(squares.variance(columns) / 2)
+    quick = estimate.size * math.comb(len(columns), 2) <= MOST_RAKED
+    if len(columns) > 1 and scale >= LEAST_SCALE and total > 0 and quick:
+        return alone(estimate, columns, scale)
+    return _rake(project(estimate, total), columns, single)
 
 
 def _pairs(total: int, single: Mapping[str, Floats], fitted: Mapping[Columns, Floats]) -> Pairwise:

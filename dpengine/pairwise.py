@@ -25,6 +25,7 @@ from dpengine.estimate import Columns, Number, marginalise
 from dpengine.latent import kinds_of_people
 from dpengine.measurements import Measurement
 from dpengine.shrinkage import project, shrink, smooth
+from dpengine.strategy import Share
 
 __all__ = ["Pair", "Pairwise", "alone", "fit", "grand_total", "merge"]
 
@@ -111,22 +112,23 @@ def fit(sizes: Mapping[str, int], measured: Sequence[Measurement]) -> Pairwise:
     return found
 
 
-def alone(one: Measurement) -> Floats:
+def alone(noisy: Floats, columns: Columns, scale: float) -> Floats:
     """Expected counts of a noisy table of two columns and more from itself alone: non-negative, with its own total.
 
-    Sums over a table are far more exact than its cells, so a model of its columns and pairs tells what to draw the
-    cells towards; where cells stand clear of it, they stay. It is free: there is no ε that this spends.
+    ``scale`` is that of the noise in a cell. Sums over a table are far more exact than its cells, so a model of its
+    columns and pairs tells what to draw the cells towards; where they stand clear of it, they stay. It is free: what
+    the table says of its columns was paid for with it.
     """
-    columns, shape = one.share.columns, one.values.shape
     sums = [part for size in range(3) for part in combinations(columns, size) if part != columns]
     parts = []
     for part in sums:
-        values = np.asarray(marginalise(one.values, columns, part))
-        wider = Fraction(math.isqrt(10_000 * one.values.size // values.size), 100)  # as many draws spread
-        parts.append(Measurement(replace(one.share, columns=part, epsilon=one.share.epsilon / wider), values))
-    model = fit(dict(zip(columns, shape, strict=True)), parts)
-    better, _ = shrink(one.values.astype(np.float64), model.table(columns), float(one.share.scale))
-    return project(better, model.total)
+        values = np.asarray(marginalise(noisy, columns, part))
+        wider = scale * math.sqrt(noisy.size / values.size)  # as many draws spread
+        share = Share(part, 1 / Fraction(wider).limit_denominator(10**6), 1)
+        parts.append(Measurement(share, np.rint(values).astype(np.int64)))
+    model = fit(dict(zip(columns, noisy.shape, strict=True)), parts)
+    better, _ = shrink(noisy, model.table(columns), scale)
+    return project(better, max(0.0, float(noisy.sum())))
 
 
 @dataclass

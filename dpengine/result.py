@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dpengine import placing, stored, synthesis
 from dpengine.accuracy import least_squares
 from dpengine.answers import Answers, Boxed, Modelled, answers
-from dpengine.consistency import Model, Rows, rows_of, solve, solve_alone, whole_boxes
+from dpengine.consistency import Model, Rows, rows_of, solve, whole_boxes
 from dpengine.errors import ReleaseError
 from dpengine.estimate import Columns
 from dpengine.measurements import Measured, Measurement
@@ -61,8 +61,7 @@ def conclude(plan: Plan, measured: Measured) -> Result:
         model = whole_boxes(believed.tree)
     else:
         squares = least_squares(plan, [measurement.share for measurement in measured.measurements])
-        found = solve_alone(measured.measurements[0]) if len(measured.measurements) == 1 else None
-        model = found or solve(squares, [measurement.values for measurement in measured.measurements])
+        model = solve(squares, [measurement.values for measurement in measured.measurements])
     software = {"private-release": VERSION, "python": platform.python_version()}
     software |= {name: version(name) for name in ("numpy", "duckdb", "cryptography")}
     created = datetime.now(UTC).isoformat(timespec="seconds")
