@@ -112,10 +112,9 @@ def _combinations(alone: dict[tuple[str, ...], Alone], people: int) -> None:
     named = {" × ".join(names): found for names, found in ranked}
     top = list(named.items())[:SHOWN]
     singly = max(found.people for names, found in alone.items() if len(names) == 1)
-    line = (
-        f"Singly no column has more than {percent(singly / people)} of people alone; "
-        f"all {plural(max(map(len, alone)), 'column')} together have {percent(ranked[0][1].people / people)}"
-    )
+    one = f"no column leaves more than {percent(singly / people)} alone" if singly else "no column leaves anybody alone"
+    together = f"{plural(max(map(len, alone)), 'column')} together leave {percent(ranked[0][1].people / people)}"
+    line = f"By itself {one}; {together}"
     st.markdown(f"**{line}**")
     figure = alone_figure([name for name, _ in top], [found.people / people for _, found in top])
     draw(figure, f"{line}.", "risk-alone", 90 + 28 * len(top), private=True)

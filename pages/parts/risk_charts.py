@@ -67,7 +67,7 @@ def alone_figure(names: Sequence[str], shares: Sequence[float]) -> go.Figure:
         customdata=[escaped(name) for name in names],
         hovertemplate="%{customdata}: %{x:.2%} alone<extra></extra>",
     )
-    figure.update_xaxes(title_text="people whom no one else looks like", tickformat=".0~%", rangemode="tozero")
+    figure.update_xaxes(title_text="people alone", tickformat=".2~%", rangemode="tozero")
     figure.update_xaxes(range=[0, 1.18 * max(0.01, *shares)])
     figure.update_yaxes(autorange="reversed")
     return figure

@@ -47,9 +47,14 @@ def _other(key: str) -> None:
     st.session_state[f"risk_seed_{key}"] += 1
 
 
+def _said(rate: Rate) -> str:
+    """A measured rate; where all tries succeeded it is 100 %, of so many tries."""
+    return "100 %" if rate.successes == rate.tries else percent(rate.share)
+
+
 def _interval(rate: Rate) -> str:
     low, high = rate.interval()
-    return f"{percent(rate.share)} (95 %: {100 * low:.1f} to {100 * high:.1f})"
+    return f"{_said(rate)} (95 %: {100 * low:.1f} to {100 * high:.1f})"
 
 
 def homogeneity() -> None:
@@ -87,9 +92,9 @@ def two_tables() -> None:
     rates = numbers.given_away(seed, KS)
     one, two = rates[KS.index(k)]
     with st.grid(2, min_column_width=150):
-        st.metric("By one table", percent(one.share), border=True)
-        st.metric("By both together", percent(two.share), border=True)
-    line = f"With k = {k}, one table gives away {percent(one.share)} of people, and both together {percent(two.share)}"
+        st.metric("By one table", _said(one), border=True)
+        st.metric("By both together", _said(two), border=True)
+    line = f"With k = {k}, one table gives away {_said(one)} of people, and both together {_said(two)}"
     st.markdown(f"**{line}.**")
     lines = {"both tables": [each[1] for each in rates], "one table": [each[0] for each in rates]}
     draw(curve_figure(KS, lines, k, ("k of both tables", "given away")), f"{line}.", "risk-two", 320)
@@ -134,7 +139,7 @@ def names_back() -> None:
     born = st.segmented_control("Date of birth as", list(COARSE), default="exact date", required=True, key="risk_birth")
     found = numbers.names_found(seed, COARSE[born])
     with st.grid(2, min_column_width=150):
-        st.metric("Rows that get a name back", percent(found.found.share), border=True)
+        st.metric("Rows that get a name back", _said(found.found), border=True)
         sure = percent(found.right / found.claimed) if found.claimed else "no claims"
         st.metric("Claims that are right", sure, border=True)
     st.markdown("**Names are not needed.** How often is a patient's condition guessed right by someone who knows …")
@@ -151,8 +156,8 @@ def names_back() -> None:
     told = {name: numbers.guesses(seed, *which)[KNOWS.index(knows)] for name, which in defences.items()}
     ours = told[f"ours, ε = {epsilon}"]
     line = (
-        f"Right for {percent(told[f'{k}-anonymous'].inside.share)} of those in the {k}-anonymous table, and for "
-        f"{percent(ours.inside.share)} of those in our release; had they not been in it, {percent(ours.outside.share)}"
+        f"Right for {_said(told[f'{k}-anonymous'].inside)} of those in the {k}-anonymous table, and for "
+        f"{_said(ours.inside)} of those in our release; had they not been in it, {_said(ours.outside)}"
     )
     st.markdown(f"**{line}.**")
     bars = {"as it is": [each.inside for each in told.values()],
@@ -184,13 +189,9 @@ def films() -> None:
     at = numbers.KNOWN.index(known)
     with st.grid(3, min_column_width=150):
         for name, each in found.items():
-            st.metric(
-                name.capitalize(), percent(each[at].rate.share), border=True, help="People whose record is found."
-            )
-    line = (
-        f"{known} films find {percent(found['names removed'][at].rate.share)} of people where only names were removed"
-    )
-    line += f", and {percent(found['our release'][at].rate.share)} in our release"
+            st.metric(name.capitalize(), _said(each[at].rate), border=True, help="People whose record is found.")
+    line = f"{known} films find {_said(found['names removed'][at].rate)} of people where only names were removed"
+    line += f", and {_said(found['our release'][at].rate)} in our release"
     st.markdown(f"**{line}.**")
     rates = {name: [each.rate for each in own] for name, own in found.items()}
     draw(

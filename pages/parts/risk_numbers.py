@@ -64,7 +64,7 @@ def _published(seed: int, epsilon: str) -> dict[str, Ratings]:
     }
 
 
-@_kept
+@st.cache_data(scope="session", max_entries=16, show_spinner="Looking for people")
 def films(seed: int, epsilon: str, wrong: int) -> dict[str, list[Found]]:
     """People found again for each number of known films, by what is published."""
     return {

@@ -30,7 +30,7 @@ def show_profile(
         st.metric("k", f"{found.k:,}", help="Everyone looks like at least k − 1 others.", border=True)
         if found.distinct is not None:
             least = "Different sensitive values in the class that has fewest; and two stricter readings."
-            ells = f"entropy {found.entropy:.2g}, recursive {found.recursive}"
+            ells = f"entropy {found.entropy:.2g}, (c, ℓ) {found.recursive}"
             st.metric("ℓ", f"{found.distinct:,}", ells, help=least, **BESIDE)
             far = "How far a class's sensitive values are, at most, from those of the whole table."
             st.metric("t", f"{found.t_equal:.2g}", f"in order {found.t_ordered:.2g}", help=far, **BESIDE)
