@@ -110,6 +110,8 @@ def allowance(rule: Rule, total: Fraction, times: int, delta: Fraction) -> Fract
     Raises :class:`PlanError` unless ``total`` is above 0 and ``times`` is from 1 to a billion.
     """
     _check(times, total)
+    if total == 0:
+        raise PlanError("the total must be above 0")
     if rule is Rule.BASIC:
         return Fraction(total) / times
     low, high = 0, math.ceil(total * BILLION) + 1

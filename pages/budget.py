@@ -9,12 +9,16 @@ from fractions import Fraction
 import pandas as pd
 import streamlit as st
 
+from dpengine import choice
 from dpengine.accuracy import posterior
 from dpengine.errors import BudgetError
 from dpengine.ledger import Entry, Ledger
 from dpengine.plan import Plan, epsilon_text, exact
 from pages.parts import state
 from pages.parts.accuracy_charts import draw, spending_figure
+from pages.parts.choose_draw import show_drawn
+from pages.parts.planner import planner
+from pages.parts.step_publish import is_published
 from pages.parts.words import plain, sure
 
 PUBLISH = "pages/publish.py"
@@ -71,7 +75,9 @@ def overview(book: Ledger, dataset: str, history: list[Entry], plan: Plan | None
             help="The most that may ever be spent. A release that would pass it is refused.",
         )
         st.metric("Releases", f"{len(history):,}", border=True)
-    price = plan.epsilon if plan is not None and plan.dataset in {dataset, *(e.dataset for e in history)} else None
+    here = plan is not None and plan.dataset in {dataset, *(e.dataset for e in history)}
+    known = plan is not None and here and is_published(plan)
+    price = plan.epsilon if plan is not None and here and not known else None
     paid = [(entry.title or entry.summary, float(entry.epsilon)) for entry in history]
     if len(paid) > SEGMENTS:
         earlier = paid[: 1 - SEGMENTS]
@@ -82,7 +88,8 @@ def overview(book: Ledger, dataset: str, history: list[Entry], plan: Plan | None
         st.markdown(f"**ε {short(spent)}{of} spent, by {len(history):,} release{'s' * (len(history) != 1)}**")
         figure = spending_figure(paid, None if price is None else float(price), None if cap is None else float(cap))
         draw(figure, alt, "spending", height=150)
-    st.markdown(" ".join([*_still_fits(left, price), _taken_together(spent)]))
+    published = ["Your plan is published already: it costs nothing more, and can be had again."] if known else []
+    st.markdown(" ".join([*published, *_still_fits(left, price), _taken_together(spent)]))
 
 
 def _still_fits(left: Fraction | None, price: Fraction | None) -> list[str]:
@@ -121,7 +128,7 @@ def shared(dataset: str, history: list[Entry]) -> None:
         )
 
 
-def releases(history: list[Entry], dataset: str) -> None:
+def releases(book: Ledger, history: list[Entry], dataset: str) -> None:
     """Every release and what it bought; open one again; take the account away as a file."""
     st.subheader("Releases")
     if not history:
@@ -161,9 +168,14 @@ def releases(history: list[Entry], dataset: str) -> None:
         key="budget_release",
         help="What was paid for can be had again, byte for byte, and costs nothing.",
     )
-    link.page_link(
-        PUBLISH, label="Open on Publish", icon=":material/open_in_new:", query_params={"release": entry.release_id}
-    )
+    payload = book.payload(entry.release_id)
+    if payload is not None and choice.is_choice(payload):
+        with st.container(border=True):
+            show_drawn(choice.reopen(payload))
+    else:
+        link.page_link(
+            PUBLISH, label="Open on Publish", icon=":material/open_in_new:", query_params={"release": entry.release_id}
+        )
     name = "".join(c if c.isalnum() or c in "-_" else "_" for c in dataset)
     with st.container(horizontal=True):
         st.download_button(
@@ -259,12 +271,14 @@ try:
     mine = state.plan()
     if (selected := choose_dataset(account, mine)) is None:
         explain()
+        planner(None, mine)
     else:
         bought = account.history(selected)
         shared(selected, bought)
         overview(account, selected, bought, mine)
-        releases(bought, selected)
+        releases(account, bought, selected)
         cap_form(account, selected)
+        planner(account.left(selected), mine)
         for_the_curious(bought)
 except BudgetError as refused:
     st.error(plain(" ".join(refused.faults)), icon=":material/account_balance_wallet:")

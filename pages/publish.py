@@ -7,6 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from dpengine import Plan, PlanError, strategy
+from dpengine.choice import is_choice
 from dpengine.release import reopen
 from pages.parts import entries as draft
 from pages.parts import publishing, session, state, step_columns, step_domain, step_table, step_unit
@@ -48,6 +49,9 @@ def _release_of_the_address() -> object:
         payload = state.ledger().payload(wanted)
         if payload is None:
             st.warning("There is no release of that name in this ledger.", icon=":material/search_off:")
+            return None
+        if is_choice(payload):
+            st.warning("That entry is a choice, not a table: the Budget page shows it.", icon=":material/how_to_vote:")
             return None
         held = reopen(payload)
         state.set_release(held)

@@ -163,5 +163,7 @@ def test_budgets_below_nothing_are_refused() -> None:
                   lambda: zcdp_epsilon(Fraction(-1), MILLIONTH)):  # fmt: skip
         with pytest.raises(PlanError):
             wrong()
+    with pytest.raises(PlanError, match="above 0"):
+        allowance(Rule.BASIC, Fraction(0), 3, MILLIONTH)
     with pytest.raises(PlanError, match="stay below 1"):
         advanced(Fraction(1), 100, MILLIONTH, Fraction(1, 100))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpengine import BudgetError, Plan, PrivateReleaseError, TableError, counting
+from dpengine import BudgetError, Plan, PlanError, PrivateReleaseError, TableError, counting
 from dpengine.plan import epsilon_text, exact
 from dpengine.strategy import identity
 from pages.parts import jobs, publishing, session, state
 from pages.parts.jobs import Job
 from pages.parts.words import plain
 
-__all__ = ["publish_step"]
+__all__ = ["is_published", "publish_step"]
 
 QUICK = 3.0  # seconds that a small table is waited for
 
@@ -100,6 +100,17 @@ def _digest() -> bytes | None:
     except TableError as error:
         st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/report:")
         return None
+
+
+def is_published(plan: Plan) -> bool:
+    """Whether the ledger holds this plan of the open table; False too where the table is not recognised yet."""
+    job: Job[bytes] | None = st.session_state.get("digest")
+    if job is None or not job.done:
+        return False
+    try:
+        return state.ledger().find(state.ledger().fingerprint(job.result()), identity(plan)) is not None
+    except (TableError, PlanError, jobs.Stopped):
+        return False
 
 
 @st.fragment(run_every=1.0)

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpengine.accounting import Rule, allowance, odds_factor
 from dpengine.accuracy import posterior
+from dpengine.choice import Candidates, draw_once
 from dpengine.ledger import Ledger
 from dpengine.plan import Plan
+from dpengine.strategy import identity
 from pages.parts.words import percent
 
 ENTRY = Path(__file__).parents[2] / "app.py"
@@ -46,10 +49,21 @@ def plan(dataset: str = "clinic", epsilon: str = "0.5") -> Plan:
     return Plan(dataset=dataset, epsilon=epsilon, columns=[column], tables=[["sex"]])
 
 
-def page(own: Plan | None = None) -> AppTest:
+class Known:
+    """What is left of recognising a table: its digest."""
+
+    done = True
+
+    def result(self) -> bytes:
+        return b"digest"
+
+
+def page(own: Plan | None = None, *, recognised: bool = False) -> AppTest:
     at = AppTest.from_file(str(ENTRY), default_timeout=30).run()
     if own is not None:
         at.session_state["plan"] = own
+    if recognised:
+        at.session_state["digest"] = Known()
     at.switch_page("pages/budget.py").run()
     assert not at.exception
     return at
@@ -120,6 +134,67 @@ def test_how_many_more_releases_fit_is_counted_exactly(book: Ledger, cap: str | 
     if cap is not None:
         book.set_cap("clinic", cap)
     assert said in words(page(plan()))
+
+
+def test_a_plan_that_is_published_costs_nothing_more(book: Ledger) -> None:
+    own = plan()
+    book.record(
+        dataset="clinic", fingerprint=book.fingerprint(b"digest"), plan_key=identity(own), epsilon=own.epsilon,
+        release_id="1" * 32, created="2026-11-01T09:30:00+00:00", title="", summary="sex", payload=b"stored",
+    )  # fmt: skip
+    at = page(own, recognised=True)
+    assert "Your plan is published already: it costs nothing more" in words(at)
+    assert "would add" not in words(at)
+    bars = json.loads(at.get("plotly_chart")[0].proto.spec)["data"]
+    assert [bar["name"] for bar in bars] == ["sex"]
+    assert "would add" in words(page(plan(epsilon="0.25"), recognised=True)), "another ε is another release"
+    assert "would add" in words(page(own)), "and a table that is not recognised may be any"
+
+
+def test_a_choice_is_shown_here_and_not_offered_as_a_table(book: Ledger) -> None:
+    spend(book, 1)
+    drawn = draw_once(Candidates.of(["red", "blue"], [3, 1], 1, "0.5"), "clinic", book, "Which colour?")
+    at = page()
+    assert f"### {drawn.name}" in words(at)
+    assert not [link for link in at.get("page_link") if "release=" in link.proto.query_string]
+    at.query_params["release"] = drawn.release_id
+    at.switch_page("pages/publish.py").run()
+    assert not at.exception
+
+
+def test_the_planner_says_what_each_release_may_cost(book: Ledger) -> None:
+    book.set_cap("clinic", "4")
+    spend(book, 1, epsilon="1")
+    at = page()
+    assert at.text_input(key="planner_total").value == "3"
+    assert "20 releases within ε = 3 in all: each may cost ε = 0.15" in words(at)
+    told = at.dataframe[-1].value.set_index("rule")
+    assert told.loc["added up", "each"] == pytest.approx(0.15)
+    assert told.loc["added up", "together"] == pytest.approx(3)
+    million = Fraction(1, 10**6)
+    assert told.loc["zCDP", "each"] == float(allowance(Rule.ZCDP, Fraction(3), 20, million))
+    at.number_input(key="planner_a_year").set_value(200).run()
+    assert "one that allows a δ could spend" in words(at)
+    at.number_input(key="planner_group").set_value(2).run()
+    assert f"For 2 people at once it is {odds_factor(Fraction(6, 1000)):.3g} for each release" in words(at)
+    assert not at.exception
+
+
+@pytest.mark.parametrize("total", ["", "0", "-1", "many"])
+def test_a_total_that_is_none_is_said_in_words(total: str) -> None:
+    at = page()
+    at.text_input(key="planner_total").set_value(total).run()
+    assert not at.exception
+    assert at.warning
+
+
+def test_a_planned_price_can_be_taken_into_the_plan(book: Ledger) -> None:
+    spend(book, 1)
+    at = page(plan())
+    button = at.button(key="planner_adopt")
+    assert button.label == "Use ε = 0.2 in my plan"
+    button.click().run()
+    assert not at.exception
 
 
 def test_a_plan_of_another_dataset_is_not_put_on_this_account(book: Ledger) -> None:
