@@ -8,12 +8,14 @@ from dpengine import Plan, charts, predict, preview
 from dpengine.plan import epsilon_text
 from dpengine.result import EXACT, Result
 from dpengine.standin import DEFAULT_ROWS, mostly_noise_share
-from dpengine.strategy import why
+from dpengine.strategy import maximal, why
 from pages.parts.release_view import figure_with_choice
 from pages.parts.tried import is_adaptive, show_trial
 from pages.parts.words import name_of, noun, people, plain
 
 __all__ = ["example", "in_words", "show_consequence"]
+
+MOST_QUICK = 100_000  # cells of a single table that is drawn without being asked for
 
 EXAMPLE = """
 title: An example
@@ -65,17 +67,23 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
 
 
 def _show_adaptive(plan: Plan) -> None:
-    """The same for a plan that takes a while to try out: on request."""
+    """The same for a plan whose errors follow no law; on request, where it takes a while to try out."""
     with st.container(border=True):
-        st.markdown("**What readers will see**")
+        head, again = st.columns([3, 1], vertical_alignment="center")
+        head.markdown("**What readers will see**")
+        redraw = again.button("Draw again", icon=":material/refresh:", key="redraw", width="stretch", type="tertiary")
         st.badge("Made-up numbers: your table has not been read for this", icon=":material/science:", color="blue")
+        tables = maximal(plan.marginals)
+        quick = len(tables) == 1 and plan.cells(tables[0]) <= MOST_QUICK
         held = st.session_state.get("preview")
-        if st.button("Preview on a made-up table", icon=":material/refresh:", key="redraw"):
+        if quick:
+            figure_with_choice(_previewed(plan, afresh=redraw), key="preview")
+        elif redraw or (held is not None and held[0] == _key(plan)):
             with st.status("Choosing, measuring and fitting on a made-up table", expanded=False):
-                held = (_key(plan), preview(plan))
-            st.session_state["preview"] = held
-        if held is not None and held[0] == _key(plan):
-            figure_with_choice(held[1], key="preview")
+                result = _previewed(plan, afresh=redraw)
+            figure_with_choice(result, key="preview")
+        else:
+            st.caption("It takes some seconds to draw: press *Draw again*.")
     with st.container(border=True):
         show_trial(plan)
 
