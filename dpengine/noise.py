@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-__all__ = ["MOST_SCALE", "discrete_laplace", "exp_between"]
+__all__ = ["MOST_SCALE", "BitSource", "discrete_laplace", "exp_between", "keystream"]
 
 MOST_SCALE = 2**40
 
@@ -68,7 +68,7 @@ def discrete_laplace(scale: Fraction | int | str, size: int | tuple[int, ...]) -
     """
     levels = _levels(_exact(scale))
     out = np.empty(size, dtype=np.int64)
-    _fill(out.reshape(-1), levels, _keystream())
+    _fill(out.reshape(-1), levels, keystream())
     return out
 
 
@@ -86,13 +86,18 @@ def _exact(scale: object) -> Fraction:
     return exact
 
 
-def _keystream() -> BitSource:
-    """Bits of AES-256-CTR under a key that nothing else has used, so the counter may start at zero."""
+def keystream() -> BitSource:
+    """A source of bits: AES-256-CTR under a key that nothing else has used, so the counter may start at zero.
+
+    It fills contiguous arrays of any kind and size.
+    """
     encryptor = Cipher(algorithms.AES256(os.urandom(32)), modes.CTR(bytes(16))).encryptor()
     zeros = memoryview(_ZEROS)
 
     def fill(buffer: npt.NDArray[Any]) -> None:
-        encryptor.update_into(zeros[: buffer.nbytes], buffer.view(np.uint8).data)
+        places = buffer.reshape(-1).view(np.uint8).data
+        for start in range(0, len(places), len(zeros)):
+            encryptor.update_into(zeros[: len(places) - start], places[start : start + len(zeros)])
 
     return fill
 

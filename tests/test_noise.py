@@ -28,7 +28,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy import stats
 
 from dpengine import noise
-from dpengine.noise import _CHUNK, _fill, _keystream, _levels, _settle, discrete_laplace
+from dpengine.noise import _CHUNK, _fill, _levels, _settle, discrete_laplace, keystream
 
 ALPHA = 2e-9
 DRAWS = 10**6
@@ -227,7 +227,7 @@ def test_neighbouring_outcomes_differ_by_exp_epsilon_and_no_more(scale: str) -> 
 def test_bits_are_aes_256_in_counter_mode_under_a_key_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(os, "urandom", lambda size: asked.append(size) or bytes(range(size)))
-    fill, parts = _keystream(), [np.empty(5, dtype=np.uint16), np.empty(9, dtype=np.uint64), np.empty(0, np.uint64)]
+    fill, parts = keystream(), [np.empty(5, dtype=np.uint16), np.empty(9, dtype=np.uint64), np.empty(0, np.uint64)]
     for part in parts:
         fill(part)
     block = Cipher(algorithms.AES(bytes(range(32))), modes.ECB()).encryptor()
@@ -367,7 +367,7 @@ def test_the_module_knows_no_other_randomness() -> None:
 @pytest.mark.parametrize("size", [0, 1, 7, _CHUNK - 1, _CHUNK, _CHUNK + 1, 3 * _CHUNK, (), (0, 3), (2, 3, 4)], ids=str)
 def test_draws_fill_an_int64_array_of_any_shape(size: int | tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     word = 50_000  # U = 0.763, and at scale 2: F(0) = 0.622, F(1) = 0.771
-    monkeypatch.setattr(noise, "_keystream", lambda: Script(*[word] * 8))
+    monkeypatch.setattr(noise, "keystream", lambda: Script(*[word] * 8))
     values = discrete_laplace(2, size)
     assert type(values) is np.ndarray
     assert values.dtype == np.int64

@@ -1,0 +1,406 @@
+"""Local mechanisms: no report is more than e^ε times as likely under any other answer, and estimates are as said."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import combinations, permutations, product
+
+import numpy as np
+import pytest
+
+from dpengine.errors import PlanError, TableError
+from dpengine.mechanisms.local import (
+    FAIR,
+    Estimate,
+    KaryResponse,
+    PureProtocol,
+    RandomizedResponse,
+    norm_sub,
+    pair_table,
+)
+from dpengine.mechanisms.local_coins import composed, log_up
+from dpengine.mechanisms.local_hashes import hash_own, hash_table, walsh
+from dpengine.mechanisms.local_oracles import HadamardResponse, LocalHashing, UnaryEncoding
+from dpengine.mechanisms.sketches import CountMeanSketch, HadamardSketch
+from dpengine.noise import exp_between
+from tests.mechanisms.local_laws import law_of, p_value, sign, supports
+
+ALPHA = 1e-9  # false alarms of each assertion about chance
+SIGMAS = 6.2  # beyond which a normal number lies with half that chance on either side
+
+SMALL = [
+    FAIR,
+    RandomizedResponse(Fraction(1, 3)),
+    RandomizedResponse(Fraction(2, 5), Fraction(1, 7)),
+    KaryResponse(2, Fraction(1, 2)),
+    KaryResponse(5, Fraction(3, 7)),
+    UnaryEncoding(2, Fraction(1, 4)),
+    UnaryEncoding(4, Fraction(3, 11)),
+    LocalHashing(3, 2, Fraction(1, 3)),
+    LocalHashing(4, 3, Fraction(2, 5)),
+    HadamardResponse(2, Fraction(1, 4)),
+    HadamardResponse(5, Fraction(2, 7)),
+    CountMeanSketch(3, Fraction(1, 3), functions=2, width=4),
+    CountMeanSketch(5, Fraction(2, 5), functions=3, width=2),
+    HadamardSketch(4, Fraction(2, 7), functions=3, width=4),
+]
+Maker = Callable[[Fraction], PureProtocol]
+MADE: dict[str, Maker] = {
+    "two coins": RandomizedResponse.of,
+    "k-ary": lambda epsilon: KaryResponse.of(4, epsilon),
+    "unary": lambda epsilon: UnaryEncoding.of(4, epsilon),
+    "local hashing": lambda epsilon: LocalHashing.of(4, epsilon),
+    "hadamard": lambda epsilon: HadamardResponse.of(4, epsilon),
+    "sketch": lambda epsilon: CountMeanSketch.of(4, epsilon, 32, 16),
+    "hadamard sketch": lambda epsilon: HadamardSketch.of(4, epsilon, 32, 16),
+}
+made = pytest.mark.parametrize("make", MADE.values(), ids=MADE)
+small = pytest.mark.parametrize("protocol", SMALL, ids=lambda each: f"{type(each).__name__}-{each.answers}")
+
+
+def answers_of(protocol: PureProtocol) -> range:
+    return range(protocol.answers)
+
+
+@small
+def test_no_report_is_more_likely_under_another_answer_than_e_to_the_epsilon_and_some_report_reaches_it(
+    protocol: PureProtocol,
+) -> None:
+    laws = [law_of(protocol, x) for x in answers_of(protocol)]
+    assert all(sum(law.values()) == 1 for law in laws)
+    worst = max(here[y] / there[y] for here, there in permutations(laws, 2) for y in here)
+    if isinstance(protocol, CountMeanSketch):  # its hashes may happen to part no two answers
+        assert worst <= protocol.ratio
+    else:
+        assert worst == protocol.ratio
+    _, most = exp_between(protocol.epsilon, 128)  # an upper bound on e^−ε
+    assert Fraction(most, 2**128) * protocol.ratio <= 1
+
+
+def test_the_price_of_a_sketch_is_reached_where_hashes_part_two_answers() -> None:
+    while True:
+        sketch = CountMeanSketch(2, Fraction(1, 3), functions=1, width=4)
+        if sketch.table[0, 0] != sketch.table[1, 0]:
+            break
+    here, there = (law_of(sketch, x) for x in (0, 1))
+    assert max(here[y] / there[y] for y in here) == sketch.ratio == 4
+
+
+@small
+def test_reports_are_drawn_by_that_law(protocol: PureProtocol) -> None:
+    for answer in {0, protocol.answers - 1}:
+        assert p_value(protocol, law_of(protocol, answer), answer, 60_000) > ALPHA
+
+
+@pytest.mark.parametrize(
+    ("drawn", "law"),
+    [
+        (FAIR, RandomizedResponse(Fraction(9, 16))),
+        (RandomizedResponse(Fraction(2, 5), Fraction(1, 7)), RandomizedResponse(Fraction(2, 5), Fraction(1, 5))),
+        (KaryResponse(5, Fraction(3, 7)), KaryResponse(5, Fraction(1, 2))),
+        (UnaryEncoding(4, Fraction(3, 11)), UnaryEncoding(4, Fraction(1, 4))),
+        (LocalHashing(3, 2, Fraction(1, 3)), LocalHashing(3, 2, Fraction(2, 5))),
+        (HadamardResponse(5, Fraction(2, 7)), HadamardResponse(5, Fraction(1, 4))),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_another_law_is_told_apart(drawn: PureProtocol, law: PureProtocol) -> None:
+    """Negative controls: the test above would see coins of a slightly other bias."""
+    assert p_value(drawn, law_of(law, 1), 1, 60_000) < ALPHA
+
+
+@pytest.mark.parametrize("kind", [CountMeanSketch, HadamardSketch])
+def test_another_law_of_a_sketch_is_told_apart(kind: type[CountMeanSketch | HadamardSketch]) -> None:
+    sketch = kind(3, Fraction(1, 3), functions=2, width=4)
+    other = kind(3, Fraction(2, 5), functions=2, width=4)
+    object.__setattr__(other, "table", sketch.table)
+    assert p_value(sketch, law_of(other, 1), 1, 60_000) < ALPHA
+
+
+@pytest.mark.parametrize("protocol", [each for each in SMALL if not isinstance(each, CountMeanSketch | HadamardSketch)])
+def test_a_report_supports_the_own_answer_with_chance_p_and_another_with_q(protocol: PureProtocol) -> None:
+    """So each estimate is unbiased, and a person adds p(1−p) or q(1−q) to the variance: both exactly."""
+    for x in answers_of(protocol):
+        law = law_of(protocol, x)
+        for answer in (1,) if isinstance(protocol, RandomizedResponse) else answers_of(protocol):
+            found = sum(chance for y, chance in law.items() if supports(protocol, y, answer))
+            assert found == (protocol.hit if answer == x else protocol.miss)
+
+
+@pytest.mark.parametrize("kind", [CountMeanSketch, HadamardSketch])
+def test_the_variance_of_a_sketch_is_exact_over_all_draws_of_hashes(
+    kind: type[CountMeanSketch | HadamardSketch],
+) -> None:
+    """One function into two buckets for four answers, eight keys in all: bias and variance by enumeration."""
+    sketch = kind(4, Fraction(1, 3), functions=1, width=2)
+    shares, people, answer = np.array([0.25, 0.5, 0.125, 0.125]), 8, 0
+    whole = np.rint(shares * people).astype(int)
+    means, within = [], []
+    for key in product((0, 1), repeat=3):
+        table = np.array([[(key[0] + (x & 1) * key[1] + (x >> 1) * key[2]) % 2] for x in range(4)], dtype=np.uint8)
+        object.__setattr__(sketch, "table", table)
+        chances = [
+            sum(chance for y, chance in law_of(sketch, x).items() if supports(sketch, y, answer)) for x in range(4)
+        ]
+        means.append(sum(c * int(n) for c, n in zip(chances, whole, strict=True)))
+        within.append(sum(c * (1 - c) * int(n) for c, n in zip(chances, whole, strict=True)))
+    middle = sum(means) / 8
+    assert (middle / people - sketch.miss) / (sketch.hit - sketch.miss) == Fraction(1, 4)
+    variance = sum(within) / 8 + sum((each - middle) ** 2 for each in means) / 8
+    exact = float(variance / (people * (sketch.hit - sketch.miss)) ** 2)
+    assert sketch.variance(shares, people)[answer] == pytest.approx(exact, rel=1e-12)
+
+
+@made
+@pytest.mark.parametrize("epsilon", ["1/1000", "1/3", "1", "11/10", "4", "20"])
+def test_an_epsilon_that_is_wanted_is_never_passed_and_nearly_reached(make: Maker, epsilon: str) -> None:
+    wanted = Fraction(epsilon)
+    protocol = make(wanted)
+    assert wanted * Fraction(9999, 10_000) < protocol.epsilon <= wanted
+
+
+@made
+def test_estimates_are_unbiased_and_vary_as_the_formula_says(make: Maker) -> None:
+    runs, people, answer = 1000, 500, 1
+    shares = np.array([0.6, 0.4]) if make(Fraction(1)).answers == 2 else np.array([0.5, 0.3, 0.2, 0.0])
+    values = np.repeat(np.arange(shares.size), np.rint(people * shares).astype(int))
+    errors, variances, wrong = [], [], []
+    other = make(Fraction(1, 2))
+    for _ in range(runs):
+        protocol = SHARED[make]
+        if isinstance(protocol, CountMeanSketch | HadamardSketch):  # other hashes each time, as the formula has it
+            protocol = type(protocol)(protocol.answers, protocol.flip, protocol.functions, protocol.width)
+        reports = protocol.randomise(values)
+        place = 0 if isinstance(protocol, RandomizedResponse) else answer
+        estimate = protocol.estimate(reports)
+        errors.append(estimate.shares[place] - shares[answer])
+        variances.append(estimate.variances[place])
+        rate = float((protocol.hit - protocol.miss) / (other.hit - other.miss))
+        wrong.append((errors[-1] + shares[answer]) * rate - shares[answer])
+    of_all = shares if protocol.answers > 2 else shares[1:]
+    variance = protocol.variance(of_all, people)[place]
+    assert abs(np.mean(errors)) < SIGMAS * math.sqrt(variance / runs)
+    assert abs(np.mean(wrong)) > SIGMAS * math.sqrt(4 * variance / runs), "negative control: coins of another bias"
+    reach = SIGMAS * math.sqrt(2.4 / runs)  # a mean of squares of nearly normal numbers, of kurtosis up to 3.4
+    ratio = np.var(errors) / variance
+    assert abs(ratio - 1) < reach
+    assert abs(2 * ratio - 1) > reach, "negative control: half the variance"
+    assert np.mean(variances) == pytest.approx(variance, rel=0.1), "the estimate's own, at estimated shares"
+
+
+SHARED = {make: make(Fraction(1)) for make in MADE.values()}
+
+
+def test_variances_of_rare_answers_are_those_of_the_literature() -> None:
+    e, n, k = math.e, 1000, 16
+    hadamard = ((e + 1) / (e - 1)) ** 2 / n
+    formulas = {
+        KaryResponse.of(k, Fraction(1)): (k - 2 + e) / ((e - 1) ** 2 * n),
+        UnaryEncoding.of(k, Fraction(1)): 4 * e / ((e - 1) ** 2 * n),
+        HadamardResponse.of(k, Fraction(1)): hadamard,
+    }
+    for protocol, formula in formulas.items():
+        assert protocol.variance([0.0], n)[0] == pytest.approx(formula, rel=1e-6)
+    hashed = LocalHashing.of(k, Fraction(1))
+    assert hashed.buckets == 4
+    assert hashed.variance([0.0], n)[0] == pytest.approx(4 * e / ((e - 1) ** 2 * n), rel=0.01)
+
+
+def test_k_ary_response_is_better_than_unary_encoding_just_for_few_answers() -> None:
+    epsilon = Fraction(1)
+    for answers in (2, 10, 11, 100):
+        direct, unary = (each.of(answers, epsilon).variance([0.0], 1)[0] for each in (KaryResponse, UnaryEncoding))
+        assert (direct < unary) == (answers < 3 * math.e + 2)
+
+
+def test_fair_coins_cost_ln_3_and_two_bits_and_their_and_ln_9() -> None:
+    assert FAIR.ratio == 3
+    assert float(FAIR.epsilon) == pytest.approx(math.log(3), abs=1e-12)
+    assert FAIR.epsilon >= Fraction(math.log(3))
+    both = {
+        (a, b): {(y, z): law_of(FAIR, a)[y] * law_of(FAIR, b)[z] for y, z in product((0, 1), repeat=2)}
+        for a, b in product((0, 1), repeat=2)
+    }
+    assert (both[1, 1][1, 1], both[0, 0][1, 1]) == (Fraction(9, 16), Fraction(1, 16))
+    assert max(here[y] / there[y] for here, there in permutations(both.values(), 2) for y in here) == FAIR.ratio**2
+    assert float(composed(FAIR.ratio, 2)) == pytest.approx(math.log(9), abs=1e-12)
+
+
+@pytest.mark.parametrize("times", [1, 2, 7, 64, 65, 1000])
+def test_repeated_reports_compose(times: int) -> None:
+    assert 0 <= float(composed(Fraction(3), times)) - times * math.log(3) < times * 2e-12
+
+
+def test_the_four_cells_of_two_bits_are_unbiased_and_vary_as_said() -> None:
+    runs, people = 800, 400
+    cells = np.array([[0.4, 0.1], [0.2, 0.3]])
+    first = np.repeat([0, 0, 1, 1], np.rint(cells.ravel() * people).astype(int))
+    second = np.repeat([0, 1, 0, 1], np.rint(cells.ravel() * people).astype(int))
+    estimates = [pair_table(FAIR, FAIR.randomise(first), FAIR.randomise(second)) for _ in range(runs)]
+    found = np.array([each.shares for each in estimates])
+    said = np.mean([each.variances for each in estimates], axis=0)
+    assert found.sum(axis=(1, 2)) == pytest.approx(1)
+    assert np.abs(found.mean(axis=0) - cells).max() < SIGMAS * math.sqrt(said.max() / runs)
+    assert np.abs(found.mean(axis=0) - cells.T).max() > SIGMAS * math.sqrt(said.max() / runs), "negative control"
+    ratios = found.var(axis=0) / said
+    assert np.abs(ratios - 1).max() < SIGMAS * math.sqrt(2.4 / runs) + 0.02
+    assert np.abs(ratios / 2 - 1).min() > SIGMAS * math.sqrt(2.4 / runs) / 2, "negative control: twice the variance"
+
+
+@pytest.mark.parametrize(
+    ("shares", "fitted"),
+    [
+        ([0.5, 0.5], [0.5, 0.5]),
+        ([1.2, -0.2], [1, 0]),
+        ([0.6, 0.6, -0.3], [0.5, 0.5, 0]),
+        ([0.1, 0.1], [0.5, 0.5]),
+        ([-3.0, -3.0, -2.5], [0.5 / 3, 0.5 / 3, 2 / 3]),
+    ],
+)
+def test_norm_sub_shifts_and_cuts(shares: list[float], fitted: list[float]) -> None:
+    assert norm_sub(np.array(shares)) == pytest.approx(fitted)
+
+
+def test_norm_sub_comes_no_further_from_any_shares_there_could_be() -> None:
+    """The nearest point of a convex set: no point of it, a corner among them, is seen at less than a right angle."""
+    shares = np.array([[0.7, -0.2], [0.35, 0.4]])
+    fitted = norm_sub(shares)
+    assert fitted.sum() == pytest.approx(1)
+    for corner in np.eye(4):
+        assert ((shares - fitted).ravel() * (corner - fitted.ravel())).sum() < 1e-12
+
+
+def test_intervals_are_normal() -> None:
+    estimate = Estimate(np.array([0.5]), np.array([0.04]), 100)
+    assert estimate.within() == pytest.approx([1.959964 * 0.2])
+    with pytest.raises(PlanError, match="between 0 and 1"):
+        estimate.within(1)
+
+
+@made
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([], "at least one"),
+        ([[0, 1]], "in one row"),
+        (0, "in one row"),
+        ([0.5], "whole numbers"),
+        (["0"], "whole numbers"),
+        ([0, 99], "not on the list"),
+        ([-1], "not on the list"),
+    ],
+)
+def test_what_are_no_answers_is_refused_without_quoting_them(make: Maker, values: object, said: str) -> None:
+    with pytest.raises(TableError, match=said) as refused:
+        SHARED[make].randomise(values)  # type: ignore[arg-type]
+    assert "99" not in str(refused.value)
+
+
+@pytest.mark.parametrize("answers", [1, 0, -3, True, 2.5, 2**30])
+def test_a_question_needs_two_answers(answers: int) -> None:
+    epsilon = Fraction(1)
+    for kind in (KaryResponse, UnaryEncoding, LocalHashing, HadamardResponse, CountMeanSketch, HadamardSketch):
+        with pytest.raises(PlanError, match="needs from 2"):
+            kind.of(answers, epsilon)
+
+
+@made
+@pytest.mark.parametrize("epsilon", [0, -1, Fraction(1, 2000), 21, 0.5, True])
+def test_no_coins_are_made_for_an_epsilon_out_of_reach(make: Maker, epsilon: Fraction) -> None:
+    with pytest.raises(PlanError, match="ε of a survey"):
+        make(epsilon)
+
+
+@pytest.mark.parametrize("chance", [Fraction(0), Fraction(-1, 2), Fraction(3, 2), 0.5, Fraction(1)])
+def test_a_coin_that_is_none_or_tells_nothing_is_refused(chance: Fraction) -> None:
+    makers: list[Callable[[Fraction], PureProtocol]] = [
+        lambda chance: KaryResponse(3, chance),
+        lambda chance: UnaryEncoding(3, chance),
+        lambda chance: LocalHashing(3, 2, chance),
+        lambda chance: HadamardResponse(3, chance),
+        lambda chance: CountMeanSketch(3, chance, 2, 4),
+        lambda chance: HadamardSketch(3, chance, 2, 4),
+        lambda chance: RandomizedResponse(Fraction(1, 2), chance),
+    ]
+    for make in makers:
+        with pytest.raises(PlanError):
+            make(chance)
+    for nothing in (UnaryEncoding, HadamardResponse):
+        with pytest.raises(PlanError, match="nothing can be learned"):
+            nothing(3, Fraction(1, 2))
+
+
+@pytest.mark.parametrize("sizes", [(0, 4), (2, 3), (2, 1), (2, 2**16), (2**26, 4)])
+def test_a_sketch_that_is_none_is_refused(sizes: tuple[int, int]) -> None:
+    with pytest.raises(PlanError, match="sketch"):
+        HadamardSketch.of(4, Fraction(1), *sizes)
+
+
+def test_reports_of_another_shape_are_refused() -> None:
+    kary, unary = KaryResponse(4, Fraction(1, 2)), UnaryEncoding(9, Fraction(1, 4))
+    with pytest.raises(TableError, match="no reports"):
+        kary.estimate(np.array([], dtype=np.uint8))
+    with pytest.raises(TableError, match="from 0 to 3"):
+        kary.estimate(np.array([4], dtype=np.uint8))
+    with pytest.raises(TableError, match="packed"):
+        unary.estimate(np.zeros((5, 1), dtype=np.uint8))
+    with pytest.raises(TableError, match="keys"):
+        LocalHashing(4, 2, Fraction(1, 2)).estimate(LocalHashing(9, 2, Fraction(1, 2)).randomise([0, 1]))
+    for kind in (CountMeanSketch, HadamardSketch):
+        with pytest.raises(TableError):
+            kind(4, Fraction(1, 4), 2, 4).estimate(kind(4, Fraction(1, 4), 2, 16).randomise([3] * 400))
+    with pytest.raises(TableError, match="from 0 to 1"):
+        pair_table(FAIR, [0, 1], [0, 2])
+    with pytest.raises(TableError, match="same people"):
+        pair_table(FAIR, [0, 1], [0])
+
+
+def test_answers_are_many_and_people_few() -> None:
+    """Sizes that do not fill a byte, a block or a power of two."""
+    for answers, people in product((2, 3, 8, 9, 255, 256, 257, 1000), (1, 2)):
+        for kind in (KaryResponse, UnaryEncoding, LocalHashing, HadamardResponse):
+            protocol = kind.of(answers, Fraction(20))
+            estimate = protocol.estimate(protocol.randomise(np.full(people, answers - 1)))
+            assert estimate.shares.shape == estimate.variances.shape == (answers,)
+            assert estimate.people == people
+
+
+def test_nearly_no_privacy_gives_nearly_the_truth() -> None:
+    """At ε = 20 every protocol finds the shares; so codes, hashes and bits mean the same when told and when read."""
+    values = np.repeat(np.arange(100), np.arange(1, 101) * 4)
+    true = np.bincount(values) / values.size
+    for kind in (KaryResponse, UnaryEncoding, LocalHashing, HadamardResponse, CountMeanSketch, HadamardSketch):
+        protocol = kind.of(100, Fraction(20))
+        estimate = protocol.estimate(protocol.randomise(values))
+        far = np.abs(estimate.shares - true) / np.sqrt(protocol.variance(true, values.size))
+        assert far.max() < SIGMAS + 1, kind
+    assert log_up(KaryResponse.of(100, Fraction(20)).ratio) <= 20
+
+
+def test_pairs_of_answers_collide_as_often_as_assumed() -> None:
+    """Every pair of eleven answers, over all keys of a small hash: exactly one time in g."""
+    for buckets in (2, 3, 4, 6):
+        keys = np.array(list(product(range(buckets), repeat=5)), dtype=np.uint8).T
+        table = hash_table(keys, 11, buckets)
+        for one, other in combinations(range(11), 2):
+            assert (table[one] == table[other]).sum() * buckets == keys.shape[1]
+        for value in range(11):
+            assert (hash_own(keys, np.full(keys.shape[1], value), buckets) == table[value]).all()
+
+
+def test_three_answers_collide_independently() -> None:
+    for buckets in (2, 3, 4, 6):
+        keys = np.array(list(product(range(buckets), repeat=4)), dtype=np.uint8).T
+        table = hash_table(keys, 8, buckets)
+        for x, y, z in combinations(range(8), 3):
+            triples = np.unique(table[[x, y, z]], axis=1, return_counts=True)[1]
+            assert (triples * buckets**3 == keys.shape[1]).all()
+            assert triples.size == buckets**3
+
+
+def test_hadamard_sums_are_those_of_the_matrix() -> None:
+    sums = np.arange(24).reshape(3, 8) ** 2
+    matrix = np.array([[sign(row, column) for column in range(8)] for row in range(8)])
+    assert (walsh(sums) == sums @ matrix).all()
