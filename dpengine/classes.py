@@ -38,11 +38,10 @@ class Classes:
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """How many ``people`` no one else looks like on some columns, out of how many ``classes``; ``smallest`` is k."""
+    """How many ``people`` no one else looks like on some columns, and how many ``classes`` these columns make."""
 
     people: int
     classes: int
-    smallest: int
 
 
 def cell(index: int, family: Family) -> str:
@@ -77,20 +76,19 @@ def class_query(cells: Sequence[str], sensitive: str | None, person: str | None)
 
 
 def unique_query(cells: Sequence[str], sets: Sequence[Sequence[int]], person: str | None) -> str:
-    """One row for each of ``sets`` of places in ``cells``: its id, people alone in their class, classes, smallest.
+    """One row for each of ``sets`` of places in ``cells``: its id, people alone in their class, classes.
 
     Bit j of the id, from the left of ``len(cells)`` bits, is 1 where cell j is not in the set.
     """
     names = [f"q{k}" for k in range(len(cells))]
     wanted = ", ".join(f"({', '.join(f'q{k}' for k in chosen)})" for chosen in sets)
-    number, one, alone = "count(*)", "NULL", "count(*)"
+    held, alone = "count(*) AS n", "count(*) FILTER (WHERE n = 1)"
     if person is not None:  # someone with several rows may be alone in several classes, and is one person all the same
-        number, one, alone = "count(DISTINCT person)", "any_value(person)", "count(DISTINCT one)"
+        held, alone = "min(person) AS one, max(person) AS other", "count(DISTINCT one) FILTER (WHERE one = other)"
     return (
         f"WITH coded AS ({_coded(cells, 'NULL', person)}), "
-        f"g AS (SELECT GROUPING({', '.join(names)}) AS id, {number} AS n, {one} AS one FROM coded "
-        f"GROUP BY GROUPING SETS ({wanted})) "
-        f"SELECT id, {alone} FILTER (WHERE n = 1), count(*), min(n) FROM g GROUP BY id"
+        f"g AS (SELECT GROUPING({', '.join(names)}) AS id, {held} FROM coded GROUP BY GROUPING SETS ({wanted})) "
+        f"SELECT id, {alone}, count(*) FROM g GROUP BY id"
     )
 
 

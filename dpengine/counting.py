@@ -230,7 +230,7 @@ def unique_people(
     ids = {
         names: whole - sum(1 << (len(columns) - 1 - place) for place in set(chosen)) for names, chosen in wanted.items()
     }
-    return {names: counted.get(place, Alone(0, 0, 0)) for names, place in ids.items()}
+    return {names: counted.get(place, Alone(0, 0)) for names, place in ids.items()}
 
 
 def people_count(table: Table, person: str | None) -> int:

@@ -89,7 +89,6 @@ def test_people_alone_are_those_of_a_loop_over_rows(rows: list[tuple[object, ...
         alone = set().union(*(who for who in own.values() if len(who) == 1))
         seen = found[names]
         assert (seen.people, seen.classes) == (len(alone), len(own))
-        assert seen.smallest == min(map(len, own.values()), default=0)
 
 
 def test_values_stand_in_the_order_of_their_numbers_and_missing_last() -> None:

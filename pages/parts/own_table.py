@@ -120,11 +120,12 @@ def _combinations(alone: dict[tuple[str, ...], Alone], people: int) -> None:
     draw(figure, f"{line}.", "risk-alone", 90 + 28 * len(top), private=True)
     with st.expander("The same as a table, all combinations", icon=":material/table_rows:", key="risk-alone-twin"):
         told = [
-            {"columns": name, "alone": found.people, "of all": found.people / people, "k": found.smallest}
+            {"columns": name, "alone": found.people, "of all": found.people / people, "classes": found.classes}
             for name, found in named.items()
         ]
         columns = {
             "alone": st.column_config.NumberColumn("alone", format="localized"),
             "of all": st.column_config.NumberColumn("of all", format="percent"),
+            "classes": st.column_config.NumberColumn("classes", format="localized"),
         }
         st.dataframe(pd.DataFrame(told), hide_index=True, column_config=columns)
