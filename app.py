@@ -47,6 +47,7 @@ def visit() -> None:
 if __name__ == "__main__":  # the script of a visit; Streamlit gives it this name
     visit()
 else:
-    from pages.parts import serving, upload_route
+    from pages.parts import health_route, serving, upload_route
 
-    app = st.App(__file__, routes=upload_route.routes(), lifespan=serving.lifespan)
+    routes = [*upload_route.routes(), *health_route.routes()]
+    app = st.App(__file__, routes=routes, lifespan=serving.lifespan)

@@ -44,6 +44,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
     global _served
     uploads.limit()  # an unreadable limit stops the start, not the first upload
     with private_folder():
+        await to_thread.run_sync(_warm)
         watch = asyncio.create_task(_watch())
         _served = True
         try:
@@ -54,6 +55,17 @@ async def lifespan(_: object) -> AsyncIterator[None]:
             jobs.end()
             for session in belongings.sessions():
                 belongings.clear(session)
+
+
+def _warm() -> None:
+    """Load, and try once, what the first screen draws, so that the first visitor need not wait for it."""
+    from dpengine import charts, predict, preview
+    from pages.parts.consequence import example
+
+    plan = example()
+    charts.release_figure(preview(plan), plan.marginals[0]).to_json()
+    charts.error_curve(plan).to_json()
+    predict(plan)
 
 
 @contextmanager

@@ -34,10 +34,10 @@ SPARE = 256 << 20  # bytes of disk that no upload may use up
 XSRF_COOKIE, XSRF_HEADER = "_streamlit_xsrf", "X-Xsrftoken"
 
 
-def address() -> str:
-    """Where the route is, from the root of the host."""
+def address(path: str = ADDRESS) -> str:
+    """Where a route is, from the root of the host."""
     base = str(config.get_option("server.baseUrlPath")).strip("/")
-    return f"/{base}{ADDRESS}" if base else ADDRESS
+    return f"/{base}{path}" if base else path
 
 
 def routes() -> list[Route]:
