@@ -39,7 +39,7 @@ def table(path: Path, size: int, name: str) -> Path:
         file.write(f"age,region,{name}\n".encode())
         while (left := size - file.tell()) > 0:
             file.write(block[: block.rfind(b"\n", 0, left) + 1] if left < len(block) else block)
-            if left < 80:
+            if left < 80:  # less than a row
                 break
     return path
 
@@ -126,10 +126,9 @@ async def one_large(browser: Browser, app: Served, folder: Path) -> None:
         opened = time.perf_counter() - start - arrived
         await plan(page)
         took = await moves(page, MOVES)
-    print(
-        f"1 GB: arrived after {arrived:.1f} s, memory +{memory[0]:.0f} MB; opened in {opened:.1f} s, +{memory[1]:.0f} MB"
-    )
-    print(f"1 GB: ε moved to all redrawn, median {statistics.median(took):.2f} s (worst {max(took):.2f})")
+    print(f"1 GB: arrived after {arrived:.1f} s, memory +{memory[0]:.0f} MB")
+    print(f"1 GB: read and opened in {opened:.1f} s, memory +{memory[1]:.0f} MB", flush=True)
+    print(f"1 GB: ε moved to all redrawn, median {statistics.median(took):.2f} s (worst {max(took):.2f})", flush=True)
 
 
 async def many(browser: Browser, app: Served, folder: Path) -> None:

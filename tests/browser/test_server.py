@@ -1,0 +1,45 @@
+"""The server as an operator meets it: is it well, can it be started again, does it leave anything behind."""
+
+from __future__ import annotations
+
+import http.client
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser
+
+from tests.browser.test_whole_job import clinic_csv, upload
+from tests.serving import Served, served
+
+
+def health(app: Served) -> tuple[int, str]:
+    url = urlsplit(app.address)
+    with closing(http.client.HTTPConnection(str(url.hostname), url.port, timeout=20)) as connection:
+        connection.request("GET", "/health")
+        with connection.getresponse() as answer:
+            return answer.status, answer.read().decode()
+
+
+def test_it_is_well_while_its_ledger_answers(app: Served) -> None:
+    assert health(app) == (200, "ok")
+
+
+def test_it_is_not_well_without_a_ledger_and_tells_no_address(tmp_path: Path) -> None:
+    (tmp_path / "no-ledger").write_text("not a database")
+    with served(tmp_path, PRIVATE_RELEASE_LEDGER=f"sqlite:///{tmp_path / 'no-ledger'}") as app:
+        assert health(app) == (503, "the ledger does not answer")
+
+
+def test_nothing_is_left_when_it_stops_nor_when_it_was_killed(chromium: Browser, tmp_path: Path) -> None:
+    for killed in (True, False):
+        with served(tmp_path) as app:
+            assert len(list(app.files.iterdir())) == 1, "what a killed server left is gone"
+            page = chromium.new_page()
+            page.goto(app.address)
+            upload(page, clinic_csv(tmp_path, "clinic"))
+            assert list(app.files.rglob("table.csv"))
+            if killed:
+                app.process.kill()
+            page.close()
+        assert len(list(app.files.iterdir())) == killed
