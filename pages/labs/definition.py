@@ -144,7 +144,7 @@ def show(seen: lesson.Comparison, question: Question, epsilon: Fraction, true: t
         line = f"Every answer is within a factor of e^ε = {bound:.3g}; all up to {low:,} and from {high:,} reach it"
     else:
         line = f"Every answer is within a factor of {most:.3g}, below e^ε = {bound:.3g}"
-    st.markdown(f"**{line}.** {apart}")
+    st.markdown(f"**{line}.** {apart}" if kept else apart)
     names = f"D, with {person}", f"D′, without {person}"
     draw(laws_figure(seen, question.unit, float(epsilon), names), f"{line}. {apart}", "definition-laws", 430)
     with st.expander("The same as a table", icon=":material/table_rows:"):
