@@ -35,6 +35,7 @@ from dpengine.errors import PlanError
 from dpengine.estimate import Columns, LeastSquares, subsets
 from dpengine.noise import MOST_SCALE
 from dpengine.plan import MAX_TABLE_CELLS, Plan
+from dpengine.words import portion
 
 MAX_JOINT_CELLS = 2_000_000
 ASSUMED_ROWS = 10_000  # where a plan does not say how many there are
@@ -115,7 +116,7 @@ def why(plan: Plan) -> str:
         return "Direct: the tables can be measured and made to agree as they are."
     if _is_sparse(plan):
         return f"Adaptive: with about {plan.rows_about:,} rows, noise would bury so many cells; so {beside}"
-    noise = f"{_noise_in_a_table(plan, tables):.0%} of all rows"
+    noise = f"{portion(_noise_in_a_table(plan, tables))} of all rows"
     if _noise_is_too_much(plan):
         return f"Adaptive: measuring all {len(tables)} tables would leave noise of about {noise} in each."
     return f"Direct: measuring all {len(tables)} tables leaves noise of only about {noise} in each."

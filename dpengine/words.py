@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpengine.plan import Plan
 
-__all__ = ["noun", "people", "percent", "sure"]
+__all__ = ["noun", "people", "percent", "portion", "sure"]
 
 
 def people(number: float) -> str:
@@ -32,6 +32,16 @@ def percent(part: float) -> str:
         return "under 0.1 %"
     near_the_end = part < 0.1 or part > 0.9
     return (f"{100 * part:.1f}".removesuffix(".0") if near_the_end else f"{100 * part:.0f}") + " %"
+
+
+def portion(part: float) -> str:
+    """An error as a part of all, which may be larger than all.
+
+    >>> portion(1.656), portion(0.124), portion(0.0134), portion(0.00042)
+    ('166 %', '12 %', '1.3 %', '0.04 %')
+    """
+    digits = 0 if part >= 0.0995 else 1 if part >= 0.00995 else 2
+    return f"{100 * part:,.{digits}f} %"
 
 
 def sure(part: float) -> str:

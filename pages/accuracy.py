@@ -178,11 +178,11 @@ def explore(plan: Plan) -> None:
     draw(error_figure(over_epsilon, row), alt, "error-over-epsilon")
     twin(over_epsilon, "error-over-epsilon")
     tabs = st.tabs(
-        ["Every table", "Mostly noise", "Small and empty cells", "What is measured", "What ε means"],
+        ["Every table", "Mostly noise", "Small and empty cells", "What is measured", "What ε means", "Strategies"],
         on_change="rerun",
         key="accuracy_view",
     )
-    views = (all_tables, mostly_noise, small_cells, measured, meaning)
+    views = (all_tables, mostly_noise, small_cells, measured, meaning, lambda plan, _: show_trial(plan))
     for tab, view in zip(tabs, views, strict=True):
         if tab.open:
             with tab:

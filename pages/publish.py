@@ -93,7 +93,7 @@ def _refusal(plan: Plan) -> str:
 
 
 def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
-    """Settled steps fold into one line each, the open one shows its controls, later ones wait their turn."""
+    """Settled steps fold into a title and a line each, the open one shows its controls, later ones wait their turn."""
     _reask()
     opened = session.opened()
     steps: list[tuple[str, str, Callable[[], None], Callable[[], str]]] = [
@@ -108,7 +108,7 @@ def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
                 st.markdown(f"**{number} · {title}**")
                 body()
         elif name in session.settled():
-            _folded(f"**{number} · {title}** {summary()}", name)
+            _folded(f"**{number} · {title}**  \n{summary()}", name)
         else:
             st.caption(f"{number} · {title}")
     if opened:

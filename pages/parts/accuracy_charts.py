@@ -10,8 +10,12 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dpengine.charts import ACCENT, CONFIG, GREY
+from dpengine.looks import dressed
 
-__all__ = ["draw", "error_figure", "meaning_figure", "noise_figure", "simulation_figure", "spending_figure", "tones"]
+__all__ = [
+    "draw", "error_figure", "meaning_figure", "noise_figure", "simulation_figure", "spending_figure",
+    "strategies_figure", "tones",
+]  # fmt: skip
 
 
 def tones() -> dict[str, str]:
@@ -201,3 +205,24 @@ def spending_figure(paid: Sequence[tuple[str, float]], next_price: float | None,
     figure.update_layout(barmode="stack", showlegend=False, bargap=0.35)
     figure.update_xaxes(title_text="ε spent", range=[0, 1.06 * max(full, cap or 0, 1e-9)])
     return figure
+
+
+def strategies_figure(numbers: pd.DataFrame) -> go.Figure:
+    """Errors of each strategy, a column each beside ``ε``, on logarithmic axes."""
+    shades, dark = tones(), st.context.theme.type == "dark"
+    looks = (("grey", "dash", "square"), ("other", "dot", "diamond"), ("accent", "solid", "circle"))
+    figure = go.Figure()
+    names = [str(name) for name in numbers.columns[1:]]
+    for name, (tone, dash, symbol) in zip(names, looks[-len(names) :], strict=True):
+        figure.add_scatter(
+            x=numbers["ε"],
+            y=numbers[name],
+            name=name,
+            mode="lines+markers",
+            line={"color": shades[tone], "dash": dash, "width": 2.5},
+            marker={"symbol": symbol, "size": 8},
+            hovertemplate="ε = %{x:g}: %{y:.1%}<extra>" + name + "</extra>",
+        )
+    figure.update_xaxes(type="log", title="privacy budget ε", tickvals=list(numbers["ε"]))
+    figure.update_yaxes(type="log", title="errors in a table, part of all", tickformat=".3~%")
+    return dressed(figure, "How wrong, for each ε", dark).update_layout(height=380)

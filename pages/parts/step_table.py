@@ -137,4 +137,4 @@ def summary() -> str:
         st.session_state["row_count"] = counting.row_count(table)
     rows = st.session_state["row_count"]
     size = f"{plural(len(table.columns), 'column')} · {plural(rows, 'row')}"
-    return f"**{plain(session.table_name())}** · {size} (only you see this number)"
+    return f"{plain(session.table_name())} · {size} (only you see this number)"

@@ -19,7 +19,7 @@ from pages.parts.accuracy_numbers import EPSILONS, compare, simulate
 from pages.parts.words import name_of, people, percent, why_measured
 
 ENTRY = Path(__file__).parents[2] / "app.py"
-VIEWS = ["Every table", "Mostly noise", "Small and empty cells", "What is measured", "What ε means"]
+VIEWS = ["Every table", "Mostly noise", "Small and empty cells", "What is measured", "What ε means", "Strategies"]
 
 
 def category(name: str, size: int) -> dict[str, object]:
@@ -217,3 +217,32 @@ def test_numbers_are_said_without_false_certainty() -> None:
     assert [percent(p) for p in (0.5, 0.99999, 0.00001)] == ["50 %", "over 99.9 %", "under 0.1 %"]
     assert [people(x) for x in (0.0, 0.03, 9.96, 1234.5)] == ["0", "under 0.1", "10", "1,234"]
     assert np.all(np.diff([float(e) for e in EPSILONS]) > 0)
+
+
+@pytest.mark.parametrize("strategy", ["direct", "adaptive"])
+def test_all_strategies_are_compared_over_epsilon_on_request(strategy: str) -> None:
+    """What follows by law is that of `predict`; what was tried is called so; and nothing is tried unasked."""
+    own = plan(strategy=strategy)
+    at = page(own, "Strategies")
+    assert "is least wrong" not in words(at)
+    at.button(key="try-adaptive").click().run()
+    assert not at.exception
+    told = next(frame.value for frame in at.dataframe if "direct (by law)" in frame.value.columns)
+    assert list(told.columns) == ["ε", "direct (by law)", "optimised (by law)", "adaptive (tried)"]
+    assert list(told["ε"]) == [0.1, 0.3, 1, 3, 10]
+    for name in ("direct", "optimised"):
+        law = predict(own.model_copy(update={"strategy": name}).at("0.3"))[:-1]
+        expected = (law["mean_abs_error"] * law["cells"]).mean() / 4000
+        assert told[f"{name} (by law)"][1] == pytest.approx(expected)
+    assert (told.diff().drop(columns="ε")[1:] < 0).all(axis=None), "more ε, fewer errors"
+    assert "is least wrong\\: off by" in words(at)
+
+
+def test_a_strategy_that_cannot_is_said_to_be_unable() -> None:
+    columns = [category(f"c{k}", 12) for k in range(7)]
+    own = plan(columns=columns, tables={"each": 3}, strategy="adaptive", rows_about=1000)
+    at = page(own)
+    at.button(key="try-adaptive").click().run()
+    assert not at.exception
+    assert "*direct* is not for this plan" in words(at)
+    assert "adaptive (tried)" in next(frame.value for frame in at.dataframe).columns
