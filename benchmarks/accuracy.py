@@ -6,6 +6,8 @@ Beside each other in one run, at pure ε: the product (its expected counts and i
 single columns with independence, and every table measured once and projected. Adult is read from
 ``../shared/data/adult.csv`` or from what ``ADULT`` names (48,842 people, 14 columns, as distributed with private-pgm);
 the other tables come with the product or are simulated: ``independent`` and ``classes`` (six latent classes).
+With ``--peers mst,aim,privbayes`` and an interpreter that has them in ``PEERS_PYTHON``, so do these, one draw each (see
+benchmarks/peer_dpmm.py).
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ import json
 import os
 import resource
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from itertools import combinations
@@ -125,6 +129,7 @@ def main() -> None:
     parser.add_argument("--ways", type=int, default=2)
     parser.add_argument("--epsilons", default="0.1,1,10")
     parser.add_argument("--tables", default=",".join(SOURCES))
+    parser.add_argument("--peers", default="")
     chosen = parser.parse_args()
     print(
         f"{'table':<12}{'ε':>6}  {'expected':>17}  {'counts':>17}  {'independence':>13}  {'all, direct':>12}  seconds"
@@ -135,6 +140,8 @@ def main() -> None:
         with dpe.open_table(frame) as table:
             for epsilon in chosen.epsilons.split(","):
                 one_line(source, epsilon, codes, sizes, table, chosen.draws, chosen.ways)
+                for peer in filter(None, chosen.peers.split(",")):
+                    print(f"{'':<12}{epsilon:>6}  {run_peer(peer, epsilon, codes, sizes, chosen.ways)}", flush=True)
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB")
 
 
@@ -166,6 +173,21 @@ def one_line(
         f"{statistics.median(seconds):.2f}",
         flush=True,
     )
+
+
+def run_peer(peer: str, epsilon: str, codes: np.ndarray, sizes: dict[str, int], ways: int) -> str:
+    """The error of tables counted from the rows that a peer makes, and how long it took."""
+    plan = plan_of(sizes, epsilon, ways, len(codes))
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "codes.npz", Path(folder) / "rows.npz"
+        np.savez(source, codes=codes, sizes=np.array(list(sizes.values())))
+        script = Path(__file__).parent / "peer_dpmm.py"
+        command = [os.environ["PEERS_PYTHON"], script, peer, source, target, epsilon]
+        subprocess.run(command, check=True, capture_output=True)
+        with np.load(target) as made:
+            rows, seconds = made["codes"], float(made["seconds"])
+    off = [np.abs(counts(rows, sizes, t) - counts(codes, sizes, t)).sum() / len(codes) for t in plan.marginals]
+    return f"{peer}, counts {statistics.mean(off):.4f}, {seconds:.1f} s"
 
 
 if __name__ == "__main__":
