@@ -9,26 +9,41 @@
 
 from dpengine import noise
 from dpengine.accuracy import epsilon_for
+from dpengine.asking import Answer, ask, expect
 from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseError, ReleaseError, TableError
 from dpengine.files import verify
+from dpengine.grid import Grid
 from dpengine.ledger import Ledger
 from dpengine.plan import Plan
 from dpengine.prediction import predict
+from dpengine.question import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
 from dpengine.release import Release, release
 from dpengine.sources import open_table
 from dpengine.standin import preview
 
 __all__ = [
+    "Answer",
     "BudgetError",
+    "Condition",
+    "Count",
+    "Grid",
     "Ledger",
     "LedgerError",
+    "Mean",
+    "Mode",
     "Plan",
     "PlanError",
     "PrivateReleaseError",
+    "Proportion",
+    "Quantile",
+    "Question",
     "Release",
     "ReleaseError",
+    "Sum",
     "TableError",
+    "ask",
     "epsilon_for",
+    "expect",
     "noise",
     "open_table",
     "predict",

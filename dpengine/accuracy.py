@@ -27,7 +27,7 @@ from dpengine.strategy import ADAPTIVE, Share, choose, settled
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ErrorLaw", "epsilon_for", "error_law", "least_squares", "noise_variance", "posterior", "predict"]
+__all__ = ["ErrorLaw", "epsilon_for", "error_law", "least_squares", "noise_variance", "posterior", "predict", "sum_law"]
 
 Floats = npt.NDArray[np.float64]
 CONFIDENCE = 0.95
@@ -114,6 +114,11 @@ def _law(terms: tuple[tuple[float, int, Fraction], ...]) -> ErrorLaw:
     half /= half.sum()
     distance = step * np.arange(len(half))
     return ErrorLaw(sd, float(half @ distance), step=step, slack=0 if lattice else 4, within=np.cumsum(half))
+
+
+def sum_law(times: int, scale: Fraction) -> ErrorLaw:
+    """Law of a sum of ``times`` independent discrete Laplace draws of ``scale``."""
+    return _law(((1.0, times, scale),))
 
 
 def error_law(plan: Plan, shares: Sequence[Share], table: Columns) -> ErrorLaw:

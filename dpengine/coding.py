@@ -22,10 +22,11 @@ import numpy as np
 
 from dpengine import arrays
 from dpengine.domain import Category, Column, Date, Number, YesNo
+from dpengine.grid import Grid
 from dpengine.relation import literal
 from dpengine.steps import NO, NUMERAL, YES, Family, Scalar, Steps, family_of, lookups, loosened, marked, steps_of, tree
 
-__all__ = ["Coding", "Family", "binning", "code_of", "family_of", "identity", "loosened"]
+__all__ = ["Coding", "Family", "binning", "code_of", "family_of", "grid_code_of", "identity", "loosened"]
 
 _DEEP = 1000  # cells; beyond, looking a value up costs less than comparing it with cuts
 _BLANKS = literal("".join(chr(i) for i in range(0x3001) if chr(i).isspace()))
@@ -116,6 +117,13 @@ def _tree(steps: Steps, less: Callable[[Scalar], str]) -> str:
     return tree(steps, less, lambda below, left, right: f"CASE WHEN {below} THEN {left} ELSE {right} END", str)
 
 
+def grid_code_of(grid: Grid, index: int, type_name: str) -> Coding:
+    """The coding of the table's column ``c{index}``, which is of the given type, by its place on a grid."""
+    family, own, loose = family_of(type_name) or "text", f"own_{index}", f"loose_{index}"
+    cells = dict(zip((own, loose), _texts(f"c{index}", family), strict=True))
+    return _number(grid, index, family, cells, loose, grid.missing_code >= 0)
+
+
 def identity(index: int, family: Family) -> str:
     """The person's ID in column ``c{index}`` as loose text, null where it is blank."""
     return f"nullif({_texts(f'c{index}', family)[1]}, '')"
@@ -152,7 +160,7 @@ def _listed(options: Iterable[str]) -> str:
 
 
 def _unless_missing(
-    column: Column, own: str, loose: str, family: Family, quick: str, slow: str = "", blank: str = ""
+    column: Column | Grid, own: str, loose: str, family: Family, quick: str, slow: str = "", blank: str = ""
 ) -> str:
     """What is missing, and else ``quick``; ``slow`` follows for what has to be loosened."""
     marks = ""
@@ -165,7 +173,9 @@ def _unless_missing(
     )
 
 
-def _number(column: Number, index: int, family: Family, cells: dict[str, str], loose: str, whole: bool) -> Coding:
+def _number(
+    column: Number | Grid, index: int, family: Family, cells: dict[str, str], loose: str, whole: bool
+) -> Coding:
     """Of a text, or of a value that may be in one of very many cells, by its number in 64 bits."""
     own, value = f"own_{index}", f"value_{index}"
     match family:
@@ -185,10 +195,11 @@ def _number(column: Number, index: int, family: Family, cells: dict[str, str], l
     marks = [float(text) for text in column.missing_as if re.fullmatch(NUMERAL, text.strip())]
     finite = [f"{mark!r}::DOUBLE" for mark in marks if math.isfinite(mark)]  # 1e400 equals no number; its text counts
     marked = f"WHEN {value} IN ({', '.join(finite)}) THEN {column.missing_code} " if finite else ""
-    steps = steps_of(column, "DOUBLE", _DEEP)
+    steps = None if isinstance(column, Grid) else steps_of(column, "DOUBLE", _DEEP)
     functions: dict[str, Callable[[Any], Any]] = {}
     if steps is None:
-        functions, code = {f"bin_{index}": binning(column)}, f"bin_{index}({value})"
+        place = column.places if isinstance(column, Grid) else binning(column)
+        functions, code = {f"bin_{index}": place}, f"bin_{index}({value})"
     else:
         code = _tree(steps, lambda cut: f"{value} < {literal(repr(cut))}::DOUBLE")
     quick = f"{marked}WHEN isfinite({value}) THEN {code}"

@@ -20,7 +20,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from difflib import get_close_matches
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
@@ -30,44 +30,68 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dpengine import arrays
+from dpengine.bounding import among, bounded, coded, make_known
 from dpengine.classes import Alone, Classes, cell, class_query, unique_query
-from dpengine.coding import Coding, Family, code_of, family_of, identity
+from dpengine.coding import Coding, code_of, family_of, grid_code_of, identity
 from dpengine.cover import covering
 from dpengine.domain import Column, Date
-from dpengine.draft import header_doubt
 from dpengine.errors import PlanError, TableError
-from dpengine.plan import Plan
+from dpengine.fitting import lacking, unfit
+from dpengine.grid import Grid
+from dpengine.plan import Plan, Unit
+from dpengine.question import Condition
 from dpengine.relation import literal
 from dpengine.table import LocalTable, Table
 
-__all__ = ["check", "class_sizes", "count", "digest", "distinct_texts", "people_count", "row_count", "unique_people"]
+__all__ = [
+    "Asked", "check", "check_asked", "class_sizes", "count", "digest", "distinct_texts", "histogram", "matching",
+    "people_count", "row_count", "sums", "unique_people",
+]  # fmt: skip
 
 _BATCH = 1 << 18
 _CELLS = 1 << 16  # of a joint table: what fits in a processor's nearer caches
-_USABLE: dict[str, tuple[Family, ...]] = {
-    "number": ("text", "integer", "float", "decimal", "boolean"),
-    "yesno": ("text", "integer", "float", "decimal", "boolean"),
-    "date": ("text", "date", "timestamp"),
-}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a single question reads: the rows that meet all of ``where``, at most ``unit.rows`` of them a person's.
+
+    Rows are chosen among those that meet it, by ``truncation_key``, as :func:`count` chooses among all.
+    """
+
+    where: tuple[Condition, ...]
+    unit: Unit
+    truncation_key: bytes
 
 
 def check(table: Table, plan: Plan) -> None:
     """Raise :class:`TableError` with every reason why ``table`` cannot be counted by ``plan``; reads no row."""
+    _check(table, [plan.column(name) for name in plan.used], plan.unit)
+
+
+def check_asked(table: Table, columns: Sequence[Column | Grid], unit: Unit) -> None:
+    """Raise :class:`TableError` with every reason why a question about ``columns`` cannot be answered; reads no row."""
+    _here(table)
+    _check(table, columns, unit)
+
+
+def _check(table: Table, columns: Sequence[Column | Grid], unit: Unit) -> None:
     types = {column.name: column.type for column in table.columns}
     faults = []
-    for name in (*plan.used, *(() if plan.unit.id is None else (plan.unit.id,))):
+    declared = [(column.name, column) for column in columns]
+    for name, column in (*declared, *(() if unit.id is None else ((unit.id, None),))):
         if name not in types:
-            faults.append(_lacking(name, list(types)))
+            faults.append(lacking(name, list(types)))
         elif family_of(types[name]) is None:
             kind = types[name].split("(")[0].lower()
             faults.append(
                 f"column {name!r} holds {kind} values, which cannot be counted; write them as text or numbers"
             )
-        elif name in plan.used and (fault := _unfit(plan.column(name), family_of(types[name]))):
+        elif column is not None and (fault := unfit(column, family_of(types[name]))):
             faults.append(fault)
-    faults += _bad_formats(table, [plan.column(name) for name in plan.used])
+    faults += _bad_formats(table, columns)
     if faults:
-        raise TableError(faults)
+        raise TableError(list(dict.fromkeys(faults)))
 
 
 def count(
@@ -99,14 +123,14 @@ def count(
     if plan.unit.id is not None:
         number = place[plan.unit.id]
         person = identity(number, family_of(table.columns[number].type) or "text")
-    sql = _coded(codings, person)
+    sql = coded(codings, person)
     if person is not None:
-        sql = _bounded(sql, len(codings), plan.unit.rows, truncation_key)
+        sql = bounded(sql, len(codings), plan.unit.rows, truncation_key)
     sql = f"SELECT {', '.join(_cell(joint, sizes) for joint in joints)} FROM ({sql}) AS coded"
     here = _here(table)
     with here.connection() as connection, ExitStack() as scratch:
         for coding in codings:
-            _make_known(connection, coding, scratch)
+            make_known(connection, coding, scratch)
         done = 0
         tell(0.0)
         for batch in connection.sql(sql).to_arrow_reader(_BATCH):
@@ -140,6 +164,60 @@ def _margin(
     summed = counted[joint].sum(axis=tuple(k for k, name in enumerate(held) if name not in marginal), dtype=np.int64)
     left = [name for name in held if name in marginal]
     return np.array(summed.transpose([left.index(name) for name in marginal]), dtype=np.int64, order="C")
+
+
+def matching(table: Table, asked: Asked, of: Sequence[Condition] = ()) -> tuple[int, int]:
+    """Exact numbers of the rows asked for that meet all of ``of``, and that do not."""
+    met = " AND ".join(["true", *(among(f"k{k}", condition.codes) for k, condition in enumerate(of))])
+    select = f"SELECT count(*) FILTER ({met}), count(*) FILTER (NOT ({met}))"
+    ((meeting, others),) = _answer(table, asked, [condition.column for condition in of], select, complete=False)
+    return int(meeting), int(others)
+
+
+def sums(table: Table, asked: Asked, grid: Grid) -> tuple[int, int]:
+    """Exact number of the rows asked for whose value has a place on ``grid``, and the sum of these places."""
+    ((rows, total),) = _answer(table, asked, [grid], "SELECT count(*), coalesce(sum(k0::HUGEINT), 0)")
+    return int(rows), int(total)
+
+
+def histogram(table: Table, asked: Asked, of: Column | Grid) -> NDArray[np.int64]:
+    """Exact numbers of the rows asked for in each cell of a column, or at each point of a grid."""
+    counts = np.zeros(of.steps + 1 if isinstance(of, Grid) else of.size, dtype=np.int64)
+    for code, rows in _answer(table, asked, [of], "SELECT k0, count(*)", "GROUP BY k0"):
+        counts[code] = rows
+    return counts
+
+
+def _answer(
+    table: Table, asked: Asked, of: Sequence[Column | Grid], select: str, then: str = "", *, complete: bool = True
+) -> list[tuple[Any, ...]]:
+    """``select`` over the codes k0, k1, … of the columns ``of`` in the rows asked for; ``then`` ends the query.
+
+    A column may stand in several places, so each place reads a column of its own. ``complete``: rows without a code
+    in one of ``of`` are left out, before a person's rows are chosen.
+    """
+    columns = [*of, *(condition.column for condition in asked.where)]
+    check_asked(table, columns, asked.unit)
+    place = {column.name: i for i, column in enumerate(table.columns)}
+    names = [column.name for column in columns] + ([] if asked.unit.id is None else [asked.unit.id])
+    types = [table.columns[place[name]].type for name in names]
+    codings = [
+        grid_code_of(column, k, types[k]) if isinstance(column, Grid) else code_of(column, k, types[k])
+        for k, column in enumerate(columns)
+    ]
+    met = [f"k{k} >= 0" for k in range(len(of))] if complete else []
+    met += [among(f"k{k}", condition.codes) for k, condition in enumerate(asked.where, len(of))]
+    codings = codings or [Coding({}, "0", True)]
+    own = ", ".join(f"c{place[name]} AS c{k}" for k, name in enumerate(names)) or "1"
+    person = None if asked.unit.id is None else identity(len(columns), family_of(types[-1]) or "text")
+    sql = coded(codings, person, f"(SELECT {own} FROM rows) AS rows", met)
+    if person is not None:
+        sql = bounded(sql, len(codings), asked.unit.rows, asked.truncation_key)
+    with _here(table).connection() as connection, ExitStack() as scratch:
+        for coding in codings:
+            make_known(connection, coding, scratch)
+        found: list[tuple[Any, ...]] = connection.execute(f"{select} FROM ({sql}) AS asked {then}").fetchall()
+    return found
 
 
 def digest(table: Table) -> bytes:
@@ -176,7 +254,7 @@ def distinct_texts(table: Table, column: str, *, most: int = 200) -> list[str]:
     """
     place = next((i for i, field in enumerate(table.columns) if field.name == column), None)
     if place is None:
-        raise TableError(_lacking(column, [field.name for field in table.columns]))
+        raise TableError(lacking(column, [field.name for field in table.columns]))
     own = f"c{place}::VARCHAR"
     with _here(table).connection() as connection:
         found = connection.execute(
@@ -251,7 +329,7 @@ def _cells(table: Table, columns: Sequence[str], person: str | None) -> tuple[li
     for name in (*columns, *(() if person is None else (person,))):
         family = family_of(table.columns[place[name]].type) if name in place else None
         if name not in place:
-            faults.append(_lacking(name, list(place)))
+            faults.append(lacking(name, list(place)))
         elif family is None:
             faults.append(f"column {name!r} holds values that cannot be grouped; write them as text or numbers")
         else:
@@ -259,41 +337,6 @@ def _cells(table: Table, columns: Sequence[str], person: str | None) -> tuple[li
     if faults:
         raise TableError(faults)
     return [cell(*cells[name]) for name in columns], None if person is None else identity(*cells[person])
-
-
-def _coded(codings: Sequence[Coding], person: str | None) -> str:
-    """A query with columns k0, k1, … of codes (and ``person``), without the rows that count nowhere."""
-    cells = [f"{sql} AS {alias}" for coding in codings for alias, sql in coding.cells.items()]
-    codes = [f"{coding.code} AS k{k}" for k, coding in enumerate(codings)]
-    where = [f"k{k} >= 0" for k, coding in enumerate(codings) if not coding.whole]
-    if person is not None:
-        cells.append(f"{person} AS person")
-        codes.append("person")
-        where.append("person IS NOT NULL")
-    coded = f"SELECT {', '.join(codes)} FROM (SELECT {', '.join(cells)} FROM rows) AS cells"
-    return f"SELECT * FROM ({coded}) AS coded WHERE {' AND '.join(where)}" if where else coded
-
-
-def _bounded(coded: str, width: int, rows: int, key: bytes) -> str:
-    codes = ", ".join(f"k{k}" for k in range(width))
-    hashed = f"md5_number(concat_ws(',', {literal(hashlib.sha256(key).hexdigest())}, {codes}, copy, person))"
-    return (
-        f"SELECT {codes} FROM (SELECT {codes}, row_number() OVER (PARTITION BY person ORDER BY {hashed}) AS place "
-        f"FROM (SELECT *, row_number() OVER (PARTITION BY person, {codes}) AS copy FROM ({coded}))) "
-        f"WHERE place <= {rows}"
-    )
-
-
-def _make_known(connection: Any, coding: Coding, scratch: ExitStack) -> None:
-    for name, texts in coding.lists.items():
-        places = arrays.of_numbers(np.arange(len(texts), dtype=np.int64))
-        connection.register(f"list_{name}", pa.table({"text": arrays.of_texts(texts), "place": places}))
-        connection.execute(f"CREATE TEMP TYPE {name} AS ENUM (SELECT text FROM list_{name} ORDER BY place)")
-        scratch.callback(connection.execute, f"DROP TYPE {name}")
-        scratch.callback(connection.unregister, f"list_{name}")
-    for name, function in coding.functions.items():
-        connection.create_function(name, function, ["DOUBLE"], "BIGINT", type="arrow")
-        scratch.callback(connection.remove_function, name)
 
 
 def _add(total: NDArray[np.int64], cells: NDArray[np.int64]) -> None:
@@ -311,26 +354,7 @@ def _here(table: Table) -> LocalTable:
     return table
 
 
-def _lacking(name: str, names: list[str]) -> str:
-    if header_doubt(names):  # they may be a person's row, which no message may quote
-        return f"the table has no column {name!r}, and its first line looks like data: add a line with the names"
-    near = [other for other in names if other.strip().lower() == name.strip().lower()]
-    near = near or get_close_matches(name, names, n=3)
-    shown = ", ".join(repr(other) for other in names[:50]) + (", …" if len(names) > 50 else "")
-    hint = f"did you mean {' or '.join(repr(other) for other in near)}? " if near else ""
-    return f"the table has no column {name!r}; {hint}it has {shown}"
-
-
-def _unfit(column: Column, family: Family | None) -> str | None:
-    usable = _USABLE.get(column.kind)
-    if usable is None or family in usable or (isinstance(column, Date) and column.format is not None):
-        return None
-    held = {"date": "dates", "timestamp": "times", "boolean": "yes and no"}.get(str(family), "numbers")
-    advice = "; a format tells how to read numbers as dates" if column.kind == "date" else ""
-    return f"column {column.name!r} holds {held} and cannot be read as {column.kind}; declare another kind{advice}"
-
-
-def _bad_formats(table: Table, columns: Sequence[Column]) -> list[str]:
+def _bad_formats(table: Table, columns: Sequence[Column | Grid]) -> list[str]:
     faults = []
     for column in columns:
         if isinstance(column, Date) and column.format is not None:

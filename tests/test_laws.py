@@ -16,7 +16,7 @@ from dpengine.strategy import choose
 from tests.plans import CLINIC
 
 ROOT = Path(__file__).parent.parent
-SEES_ROWS = {"counting", "coding", "release", "cli", "draft", "sources", "textfile", "workbook"}
+SEES_ROWS = {"counting", "coding", "release", "asking", "cli", "draft", "sources", "textfile", "workbook"}
 
 
 class Poisoned:
@@ -54,7 +54,7 @@ def test_exact_counts_reach_noise_and_nothing_else() -> None:
     """Law 2: counting is called by the one function that measures (and the owner's own view beside it)."""
     for path in (ROOT / "dpengine").rglob("*.py"):
         if "counting" in imports(path):
-            assert path.stem == "release", path.name
+            assert path.stem in ("release", "asking"), path.name
     source = ast.parse((ROOT / "dpengine" / "release.py").read_text(encoding="utf-8"))
     for function in ast.walk(source):
         if isinstance(function, ast.FunctionDef):
@@ -63,6 +63,22 @@ def test_exact_counts_reach_noise_and_nothing_else() -> None:
             if function.name == "release":
                 use = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == "counted"]
                 assert len(use) == 1, "handed to measure, and used nowhere else"
+
+
+def test_exact_answers_reach_chance_and_nothing_else() -> None:
+    """Law 2 for single questions: what is counted is handed to the one function that draws."""
+    source = ast.parse((ROOT / "dpengine" / "asking.py").read_text(encoding="utf-8"))
+    functions = {each.name: each for each in ast.walk(source) if isinstance(each, ast.FunctionDef)}
+    calls = {
+        name: {ast.unparse(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
+        for name, function in functions.items()
+    }
+    counts = {"counting.matching", "counting.sums", "counting.histogram"}
+    assert [name for name, called in calls.items() if called & counts] == ["_exact"]
+    assert [name for name, called in calls.items() if "_exact" in called] == ["ask"]
+    uses = [node for node in ast.walk(functions["ask"]) if isinstance(node, ast.Name) and node.id == "exact"]
+    assert len(uses) == 2, "assigned, handed to _draw, and used nowhere else"
+    assert "_draw(question, exact)" in ast.unparse(functions["ask"])
 
 
 def test_who_looks_like_whom_is_for_the_owner_and_never_published() -> None:

@@ -1,0 +1,256 @@
+"""Answers: right where there is no noise to speak of, private by enumeration, paid once, and kept."""
+
+from __future__ import annotations
+
+import json
+import math
+from decimal import Decimal
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from dpengine import BudgetError, Ledger, LedgerError, PlanError, TableError, counting, open_table
+from dpengine.asking import _draw, _exact, _read, ask, expect, history, published, reopen
+from dpengine.counting import Asked
+from dpengine.domain import Category, Number, YesNo
+from dpengine.grid import Grid
+from dpengine.mechanisms.selection import permute_and_flip_probabilities
+from dpengine.question import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
+
+ALPHA = 2e-9  # false alarms: two assertions for each of seven statistics
+REGION = Category(name="region", values=["North", "South"], missing=False)
+AGE = Number(name="age", edges=[0, 18, 65])
+SMOKES = YesNo(name="smokes", other=False, missing=False)
+INCOME = Grid(name="income", low=-2, high=3)
+NORTH = Condition(column=REGION, labels=["North"])
+YES = Condition(column=SMOKES, labels=["yes"])
+EVERY = [
+    Count(),
+    Proportion(of=[YES]),
+    Sum(of=INCOME),
+    Sum(of=Grid(name="income", low=-2, high=3, absent=1)),
+    Mean(of=INCOME),
+    Quantile(of=INCOME, level="3/4"),
+    Mode(of=REGION),
+]
+NAMES = ["region", "smokes", "income", "age"]
+UNIVERSE = [
+    ("North", "yes", 3, 10),
+    ("North", "odd", -7, 70),
+    ("South", "no", 0.5, None),
+    ("North", None, math.nan, 18),
+    ("elsewhere", "yes", math.inf, 65),
+]
+ROWS = [("North", "yes", 3.0, 20)] * 40 + [("South", "no", -1.0, 40)] * 50 + [("North", "no", 1.4, 70)] * 30
+
+
+def frame(rows: list[tuple[object, ...]], names: list[str] = NAMES) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=names, dtype=object).astype({"income": float, "age": float})
+
+
+def question(statistic: object, **more: object) -> Question:
+    return Question(**{"dataset": "clinic", "epsilon": "1", "statistic": statistic, **more})
+
+
+def exact(asked: Question, data: pd.DataFrame) -> np.ndarray:
+    with open_table(data) as table:
+        return np.array(_exact(table, asked, Asked(asked.where, asked.unit, b"key")))
+
+
+# ── Private by enumeration ────────────────────────────────────────────────────────────────────────
+
+
+def moved(asked: Question, here: np.ndarray, there: np.ndarray) -> float:
+    """Log of the greatest ratio of probabilities of any outcome on two tables, from the exact laws."""
+    if isinstance(asked.statistic, Quantile | Mode):
+        monotone = isinstance(asked.statistic, Mode)
+        one, other = (
+            permute_and_flip_probabilities(scores, asked.epsilon, asked.sensitivity, monotone=monotone)
+            for scores in (here, there)
+        )
+        return float(np.abs(np.log(one / other)).max())
+    return float(np.abs(here - there).sum() / asked.scale)  # reached by every outcome on the far side
+
+
+@pytest.mark.parametrize("statistic", EVERY, ids=lambda statistic: statistic.kind)
+def test_no_row_moves_an_answer_by_more_than_epsilon(statistic: object) -> None:
+    asked = question(statistic, epsilon="1/3")
+    furthest = 0.0
+    for base in ([], [UNIVERSE[0]], [UNIVERSE[2], UNIVERSE[1], UNIVERSE[0]]):
+        here = exact(asked, frame(base))
+        for row in UNIVERSE:
+            furthest = max(furthest, moved(asked, here, exact(asked, frame([*base, row]))))
+    assert furthest <= 1 / 3 + 1e-9
+    assert furthest >= 0.3 or isinstance(statistic, Quantile | Mode), "the bound is met: no more noise than needed"
+
+
+@pytest.mark.parametrize("statistic", EVERY, ids=lambda statistic: statistic.kind)
+def test_a_person_of_many_rows_moves_it_by_no_more_either(statistic: object) -> None:
+    asked = question(statistic, where=[NORTH], unit={"id": "who", "rows": 2})
+    names = ["who", *NAMES]
+    base = [("p", *UNIVERSE[0]), ("p", *UNIVERSE[1]), ("q", *UNIVERSE[2]), (None, *UNIVERSE[0])]
+    here = exact(asked, frame(base, names))
+    for rows in combinations_with_replacement(UNIVERSE, 3):
+        there = exact(asked, frame([*base, *(("new", *row) for row in rows)], names))
+        assert moved(asked, here, there) <= 1 + 1e-9
+
+
+def test_rows_are_chosen_among_those_that_meet_the_conditions() -> None:
+    data = frame([("p", *UNIVERSE[2])] * 5 + [("p", *UNIVERSE[0])] * 3, ["who", *NAMES])
+    for rows, counted in ((1, 1), (2, 2), (4, 3)):
+        assert exact(question(Count(), where=[NORTH], unit={"id": "who", "rows": rows}), data).tolist() == [counted]
+
+
+# ── Right ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("statistic", "where", "value"),
+    [
+        (Count(), [], 120),
+        (Count(), [NORTH], 70),
+        (Count(), [Condition.between("age", 40, 70)], 80),
+        (Count(), [Condition.between("age", low=21), NORTH], 30),
+        (Count(), [Condition.between("age", high=20), Condition(column=AGE, labels=["[18, 65]"])], 40),
+        (Count(), [Condition.masked(REGION, "101")], 70),
+        (Proportion(of=[YES]), [], 1 / 3),
+        (Proportion(of=[YES]), [NORTH], 4 / 7),
+        (Proportion(of=[YES, NORTH]), [Condition(column=AGE, labels=["[18, 65]"])], 4 / 9),
+        (Sum(of=INCOME), [], 40 * 3 - 50 + 30),
+        (Sum(of=Grid(name="income", low=0, high=2, step="0.1")), [], Decimal("122")),
+        (Mean(of=INCOME), [], 100 / 120),
+        (Mean(of=Grid(name="income", low=-2, high=3, step="0.1")), [NORTH], (120 + 42) / 70),
+        (Quantile(of=INCOME), [], 1),
+        (Quantile(of=INCOME, level="0.9"), [], 3),
+        (Mode(of=REGION), [], "North"),
+        (Mode(of=AGE), [NORTH], "[18, 65]"),
+    ],
+)
+def test_almost_without_noise_the_answer_is_the_truth(statistic: object, where: list[Condition], value: object) -> None:
+    answer = ask(frame(ROWS), question(statistic, where=where, epsilon="1000"))
+    if isinstance(value, float):
+        assert float(answer.value) == pytest.approx(value, abs=1e-9)
+        assert float(answer.low) <= value <= float(answer.high)
+    else:
+        assert answer.value == value
+    assert (answer.low is None) == isinstance(statistic, Quantile | Mode)
+
+
+@pytest.mark.parametrize("statistic", EVERY, ids=lambda statistic: statistic.kind)
+def test_a_table_without_matching_rows_is_answered_like_any_other(statistic: object) -> None:
+    nobody = Condition.between("age", 1000, 2000)
+    answer = ask(frame(ROWS), question(statistic, where=[nobody], epsilon="1"))
+    if isinstance(statistic, Mean | Proportion):
+        assert (float(answer.low), float(answer.high)) == ((-2.0, 3.0) if isinstance(statistic, Mean) else (0.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("statistic", "truth", "rows"),
+    [
+        (Count(), 120, None),
+        (Sum(of=INCOME), 100, None),
+        (Mean(of=INCOME), 100 / 120, 120),
+        (Proportion(of=[YES]), 1 / 3, 120),
+    ],
+)
+def test_intervals_cover_and_answers_are_as_wrong_as_predicted(
+    statistic: object, truth: float, rows: int | None
+) -> None:
+    """Noise of scale s has variance 1/(cosh(1/s) − 1) = 1/(2·sinh²(1/2s)).
+
+    A ratio p of n rows has ((1 − p)² + p²)/n² times that, to first order, in steps of the grid.
+    """
+    runs, asked = 2000, question(statistic, rows_about=120, epsilon="1/2")
+    counted = [int(number) for number in exact(asked, frame(ROWS))]
+    answers = [_read(asked, _draw(asked, counted)) for _ in range(runs)]
+    off = np.array([float(answer.value) - truth for answer in answers])
+    covered = sum(float(answer.low) - 1e-9 <= truth <= float(answer.high) + 1e-9 for answer in answers)
+    assert stats.binom.cdf(covered, runs, 0.95) > ALPHA
+    sd = 1 / (math.sqrt(2) * math.sinh(float(1 / (2 * asked.scale))))
+    if rows is not None:
+        part = counted[0] / sum(counted)
+        sd *= math.hypot(part, 1 - part) / rows
+    assert abs(off.mean()) < stats.norm.isf(ALPHA / 2) * sd / math.sqrt(runs) + (0 if rows is None else sd / 10)
+    assert off.std() == pytest.approx(sd, rel=0.25)
+    expected = expect(asked)
+    assert (np.abs(off) <= expected.half_width + 1e-9).mean() > 0.9
+    assert np.abs(off).mean() <= expected.mean_abs * 1.2
+
+
+def test_the_expected_error_needs_no_data_and_shrinks_with_epsilon() -> None:
+    for statistic in EVERY:
+        told = [expect(question(statistic, epsilon=epsilon, rows_about=1000)) for epsilon in ("0.1", "1", "10")]
+        sizes = [each.reach if each.half_width is None else each.half_width for each in told]
+        assert sizes == sorted(sizes, reverse=True)
+    assert expect(question(Mean(of=INCOME))).half_width is None, "that depends on how many rows there are"
+
+
+# ── Paid once, and kept ───────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("statistic", EVERY, ids=lambda statistic: statistic.kind)
+def test_the_same_question_is_answered_once(statistic: object) -> None:
+    book, data = Ledger.in_memory(), frame(ROWS)
+    first = ask(data, question(statistic, where=[NORTH]), book)
+    again = ask(data.iloc[::-1], question(statistic, where=[NORTH], dataset="another name", rows_about=5), book)
+    assert again == first
+    assert book.spent("clinic") == 1
+    with open_table(data) as table:
+        assert published(counting.digest(table), first.question, book) == first
+    assert history(book, "clinic") == [first]
+    assert reopen(first.to_bytes()) == first
+    assert json.loads(first.to_bytes())["kind"] == "answer"
+
+
+def test_a_passed_cap_refuses_and_nothing_is_drawn() -> None:
+    book, data = Ledger.in_memory(), frame(ROWS)
+    book.set_cap("clinic", "1.5")
+    ask(data, question(Count()), book)
+    with pytest.raises(BudgetError, match="does not allow"):
+        ask(data, question(Mean(of=INCOME)), book)
+    assert (book.spent("clinic"), len(history(book, "clinic"))) == (1, 1)
+
+
+def test_what_the_table_cannot_answer_is_refused_and_costs_nothing() -> None:
+    book = Ledger.in_memory()
+    for asked, said in [
+        (question(Sum(of=Grid(name="wages", low=0, high=1))), "no column 'wages'"),
+        (question(Count(), where=[Condition.between("hieght", 1, 2)]), "no column 'hieght'"),
+        (question(Count(), unit={"id": "who"}), "no column 'who'"),
+        (question(Mean(of=Grid(name="day", low=0, high=1))), "cannot be read as number"),
+    ]:
+        data = frame(ROWS).assign(day=pd.Timestamp("2024-01-01"))
+        with pytest.raises(TableError, match=said):
+            ask(data, asked, book)
+    assert book.datasets() == []
+
+
+def test_what_is_no_answer_is_not_opened_as_one() -> None:
+    for payload in (b"PK\x03\x04", b"{}", b'{"kind": "choice"}', b'{"kind": "answer"}', b"[1]", b""):
+        with pytest.raises(LedgerError, match="not the answer"):
+            reopen(payload)
+
+
+def test_a_question_about_a_whole_table_needs_no_column() -> None:
+    with open_table(frame(ROWS)) as table:
+        assert counting.matching(table, Asked((), question(Count()).unit, b"")) == (120, 0)
+
+
+def test_values_that_are_texts_are_read_as_in_tables(tmp_path: object) -> None:
+    path = tmp_path / "t.csv"  # type: ignore[operator]
+    path.write_text("x\n1.5\n 2 \nnan\n-99\n1e400\n1,2\n\n0.285\n".replace("1,2", '"1,2"'))
+    grid = Grid(name="x", low=0, high=10, step="0.01", missing_as=["-99"])
+    with open_table(path) as table:
+        asked = Asked((), question(Count()).unit, b"")
+        assert counting.sums(table, asked, grid) == (3, 150 + 200 + 29)
+        counts = counting.histogram(table, asked, grid)
+    assert (counts.sum(), np.flatnonzero(counts).tolist()) == (3, [29, 150, 200])
+
+
+def test_a_plan_error_costs_nothing() -> None:
+    with pytest.raises(PlanError):
+        question(Count(), epsilon=Fraction(-1))

@@ -1,0 +1,137 @@
+"""A question is public, says what it means, and is the same question however it is written."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import pytest
+
+from dpengine import PlanError
+from dpengine.domain import Category, Number, YesNo
+from dpengine.grid import Grid
+from dpengine.question import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
+
+REGION = Category(name="region", values=["North", "South", "Paris, TX"])
+AGE = Number(name="age", edges=[0, 18, 30, 45, 65, 120])
+SMOKES = YesNo(name="smokes")
+INCOME = Grid(name="income", low=-500, high=2000, step="0.5")
+NORTH = Condition(column=REGION, labels=["North"])
+YES = Condition(column=SMOKES, labels=["yes"])
+
+
+def question(statistic: object = None, **more: object) -> Question:
+    return Question(**{"dataset": "clinic", "epsilon": "1/2", "statistic": statistic or Count(), **more})
+
+
+EVERY = [
+    Count(),
+    Proportion(of=[YES]),
+    Sum(of=INCOME),
+    Mean(of=INCOME),
+    Quantile(of=INCOME),
+    Quantile(of=INCOME, level="0.9"),
+    Mode(of=REGION),
+]
+
+
+@pytest.mark.parametrize(
+    ("statistic", "rows", "delta"),
+    [
+        (Count(), 1, 1),
+        (Count(), 3, 3),
+        (Proportion(of=[YES]), 3, 3),
+        (Sum(of=INCOME), 1, 4000),
+        (Sum(of=Grid(name="income", low=-2000, high=500, step="0.5")), 2, 8000),
+        (Mean(of=INCOME), 1, 5000),
+        (Quantile(of=INCOME), 1, 1),
+        (Quantile(of=INCOME, level="0.9"), 2, 18),
+        (Mode(of=REGION), 2, 2),
+    ],
+)
+def test_the_sensitivity_is_derived_from_what_is_stated(statistic: object, rows: int, delta: int) -> None:
+    asked = question(statistic, unit={"id": "who", "rows": rows})
+    assert asked.sensitivity == delta
+    assert asked.scale == Fraction(delta) * 2
+
+
+@pytest.mark.parametrize("statistic", EVERY)
+def test_a_question_comes_back_from_plain_values(statistic: object) -> None:
+    where = [NORTH, Condition.between("age", 18, "64.5"), Condition.masked(AGE, "1100010")]
+    asked = question(statistic, where=where, unit={"id": "who", "rows": 2}, rows_about=100)
+    again = Question(**json.loads(json.dumps(asked.to_dict())))
+    assert (again, again.key, again.words) == (asked, asked.key, asked.words)
+
+
+def test_the_key_holds_what_is_asked_and_no_more() -> None:
+    both = question(where=[NORTH, Condition(column=AGE, labels=["[18, 30)", "[0, 18)"])])
+    turned = question(
+        where=[Condition(column=AGE, labels=["[0, 18)", "[18, 30)"]), NORTH], dataset="other", rows_about=7
+    )
+    assert both.key == turned.key
+    others = [
+        question(where=[NORTH]),
+        question(where=both.where, epsilon="0.25"),
+        question(where=both.where, unit={"id": "who"}),
+        question(Mean(of=INCOME)),
+        question(Sum(of=INCOME)),
+        question(Sum(of=Grid(name="income", low=-500, high=2000, step="0.25"))),
+        question(Sum(of=Grid(name="income", low=-500, high=2000, step="0.5", absent=0))),
+        question(Quantile(of=INCOME)),
+        question(Quantile(of=INCOME, level="0.9")),
+    ]
+    assert len({both.key, *(each.key for each in others)}) == len(others) + 1
+
+
+def test_a_question_reads_like_a_sentence() -> None:
+    asked = question(Proportion(of=[YES]), where=[NORTH, Condition.between("age", low=18)])
+    assert asked.words == "share of rows with smokes is yes, where region is North and age is at least 18"
+    assert question(Quantile(of=INCOME)).words == "median of income"
+    assert question(Mode(of=REGION)).words == "most common value of region"
+    assert Condition(column=AGE, labels=AGE.labels[:-1]).words == "age is not (missing)"
+
+
+def test_a_mask_chooses_cells_bit_by_bit() -> None:
+    assert Condition.masked(REGION, "[1, 0, 1, 0, 0]").labels == ("North", "Paris, TX")
+    for bits in ("1", "10100x", "111111", ""):
+        with pytest.raises(PlanError, match="has 5 bits"):
+            Condition.masked(REGION, bits)
+    with pytest.raises(PlanError, match="at least one"):
+        Condition.masked(REGION, "00000")
+
+
+def one(**fields: object) -> object:
+    return lambda: question(**fields)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Condition(column=REGION, labels=[]), "at least one value"),
+        (lambda: Condition(column=REGION, labels=["West"]), "no cell 'West'"),
+        (lambda: Condition(column=REGION, labels=["North", "North"]), "twice"),
+        (lambda: Condition.between("age", 30, 20), "increase"),
+        (lambda: Proportion(of=[]), "at least 1"),
+        (lambda: Quantile(of=INCOME, level=0), "between 0 and 1"),
+        (lambda: Quantile(of=INCOME, level="1"), "between 0 and 1"),
+        (lambda: Quantile(of=INCOME, level="nan"), "a number such as"),
+        (lambda: Quantile(of=Grid(name="x", low=0, high=10**6)), "at most 1,000,000 values"),
+        (lambda: Mode(of=Category(name="x", values=["only"])), "nothing to choose"),
+        (one(dataset=" "), "name the dataset"),
+        (one(epsilon="0"), "above 0"),
+        (one(epsilon="nan"), "decimal or a fraction"),
+        (one(statistic={"kind": "variance"}), "statistic"),
+        (one(unit={"rows": 3}), "needs 'id'"),
+        (one(rows_about=0), "rows_about"),
+        (
+            one(
+                statistic=Sum(of=Grid(name="x", low=0, high=10**13, step="1")),
+                epsilon="0.01",
+            ),
+            "larger step",
+        ),
+    ],
+)
+def test_what_is_no_question_is_refused_in_words(make: object, said: str) -> None:
+    with pytest.raises(PlanError, match=said):
+        make()  # type: ignore[operator]
