@@ -121,7 +121,7 @@ def test_preview_and_prediction_touch_no_open_table() -> None:
 def test_no_noise_is_drawn_outside_measure() -> None:
     for path in ENGINE:
         if "discrete_laplace" in path.read_text(encoding="utf-8"):
-            assert path.stem in ("noise", "measure", "adaptive", "ranges"), path.name
+            assert path.stem in ("noise", "measure", "adaptive", "ranges", "queries"), path.name
 
 
 def test_pages_hold_no_privacy_logic() -> None:
