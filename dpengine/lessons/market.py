@@ -65,7 +65,7 @@ def shares(reach: float = 0.10) -> Market:
         (1 - np.clip(change, -reach, reach) / reach) / 2,
         "week",
         f"Real prices of six shares in {len(change)} weeks of 2018 and 2019, as they come with plotly. An expert holds "
-        f"one of them; a week that leaves its price as it was costs ½, one that adds {reach:.0%} or more costs 0.",
+        f"one; a week that leaves its price as it was costs ½, one that adds {100 * reach:g} % or more costs 0.",
     )
 
 

@@ -39,7 +39,7 @@ lie at most $\eta + \ln k / (\eta T)$ above the best expert's; at $\eta = \sqrt{
 T}$, which goes to 0.
 
 **What is private.** Neighbouring tables differ in one round, whose losses may all be others. What may be seen is the
-sequence of picks. Each pick is the exponential mechanism, $2\eta$-differentially private in every loss before it.
+sequence of picks. Each pick is the exponential mechanism, $2\eta$-differentially private for every round before it.
 
 **How $\eta$ follows from $(\varepsilon, \delta)$.** By advanced composition $\eta = \varepsilon / \sqrt{32\,T
 \ln(1/\delta)}$ (Dwork and Roth 2014, Section 11.2), where $\varepsilon$ is not large. By zero-concentrated
@@ -66,8 +66,8 @@ def market() -> tuple[str, Market] | None:
         "Table of losses",
         type="csv",
         key="learn_file",
-        help="CSV with a header: a column an expert, a row a round, every loss from 0 (best) to 1 (worst). A first "
-        "column of dates or names is left out.",
+        help="CSV with a header: a column an expert, a row a round, every loss from 0 (best) to 1 (worst), scaled "
+        "by limits that are public. A first column of dates or names is left out.",
     )
     if file is None:
         st.caption("Losses from 0 to 1, a column an expert, a row a round. The file is read here and not kept.")
@@ -125,7 +125,8 @@ def over_time(name: str, found: Market, epsilons: list[Fraction], way: str, delt
     if left:
         st.caption(f"No rate is proved {way} at ε = {', '.join(map(epsilon_text, left))}: take zCDP, or a smaller ε.")
     private = [each for each in runs if each.name.startswith("ε")]
-    told = "; ".join(f"{each.name}: {each.regret[-1]:.3f}" for each in private) or "no private learner chosen"
+    ends = [f"{each.name}: {each.regret[-1]:.3f}".replace("-", "−") for each in private]
+    told = "; ".join(ends) or "no private learner chosen"
     st.markdown(f"**Regret after {shape[0]:,} {found.round}s, in this run: {told}**")
     rows = thinned(runs)
     bound = regret_bound(free_rate(*shape), *shape)
