@@ -10,7 +10,7 @@ PARTS = Path(__file__).parent / "pages" / "parts"
 
 
 def visit() -> None:
-    from pages.parts import state
+    from pages.parts import state, tour
 
     st.set_page_config(page_title="Private Release", page_icon=PARTS / "logo.svg", layout="wide")
 
@@ -18,7 +18,7 @@ def visit() -> None:
     st.logo(PARTS / "logo.svg", size="large")
     st.html(PARTS / "look.css")
 
-    st.navigation(
+    page = st.navigation(
         {
             "": [
                 st.Page(
@@ -35,13 +35,16 @@ def visit() -> None:
                     icon=":material/balance:",
                     url_path="definition",
                 ),
+                st.Page("pages/labs/attacks.py", title="Attacks", icon=":material/swords:", url_path="attacks"),
                 st.Page("pages/labs/risk.py", title="Risk", icon=":material/group_search:", url_path="risk"),
                 st.Page("pages/labs/choose.py", title="Choose", icon=":material/how_to_vote:", url_path="choose"),
                 st.Page("pages/labs/learn.py", title="Learn", icon=":material/school:", url_path="learn"),
             ],
         },
         position="top",
-    ).run()
+    )
+    tour.show(page.url_path)
+    page.run()
 
 
 if __name__ == "__main__":  # the script of a visit; Streamlit gives it this name

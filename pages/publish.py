@@ -10,7 +10,7 @@ from dpengine import Plan, PlanError, strategy
 from dpengine.choice import is_choice
 from dpengine.release import reopen
 from pages.parts import entries as draft
-from pages.parts import publishing, session, state, step_columns, step_domain, step_table, step_unit
+from pages.parts import publishing, session, state, step_columns, step_domain, step_table, step_unit, tour
 from pages.parts.consequence import example, in_words, show_consequence
 from pages.parts.faults import sentence
 from pages.parts.release_view import show_release
@@ -66,6 +66,7 @@ def _welcome() -> None:
         "Bring a table, say what is publicly known about it, and see how wrong the numbers will be *before* you spend "
         "anything. What you publish protects every single person by a mathematical guarantee, with honest intervals."
     )
+    tour.invite()
 
 
 def _whole_plan() -> tuple[Plan | None, str]:

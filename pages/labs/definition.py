@@ -14,7 +14,7 @@ from dpengine.accuracy import posterior
 from dpengine.lessons import definition as lesson
 from dpengine.plan import epsilon_text
 from pages.parts import definition_examples as examples
-from pages.parts import state
+from pages.parts import state, tour
 from pages.parts.accuracy_charts import draw
 from pages.parts.definition_charts import laws_figure
 from pages.parts.words import percent, sure
@@ -199,4 +199,5 @@ st.markdown(
     "Differential privacy compares two tables that differ in one person: whatever is answered, it must be nearly as "
     "likely from the one as from the other."
 )
+tour.invite()
 lab()

@@ -27,8 +27,13 @@ def tones() -> dict[str, str]:
     return shared | {"other": "#a85a00", "soft": "rgba(11,110,117,.12)", "ground": "#ffffff"}
 
 
-def draw(figure: go.Figure, alt: str, key: str, height: int = 360, *, private: bool = False) -> None:
-    """Show a figure in the page's own fonts, with a description for screen readers; ``private``: not to be saved."""
+def draw(
+    figure: go.Figure, alt: str, key: str, height: int = 360, *, private: bool = False, zoom: bool = False
+) -> None:
+    """Show a figure in the page's own fonts, with a description for screen readers.
+
+    ``private``: not to be saved; ``zoom``: dragging looks closer along x.
+    """
     figure.update_layout(
         height=height,
         margin={"l": 8, "r": 8, "t": 28, "b": 8},
@@ -37,7 +42,7 @@ def draw(figure: go.Figure, alt: str, key: str, height: int = 360, *, private: b
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
         hoverlabel={"align": "left"},
     )
-    figure.update_xaxes(automargin=True, fixedrange=True, title_standoff=18)
+    figure.update_xaxes(automargin=True, fixedrange=not zoom, title_standoff=18)
     figure.update_yaxes(automargin=True, fixedrange=True, title_standoff=18)
     st.plotly_chart(figure, key=key, alt=alt, config=CONFIG | {"displayModeBar": False} if private else CONFIG)
 

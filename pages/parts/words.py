@@ -6,7 +6,9 @@ from dpengine.plan import Plan
 from dpengine.strategy import Share, maximal
 from dpengine.words import noun, people, percent, sure
 
-__all__ = ["name_of", "noun", "people", "percent", "plain", "plural", "protected", "sure", "why_measured"]
+__all__ = ["OURS", "name_of", "noun", "people", "percent", "plain", "plural", "protected", "sure", "why_measured"]
+
+OURS = "This engine"  # beside other ways, in charts and tables of the labs
 
 
 def plain(text: str) -> str:

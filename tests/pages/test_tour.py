@@ -1,0 +1,116 @@
+"""The tour over Definition, Attacks and Publish, and back to one's own way at any time.
+
+This harness stays on a page when a script leaves it, and runs files right in ``pages`` without the entry: here each
+step is followed by hand, and a browser shows the whole (``tests/browser/test_tour.py``).
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpengine.ledger import Ledger
+from pages.parts.tour import STEPS
+
+ENTRY = Path(__file__).parents[2] / "app.py"
+ATTACKS, DEFINITION = "pages/labs/attacks.py", "pages/labs/definition.py"
+
+
+def opened(page: str = ATTACKS) -> AppTest:
+    at = AppTest.from_file(str(ENTRY), default_timeout=60).run()
+    return at.switch_page(page).run()
+
+
+def press(at: AppTest, key: str) -> AppTest:
+    at.button(key=key).click().run()
+    assert not at.exception
+    return at
+
+
+def walk(at: AppTest, *keys: str) -> AppTest:
+    """Press buttons that lead from page to page, and follow."""
+    for key in keys:
+        press(at, key).switch_page(STEPS[at.session_state["tour"]].page).run()
+        assert not at.exception
+    return at
+
+
+def begun() -> AppTest:
+    return walk(opened(), "tour_begin")
+
+
+def words(at: AppTest) -> str:
+    return "\n".join(element.value for element in (*at.markdown, *at.caption))
+
+
+def box(at: AppTest) -> str:
+    """What the box says; empty where there is none."""
+    lines = [line.value for line in at.markdown]
+    return next((f"{a} {b}" for a, b in pairwise(lines) if "Step " in a and f" of {len(STEPS)}" in a), "")
+
+
+def titles(at: AppTest) -> list[str]:
+    return [title.value for title in at.title]
+
+
+def keys(at: AppTest) -> set[str | None]:
+    return {button.key for button in at.button}
+
+
+@pytest.mark.parametrize("page", [DEFINITION, ATTACKS])
+def test_labs_invite_to_it_and_take_nobody_along_unasked(page: str) -> None:
+    at = opened(page)
+    assert box(at) == ""
+    assert titles(walk(at, "tour_begin")) == ["Definition"]
+    assert "tour_begin" not in keys(at)
+
+
+def test_it_leads_from_the_definition_over_attacks_to_a_sample_ready_to_publish() -> None:
+    at = begun()
+    assert STEPS[0].said in box(at)
+    assert "tour_back" not in keys(at)
+    walk(at, "tour_next")
+    assert titles(at) == ["Attacks"]
+    assert "True counts: after 1,000 pairs of questions, right in 1,000 of 1,000. The attack wins" in words(at)
+    walk(at, "tour_next")
+    assert at.selectbox(key="attacks_defence").value == "This engine"
+    assert "That is within what ε allows" in words(at)
+    walk(at, "tour_next")
+    assert "Census income" in words(at)
+    assert at.session_state["tour"] == 3
+    assert not Ledger().history(), "the tour itself spends nothing"
+
+
+def test_an_attack_looked_at_before_gives_way_to_that_of_the_tour() -> None:
+    at = opened()
+    at.segmented_control(key="attacks_attack").set_value("Averaging").run()
+    at.selectbox(key="attacks_defence").set_value("Rounded to 5s").run()
+    walk(at, "tour_begin", "tour_next")
+    assert at.segmented_control(key="attacks_attack").value == "Differencing"
+    assert at.selectbox(key="attacks_defence").value == "True counts"
+
+
+def test_one_can_go_back_and_end_it() -> None:
+    at = walk(begun(), "tour_next", "tour_next", "tour_back")
+    assert at.selectbox(key="attacks_defence").value == "True counts"
+    assert titles(walk(at, "tour_back")) == ["Definition"]
+    assert box(press(at, "tour_end")) == ""
+
+
+def test_it_waits_for_who_looks_elsewhere() -> None:
+    at = walk(begun(), "tour_next")
+    at.switch_page("pages/labs/learn.py").run()
+    assert "You have left the tour for a while" in box(at)
+    assert titles(walk(at, "tour_return")) == ["Attacks"]
+    assert STEPS[1].said in box(at)
+
+
+def test_the_last_step_is_the_last() -> None:
+    at = begun()
+    at.session_state["tour"] = len(STEPS) - 1
+    at.run()
+    assert not {"tour_next", "tour_back"} & keys(at)
+    assert "tour_return" in keys(at)
