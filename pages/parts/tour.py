@@ -99,17 +99,18 @@ def show(url: str) -> None:
     if at is None:
         return
     step = STEPS[at]
+    here = url == step.url
+    said = step.said if here else "You have left the tour for a while; it waits where you left it."
     with st.container(border=True, key="tour"):
-        st.markdown(f":material/tour: **Step {at + 1} of {len(STEPS)} · {step.title}**")
-        here = url == step.url
-        st.markdown(step.said if here else "You have left the tour for a while; it waits where you left it.")
-        with st.container(horizontal=True):
+        left, right = st.columns([5, 2], vertical_alignment="center")
+        left.markdown(f":material/tour: **Step {at + 1} of {len(STEPS)} · {step.title}.** {said}")
+        with right.container(horizontal=True, horizontal_alignment="right"):
+            if here and at:
+                _button("Back", "back", at - 1)
             if not here:
                 _button("Back to the tour", "return", at, first=True)
             elif at + 1 < len(STEPS):
                 _button("Next", "next", at + 1, first=True)
-            if here and at:
-                _button("Back", "back", at - 1)
             st.button("End the tour", key="tour_end", on_click=_end, type="tertiary")
 
 

@@ -6,7 +6,6 @@ step is followed by hand, and a browser shows the whole (``tests/browser/test_to
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -48,8 +47,7 @@ def words(at: AppTest) -> str:
 
 def box(at: AppTest) -> str:
     """What the box says; empty where there is none."""
-    lines = [line.value for line in at.markdown]
-    return next((f"{a} {b}" for a, b in pairwise(lines) if "Step " in a and f" of {len(STEPS)}" in a), "")
+    return next((line.value for line in at.markdown if f" of {len(STEPS)} · " in line.value), "")
 
 
 def titles(at: AppTest) -> list[str]:
