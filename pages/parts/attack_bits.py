@@ -99,7 +99,9 @@ def one_output(sampler: Sampler, epsilon: Fraction) -> None:
     told = f"Of {len(seen.steps):,} doubles around it, {zeros} can come of 0 and {ones} of 1; {both} of both"
     st.markdown(f"**{told}**")
     draw(guns_figure(seen), f"{told}.", "attacks-guns", 260, zoom=True)
-    st.caption("A stroke can come only of that true answer, and proves it. A ring can come of both. All others never come.")
+    st.caption(
+        "A stroke can come only of that true answer, and proves it; a ring can come of both. Nothing else comes."
+    )
     rows = pd.DataFrame(
         {"step": seen.steps, "double": [repr(float(each)) for each in seen.doubles], "zero": seen.zero, "one": seen.one}
     )
