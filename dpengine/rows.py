@@ -96,50 +96,53 @@ def shuffled(count: int, salt: int) -> npt.NDArray[np.intp]:
 def _mend(codes: Codes, place: Mapping[str, int], model: Pairwise) -> None:
     """Change single values of rows while that brings the pairs' tables nearer to the model's.
 
-    ``over[a][b]`` is by how much each pair of values of columns b and a is held too often. Moving a row from value u
-    to v of column a changes the sum of squares by 2·Σ_b (over[v, b's value] − over[u, b's value] + 1).
+    Values of all columns are numbered through. ``over[x, y]`` is by how much values x and y of two columns are held
+    together too often; 0 where they are of one column. Moving a row from value u to v changes the sum of squares by
+    2·Σ_y (over[y, v] − over[y, u] + 1), over the row's values y of other columns.
     """
     columns, rows = codes.shape
-    scale = rows / model.total
-    over: list[list[npt.NDArray[np.float32]]] = [[np.empty(0, np.float32)] * columns for _ in range(columns)]
+    starts = np.cumsum([0, *(counts.size for counts in model.one.values())])
+    over = np.zeros((starts[-1], starts[-1]), dtype=np.float32)
     for a, i in place.items():
         for b, k in place.items():
             if i < k:
                 table = model.pair(a, b)
                 held = np.bincount(codes[i] * table.shape[1] + codes[k], minlength=table.size).reshape(table.shape)
-                excess = (held - scale * table).astype(np.float32)
-                over[k][i], over[i][k] = excess, np.ascontiguousarray(excess.T)
+                excess = held - rows / model.total * table
+                over[starts[i] : starts[i + 1], starts[k] : starts[k + 1]] = excess
+                over[starts[k] : starts[k + 1], starts[i] : starts[i + 1]] = excess.T
     size = max(64, -(-rows // BATCHES))
     for salt, accepted in enumerate(ACCEPTED):
         order = shuffled(rows, columns + salt)
         for start in range(0, rows, size):
-            _improve(codes, order[start : start + size], over, accepted)
+            _improve(codes, order[start : start + size], starts, over, accepted)
 
 
 def _improve(
-    codes: Codes, batch: npt.NDArray[np.intp], over: list[list[npt.NDArray[np.float32]]], accepted: float
+    codes: Codes, batch: npt.NDArray[np.intp], starts: npt.NDArray[np.int64], over: npt.NDArray[np.float32], part: float
 ) -> None:
     """Move some rows of the batch to the best value of one column after another."""
-    columns = len(codes)
-    own = codes[:, batch]
-    lanes = np.arange(batch.size)
+    from scipy.sparse import csr_array  # only where rows are dealt: it takes long to load
+
+    columns, lanes = len(codes), np.arange(batch.size)
+    flat, width = over.reshape(-1), len(over)
+    # Which values each row has, as a sparse matrix of ones; held is a view of its indices, and changes it.
+    own = (codes[:, batch] + starts[:-1, None]).T.ravel()
+    ends = np.arange(0, own.size + 1, columns)
+    rows = csr_array((np.ones(own.size, np.float32), own, ends), shape=(batch.size, width))
+    held = rows.indices.reshape(batch.size, columns).T
     for a in range(columns):
-        others = [b for b in range(columns) if b != a]
-        cost = over[a][others[0]][own[others[0]]]
-        for b in others[1:]:
-            cost += over[a][b][own[b]]
-        here = cost[lanes, own[a]]
+        cost = rows @ np.ascontiguousarray(over[:, starts[a] : starts[a + 1]])
+        here = cost[lanes, held[a] - starts[a]]
         best = cost.argmin(axis=1)
         gain = here - cost[lanes, best] - (columns - 1)
         helpful = np.flatnonzero(gain > 0)
         if helpful.size == 0:
             continue
-        moved = helpful[np.argsort(-gain[helpful], kind="stable")][: max(1, int(accepted * helpful.size))]
-        source, target = own[a][moved].copy(), best[moved]
-        for b in others:
-            values = own[b][moved]
-            for value, step in ((source, -1), (target, 1)):
-                np.add.at(over[a][b], (values, value), step)
-                np.add.at(over[b][a], (value, values), step)
-        own[a][moved] = target
-        codes[a, batch[moved]] = target
+        moved = helpful[np.argsort(-gain[helpful], kind="stable")][: max(1, int(part * helpful.size))]
+        others = np.delete(held[:, moved], a, axis=0).astype(np.int64)
+        for value, step in ((held[a][moved].astype(np.int64), -1), (best[moved] + starts[a], 1)):
+            np.add.at(flat, (others * width + value).ravel(), np.float32(step))
+            np.add.at(flat, (value * width + others).ravel(), np.float32(step))
+        held[a][moved] = best[moved] + starts[a]
+        codes[a, batch[moved]] = best[moved]
