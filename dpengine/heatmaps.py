@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from dpengine.looks import GREY
+from dpengine.looks import GREY, SAVED_WIDTH
 
 __all__ = ["SCALE", "WRITTEN", "Grid", "traces"]
 
@@ -25,6 +25,7 @@ ENDS = {False: ("#f2f7f7", "#0a3d42"), True: ("#172123", "#c2f5f6")}
 # Colours of the numbers below and above the turn.
 WRITTEN = {False: ("#000000", "#ffffff"), True: ("#ffffff", "#000000")}
 MOST_WRITTEN = 400
+DIGIT, AXIS = 5.2, 170  # pixels: of a digit that can just be read, and of what stands beside the cells
 STOPS = 12
 
 
@@ -87,7 +88,10 @@ def _numbered(cells: go.Heatmap, grid: Grid, dark: bool) -> list[go.Heatmap]:
     if grid.counts.size > MOST_WRITTEN:
         return [cells]
     numbers = np.vectorize("{:,}".format, otypes=[object])(grid.counts)
-    blank = "\u00a0" * max(map(len, numbers.ravel()))
+    widest = max(map(len, numbers.ravel()))
+    if grid.counts.shape[1] * (widest + 1) * DIGIT > SAVED_WIDTH - AXIS:
+        return [cells]  # too small to be read even in a saved picture, where nothing hides them
+    blank = "\u00a0" * widest
     above = grid.counts >= TURN**2 * cells.zmax
     low, high = WRITTEN[dark]
     cells.update(text=np.where(above, blank, numbers), texttemplate="%{text}", textfont={"color": low})

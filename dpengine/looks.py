@@ -12,14 +12,27 @@ from itertools import count
 
 import plotly.graph_objects as go
 
-__all__ = ["ACCENT", "CONFIG", "GREY", "INK", "category_axis", "dressed", "escaped", "listed", "shortened"]
+__all__ = [
+    "ACCENT",
+    "CONFIG",
+    "GREY",
+    "INK",
+    "SAVED_WIDTH",
+    "category_axis",
+    "dressed",
+    "escaped",
+    "listed",
+    "shortened",
+]
 
+SAVED_WIDTH = 1000
 # Figures stay on this machine: no button sends one to anybody's server.
 CONFIG = {
     "displaylogo": False,
     "showSendToCloud": False,
     "plotlyServerURL": "",
-    "toImageButtonOptions": {"format": "svg", "filename": "private-release"},
+    # A saved picture has one width, whatever the screen's: numbers that a screen hides for want of room can be read.
+    "toImageButtonOptions": {"format": "svg", "filename": "private-release", "width": SAVED_WIDTH},
 }
 MOST_LABEL = 24
 TITLE_LINE = 42  # letters that a phone has room for

@@ -7,7 +7,7 @@ import pytest
 
 from dpengine import Plan, charts, predict, preview
 from dpengine.result import Result
-from tests.plans import CLINIC
+from tests.plans import CLINIC, letters_plan
 
 
 @pytest.fixture(scope="module")
@@ -114,3 +114,11 @@ def test_the_numbers_of_the_curve_are_those_that_are_drawn() -> None:
 def test_the_wider_small_multiples_are_the_fewer_go_side_by_side(columns: int, across: int) -> None:
     assert charts.facets_across(columns, 5) == across
     assert charts.facets_across(columns, 1) == 1
+
+
+@pytest.mark.parametrize(("columns", "written"), [(12, True), (60, False)])
+def test_numbers_that_no_saved_picture_has_room_for_are_left_out(columns: int, written: bool) -> None:
+    plan = letters_plan([3, columns], [["a", "b"]], rows_about=200_000)
+    figure = charts.release_figure(preview(plan), ("a", "b"))
+    assert (figure.data[0].texttemplate is not None) == written
+    assert charts.CONFIG["toImageButtonOptions"]["width"] == 1000
