@@ -35,11 +35,10 @@ from dpengine.plan import exact_epsilon
 from dpengine.typed import rational
 
 __all__ = [
-    "Candidates", "Drawn", "Mechanism", "draw", "draw_once", "is_choice", "probabilities", "published", "reopen",
+    "Candidates", "Drawn", "Mechanism", "draw", "draw_once", "probabilities", "published", "reopen",
 ]  # fmt: skip
 
 KIND = "choice"
-_HEAD = f'{{"kind": "{KIND}"'.encode()
 MOST_CANDIDATES = 10**6
 
 
@@ -173,11 +172,6 @@ def draw_once(candidates: Candidates, dataset: str, ledger: Ledger, question: st
         payload=_pack(drawn),
     )
     return reopen(payload)
-
-
-def is_choice(payload: bytes) -> bool:
-    """Whether an entry of the ledger is a choice; others, of tables, begin otherwise."""
-    return payload.startswith(_HEAD)
 
 
 def reopen(payload: bytes) -> Drawn:

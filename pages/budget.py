@@ -9,14 +9,13 @@ from fractions import Fraction
 import pandas as pd
 import streamlit as st
 
-from dpengine import choice
 from dpengine.accuracy import posterior
 from dpengine.errors import BudgetError
 from dpengine.ledger import Entry, Ledger
 from dpengine.plan import Plan, epsilon_text, exact
 from pages.parts import state
 from pages.parts.accuracy_charts import draw, spending_figure
-from pages.parts.choose_draw import show_drawn
+from pages.parts.kept import is_release, show_kept
 from pages.parts.planner import planner
 from pages.parts.step_publish import is_published
 from pages.parts.words import plain, sure
@@ -169,9 +168,8 @@ def releases(book: Ledger, history: list[Entry], dataset: str) -> None:
         help="What was paid for can be had again, byte for byte, and costs nothing.",
     )
     payload = book.payload(entry.release_id)
-    if payload is not None and choice.is_choice(payload):
-        with st.container(border=True):
-            show_drawn(choice.reopen(payload))
+    if payload is not None and not is_release(payload):
+        show_kept(payload)
     else:
         link.page_link(
             PUBLISH, label="Open on Publish", icon=":material/open_in_new:", query_params={"release": entry.release_id}

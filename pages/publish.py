@@ -7,12 +7,12 @@ from collections.abc import Callable
 import streamlit as st
 
 from dpengine import Plan, PlanError, strategy
-from dpengine.choice import is_choice
 from dpengine.release import reopen
 from pages.parts import entries as draft
 from pages.parts import publishing, session, state, step_columns, step_domain, step_table, step_unit, tour
 from pages.parts.consequence import example, in_words, show_consequence
 from pages.parts.faults import sentence
+from pages.parts.kept import is_release
 from pages.parts.release_view import show_release
 from pages.parts.step_epsilon import choose_epsilon
 from pages.parts.step_publish import publish_step
@@ -50,8 +50,8 @@ def _release_of_the_address() -> object:
         if payload is None:
             st.warning("There is no release of that name in this ledger.", icon=":material/search_off:")
             return None
-        if is_choice(payload):
-            st.warning("That entry is a choice, not a table: the Budget page shows it.", icon=":material/how_to_vote:")
+        if not is_release(payload):
+            st.warning("That entry is an answer, not a table: the Budget page shows it.", icon=":material/search_off:")
             return None
         held = reopen(payload)
         state.set_release(held)

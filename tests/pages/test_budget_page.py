@@ -6,14 +6,17 @@ import json
 from fractions import Fraction
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting import Rule, allowance, odds_factor
 from dpengine.accuracy import posterior
+from dpengine.asking import ask
 from dpengine.choice import Candidates, draw_once
 from dpengine.ledger import Ledger
 from dpengine.plan import Plan
+from dpengine.question import Count, Question
 from dpengine.strategy import identity
 from pages.parts.words import percent
 
@@ -160,6 +163,15 @@ def test_a_choice_is_shown_here_and_not_offered_as_a_table(book: Ledger) -> None
     at.query_params["release"] = drawn.release_id
     at.switch_page("pages/publish.py").run()
     assert not at.exception
+
+
+def test_an_answer_is_shown_here_too(book: Ledger) -> None:
+    asked = ask(
+        pd.DataFrame({"sex": ["yes", "no"] * 50}), Question(dataset="clinic", epsilon="1/2", statistic=Count()), book
+    )
+    at = page()
+    assert f"### {asked.value}" in words(at)
+    assert "95 % interval" in words(at)
 
 
 def test_the_planner_says_what_each_release_may_cost(book: Ledger) -> None:
