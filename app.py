@@ -37,6 +37,7 @@ def visit() -> None:
                 ),
                 st.Page("pages/labs/attacks.py", title="Attacks", icon=":material/swords:", url_path="attacks"),
                 st.Page("pages/labs/risk.py", title="Risk", icon=":material/group_search:", url_path="risk"),
+                st.Page("pages/labs/survey.py", title="Survey", icon=":material/ballot:", url_path="survey"),
                 st.Page("pages/labs/choose.py", title="Choose", icon=":material/how_to_vote:", url_path="choose"),
                 st.Page("pages/labs/learn.py", title="Learn", icon=":material/school:", url_path="learn"),
             ],

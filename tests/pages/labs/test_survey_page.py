@@ -1,0 +1,194 @@
+"""The Survey lab: what coins tell against the truth and a curator, of made-up people, samples, and one's own table."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpengine import Plan, open_table
+from dpengine.ledger import Ledger
+from dpengine.lessons import survey
+from dpengine.mechanisms.local import FAIR
+from pages.parts.survey_views import VIEWS, epsilon_words
+from pages.parts.words import people, percent
+
+ENTRY = Path(__file__).parents[3] / "app.py"
+SIGMAS = 7  # of a normal number: beyond with a chance below 1e-11, for some hundred answers
+
+
+def page(**session: object) -> AppTest:
+    at = AppTest.from_file(str(ENTRY), default_timeout=60).run()
+    for name, value in session.items():
+        at.session_state[name] = value
+    return whole(at.switch_page("pages/labs/survey.py").run())
+
+
+def whole(at: AppTest) -> AppTest:
+    assert not at.exception
+    return at
+
+
+def words(at: AppTest) -> str:
+    return "\n".join(each.value for each in (*at.markdown, *at.caption, *at.warning))
+
+
+def metrics(at: AppTest) -> dict[str, str]:
+    return {each.label: each.value for each in at.metric}
+
+
+def charts(at: AppTest) -> list[dict[str, dict[str, object]]]:
+    """The traces of each chart by their names."""
+    found = [json.loads(each.proto.spec)["data"] for each in at.get("plotly_chart")]
+    return [{trace.get("name", ""): trace for trace in traces} for traces in found]
+
+
+def first(at: AppTest) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Truth, estimates, and half-widths of the picture."""
+    bars = charts(at)[0]
+    told = bars["estimate from reports, 95 % interval"]
+    return tuple(np.array(numbers(each)) for each in (bars["truth"]["y"], told["y"], told["error_y"]["array"]))  # type: ignore[index,return-value]
+
+
+def numbers(values: object) -> list[float]:
+    """A list as it is, or as plotly packs it."""
+    if isinstance(values, dict):
+        return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"]).tolist()
+    return list(values)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("method", survey.METHODS)
+def test_estimates_are_near_the_truth_for_every_method(method: str) -> None:
+    at = page()
+    whole(at.selectbox(key="survey_method").set_value(method).run())
+    whole(at.select_slider(key="survey_people").set_value(100_000).run())
+    true, told, within = first(at)
+    assert true.tolist() == survey.made_up(8, 100_000).tolist()
+    assert (np.abs(told - true) < SIGMAS * within / 1.96).all()
+    assert metrics(at)["ε of a report"] == "1"
+    assert metrics(at)["With a curator"] == people(survey.central_error(Fraction(1)))
+
+
+def test_fair_coins_cost_ln_3_rounded_up() -> None:
+    at = page()
+    at.number_input(key="survey_answers").set_value(2).run()
+    whole(at.segmented_control(key="survey_by").set_value("a coin").run())
+    assert metrics(at)["ε of a report"] == "1.0987" == epsilon_words(FAIR.epsilon)
+    assert float("1.0987") > math.log(3)
+
+
+def test_a_run_stays_until_another_is_asked_for() -> None:
+    at = page()
+    _, told, _ = first(at)
+    whole(at.run())
+    assert (first(at)[1] == told).all()
+    whole(at.button(key="survey_again").click().run())
+    assert (first(at)[1] != told).any()
+
+
+def test_fitting_is_said_to_be_post_processing() -> None:
+    at = page()
+    at.number_input(key="survey_answers").set_value(60).run()
+    at.select_slider(key="survey_people").set_value(100).run()
+    assert "Fitted by post-processing" not in words(at)
+    whole(at.checkbox(key="survey_fit").check().run())
+    assert min(first(at)[1]) >= 0
+    assert "Fitted by post-processing: shares of a whole, no longer unbiased" in words(at)
+    assert "The 30 most frequent of 60 answers" in words(at)
+
+
+def test_coins_grow_with_the_root_of_people_and_the_curator_stays() -> None:
+    coins, curator = (
+        np.array(numbers(charts(page())[1][name]["y"])) for name in ("everyone flips coins", "a trusted curator")
+    )
+    assert coins[-1] / coins[0] == pytest.approx(math.sqrt(10**7 / 100))
+    assert set(curator) == {survey.central_error(Fraction(1))}
+
+
+@pytest.mark.parametrize(("sample", "size"), [("Census", 199_523), ("Health insurance", 20_190)])
+def test_samples_are_asked_column_by_column(sample: str, size: int) -> None:
+    at = page()
+    whole(at.segmented_control(key="survey_who").set_value(sample).run())
+    box = at.selectbox(key=f"survey_column_{sample}")
+    for column in box.options[:2]:
+        whole(at.selectbox(key=f"survey_column_{sample}").set_value(column).run())
+        true, told, within = first(at)
+        assert f"of {size:,} people" in words(at)
+        assert 0.98 * size < true.sum() <= size, "the most frequent answers, where there are many"
+        assert (np.abs(told - true) < SIGMAS * within / 1.96).all()
+
+
+def test_each_view_draws_its_picture_with_a_twin() -> None:
+    at = page()
+    for view in VIEWS:
+        at.session_state["survey_view"] = view
+        whole(at.run())
+        assert len(at.get("plotly_chart")) == 2
+        assert [each.label for each in at.expander].count("The same as a table") == 2
+
+
+def test_two_bits_tell_nine_times_as_much_of_their_and() -> None:
+    at = page()
+    at.session_state["survey_view"] = "The AND of two answers"
+    whole(at.run())
+    shown = metrics(at)
+    assert (shown["ε of one answer"], shown["ε of both"]) == ("1.0987", "2.1973")
+    assert shown["yes, yes over no, no"] == "9 times"
+    assert "chance 9/16 if both answers are yes, and 1/16 if both are no" in words(at)
+    whole(at.select_slider(key="survey_and_coin").set_value(Fraction(4, 5)).run())
+    assert metrics(at)["yes, yes over no, no"] == "2.25 times"
+
+
+def test_four_cells_are_of_all_people_and_the_curators_error_is_constant() -> None:
+    at = page()
+    at.session_state["survey_view"] = "Two questions, four cells"
+    whole(at.run())
+    typical = people(survey.central_error(2 * FAIR.epsilon))
+    assert "The four cells of 10,000 people: within ±2" in words(at)
+    assert f"off by about {typical} by a curator" in words(at)
+    whole(at.select_slider(key="survey_people").set_value(1_000_000).run())
+    assert "The four cells of 1,000,000 people: within ±2,3" in words(at)
+    assert f"off by about {typical} by a curator" in words(at)
+
+
+def test_asking_every_day_wears_privacy_down() -> None:
+    at = page()
+    at.session_state["survey_view"] = "Every day again"
+    whole(at.run())
+    assert metrics(at)["ε after all days"] == "30"
+    assert metrics(at)["A guess is right"] == percent(survey.asked_again(Fraction(math.e), 30)[0])
+    whole(at.select_slider(key="survey_days").set_value(1).run())
+    assert metrics(at)["ε after all days"] == "1"
+
+
+def test_the_owners_own_table_is_added_up_for_the_owner_alone() -> None:
+    table = open_table(pd.DataFrame({"ill": ["no"] * 700 + ["yes"] * 300, "name": "x"}))
+    columns = [{"name": "ill", "kind": "category", "values": ["no", "yes"], "other": False, "missing": False}]
+    plan = Plan(dataset="ward", epsilon="1", tables=[["ill"]], columns=columns)
+    with table:
+        at = page(table=table, plan=plan)
+        whole(at.segmented_control(key="survey_who").set_value("Your table").run())
+        true, told, within = first(at)
+        assert true.tolist() == [700, 300]
+        assert (np.abs(told - true) < SIGMAS * within / 1.96).all()
+        assert "for your eyes only" in words(at)
+        assert at.get("plotly_chart")[0].proto.config.find('"displayModeBar": false') > 0
+    assert not Ledger().history()
+
+
+def test_an_empty_table_is_refused_in_words() -> None:
+    table = open_table(pd.DataFrame({"ill": pd.Series([], dtype=str)}))
+    columns = [{"name": "ill", "kind": "category", "values": ["no", "yes"], "other": False, "missing": False}]
+    plan = Plan(dataset="ward", epsilon="1", tables=[["ill"]], columns=columns)
+    with table:
+        at = page(table=table, plan=plan)
+        whole(at.segmented_control(key="survey_who").set_value("Your table").run())
+    assert "nobody has answered" in at.warning[0].value
+    assert not at.get("plotly_chart")
