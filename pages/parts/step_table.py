@@ -12,8 +12,8 @@ from dpengine import Plan, TableError, counting, open_table
 from dpengine.sources import EXCEL
 from dpengine.table import Table
 from dpengine.workbook import sheet_names
+from pages.parts import connections, serving, session, uploads
 from pages.parts import entries as draft
-from pages.parts import serving, session, uploads
 from pages.parts.words import plain, plural
 
 __all__ = ["choose_table", "summary"]
@@ -39,6 +39,9 @@ def choose_table() -> None:
         encoding = a.text_input("Encoding", placeholder="UTF-8", key=session.key("encoding")) or None
         delimiter = b.text_input("Delimiter", placeholder="found by itself", key=session.key("delimiter")) or None
         sheet = c.text_input("Sheet", placeholder="the first", key=session.key("sheet")) or None
+    if connections.names():
+        with st.expander("A table of a database", icon=":material/database:"):
+            choose_from_database()
     if arrived is not None and arrived.path is not None:
         _receive(arrived, arrived.path, encoding=encoding, delimiter=delimiter, sheet=sheet)
     elif (source := session.source()) is not None and source.path is not None:
@@ -49,6 +52,31 @@ def choose_table() -> None:
             st.markdown(f"**{title}**")
             st.caption(about)
             st.button("Use this sample", key=f"sample_{key}", on_click=load_sample, args=(key,), width="stretch")
+
+
+def choose_from_database() -> None:
+    """One of the operator's databases, and a table or view of it by name."""
+    offered: dict[str, list[str]] = st.session_state.setdefault("offered", {})  # asked for once, not at each rerun
+    name = st.selectbox("Database", connections.names(), index=None, key=session.key("database"))
+    if name is None:
+        return
+    try:
+        if name not in offered:
+            with st.spinner("Asking for its tables"):
+                offered[name] = connections.tables(name)
+        chosen = st.selectbox("Table or view", offered[name], index=None, key=session.key(f"table-of-{name}"))
+        if not st.button("Open it", key=session.key("open-table"), disabled=chosen is None) or chosen is None:
+            return
+        with st.spinner("Opening the table"):
+            table = connections.opened(name, chosen)
+    except TableError as error:
+        offered.pop(name, None)
+        _unreadable(error, kept=False)
+        return
+    session.begin(draft.Entries(dataset=_stem(chosen), title=chosen))
+    session.hold(table, f"{name}: {chosen}")
+    session.open_step("columns")
+    st.rerun()
 
 
 def load_sample(key: str) -> None:
@@ -113,19 +141,23 @@ def _read_again(source: uploads.Place, path: Path, **reading: str | None) -> Non
 
 def _take(table: Table, source: uploads.Place) -> None:
     title = source.name.split(".")[0]
-    stem = re.sub(r"[^\w-]+", "-", title).strip("-").lower() or "my-table"
-    session.begin_with(table, source, draft.Entries(dataset=stem, title=title))
+    session.begin_with(table, source, draft.Entries(dataset=_stem(title), title=title))
     session.open_step("columns")
     st.rerun()
+
+
+def _stem(title: str) -> str:
+    return re.sub(r"[^\w-]+", "-", title).strip("-").lower() or "my-table"
 
 
 def _sheets(path: Path) -> list[str]:
     return sheet_names(path) if path.suffix.lower() in EXCEL else []
 
 
-def _unreadable(error: TableError) -> None:
+def _unreadable(error: TableError, *, kept: bool = True) -> None:
     st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/report:")
-    st.caption("Nothing was spent. Say how to read it, or bring another file; this one is deleted when you leave.")
+    mend = " Say how to read it, or bring another file; this one is deleted when you leave." if kept else ""
+    st.caption(f"Nothing was spent.{mend}")
 
 
 def summary() -> str:

@@ -1,0 +1,93 @@
+"""Databases that the operator lets owners choose tables from: listed in Streamlit's secrets, reached through Ibis.
+
+Owners see the names that the operator gave, and names of tables and views; never an address, an account or
+what a driver says, and they send no statement of their own. Each visit to a database is a connection of its own,
+as the account that the operator named: one that may only read.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import duckdb
+import streamlit as st
+
+from dpengine import PrivateReleaseError, TableError, open_table
+from dpengine.table import Table
+
+__all__ = ["SECTION", "names", "opened", "tables"]
+
+SECTION = "connections_for_release"
+FILE = "duckdb://"
+_LISTED = (
+    "SELECT CASE table_schema WHEN 'main' THEN '' ELSE table_schema || '.' END || table_name "
+    "FROM information_schema.tables ORDER BY ALL"
+)
+
+
+def names() -> list[str]:
+    """What the operator calls the databases."""
+    return list(_configured())
+
+
+def tables(name: str) -> list[str]:
+    """The tables and views of a database. Raises :class:`TableError` where it cannot be reached."""
+    entry = _configured()[name]
+    with _discreetly(name):
+        if entry["url"].startswith(FILE):
+            with duckdb.connect(entry["url"].removeprefix(FILE), read_only=True) as connection:
+                return [str(row[0]) for row in connection.execute(_LISTED).fetchall()]
+        backend = _connect(entry["url"])
+        try:
+            return sorted(backend.list_tables(**_place(entry)))
+        finally:
+            backend.disconnect()
+
+
+def opened(name: str, table: str) -> Table:
+    """One of the :func:`tables` of a database. Raises :class:`TableError` where it cannot be read."""
+    entry = _configured()[name]
+    with _discreetly(name):
+        if entry["url"].startswith(FILE):
+            return open_table(entry["url"].removeprefix(FILE), table=table, name="database.duckdb")
+        backend = _connect(entry["url"])
+        try:
+            found = open_table(backend.table(table, **_place(entry)))
+        except BaseException:
+            backend.disconnect()
+            raise
+        weakref.finalize(found, backend.disconnect)
+        return found
+
+
+def _configured() -> dict[str, dict[str, str]]:
+    if not st.secrets.load_if_toml_exists():
+        return {}
+    section = st.secrets.get(SECTION, {})
+    return {str(name): {str(key): str(value) for key, value in entry.items()} for name, entry in section.items()}
+
+
+def _connect(url: str) -> Any:
+    import ibis  # takes a while to load, and most servers have no database to offer
+
+    return ibis.connect(url)
+
+
+def _place(entry: dict[str, str]) -> dict[str, str]:
+    return {"database": entry["schema"]} if "schema" in entry else {}
+
+
+@contextmanager
+def _discreetly(name: str) -> Iterator[None]:
+    """Drivers' errors quote addresses, accounts and rows; the owner is told none of them."""
+    try:
+        yield
+    except PrivateReleaseError:
+        raise
+    except Exception:  # noqa: BLE001  (each driver has errors of its own)
+        raise TableError(
+            f"the database {name!r} cannot be read just now; try again, or ask who runs this server"
+        ) from None
