@@ -44,7 +44,7 @@ def tables(name: str) -> list[str]:
         try:
             return sorted(backend.list_tables(**_place(entry)))
         finally:
-            backend.disconnect()
+            _leave(backend)
 
 
 def opened(name: str, table: str) -> Table:
@@ -57,9 +57,9 @@ def opened(name: str, table: str) -> Table:
         try:
             found = open_table(backend.table(table, **_place(entry)))
         except BaseException:
-            backend.disconnect()
+            _leave(backend)
             raise
-        weakref.finalize(found, backend.disconnect)
+        weakref.finalize(found, _leave, backend)
         return found
 
 
@@ -74,6 +74,11 @@ def _connect(url: str) -> Any:
     import ibis  # takes a while to load, and most servers have no database to offer
 
     return ibis.connect(url)
+
+
+def _leave(backend: Any) -> None:
+    if backend.name != "pyspark":  # all visitors share its one session, which this would end
+        backend.disconnect()
 
 
 def _place(entry: dict[str, str]) -> dict[str, str]:
