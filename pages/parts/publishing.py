@@ -57,7 +57,7 @@ def follow(job: Job[Release]) -> None:
         _conclude(job)
     st.session_state["publishing"] = job
     st.query_params["publishing"] = job.token
-    with st.container(border=True):
+    with st.container(border=True, key="publishing"):
         st.markdown(f"**6 · Publish** {plain(job.title)}")
         _progress(job)
     st.caption("You may look at other pages meanwhile; this one comes back to it, also after a reload.")
