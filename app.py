@@ -26,6 +26,7 @@ def visit() -> None:
                 ),
                 st.Page("pages/accuracy.py", title="Accuracy", icon=":material/show_chart:", url_path="accuracy"),
                 st.Page("pages/budget.py", title="Budget", icon=":material/account_balance_wallet:", url_path="budget"),
+                st.Page("pages/ask.py", title="Ask", icon=":material/contact_support:", url_path="ask"),
                 st.Page("pages/verify.py", title="Verify", icon=":material/verified:", url_path="verify"),
             ],
             "Labs": [

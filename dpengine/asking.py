@@ -30,11 +30,12 @@ from dpengine.question import Count, Mean, Mode, Proportion, Quantile, Question,
 from dpengine.sources import Source, Table, open_table
 from dpengine.version import VERSION
 
-__all__ = ["KIND", "Answer", "Expected", "ask", "expect", "history", "published", "reopen"]
+__all__ = ["Answer", "Expected", "ask", "expect", "history", "is_answer", "published", "reopen"]
 
 Ints = npt.NDArray[np.int64]
 
 KIND = "answer"
+_HEAD = f'{{"kind": "{KIND}"'.encode()
 _SUMMARY = "one question: "  # how the budget's history tells questions from releases
 
 
@@ -152,6 +153,11 @@ def history(ledger: Ledger, dataset: str) -> list[Answer]:
     """All answers on the account of ``dataset``, in order."""
     ids = [entry.release_id for entry in ledger.history(dataset) if entry.summary.startswith(_SUMMARY)]
     return [reopen(payload) for name in ids if (payload := ledger.payload(name)) is not None]
+
+
+def is_answer(payload: bytes) -> bool:
+    """Whether an entry of the ledger is the answer to a question."""
+    return payload.startswith(_HEAD)
 
 
 def reopen(payload: bytes) -> Answer:

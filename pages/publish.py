@@ -7,6 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from dpengine import Plan, PlanError, strategy
+from dpengine.asking import is_answer
 from dpengine.release import reopen
 from pages.parts import entries as draft
 from pages.parts import publishing, session, state, step_columns, step_domain, step_table, step_unit, tour
@@ -49,6 +50,10 @@ def _release_of_the_address() -> object:
         payload = state.ledger().payload(wanted)
         if payload is None:
             st.warning("There is no release of that name in this ledger.", icon=":material/search_off:")
+            return None
+        if is_answer(payload):
+            st.info("That entry is the answer to a question, not a table.", icon=":material/contact_support:")
+            st.page_link("pages/ask.py", label="See it on Ask", query_params={"answer": wanted})
             return None
         if not is_release(payload):
             st.warning("That entry is an answer, not a table: the Budget page shows it.", icon=":material/search_off:")

@@ -36,7 +36,7 @@ FLOORS = [
     {"question", "queries"},
     {"measurements", "frames"},
     {"accuracy", "ledger", "pairwise", "ranges", "hierarchy"},
-    {"choice"},
+    {"choice", "together"},
     {"relation", "table"},
     {"adaptive", "answers", "rows", "coding", "draft"},
     {"parquet", "database"},

@@ -11,7 +11,7 @@ from pages.parts import jobs, publishing, session, state
 from pages.parts.jobs import Job
 from pages.parts.words import plain
 
-__all__ = ["is_published", "publish_step"]
+__all__ = ["digest_of_table", "is_published", "publish_step"]
 
 QUICK = 3.0  # seconds that a small table is waited for
 
@@ -30,7 +30,7 @@ def publish_step(plan: Plan) -> None:
     if dataset.strip() and (dataset, heading) != (entries.dataset, entries.title):
         session.change(dataset=dataset.strip(), title=heading)
         st.rerun()
-    digest = _digest()
+    digest = digest_of_table()
     if digest is None:
         return
     data = book.fingerprint(digest)
@@ -83,7 +83,7 @@ def publish_step(plan: Plan) -> None:
     )
 
 
-def _digest() -> bytes | None:
+def digest_of_table() -> bytes | None:
     """What the data is recognised by, worked out once a table; it stays in this session. None while it is awaited."""
     table = session.table()
     assert table is not None

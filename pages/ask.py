@@ -1,0 +1,156 @@
+"""Ask: one private question at a time, from the same budget as releases."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpengine import BudgetError, Plan, PlanError, PrivateReleaseError, asking
+from dpengine.accuracy import posterior
+from dpengine.asking import Answer
+from dpengine.plan import epsilon_text, exact
+from dpengine.question import Question
+from dpengine.table import Table
+from pages.parts import ask_form, session, state
+from pages.parts import entries as draft
+from pages.parts.ask_history import show_answer, show_history
+from pages.parts.ask_words import error_words, sensitivity_words
+from pages.parts.faults import sentence
+from pages.parts.step_publish import digest_of_table
+from pages.parts.step_table import SAMPLES, load_sample
+from pages.parts.words import plain, sure
+
+PUBLISH, BUDGET = "pages/publish.py", "pages/budget.py"
+
+CURIOUS = r"""
+**Noise.** Counts, sums, and the two numbers behind a share or an average get discrete Laplace noise of scale
+$\Delta/\varepsilon$, whole numbers drawn exactly (Dwork, McSherry, Nissim and Smith 2006; Ghosh, Roughgarden and
+Sundararajan 2009). Numbers are first cut off at the bounds and rounded to steps, so that sums are whole numbers of
+steps and one person moves them by no more than $\Delta$.
+
+**Averages and shares** are $A/(A+B)$, where $A$ adds up how far values lie above the lower bound, $B$ how far below the
+upper one. A row adds the same to both together, so both get all of $\varepsilon$: half the variance of a noisy sum
+about the middle over a noisy count at $\varepsilon/2$ each. The interval holds all parts $\theta$ for which
+$(1-\theta)A-\theta B$ is no larger than noise is in 95 of 100 draws (Fieller 1954).
+
+**Quantiles and the most common value** are chosen by permute-and-flip (McKenna and Sheldon 2020), exactly: each
+candidate with a probability that falls exponentially in how far it is from the best.
+
+**Neighbouring tables** differ in one person, added or removed.
+"""
+
+
+def main() -> None:
+    st.title("Ask", anchor=False)
+    st.markdown(
+        "One private question at a time, paid from the same budget as releases. You see how wrong the answer will be "
+        "*before* you spend anything; what was answered is kept, and never costs twice."
+    )
+    wanted = st.query_params.get("answer")
+    if wanted is not None:
+        _from_the_address(wanted)
+    table = session.table()
+    if table is None:
+        _bring()
+        return
+    try:
+        plan = draft.to_plan(session.entries())
+    except PlanError as error:
+        names = draft.used(session.entries())
+        st.info("\n\n".join(plain(sentence(fault, names)) for fault in error.faults), icon=":material/edit_note:")
+        st.page_link(PUBLISH, label="Say on Publish what is publicly known", icon=":material/edit_note:")
+        return
+    left, right = st.columns([5, 6], gap="large")
+    with left, st.container(border=True):
+        try:
+            question: Question | None = ask_form.build(plan, table.columns)
+            faults: tuple[str, ...] = ()
+        except PlanError as error:
+            question, faults = None, error.faults
+    with right, st.container(key="consequence"):
+        if question is None:
+            with st.container(border=True):
+                st.markdown("**Not yet a question**")
+                st.markdown("\n".join(f"- {plain(sentence(fault))}" for fault in dict.fromkeys(faults)))
+        else:
+            _consequence(question, plan, table)
+    show_history(plan.dataset)
+    with st.expander("For the curious", icon=":material/school:"):
+        st.markdown(CURIOUS)
+
+
+def _bring() -> None:
+    """No table yet: bring one, or try a sample."""
+    with st.container(border=True):
+        st.markdown("Bring a table on Publish and say there what is publicly known about it; or try a sample.")
+        st.page_link(PUBLISH, label="Bring a table on Publish", icon=":material/upload_file:")
+        for place, (key, (title, about, _)) in zip(st.columns(2), SAMPLES.items(), strict=True):
+            with place.container(border=True, height="stretch"):
+                st.markdown(f"**{title}**")
+                st.caption(about)
+                st.button("Use this sample", key=f"ask_{key}", on_click=load_sample, args=(key,), width="stretch")
+
+
+def _from_the_address(wanted: str) -> None:
+    """The answer that the address names, as the Budget page links to it."""
+    payload = state.ledger().payload(wanted)
+    if payload is None or not asking.is_answer(payload):
+        st.warning("There is no answer of that name in this ledger.", icon=":material/search_off:")
+        return
+    show_answer(asking.reopen(payload))
+
+
+def _consequence(question: Question, plan: Plan, table: Table) -> None:
+    """The question in words, its sensitivity, its expected error and its price; then the button, or the answer."""
+    with st.container(border=True):
+        st.markdown(f"#### The {plain(question.words)}")
+        st.markdown(sensitivity_words(question))
+        st.markdown(error_words(question, asking.expect(question)))
+        belief = sure(posterior(0.5, question.epsilon))
+        st.caption(
+            f"Someone who is 50 % sure that a person is in the table can become {belief} by this answer, whatever else "
+            "they know. What bounds and steps change of the truth comes on top of the noise."
+        )
+    digest = digest_of_table()
+    if digest is None:
+        return
+    book, data = state.ledger(), state.ledger().fingerprint(digest)
+    before = asking.published(digest, question, book)
+    if before is not None:
+        st.markdown("**Already answered: costs 0.** The same question of the same data is one answer, drawn once.")
+        show_answer(before)
+        return
+    spent, left = book.spent(question.dataset, data), book.left(question.dataset, data)
+    bill = {"Spent so far": epsilon_text(spent), "This question": epsilon_text(question.epsilon)}
+    bill["Left after"] = "no cap" if left is None else epsilon_text(max(left - question.epsilon, exact(0)))
+    for place, (label, value) in zip(st.columns(3), bill.items(), strict=True):
+        place.metric(label, value)
+    try:
+        book.check(question.dataset, data, question.epsilon)
+    except BudgetError as refused:
+        _refused(refused)
+        return
+    label = f"Ask, for ε = {epsilon_text(question.epsilon)}"
+    if st.button(label, type="primary", icon=":material/contact_support:", key=session.key("ask-pay"), width="stretch"):
+        _pay(question, table)
+
+
+def _pay(question: Question, table: Table) -> None:
+    try:
+        with st.spinner("Counting"):
+            _: Answer = asking.ask(table, question, state.ledger())
+    except PrivateReleaseError as error:
+        _refused(error)
+        return
+    st.query_params.clear()
+    st.rerun()
+
+
+def _refused(error: PrivateReleaseError) -> None:
+    st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/block:")
+    st.caption("Nothing was drawn, and nothing spent.")
+    if isinstance(error, BudgetError):
+        st.page_link(BUDGET, label="See the budget", icon=":material/account_balance_wallet:")
+
+
+state.require_entry()
+main()

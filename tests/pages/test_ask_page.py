@@ -1,0 +1,167 @@
+"""Ask: a question is told in words and priced before it is paid; the answer is kept and never costs twice."""
+
+from __future__ import annotations
+
+import io
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpengine import asking
+from dpengine.ledger import Ledger
+from pages.parts.ask_words import number
+
+ENTRY = Path(__file__).parents[2] / "app.py"
+
+
+@pytest.fixture
+def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ledger:
+    url = f"sqlite:///{tmp_path}/ledger.db"
+    monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", url)
+    return Ledger(url)
+
+
+def page(sample: str = "rand") -> AppTest:
+    at = AppTest.from_file(str(ENTRY), default_timeout=60).run()
+    at.switch_page("pages/ask.py").run()
+    if sample:
+        at.button(key=f"ask_{sample}").click().run()
+    assert not at.exception
+    return at
+
+
+def key(at: AppTest, name: str) -> str:
+    return f"{name}-{at.session_state['generation']}"
+
+
+def words(at: AppTest) -> str:
+    return "\n".join(each.value for each in (*at.markdown, *at.caption, *at.warning, *at.info, *at.subheader))
+
+
+def bill(at: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in at.metric}
+
+
+def pay(at: AppTest) -> AppTest:
+    at.button(key=key(at, "ask-pay")).click().run()
+    assert not at.exception
+    return at
+
+
+@pytest.mark.usefixtures("book")
+def test_without_a_table_the_samples_are_offered_and_nothing_can_be_asked() -> None:
+    at = page(sample="")
+    assert {button.key for button in at.button} == {"ask_census", "ask_rand"}
+    assert not at.selectbox
+
+
+def test_a_count_is_told_priced_paid_and_then_free(book: Ledger) -> None:
+    at = page()
+    assert "The number of rows" in words(at)
+    assert "at most 5 rows" in words(at)
+    assert "in 95 of 100 draws by **150** at most" in words(at), "Δ = 5 at ε = 0.1"
+    assert bill(at) == {"Spent so far": "0", "This question": "0.1", "Left after": "no cap"}
+    assert book.datasets() == []
+    at = pay(at)
+    (answer,) = asking.history(book, "rand-hie")
+    assert abs(int(answer.value) - 20_186) < 5000
+    assert "Already answered: costs 0." in words(at)
+    assert answer.answer_id in words(at)
+    assert book.spent("rand-hie") == Fraction(1, 10)
+    assert list(at.dataframe[0].value["question"]) == ["number of rows"]
+
+
+def test_conditions_narrow_a_question_down_and_two_make_a_comparison(book: Ledger) -> None:
+    at = page()
+    for label in ("female", "male"):
+        at.multiselect(key=key(at, "ask-where")).set_value(["sex"]).run()
+        at.multiselect(key=key(at, "ask-where-sex-values")).set_value([label]).run()
+        assert f"The number of rows, where sex is {label}" in words(at)
+        at = pay(at)
+    assert "These 2 counts, asked one by one" in bill(at)
+    assert bill(at)["These 2 counts, asked one by one"] == "ε = 0.2"
+    assert bill(at)["One release that answers all of them"].startswith("ε = 0.1")
+    assert book.spent("rand-hie") == Fraction(1, 5)
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("mean", "average of age"),
+        ("sum", "sum of age"),
+        ("quantile", "median of age"),
+        ("mode", "most common value of year"),
+    ],
+)
+def test_every_statistic_can_be_asked(book: Ledger, what: str, said: str) -> None:
+    at = page()
+    at.selectbox(key=key(at, "ask-what")).set_value(what).run()
+    assert f"The {said}" in words(at)
+    assert "Δ" in words(at)
+    pay(at)
+    assert [answer.question.words for answer in asking.history(book, "rand-hie")] == [said]
+
+
+def test_a_share_needs_to_know_of_what_and_a_number_its_bounds(book: Ledger) -> None:
+    at = page()
+    at.selectbox(key=key(at, "ask-what")).set_value("proportion").run()
+    assert "Not yet a question" in words(at)
+    at.multiselect(key=key(at, "ask-of")).set_value(["sex"]).run()
+    at.multiselect(key=key(at, "ask-of-sex-values")).set_value(["female"]).run()
+    assert "share of rows with sex is female" in words(at)
+    at.selectbox(key=key(at, "ask-what")).set_value("mean").run()
+    at.text_input(key=key(at, "ask-low-age")).set_value("90").run()
+    assert "must be below" in words(at)
+    at.text_input(key=key(at, "ask-low-age")).set_value("").run()
+    assert "say between which bounds age lies" in words(at)
+    assert book.datasets() == []
+
+
+@pytest.mark.parametrize("typed", ["", "0", "-1", "many", "nan"])
+def test_what_is_no_price_is_said(book: Ledger, typed: str) -> None:
+    at = page()
+    at.text_input(key=key(at, "ask-epsilon")).set_value(typed).run()
+    assert not at.exception
+    assert "Not yet a question" in words(at)
+    assert book.datasets() == []
+
+
+def test_over_the_cap_nothing_is_asked(book: Ledger) -> None:
+    book.set_cap("rand-hie", "0.05")
+    at = page()
+    assert "does not allow this" in words(at)
+    assert "Nothing was drawn, and nothing spent." in words(at)
+    assert key(at, "ask-pay") not in {button.key for button in at.button}
+
+
+def test_the_budget_and_the_address_show_an_answer_as_one(book: Ledger) -> None:
+    at = pay(page())
+    (answer,) = asking.history(book, "rand-hie")
+    at.switch_page("pages/budget.py").run()
+    assert not at.exception
+    assert answer.answer_id in words(at)
+    assert any(link.proto.query_string == f"answer={answer.answer_id}" for link in at.get("page_link"))
+    at.query_params["release"] = answer.answer_id
+    at.switch_page("pages/publish.py").run()
+    assert not at.exception
+    assert "the answer to a question" in words(at)
+
+
+def test_answers_can_be_taken_along(book: Ledger) -> None:
+    from pages.parts.ask_history import _csv, _json
+
+    pay(page())
+    answers = asking.history(book, "rand-hie")
+    frame = pd.read_csv(io.StringIO(_csv(answers)))
+    assert (frame["question"][0], frame["epsilon"][0]) == ("number of rows", 0.1)
+    assert frame["low"][0] <= frame["answer"][0] <= frame["high"][0]
+    assert json.loads(_json(answers))[0]["details"]["question"]["statistic"] == {"kind": "count"}
+
+
+def test_numbers_have_the_digits_that_their_error_leaves() -> None:
+    assert number(0.123456, 0.02) == "0.123"
+    assert number(-1234.6, 50) == "-1,235"

@@ -1,0 +1,69 @@
+"""One release in place of many questions: as exact as each of them, for as little as that takes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from dpengine.accuracy import sum_law
+from dpengine.domain import Category
+from dpengine.question import Condition, Count, Mode, Question
+from dpengine.together import together
+
+A = Category(name="a", values=["a0", "a1", "a2"], other=False, missing=False)
+B = Category(name="b", values=["b0", "b1", "b2", "b3"], other=False, missing=False)
+
+
+def count(*where: Condition, **more: object) -> Question:
+    return Question(**{"dataset": "d", "epsilon": "0.1", "statistic": Count(), "where": where, **more})
+
+
+def cell(column: Category, *labels: str) -> Condition:
+    return Condition(column=column, labels=labels)
+
+
+def test_twelve_cells_of_one_table_cost_what_one_of_them_does() -> None:
+    cells = [count(cell(A, a), cell(B, b)) for a, b in product(A.values, B.values)]
+    found = together(cells)
+    assert found is not None
+    assert (found.apart, found.plan.marginals) == (Fraction(12, 10), (("a", "b"),))
+    assert Fraction(99, 1000) <= found.plan.epsilon <= Fraction(102, 1000)
+
+
+def test_a_sum_of_cells_needs_more_and_is_as_exact_as_its_question() -> None:
+    asked = [count(cell(A, "a0", "a1"), cell(B, *B.values)), count(cell(B, "b1"))]
+    found = together(asked)
+    assert found is not None
+    scale = 1 / found.plan.epsilon
+    wanted = sum_law(1, Fraction(10)).half_width()
+    if ("a", "b") in found.plan.marginals:
+        assert sum_law(8, scale).half_width() <= wanted
+        assert sum_law(8, scale * Fraction(98, 100) ** -1).half_width() > 0.95 * wanted, "and not much more exact"
+
+
+def test_what_is_no_sum_of_cells_is_left_out() -> None:
+    other = Category(name="a", values=["a0", "odd"])
+    asked = [count(cell(A, "a0")), count(cell(A, "a1"))]
+    rest = [
+        count(),
+        count(cell(other, "odd")),
+        count(cell(A, "a0"), unit={"id": "who", "rows": 2}),
+        Question(dataset="d", epsilon="1", statistic=Mode(of=A)),
+    ]
+    found = together([*asked, *rest])
+    assert found is not None
+    assert found.questions == tuple(asked)
+    assert together(rest) is None
+
+
+@pytest.mark.parametrize("asked", [[], [count(cell(A, "a0"))]])
+def test_there_is_nothing_to_compare_with_fewer_than_two(asked: list[Question]) -> None:
+    assert together(asked) is None
+
+
+def test_a_table_of_too_many_cells_is_no_way_out() -> None:
+    wide = [Category(name=f"c{k}", values=[str(v) for v in range(200)]) for k in range(4)]
+    asked = [count(*(cell(column, "1") for column in wide)), count(cell(wide[0], "2"))]
+    assert together(asked) is None
