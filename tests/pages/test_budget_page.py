@@ -170,7 +170,7 @@ def test_an_answer_is_shown_here_too(book: Ledger) -> None:
         pd.DataFrame({"sex": ["yes", "no"] * 50}), Question(dataset="clinic", epsilon="1/2", statistic=Count()), book
     )
     at = page()
-    assert f"### {asked.value}" in words(at)
+    assert f"**{asked.value}**" in words(at)
     assert "95 % interval" in words(at)
 
 
