@@ -121,4 +121,4 @@ def told(answer: Answer) -> str:
     value, price = plain(shown(answer)), epsilon_text(answer.question.epsilon)
     if answer.low is None:
         return f"The {what}: **{value}**, with 95 % probability {within(answer)} of the best; ε = {price}."
-    return f"The {what}: **{value}**, with 95 % confidence {plain(interval(answer))}; ε = {price}."
+    return f"The {what}: **{value}**, 95 % interval {plain(interval(answer))}; ε = {price}."
