@@ -23,9 +23,9 @@ __all__ = ["Codes", "deal_rows", "shuffled"]
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
 
-BATCHES = 96  # a pass looks at all rows in about so many batches
+BATCHES = 192  # a pass looks at all rows in about so many batches
 # Part of a batch's helpful changes, the most helpful first, that a pass makes at once: many undo each other's help.
-ACCEPTED = (0.1, 0.05, 0.03)
+ACCEPTED = (0.1, 0.05, 0.05, 0.03, 0.02)
 
 
 def deal_rows(model: Pairwise, rows: int) -> Codes:
