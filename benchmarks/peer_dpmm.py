@@ -15,14 +15,14 @@ import time
 
 import numpy as np
 import pandas as pd
-from dpmm.models.aim import AIMGM
-from dpmm.models.mst import MSTGM
-from dpmm.models.priv_bayes import PrivBayesGM
-
-MODELS = {"mst": MSTGM, "aim": AIMGM, "privbayes": PrivBayesGM}
 
 
 def main() -> None:
+    from dpmm.models.aim import AIMGM
+    from dpmm.models.mst import MSTGM
+    from dpmm.models.priv_bayes import PrivBayesGM
+
+    models = {"mst": MSTGM, "aim": AIMGM, "privbayes": PrivBayesGM}
     name, source, target, epsilon = sys.argv[1:]
     with np.load(source) as held:
         codes, sizes = held["codes"], held["sizes"]
@@ -30,7 +30,7 @@ def main() -> None:
     domain = {column: int(size) for column, size in zip(frame.columns, sizes, strict=True)}
     delta = {} if name == "privbayes" else {"delta": 1e-9}
     started = time.perf_counter()
-    model = MODELS[name](epsilon=float(epsilon), domain=domain, **delta)
+    model = models[name](epsilon=float(epsilon), domain=domain, **delta)
     model.fit(frame)
     rows = model.generate(n_records=len(frame))
     seconds = time.perf_counter() - started

@@ -241,7 +241,8 @@ def _pair_phase(
     budget -= before - work.left
     candidates = _candidates(live, counts, model, resolutions)
     if phase == 0:
-        most, wanted = 0.8 * (len(sizes) - 1), TREE_PICKS[0] * error ** -TREE_PICKS[1]
+        few = len(live) < len(sizes)  # then all may be picked
+        most, wanted = len(live) if few else 0.8 * (len(sizes) - 1), TREE_PICKS[0] * error ** -TREE_PICKS[1]
     else:
         most, wanted = 0.48 * len(pairs), LATER_PICKS[0] * stage * error ** -LATER_PICKS[1]
     picks = max(1, min(len(live), round(min(wanted, most))))
