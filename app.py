@@ -52,7 +52,12 @@ def visit() -> None:
 if __name__ == "__main__":  # the script of a visit; Streamlit gives it this name
     visit()
 else:
+    from streamlit.runtime.pages_manager import PagesManager
+
     from pages.parts import health_route, serving, upload_route
 
+    # Else the first visitor of a server, who comes by the address of a lab, is told that there is no such page:
+    # until a visit has run this file, the server would know only what lies right in ``pages``.
+    PagesManager.uses_pages_directory = False
     routes = [*upload_route.routes(), *health_route.routes()]
     app = st.App(__file__, routes=routes, lifespan=serving.lifespan)
