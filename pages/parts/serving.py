@@ -17,7 +17,6 @@ from typing import Any
 
 from anyio import to_thread
 from streamlit import config, runtime
-from streamlit.runtime.pages_manager import PagesManager
 
 from pages.parts import belongings, jobs, uploads
 
@@ -43,8 +42,6 @@ def is_served() -> bool:
 async def lifespan(_: object) -> AsyncIterator[None]:
     """From the start of the server to its end."""
     global _served
-    # The entry names all pages; until it first runs, Streamlit would look for others in their folder, and find none.
-    PagesManager.uses_pages_directory = False
     uploads.limit()  # an unreadable limit stops the start, not the first upload
     with private_folder():
         await to_thread.run_sync(_warm)
