@@ -40,7 +40,7 @@ def coded(codings: Sequence[Coding], person: str | None, source: str = "rows", m
 def bounded(coded: str, width: int, rows: int, key: bytes) -> str:
     """The codes of at most ``rows`` rows of each person, chosen by ``key``."""
     codes = ", ".join(f"k{k}" for k in range(width))
-    hashed = f"md5_number(concat_ws(',', {literal(hashlib.sha256(key).hexdigest())}, {codes}, copy, person))"
+    hashed = f"md5(concat_ws(',', {literal(hashlib.sha256(key).hexdigest())}, {codes}, copy, person))"
     return (
         f"SELECT {codes} FROM (SELECT {codes}, row_number() OVER (PARTITION BY person ORDER BY {hashed}) AS place "
         f"FROM (SELECT *, row_number() OVER (PARTITION BY person, {codes}) AS copy FROM ({coded}))) "

@@ -11,13 +11,16 @@ since the hash takes no interest in what it is given, and the same choice each t
 is kept of a person is a fixed function of that person's rows alone (copies are interchangeable, so their
 numbering does not matter). Adding or removing a person therefore changes each marginal by at most
 ``unit.rows`` in L1, whatever the others' rows and whatever the order of rows in the table.
+
+Rows of a table in another engine are coded, bounded and added up there (:mod:`dpengine.remote`), in the same
+cells, and of each person the same rows are kept: all engines have the same hash (MD5 of the same text; secrecy of
+the key makes its order a uniform one, not strength of the hash against who knows it).
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -29,7 +32,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dpengine import arrays
+from dpengine import arrays, remote
 from dpengine.bounding import among, bounded, coded, make_known
 from dpengine.classes import Alone, Classes, cell, class_query, unique_query
 from dpengine.coding import Coding, code_of, family_of, grid_code_of, identity
@@ -41,6 +44,7 @@ from dpengine.grid import Grid
 from dpengine.plan import Plan, Unit
 from dpengine.question import Condition
 from dpengine.relation import literal
+from dpengine.remote import RemoteTable
 from dpengine.table import LocalTable, Table
 
 __all__ = [
@@ -89,7 +93,10 @@ def _check(table: Table, columns: Sequence[Column | Grid], unit: Unit) -> None:
             )
         elif column is not None and (fault := unfit(column, family_of(types[name]))):
             faults.append(fault)
-    faults += _bad_formats(table, columns)
+    if isinstance(table, RemoteTable):
+        faults += remote.beyond(table, [column for column in columns if not isinstance(column, Grid)])
+    else:
+        faults += _bad_formats(table, columns)
     if faults:
         raise TableError(list(dict.fromkeys(faults)))
 
@@ -113,12 +120,29 @@ def count(
     """
     check(table, plan)
     tell = progress or (lambda part: None)
-    place = {column.name: i for i, column in enumerate(table.columns)}
-    names = sorted(plan.used)  # in an order of its own, for the codes decide which rows of a person are kept
-    sizes = {name: plan.column(name).size for name in names}
-    codings = [code_of(plan.column(name), place[name], table.columns[place[name]].type) for name in names]
+    # In an order of their own, for the codes decide which rows of a person are kept.
+    sizes = {name: plan.column(name).size for name in sorted(plan.used)}
     joints = covering(marginals, sizes, _CELLS)
-    totals = [np.zeros(math.prod(sizes[name] for name in joint), dtype=np.int64) for joint in joints]
+    tell(0.0)
+    if isinstance(table, RemoteTable):
+        totals = remote.count(table, plan, joints, truncation_key)
+    else:
+        totals = _counted_here(_here(table), plan, joints, sizes, truncation_key, tell)
+    tell(1.0)
+    counted = {frozenset(joint): total for joint, total in zip(joints, totals, strict=True)}
+    return [_margin(counted, list(sizes), marginal) for marginal in marginals]
+
+
+def _counted_here(
+    table: LocalTable,
+    plan: Plan,
+    joints: Sequence[tuple[str, ...]],
+    sizes: Mapping[str, int],
+    truncation_key: bytes,
+    tell: Callable[[float], None],
+) -> list[NDArray[np.int64]]:
+    place = {column.name: i for i, column in enumerate(table.columns)}
+    codings = [code_of(plan.column(name), place[name], table.columns[place[name]].type) for name in sizes]
     person = None
     if plan.unit.id is not None:
         number = place[plan.unit.id]
@@ -127,23 +151,17 @@ def count(
     if person is not None:
         sql = bounded(sql, len(codings), plan.unit.rows, truncation_key)
     sql = f"SELECT {', '.join(_cell(joint, sizes) for joint in joints)} FROM ({sql}) AS coded"
-    here = _here(table)
-    with here.connection() as connection, ExitStack() as scratch:
+    totals = [np.zeros([sizes[name] for name in joint], dtype=np.int64) for joint in joints]
+    with table.connection() as connection, ExitStack() as scratch:
         for coding in codings:
             make_known(connection, coding, scratch)
         done = 0
-        tell(0.0)
         for batch in connection.sql(sql).to_arrow_reader(_BATCH):
             for total, cells in zip(totals, batch.columns, strict=True):
-                _add(total, arrays.numbers(cells))
+                _add(total.reshape(-1), arrays.numbers(cells))
             done += batch.num_rows
-            tell(min(1.0, done / here.rows) if here.rows else 0.0)
-    tell(1.0)
-    counted = {
-        frozenset(joint): total.reshape([sizes[name] for name in joint])
-        for joint, total in zip(joints, totals, strict=True)
-    }
-    return [_margin(counted, list(sizes), marginal) for marginal in marginals]
+            tell(min(1.0, done / table.rows) if table.rows else 0.0)
+    return totals
 
 
 def _cell(joint: tuple[str, ...], sizes: Mapping[str, int]) -> str:
@@ -228,6 +246,8 @@ def digest(table: Table) -> bytes:
     repeated rows count, and hashed together with names and number of rows. Files of different formats
     agree where the texts of their cells do.
     """
+    if isinstance(table, RemoteTable):
+        return table.digest()
     order = sorted(range(len(table.columns)), key=lambda i: table.columns[i].name)
     texts = ", ".join(f"coalesce(c{i}::VARCHAR, '') AS t{i}" for i in order)
     row = ", ".join(f"strlen(t{i}), ':', t{i}" for i in order)
@@ -243,6 +263,8 @@ def digest(table: Table) -> bytes:
 
 def row_count(table: Table) -> int:
     """The exact number of rows, for the eyes of the table's owner only."""
+    if isinstance(table, RemoteTable):
+        return remote.row_count(table)
     with _here(table).connection() as connection:
         return int(connection.execute("SELECT count(*) FROM rows").fetchall()[0][0])
 
@@ -255,6 +277,8 @@ def distinct_texts(table: Table, column: str, *, most: int = 200) -> list[str]:
     place = next((i for i, field in enumerate(table.columns) if field.name == column), None)
     if place is None:
         raise TableError(lacking(column, [field.name for field in table.columns]))
+    if isinstance(table, RemoteTable):
+        return remote.distinct_texts(table, place, most)
     own = f"c{place}::VARCHAR"
     with _here(table).connection() as connection:
         found = connection.execute(
@@ -350,7 +374,7 @@ def _add(total: NDArray[np.int64], cells: NDArray[np.int64]) -> None:
 def _here(table: Table) -> LocalTable:
     """The table, whose rows can be read on this machine."""
     if not isinstance(table, LocalTable):
-        raise TableError("the rows of this table are elsewhere")
+        raise TableError("the rows of this table stay where they are; this needs a table that is opened from a file")
     return table
 
 

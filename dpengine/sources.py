@@ -18,12 +18,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from glob import has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import duckdb
 import pyarrow as pa
 
-from dpengine import database, parquet
+from dpengine import database, parquet, remote
 from dpengine.errors import TableError
 from dpengine.frames import from_pandas
 from dpengine.relation import check_names, from_arrow, linked, literal
@@ -80,6 +80,8 @@ def open_table(
 
     Raises :class:`TableError` where the source cannot be read, saying how to mend it.
     """
+    if _is_ibis(source) and remote.known(source):
+        return remote.RemoteTable(source)
     folder = Path(tempfile.mkdtemp(prefix="private-release-"))
     connection = duckdb.connect(
         ":memory:",
@@ -103,6 +105,9 @@ def open_table(
             elif parts:
                 names, rows = parquet.open_parts(connection, folder, parts)
                 loaded = _Loaded(names, files=tuple(seen), rows=rows)
+            elif _is_ibis(source):
+                names, rows = parquet.open_parquet(connection, folder, remote.copied(source, folder))
+                loaded = _Loaded(names, rows=rows)
             else:
                 loaded = _frame(connection, source)
             columns = fields(connection, loaded.names, loaded.typed)
@@ -113,6 +118,11 @@ def open_table(
         discard(connection, folder)
         raise
     return LocalTable(connection, folder, columns, tuple((path, seen[path]) for path in loaded.files), loaded.rows)
+
+
+def _is_ibis(source: object) -> TypeGuard[ir.Table]:
+    # Ibis takes long to load, like pandas; whoever passes its table has loaded it.
+    return isinstance(source, getattr(sys.modules.get("ibis.expr.types"), "Table", ()))
 
 
 def _parts(source: object) -> list[parquet.Part]:

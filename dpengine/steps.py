@@ -275,7 +275,7 @@ def _rounded(number: float, small: bool) -> float:
 
 
 def _shortest(value: float, small: bool) -> str:
-    return str(np.float32(value)) if small else repr(value)
+    return repr(float(str(np.float32(value)))) if small else repr(value)
 
 
 def _read(value: float, small: bool) -> float:

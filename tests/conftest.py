@@ -7,6 +7,7 @@ import secrets
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
@@ -16,6 +17,9 @@ from dpengine import Plan, files, preview
 from dpengine.result import Result
 from tests import engines
 from tests.plans import CLINIC
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True)
 settings.load_profile("ci")
@@ -46,6 +50,13 @@ def postgres() -> Iterator[str]:
     """The address of a PostgreSQL server that all tests of this process share."""
     with engines.postgres() as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """Spark; tests that use it are in one group, so that one process starts it."""
+    with engines.spark() as session:
+        yield session
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -12,11 +12,39 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 # What is thrown away need not survive a power cut; a plain collation compares as the tables' own would not.
 _SETTINGS = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "listen_addresses=127.0.0.1")
+
+
+@contextmanager
+def spark() -> Iterator[SparkSession]:
+    """Spark on this machine alone, in two threads."""
+    from pyspark.sql import SparkSession
+
+    assert shutil.which("java"), "Java is not installed; on Debian and Ubuntu: apt-get install default-jre-headless"
+    home = tempfile.mkdtemp(prefix="private-release-spark-")
+    settings = {
+        "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false",
+        "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2", "spark.sql.warehouse.dir": home, "spark.driver.memory": "2g",
+        "spark.local.dir": home, "spark.log.level": "ERROR",
+    }  # fmt: skip
+    builder = SparkSession.builder.master("local[2]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    try:
+        yield session
+    finally:
+        session.stop()
+        shutil.rmtree(home, ignore_errors=True)
 
 
 @contextmanager

@@ -1,0 +1,338 @@
+"""Rows that stay in PostgreSQL, Spark or DuckDB: the same plan counts them as if they were here."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import secrets
+from decimal import Decimal
+
+import ibis
+import numpy as np
+import psycopg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dpengine import Ledger, release
+from dpengine.counting import check, count, digest, distinct_texts, row_count
+from dpengine.errors import TableError
+from dpengine.plan import Plan
+from dpengine.remote import RemoteTable
+from dpengine.sources import open_table
+from dpengine.steps import family_of
+
+# Ibis calls the engines it drives by names that these have since given up.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning"),
+]
+
+CANARY = "ZZ_CANARY_7f3a"
+ENGINES = ["duckdb", "postgres", pytest.param("spark", marks=pytest.mark.xdist_group("spark"))]
+POSTGRES = {
+    pa.string(): "text", pa.int16(): "smallint", pa.int32(): "integer", pa.int64(): "bigint", pa.float32(): "real",
+    pa.float64(): "double precision", pa.bool_(): "boolean", pa.date32(): "date", pa.timestamp("us"): "timestamp",
+    pa.timestamp("us", "UTC"): "timestamptz", pa.decimal128(9, 2): "numeric(9, 2)",
+}  # fmt: skip
+
+
+@pytest.fixture(params=ENGINES)
+def put(request, tmp_path):
+    """A function from an Arrow table to an Ibis table in an engine."""
+    made = []
+
+    def into_duckdb(table):
+        connection = ibis.duckdb.connect()
+        made.append(connection)
+        return connection.create_table("rows of ours", table)
+
+    def into_postgres(table):
+        name = f"t{secrets.token_hex(8)}"
+        address = request.getfixturevalue("postgres")
+        columns = ", ".join(f'"{field.name}" {POSTGRES[field.type]}' for field in table.schema)
+        with psycopg.connect(address) as connection:
+            connection.execute(f"CREATE TABLE {name} ({columns})")
+            with connection.cursor().copy(f"COPY {name} FROM STDIN") as copy:
+                for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+                    copy.write_row(row)
+        connection = ibis.connect(address)
+        made.append(connection)
+        return connection.table(name)
+
+    def into_spark(table):
+        connection = ibis.pyspark.connect(request.getfixturevalue("spark"))
+        path = tmp_path / f"{secrets.token_hex(4)}.parquet"
+        pq.write_table(table, path)
+        return connection.read_parquet(path)
+
+    yield {"duckdb": into_duckdb, "postgres": into_postgres, "spark": into_spark}[request.param]
+    for connection in made:
+        connection.disconnect()
+
+
+def same(put, table, plan, key=b"any key"):
+    """Whether the engine counts what is counted here; returns the counts."""
+    with open_table(table) as here, open_table(put(table)) as there:
+        assert isinstance(there, RemoteTable)
+        expected = count(here, plan, plan.marginals, truncation_key=key)
+        found = count(there, plan, plan.marginals, truncation_key=key)
+    for marginal, mine, theirs in zip(plan.marginals, expected, found, strict=True):
+        assert theirs.dtype == np.int64
+        different = np.argwhere(mine != theirs)[:5].tolist()
+        assert not different, (
+            f"{marginal} at {different}: {mine[mine != theirs][:5]} here, {theirs[mine != theirs][:5]}"
+        )
+    return found
+
+
+def plan_of(*columns, **more):
+    return Plan(dataset="d", epsilon="1", columns=columns, **({"tables": {"each": 1}} | more))
+
+
+def columns_of(*kinds):
+    """One column of each kind over the table's column, which is held once for each."""
+    return [{"name": f"x{k}", **kind} for k, kind in enumerate(kinds)]
+
+
+def repeated(values, type, times):
+    return pa.table({f"x{k}": pa.array(values, type) for k in range(times)})
+
+
+NUMBER = {"kind": "number", "edges": ["-1", "0", "0.1", "0.7", "18", "100"], "missing_as": ["-9", "17", " 2.5"]}
+CATEGORY = {
+    "kind": "category", "missing_as": ["?", "N/A", "3"],
+    "values": ["Paris, TX", "False", "é", "1", " b", "NA", "2.5", "18", "a\nb", "back\\slash", "it's", "true",
+               "2024-01-05", "Å", "日本", "K", "=cmd", "Việt", "한국", "01", "y ", "y", "0", "-3", "1.50"],
+}  # fmt: skip
+YESNO = {"kind": "yesno", "missing_as": ["f"]}
+PERIODS = [
+    {"kind": "date", "from": "2023-12-30", "to": "2024-03-10", "by": by, "missing_as": ["2024-01-07"]}
+    for by in ("day", "week", "month", "quarter", "year")
+]
+TEXTS = [
+    None, "", " ", "\u00a0", "\u2003\n", "nan", "NaN", " nan ", "-nan", "NA", "null", "None", "inf",
+    "-Infinity", "1e400", "-1e400", "1e-400", "-1e-400", "1e9999", "1e-9999", "0e9999", "1e99999", "5e-324",
+    "-1e-320", "2.5", " 2.5", "1,234", "1_0", "0x10", "1 8", "18y", "１８", "+18", "018", " 18\t",
+    "\u00a018\u3000", ".5", "5.", ".", "e5", "5e", "1.8e1", "--1", "-0", "-0.0", "0", "0.1",
+    "0.69999999999999999", "0.7", "17.999999999999999999", "100", "100.00000000000001", "-1", "17", "17.0",
+    "-9", "-9.0", "3", "9" * 400, "0." + "0" * 320 + "1", "1" + "0" * 310, "18\n19", "18\n", "1e1", "1E+1",
+    "Paris, TX", " Paris, TX ", "paris, tx", "False", "false", "FALSE", "é", "e\u0301", " e\u0301", "É", "b",
+    " b", "N/A", "n/a", "?", " ?", "Å", "\u212b", "A\u030a", "K", "\u212a", "a\nb", "a b", "back\\slash",
+    "backslash", "it's", "its", "Vie\u0302\u0323t", "Vie\u0323\u0302t", "Vi\u1ec7t", "Viet",
+    "\u1112\u1161\u11ab국", "日本", "01", "001", "y ", "y", "Y", " yes", "YES", "No", "n", "T", "f", "F", "1.0",
+    "0.0", "maybe", "ye\u017f", "=cmd", "%", "{}", "'; DROP TABLE x; --", CANARY, CANARY * 200, "1.50", "1.5",
+    "2024-01-05", " 2024-01-05 ", "2024-1-5", "2024-01-06", "2024-01-07", "2024-02-29", "2023-02-29",
+    "2024-02-30", "2024-03-10", "2024-03-11", "2023-12-29", "2023-12-30", "0000-00-00", "0000-01-01",
+    "0001-01-01", "9999-12-31", "2024-13-01", "2024-00-01", "2024-01-00", "20240105", "2024/01/05", "infinity",
+    "epoch", "today", "2024-01-05 BC", "2024-01-05T23:59:59.123456789", "2024-01-05 10:00", "2024-01-05T25:00",
+    "2024-01-05T10", "2024-01-05T24:00", "2024-01-05T24:00:00", "2024-01-05 24:00:01", "2024-01-05T23:60",
+    "2024-01-05 23:59:60", "2024-01-05T10:00:00Z", "2024-02-01T01:00:00+02:00", "2024-01-31 23:30:00-0100",
+    "2024-03-11 00:30+01", "2024-03-10 23:30-01", "2023-12-30 00:30+99:99", "2024-01-05 00:30+00:60",
+    "2024-02-30T10:00", "2024-01-05T10:00:00.", "2024-01-05 10:00:00.5+05:30", "2024-01-05 10:00:00+5",
+    "2024-01-05T10:00+", "0001-01-01 00:30+01", "2024-01-05T24:00:00.0", "2024-01-05 24:00:00.5",
+    "2024-01-05T24:00-01", "٢٠٢٤-٠١-٠٥",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [NUMBER, CATEGORY, YESNO, *PERIODS], ids=lambda kind: kind.get("by", kind["kind"]))
+def test_texts_of_every_sort_fall_in_the_same_cells(put, kind):
+    array = same(put, repeated(TEXTS, pa.string(), 1), plan_of(*columns_of(kind)))[0]
+    assert array.sum() == len(TEXTS)
+    assert np.count_nonzero(array) >= 3
+
+
+@pytest.mark.parametrize("form", ["%d/%m/%Y", "%Y%m%d", "%d.%m.%Y %H:%M", "%d %m %Y", "%m^%d[%Y"])
+def test_dates_by_a_format_fall_in_the_same_cells(put, form):
+    texts = [
+        None, "", "03/02/2024", " 3/2/2024", "03/02/24", "003/02/2024", "31/02/2024", "3/ 2/2024", "3/2/-2024",
+        "00/00/0000", "20240203", "2024023", "202423", "020240203", "20240230", "3.2.2024 4:05",
+        "3.2.2024 24:00", "3.2.2024 4:60", "3 2 2024", "3  2 2024", "2^3[2024", "2024-02-03", "+3/2/2024",
+        "3/2/2024x",
+    ]  # fmt: skip
+    column = {**PERIODS[2], "format": form, "missing_as": ["00/00/0000"]}
+    array = same(put, repeated(texts, pa.string(), 1), plan_of(*columns_of(column)))[0]
+    assert array[:-2].sum() >= 1
+
+
+TYPED = {
+    "int64": (pa.int64(), [None, 0, 1, -1, -3, 17, 18, 100, 101, -9, 2**62, -(2**63), 3, 2]),
+    "int16": (pa.int16(), [None, 0, 1, -1, 17, 18, 100, 32767, -32768]),
+    "float64": (pa.float64(), [None, math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, -5e-324, 0.1, 0.7,
+                               0.6999999999999999, 17.0, 18.0, 100.0, 100.00000000000001, -9.0, 2.5, 1.0, 1e300,
+                               -1e300, 1.5]),
+    "float32": (pa.float32(), [None, math.nan, math.inf, -math.inf, -0.0, 0.1, 0.7, 0.69999993, 17.0, 18.0, 100.0,
+                               2.5, 1.5]),
+    "decimal": (pa.decimal128(9, 2), [None, *map(Decimal, (
+        "0.00", "0.10", "0.69", "0.70", "17.00", "18.00", "100.00", "100.01", "-9.00", "2.50", "1.50", "-0.01"))]),
+    "boolean": (pa.bool_(), [None, True, False, True]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TYPED)
+def test_typed_numbers_and_truths_fall_in_the_same_cells(put, case):
+    type, values = TYPED[case]
+    plan = plan_of(*columns_of(NUMBER, CATEGORY, YESNO))
+    same(put, repeated(values, type, 3), plan)
+
+
+DAYS = [None, *map(dt.date.fromisoformat, (
+    "0001-01-01", "1582-10-10", "1970-01-01", "2023-12-29", "2023-12-30", "2024-01-05", "2024-01-07", "2024-02-29",
+    "2024-03-10", "2024-03-11", "9999-12-31",
+))]  # fmt: skip
+TIMES = [None, *map(dt.datetime.fromisoformat, (
+    "1900-01-01 00:00", "2023-12-29 23:59:59.999999", "2023-12-30", "2024-01-05", "2024-01-05 00:00:00.000001",
+    "2024-01-07", "2024-01-07 00:00:01", "2024-02-29 23:30", "2024-03-10 23:59:59.999999", "2024-03-11",
+    "2024-03-31 02:30",
+))]  # fmt: skip
+
+
+@pytest.mark.parametrize("type", [pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC")], ids=str)
+def test_days_and_moments_fall_in_the_same_cells_whatever_the_clock_of_the_session(put, type):
+    values = DAYS if type == pa.date32() else TIMES
+    same(put, repeated(values, type, 6), plan_of(*columns_of(CATEGORY, *PERIODS)))
+
+
+def test_what_postgres_alone_can_hold(postgres):
+    """Infinite days and moments, numbers of any scale, and text of other types."""
+    with psycopg.connect(postgres) as connection:
+        connection.execute("CREATE TYPE mood AS ENUM ('ok', 'bad')")
+        connection.execute(
+            "CREATE TABLE odd AS SELECT * FROM (VALUES ('infinity'::date, 'infinity'::timestamp, "
+            "'-infinity'::timestamptz, 'NaN'::numeric, 'ok'::mood, 'ab'::char(5)), "
+            "('-infinity', '2024-01-05', '2024-01-05 00:30+01', 1e400, 'bad', 'cd'), "
+            "('2024-01-05', null, null, 0.7, null, null)) AS t(d, t, z, n, m, c)"
+        )
+    day = {"kind": "date", "from": "2024-01-01", "to": "2024-01-05", "by": "day"}
+    plan = plan_of(
+        {"name": "d", **day}, {"name": "t", **day}, {"name": "z", **day},
+        {"name": "n", "kind": "number", "edges": [0, 0.7, 1]}, {"name": "m", "kind": "category", "values": ["ok"]},
+        {"name": "c", "kind": "category", "values": ["ab"]},
+    )  # fmt: skip
+    connection = ibis.connect(postgres)
+    with open_table(connection.table("odd")) as table:
+        arrays = count(table, plan, plan.marginals, truncation_key=b"")
+    connection.disconnect()
+    assert [array.tolist() for array in arrays] == [
+        [0, 0, 0, 0, 1, 2, 0], [0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 0, 1, 1], [0, 1, 1, 1], [1, 1, 1], [1, 1, 1],
+    ]  # fmt: skip
+
+
+PEOPLE = pa.table(
+    {
+        "who": pa.array([f" p{i % 40}" if i % 3 else f"p{i % 40}" for i in range(400)] + [None, " ", ""], pa.string()),
+        "number": pa.array([i % 40 for i in range(400)] + [None] * 3, pa.int64()),
+        "x": pa.array([i * 7 % 120 for i in range(403)], pa.int64()),
+        "y": pa.array([("yes", "no", None, "?")[i % 4] for i in range(403)], pa.string()),
+    }
+)
+BOTH = ({"name": "x", **NUMBER, "missing": False}, {"name": "y", "kind": "yesno", "other": False})
+
+
+@pytest.mark.parametrize("own", ["who", "number"])
+@pytest.mark.parametrize("rows", [1, 3, 100])
+def test_the_same_rows_of_each_person_are_kept(put, own, rows):
+    plan = plan_of(*BOTH, tables=[["x", "y"], ["y"]], unit={"id": own, "rows": rows})
+    both, y = same(put, PEOPLE, plan)
+    assert both.sum() == y.sum() == min(rows * 40, y.sum())
+    assert (both.sum(axis=0) == y).all()
+
+
+def test_another_key_keeps_other_rows(put):
+    plan = plan_of(*BOTH, unit={"id": "who", "rows": 1})
+    first, second = (same(put, PEOPLE, plan, key=key)[0].tolist() for key in (b"one", b"two"))
+    assert sum(first) == sum(second) > 20
+    assert first != second
+
+
+def test_many_tables_in_one_statement_and_rows_left_out_by_any_column(put):
+    names = "abcdef"
+    table = pa.table(
+        {name: pa.array([i * (k + 3) % 7 for i in range(200)], pa.int64()) for k, name in enumerate(names)}
+    )
+    columns = [{"name": n, "kind": "category", "values": [str(v) for v in range(6)], "other": n != "f"} for n in names]
+    arrays = same(put, table, plan_of(*columns, tables={"each": 2}))
+    assert len(arrays) == 15
+    assert len({int(array.sum()) for array in arrays}) == 1
+    assert arrays[0].sum() < 200
+
+
+def test_an_empty_table_counts_nothing(put):
+    assert sum(int(array.sum()) for array in same(put, PEOPLE.slice(0, 0), plan_of(*BOTH))) == 0
+
+
+def test_a_release_of_rows_elsewhere_is_recognised_and_bought_once(put):
+    table, ledger, plan = put(PEOPLE), Ledger.in_memory(), plan_of(*BOTH)
+    first, second = release(table, plan, ledger), release(table, plan, ledger)
+    assert first.bundle == second.bundle
+    assert ledger.spent("d") == 1
+    assert release(PEOPLE, plan, ledger).bundle == first.bundle  # whole numbers and texts read the same anywhere
+
+
+def test_names_of_columns_are_names_and_nothing_else(put):
+    name = "a \"b\" `c` 'd'; --"
+    table = pa.table({"x": pa.array([1], pa.int64())})
+    renamed = put(table).rename({name: "x"})
+    plan = plan_of({"name": name, "kind": "number", "edges": [0, 2]})
+    with open_table(renamed) as opened:
+        assert count(opened, plan, plan.marginals, truncation_key=b"")[0].tolist() == [1, 0, 0]
+        assert [column.kind_hint for column in opened.columns] == ["number"]
+        assert row_count(opened) == 1
+
+
+def test_a_change_after_recognition_is_noticed(put):
+    source = put(PEOPLE)
+    with open_table(source) as table:
+        table.check_unchanged()
+        before = digest(table)
+        table.check_unchanged()
+    with open_table(source.filter(source.x != 7)) as other:
+        assert digest(other) != before
+        other.sql, other.rows = table.sql, table.rows
+        with pytest.raises(TableError, match="has changed"):
+            other.check_unchanged()
+
+
+def test_texts_for_the_owner_and_the_closing(put):
+    with open_table(put(PEOPLE)) as table:
+        assert distinct_texts(table, "y") == ["?", "no", "yes"]
+        assert distinct_texts(table, "y", most=1) == ["?"]
+    with pytest.raises(TableError, match="closed"):
+        row_count(table)
+
+
+def test_what_cannot_be_asked_is_said_before(put):
+    table = pa.table({"d": pa.array([CANARY], pa.string()), "x": pa.array([1], pa.int64())})
+    plan = plan_of(
+        {"name": "d", **PERIODS[0], "format": "%j %Y"},
+        {"name": "x", "kind": "number", "edges": {"from": 0, "to": 30000, "bins": 30000}},
+        tables={"each": 1},
+    )
+    with open_table(put(table)) as opened, pytest.raises(TableError) as caught:
+        check(opened, plan)
+    assert len(caught.value.faults) == 2
+    assert CANARY not in str(caught.value)
+
+
+def test_an_engine_s_errors_are_told_without_its_words(postgres):
+    with psycopg.connect(postgres) as connection:
+        connection.execute(f"CREATE TABLE brief AS SELECT '{CANARY}' AS x")
+    engine = ibis.connect(postgres)
+    source = engine.table("brief")
+    with psycopg.connect(postgres) as connection:
+        connection.execute("DROP TABLE brief")
+    with open_table(source) as table, pytest.raises(TableError, match="did not answer") as caught:
+        row_count(table)
+    engine.disconnect()
+    assert "brief" not in str(caught.value)
+
+
+def test_rows_of_other_engines_are_copied_and_counted_here(tmp_path):
+    connection = ibis.sqlite.connect(tmp_path / "t.db")
+    table = connection.create_table("t", pa.table({"x": [1, 20, None], "s": ["a", None, "b"]}))
+    plan = plan_of({"name": "x", **NUMBER}, {"name": "s", "kind": "category", "values": ["a"]})
+    with open_table(table) as opened:
+        x, s = count(opened, plan, plan.marginals, truncation_key=b"")
+    connection.disconnect()
+    assert (x.sum(), s.tolist()) == (3, [1, 1, 1])
+    assert family_of("BIGINT") == "integer"
