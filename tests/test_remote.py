@@ -26,6 +26,9 @@ from dpengine.steps import family_of
 pytestmark = [
     pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning"),
+    # PySpark leaves the closing of its sockets to the collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
 CANARY = "ZZ_CANARY_7f3a"
