@@ -235,18 +235,6 @@ class Question(Declared):
         return self.sensitivity / self.epsilon
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns whose cells are read, the ID apart."""
-        match self.statistic:
-            case Count():
-                own: Sequence[str] = ()
-            case Proportion(of=conditions):
-                own = [condition.column.name for condition in conditions]
-            case Sum(of=column) | Mean(of=column) | Quantile(of=column) | Mode(of=column):
-                own = [column.name]
-        return tuple(dict.fromkeys([*own, *(condition.column.name for condition in self.where)]))
-
-    @property
     def key(self) -> str:
         """Identity of what is asked, at what price: the same on the same data is one answer, drawn once."""
         told: dict[str, Any] = {

@@ -59,6 +59,15 @@ def main() -> None:
         st.info("\n\n".join(plain(sentence(fault, names)) for fault in error.faults), icon=":material/edit_note:")
         st.page_link(PUBLISH, label="Say on Publish what is publicly known", icon=":material/edit_note:")
         return
+    _ask(plan, table)
+    show_history(plan.dataset)
+    with st.expander("For the curious", icon=":material/school:"):
+        st.markdown(CURIOUS)
+
+
+@st.fragment
+def _ask(plan: Plan, table: Table) -> None:
+    """The question on the left, its consequence on the right: a change of the one redraws no more than both."""
     left, right = st.columns([5, 6], gap="large")
     with left, st.container(border=True):
         try:
@@ -72,10 +81,7 @@ def main() -> None:
                 st.markdown("**Not yet a question**")
                 st.markdown("\n".join(f"- {plain(sentence(fault))}" for fault in dict.fromkeys(faults)))
         else:
-            _consequence(question, plan, table)
-    show_history(plan.dataset)
-    with st.expander("For the curious", icon=":material/school:"):
-        st.markdown(CURIOUS)
+            _consequence(question, table)
 
 
 def _bring() -> None:
@@ -99,7 +105,7 @@ def _from_the_address(wanted: str) -> None:
     show_answer(asking.reopen(payload))
 
 
-def _consequence(question: Question, plan: Plan, table: Table) -> None:
+def _consequence(question: Question, table: Table) -> None:
     """The question in words, its sensitivity, its expected error and its price; then the button, or the answer."""
     with st.container(border=True):
         st.markdown(f"#### The {plain(question.words)}")
@@ -122,8 +128,9 @@ def _consequence(question: Question, plan: Plan, table: Table) -> None:
     spent, left = book.spent(question.dataset, data), book.left(question.dataset, data)
     bill = {"Spent so far": epsilon_text(spent), "This question": epsilon_text(question.epsilon)}
     bill["Left after"] = "no cap" if left is None else epsilon_text(max(left - question.epsilon, exact(0)))
-    for place, (label, value) in zip(st.columns(3), bill.items(), strict=True):
-        place.metric(label, value)
+    with st.grid(3, min_column_width=90):
+        for label, value in bill.items():
+            st.metric(label, value)
     try:
         book.check(question.dataset, data, question.epsilon)
     except BudgetError as refused:

@@ -77,9 +77,11 @@ def error_words(question: Question, expected: Expected) -> str:
     else:
         wide, typical = (number(part, part) for part in (expected.half_width, expected.mean_abs))
         points = ""
-    most = "at most " if isinstance(question.statistic, Proportion | Mean) else ""
+    most, answer = "", "The answer"
+    if isinstance(question.statistic, Proportion | Mean):
+        most, answer = "at most ", f"With about {plural(question.rows_about or 0, 'such row')}, the answer"
     return (
-        f"The answer will typically be off by {most}about **{typical}**{points}, in 95 of 100 draws by **{wide}** at "
+        f"{answer} will typically be off by {most}about **{typical}**{points}, in 95 of 100 draws by **{wide}** at "
         "most."
     )
 
