@@ -75,7 +75,8 @@ def check(table: Table, plan: Plan) -> None:
 
 def check_asked(table: Table, columns: Sequence[Column | Grid], unit: Unit) -> None:
     """Raise :class:`TableError` with every reason why a question about ``columns`` cannot be answered; reads no row."""
-    _here(table)
+    if not isinstance(table, LocalTable):
+        raise TableError("a single question is answered where the rows are read; bring them here as a file or a frame")
     _check(table, columns, unit)
 
 

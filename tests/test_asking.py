@@ -7,6 +7,7 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations_with_replacement
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from dpengine.domain import Category, Number, YesNo
 from dpengine.grid import Grid
 from dpengine.mechanisms.selection import permute_and_flip_probabilities
 from dpengine.question import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
+from dpengine.table import Table
 
 ALPHA = 2e-9  # false alarms: two assertions for each of seven statistics
 REGION = Category(name="region", values=["North", "South"], missing=False)
@@ -229,6 +231,18 @@ def test_what_the_table_cannot_answer_is_refused_and_costs_nothing() -> None:
     assert book.datasets() == []
 
 
+def test_a_table_in_another_engine_is_not_asked() -> None:
+    class Elsewhere(Table):
+        columns = ()
+
+        def close(self) -> None: ...
+
+        def check_unchanged(self) -> None: ...
+
+    with pytest.raises(TableError, match="bring them here"):
+        ask(Elsewhere(), question(Count()))
+
+
 def test_what_is_no_answer_is_not_opened_as_one() -> None:
     for payload in (b"PK\x03\x04", b"{}", b'{"kind": "choice"}', b'{"kind": "answer"}', b"[1]", b""):
         with pytest.raises(LedgerError, match="not the answer"):
@@ -240,8 +254,8 @@ def test_a_question_about_a_whole_table_needs_no_column() -> None:
         assert counting.matching(table, Asked((), question(Count()).unit, b"")) == (120, 0)
 
 
-def test_values_that_are_texts_are_read_as_in_tables(tmp_path: object) -> None:
-    path = tmp_path / "t.csv"  # type: ignore[operator]
+def test_values_that_are_texts_are_read_as_in_tables(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
     path.write_text("x\n1.5\n 2 \nnan\n-99\n1e400\n1,2\n\n0.285\n".replace("1,2", '"1,2"'))
     grid = Grid(name="x", low=0, high=10, step="0.01", missing_as=["-99"])
     with open_table(path) as table:
