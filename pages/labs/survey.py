@@ -15,7 +15,7 @@ from pages.parts import state
 from pages.parts.accuracy_charts import draw
 from pages.parts.accuracy_views import twin
 from pages.parts.survey_charts import answers_figure
-from pages.parts.survey_people import People, choose_people
+from pages.parts.survey_people import People, choose_people, stand_in
 from pages.parts.survey_views import VIEWS, epsilon_words, named
 from pages.parts.words import people, percent, plain, plural
 
@@ -153,9 +153,18 @@ def lab() -> None:
     run = st.session_state.get("survey_runs", 0)
     with right:
         estimate = told(asked, protocol, run)
-        numbers(asked, protocol, estimate)
-        picture(asked, protocol, estimate)
+        with st.container(border=True, key="private") if asked.private else st.container():
+            if asked.private:
+                st.markdown(
+                    ":material/visibility_lock: **For your eyes only.** The truth is counted from your table, without "
+                    "noise. Nothing of it is kept or spent."
+                )
+            numbers(asked, protocol, estimate)
+            picture(asked, protocol, estimate)
     st.subheader("What it costs, and what it hides")
+    if asked.private:
+        asked = stand_in(asked)
+        st.caption(f"On made-up people, about as many as your table has: {asked.size:,}.")
     tabs = st.tabs(list(VIEWS), on_change="rerun", key="survey_view")
     for tab, view in zip(tabs, VIEWS.values(), strict=True):
         if tab.open:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from dpengine.table import Table
 from pages.parts import session, state
 from pages.parts.words import plain
 
-__all__ = ["People", "choose_people"]
+__all__ = ["People", "choose_people", "stand_in"]
 
 DATA = Path(__file__).parent.parent.parent / "data"
 MADE_UP, OWN = "Made-up people", "Your table"
@@ -54,6 +55,12 @@ def choose_people() -> People | None:
         return None
 
 
+def stand_in(asked: People) -> People:
+    """Made-up people, about as many and with as many answers, for views that need not know private ones."""
+    size = min(SIZES, key=lambda size: abs(math.log(size / asked.size)))
+    return _invented(len(asked.labels), size)
+
+
 def _made_up() -> People:
     left, right = st.columns(2, vertical_alignment="bottom")
     size = left.select_slider(
@@ -62,8 +69,12 @@ def _made_up() -> People:
     answers = right.number_input(
         "Answers to choose from", min_value=2, max_value=MOST_ANSWERS, value=8, step=1, key="survey_answers"
     )
+    return _invented(int(answers), size)
+
+
+def _invented(answers: int, size: int) -> People:
     labels = ("no", "yes") if answers == 2 else tuple(f"answer {k}" for k in range(1, answers + 1))
-    return People((MADE_UP, str(answers), str(size)), "A made-up question", labels, made_up(int(answers), size))
+    return People((MADE_UP, str(answers), str(size)), "A made-up question", labels, made_up(answers, size))
 
 
 def _of_sample(kind: str) -> People:
@@ -89,7 +100,6 @@ def _of_own() -> People | None:
     if st.session_state.get(key, (None,))[0] != asked:
         with st.spinner("Counting"):
             st.session_state[key] = (asked, _counted(table, plan, column))
-    st.caption(":material/visibility_lock: The truth about your table is for your eyes only. Nothing is spent or kept.")
     counts: np.ndarray = st.session_state[key][1]
     if counts.sum() > MOST_PEOPLE:
         counts = scaled(counts, MOST_PEOPLE)

@@ -178,8 +178,11 @@ def test_the_owners_own_table_is_added_up_for_the_owner_alone() -> None:
         true, told, within = first(at)
         assert true.tolist() == [700, 300]
         assert (np.abs(told - true) < SIGMAS * within / 1.96).all()
-        assert "for your eyes only" in words(at)
+        assert "For your eyes only" in words(at)
         assert at.get("plotly_chart")[0].proto.config.find('"displayModeBar": false') > 0
+        lines = charts(at)[1]["everyone flips coins"]
+        made = survey.METHODS["Randomized response"](2, Fraction(1))
+        assert numbers(lines["y"])[0] == survey.local_error(made, survey.made_up(2, 1000) / 1000, 100), "made-up people"
     assert not Ledger().history()
 
 
