@@ -25,6 +25,8 @@ import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
 from dpengine import Plan, counting, open_table
 
 ROWS, LARGE, CHUNK = 10**7, 10**8, 10**6
