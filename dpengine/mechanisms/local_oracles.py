@@ -120,7 +120,8 @@ class LocalHashing(PureProtocol[Hashed]):
     @classmethod
     def of(cls, answers: int, epsilon: Fraction, buckets: int | None = None) -> LocalHashing:
         """The coin of least chance that keeps within ε, with the best number of buckets unless one is given."""
-        found = buckets or min(round(math.exp(min(epsilon, Fraction(20)))) + 1, MOST_BUCKETS)
+        best = min(round(math.exp(min(epsilon, Fraction(20)))) + 1, MOST_BUCKETS)
+        found = best if buckets is None else buckets
         return cls(answers, found, least_chance(epsilon, lambda random: kary_ratio(found, random)))
 
     @property

@@ -58,8 +58,8 @@ all.
 **Fitted shares** are shifted and cut at 0, to be shares of a whole (norm-sub: Wang et al. 2020). That uses reports
 only, so it costs no privacy, and estimates are no longer unbiased.
 
-The surveys of the text are of Dwork, *A firm foundation for private data analysis* (2011). Each run flips fresh
-coins; there is no seed. Nothing on this page is charged or kept.
+Fair coins, the four cells and the AND are examples of Dwork, *A firm foundation for private data analysis* (2011).
+Each run flips fresh coins; there is no seed. Nothing on this page is charged or kept.
 """
 
 

@@ -332,6 +332,12 @@ def test_a_coin_that_is_none_or_tells_nothing_is_refused(chance: Fraction) -> No
             nothing(3, Fraction(1, 2))
 
 
+@pytest.mark.parametrize("buckets", [0, 1, 2**16])
+def test_hashing_into_no_or_too_many_buckets_is_refused(buckets: int) -> None:
+    with pytest.raises(PlanError, match="buckets"):
+        LocalHashing.of(4, Fraction(1), buckets)
+
+
 @pytest.mark.parametrize("sizes", [(0, 4), (2, 3), (2, 1), (2, 2**16), (2**26, 4)])
 def test_a_sketch_that_is_none_is_refused(sizes: tuple[int, int]) -> None:
     with pytest.raises(PlanError, match="sketch"):
