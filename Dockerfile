@@ -1,6 +1,6 @@
-# Private Release in a container: podman build -t private-release .   (or docker build -f Containerfile ...)
-# The ledger and uploads live in volumes: see DEPLOY.md.
-FROM docker.io/library/python:3.12-slim
+# Private Release in a container: podman build -t private-release . (or docker build)
+# The ledger and uploads live in volumes: see docs/deploy.md.
+FROM python:3.11-slim
 WORKDIR /srv/private-release
 COPY requirements.txt .
 RUN pip install --no-cache-dir -r requirements.txt \
