@@ -60,7 +60,7 @@ SELECTION_ODDS = 12.0
 STAGES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.2, 0.3, 0.5)}
 FOR_MARGINS = ((4.0, 0.2), (15.0, 0.5), (math.inf, 0.65))  # part of ε, up to a noise in the whole table, in rows a row
 BY_CHANCE = 1.15  # times what chance makes of independent columns: less, and there is nothing to learn from pairs
-ALL_AT_ONCE = (2.0, 2.0, 1.2)  # by phase: so much worse than noise must the model be for measuring all that is left
+ALL_AT_ONCE = (4.0, 3.0, 1.2)  # by phase: so much worse than noise must the model be for measuring all that is left
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ from dpengine.words import portion
 
 MAX_JOINT_CELLS = 2_000_000
 ASSUMED_ROWS = 10_000  # where a plan does not say how many there are
-MEASURE_ALL = 0.0125  # of all rows: noise in a table below which a model is no better (benchmarks/accuracy.py)
+MEASURE_ALL = 0.05  # of all rows: noise in a table below which a model is no better (benchmarks/accuracy.py)
 SPARSE = 4.0  # noise in a single table, in rows a row, beyond which its margins tell more (benchmarks/single.py)
 SPARSE_EPSILON = 1.2  # a row; beyond it most noise is 0, and single counts are hard to beat
 MOST_OPTIMISED = 60  # marginals beyond which looking for better shares takes too long
