@@ -89,6 +89,7 @@ def release(
     tell("making the tables agree")
     finished = conclude(plan, measured)
     written = _readable(finished)
+    tell("looking at the data again")
     table.check_unchanged()
 
     tell("recording")

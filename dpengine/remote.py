@@ -10,9 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,11 +45,21 @@ _WORDS = {
     "uint8": "UTINYINT", "uint16": "USMALLINT", "uint32": "UINTEGER", "uint64": "UBIGINT", "float32": "FLOAT",
     "float64": "DOUBLE", "boolean": "BOOLEAN", "date": "DATE", "time": "TIME", "uuid": "UUID", "unknown": "VARCHAR",
 }  # fmt: skip
+_INTERRUPTED = "spark.job.interruptOnCancel"
+_AGAIN, _PATIENCE = 0.2, 5.0  # seconds between two orders to stop, and for as long as they are given
 
 
 def known(source: ir.Table) -> bool:
     """Whether the engine of the table can be asked to count."""
     return source.get_backend().name in DIALECTS
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """What an engine is at work on, and how it is told to stop."""
+
+    cancel: Callable[[], object]
+    stopped: threading.Event = field(default_factory=threading.Event)
 
 
 class RemoteTable(Table):
@@ -56,7 +71,10 @@ class RemoteTable(Table):
         self._backend = source.get_backend()
         self.sql = DIALECTS[self._backend.name]
         self._lock = threading.RLock()
+        self._ended = threading.Condition()
+        self._under_way: _Statement | None = None
         self._open = True
+        self._leave: Callable[[], object] = bool
         self._recognised: bytes | None = None
         types = {name: _type_name(source.schema()[name]) for name in names}
         # A number of any length and scale is read as the text that the engine writes of it.
@@ -71,8 +89,32 @@ class RemoteTable(Table):
             self.rows = f"({self._backend.compile(source.select(**cells))}) AS t"
 
     def close(self) -> None:
-        """Let go of the table; the connection is its owner's, and stays open."""
+        """Break off what is read, and let go of the table; the connection stays open, unless it was :meth:`given`."""
         self._open = False
+        while not self._lock.acquire(timeout=_AGAIN):
+            self.interrupt()
+        try:
+            self._leave()
+        finally:
+            self._lock.release()
+
+    def given(self, leave: Callable[[], object]) -> None:
+        """Take over the connection, which ``leave`` ends: with the table, or when that is forgotten."""
+        self._leave = weakref.finalize(self, leave)
+
+    def interrupt(self) -> None:
+        """Break off the statement that another thread waits for; the connection stays good for others.
+
+        The order is repeated until the statement has ended, for a few seconds: an engine that is between two parts
+        of its work does not hear it.
+        """
+        with self._ended:
+            meant, until = self._under_way, time.monotonic() + _PATIENCE
+            while meant is not None and self._under_way is meant and time.monotonic() < until:
+                meant.stopped.set()
+                with suppress(TableError), _plainly():  # out of reach: it will not answer the other thread either
+                    meant.cancel()
+                self._ended.wait(_AGAIN)
 
     def check_unchanged(self) -> None:
         """Raise :class:`TableError` where the rows are not those that `digest` recognised: all are looked at again."""
@@ -86,17 +128,53 @@ class RemoteTable(Table):
 
     def ask(self, statement: str, types: Mapping[str, str]) -> pa.Table:
         """The answer to a query whose columns are of these types, in Ibis's words, by their names."""
-        import ibis
-
-        with self._lock, _plainly():
+        with self._lock:
             if not self._open:
                 raise TableError("the table is closed; open it again")
-            if self._backend.name == "pyspark":  # as it is: Ibis would write its literals anew, and change some
-                answer = [tuple(row) for row in self._backend.raw_sql(statement).collect()]
-                columns = zip(*answer, strict=True) if answer else [()] * len(types)
-                kinds = [pa.int64() if kind == "int64" else pa.string() for kind in types.values()]
-                return pa.table([pa.array(*each) for each in zip(columns, kinds, strict=True)], list(types))
+            ask = self._ask_spark if self._backend.name == "pyspark" else self._ask_sql
+            return ask(statement, types)
+
+    def _ask_sql(self, statement: str, types: Mapping[str, str]) -> pa.Table:
+        import ibis
+
+        connection = self._backend.con
+        stop = connection.interrupt if self._backend.name == "duckdb" else partial(connection.cancel_safe, timeout=5.0)
+        with self._breakable(stop):
             return self._backend.sql(statement, schema=ibis.schema(dict(types))).to_pyarrow()
+
+    def _ask_spark(self, statement: str, types: Mapping[str, str]) -> pa.Table:
+        """As it is: Ibis would write its literals anew, and change some."""
+        with _plainly():
+            frame = self._backend.raw_sql(statement)
+        context, tag = frame.sparkSession.sparkContext, f"private-release-{secrets.token_hex(8)}"
+        context.addJobTag(tag)  # what this thread runs, and nobody else's work in the session that all share
+        before = context.getLocalProperty(_INTERRUPTED)
+        context.setLocalProperty(_INTERRUPTED, "true")  # else tasks go on though nobody waits for them
+        try:
+            with self._breakable(partial(context.cancelJobsWithTag, tag)):
+                answer = [tuple(row) for row in frame.collect()]
+        finally:
+            context.removeJobTag(tag)
+            context.setLocalProperty(_INTERRUPTED, before)
+        columns = zip(*answer, strict=True) if answer else [()] * len(types)
+        kinds = [pa.int64() if kind == "int64" else pa.string() for kind in types.values()]
+        return pa.table([pa.array(*each) for each in zip(columns, kinds, strict=True)], list(types))
+
+    @contextmanager
+    def _breakable(self, cancel: Callable[[], object]) -> Iterator[None]:
+        """A statement that :meth:`interrupt` can break off; no order to stop it reaches the next one."""
+        self._under_way = statement = _Statement(cancel)
+        try:
+            with _plainly():
+                yield
+        except TableError:
+            if statement.stopped.is_set():
+                raise TableError("the reading was stopped, and nothing was counted; ask again to start over") from None
+            raise
+        finally:
+            with self._ended:
+                self._under_way = None
+                self._ended.notify_all()
 
     def _digest(self) -> bytes:
         sql = self.sql

@@ -243,7 +243,9 @@ def test_a_release_that_could_not_be_had_again_is_refused_before_it_is_paid_for(
     assert ledger.history() == []
 
 
-@pytest.mark.parametrize("stage", ["recognising the data", "counting", "making the tables agree"])
+@pytest.mark.parametrize(
+    "stage", ["recognising the data", "counting", "making the tables agree", "looking at the data again"]
+)
 def test_a_file_that_changes_while_it_is_counted_costs_nothing(
     stage: str, plan: dpe.Plan, ledger: dpe.Ledger, tmp_path: Path
 ) -> None:

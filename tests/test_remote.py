@@ -5,6 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import math
 import secrets
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import ibis
@@ -294,6 +297,69 @@ def test_a_change_after_recognition_is_noticed(put):
         other.sql, other.rows = table.sql, table.rows
         with pytest.raises(TableError, match="has changed"):
             other.check_unchanged()
+
+
+def endless(source):
+    """10¹⁰ rows, made as they are read: numbers in a row, or of a hundred rows each with each."""
+    if source.get_backend().name == "pyspark":
+        return source.get_backend().sql("SELECT id % 100 AS x FROM range(10000000000)")
+    return source.select("x").cross_join(*(source.select(**{f"x{k}": source.x}) for k in range(4)))
+
+
+HUNDRED = pa.table({"x": pa.array(range(100), pa.int64())})
+ENDLESS = plan_of({"name": "x", **NUMBER, "missing_as": []})
+
+
+def broken_off(table, work, stop):
+    """What ``work`` raises in a thread of its own when ``stop`` is called while the engine is at it."""
+    with ThreadPoolExecutor(1) as pool:
+        under_way = pool.submit(work)
+        until = time.monotonic() + 60
+        while table._under_way is None and time.monotonic() < until:
+            time.sleep(0.01)
+        time.sleep(0.3)
+        began = time.monotonic()
+        stop()
+        error = under_way.exception(timeout=60)
+        assert time.monotonic() - began < 10
+        return error
+
+
+def test_what_an_engine_is_at_is_broken_off_and_the_connection_serves_on(put):
+    source, ledger = put(HUNDRED), Ledger.in_memory()
+    with open_table(endless(source)) as table, open_table(source) as other:
+        table.interrupt()  # nothing to break off
+        for work in (
+            lambda: row_count(table) and digest(table),
+            lambda: release(table, ENDLESS, ledger),
+            lambda: count(table, ENDLESS, ENDLESS.marginals, truncation_key=b""),
+        ):
+            error = broken_off(table, work, table.interrupt)
+            assert isinstance(error, TableError)
+            assert "was stopped" in str(error)
+            assert row_count(other) == 100
+        assert ledger.history() == []
+
+
+def test_an_order_to_stop_reaches_no_other_table_and_no_later_statement(put):
+    source = put(HUNDRED)
+    with open_table(source) as table, open_table(source) as other, ThreadPoolExecutor(1) as pool:
+        over = threading.Event()
+        orders = pool.submit(lambda: [other.interrupt() for _ in iter(over.is_set, True)])
+        for _ in range(10):
+            assert row_count(table) == 100
+        over.set()
+        assert orders.result() is not None
+
+
+def test_closing_breaks_off_what_is_read_and_ends_a_connection_that_was_given(put):
+    left = []
+    table = open_table(endless(put(HUNDRED)))
+    table.given(lambda: left.append(True))
+    error = broken_off(table, lambda: digest(table), table.close)
+    assert "was stopped" in str(error)
+    table.close()
+    assert left == [True]
 
 
 def test_texts_for_the_owner_and_the_closing(put):

@@ -7,21 +7,23 @@ as the account that the operator named: one that may only read.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import duckdb
 import streamlit as st
 
 from dpengine import PrivateReleaseError, TableError, open_table
+from dpengine.remote import RemoteTable
 from dpengine.table import Table
 
 __all__ = ["SECTION", "names", "opened", "tables"]
 
 SECTION = "connections_for_release"
 FILE = "duckdb://"
+PATIENCE = 10  # seconds that a server may take to answer the door; where an address says another time, that
 _LISTED = (
     "SELECT CASE table_schema WHEN 'main' THEN '' ELSE table_schema || '.' END || table_name "
     "FROM information_schema.tables ORDER BY ALL"
@@ -59,7 +61,10 @@ def opened(name: str, table: str) -> Table:
         except BaseException:
             _leave(backend)
             raise
-        weakref.finalize(found, _leave, backend)
+        if isinstance(found, RemoteTable):
+            found.given(partial(_leave, backend))
+        else:  # its rows have been copied here
+            _leave(backend)
         return found
 
 
@@ -73,7 +78,8 @@ def _configured() -> dict[str, dict[str, str]]:
 def _connect(url: str) -> Any:
     import ibis  # takes a while to load, and most servers have no database to offer
 
-    return ibis.connect(url)
+    waits = {} if "connect_timeout=" in url or not url.startswith("postgres") else {"connect_timeout": PATIENCE}
+    return ibis.connect(url, **waits)
 
 
 def _leave(backend: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpengine import counting
+from dpengine import TableError, counting
 from dpengine.codebook import STANDARD
 from dpengine.domain import equal_edges
 from pages.parts import entries as draft
@@ -129,7 +129,13 @@ def _look(name: str, values: list[str]) -> None:
     assert table is not None
     seen: dict[str, list[str]] = st.session_state.setdefault("seen", {})
     if name not in seen:  # never changed after, so that a place in it means one value for as long as the table lives
-        seen[name] = list(dict.fromkeys(text.strip() for text in counting.distinct_texts(table, name)))
+        try:
+            with st.spinner("Looking for different values"):
+                texts = counting.distinct_texts(table, name)
+        except TableError as error:
+            st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/report:")
+            return
+        seen[name] = list(dict.fromkeys(text.strip() for text in texts))
     fresh = [(k, text) for k, text in enumerate(seen[name]) if text not in values]
     ticked = [text for k, text in fresh if st.checkbox(plain(text), key=session.turned(f"tick-{name}-{k}"))]
     _fill_in(

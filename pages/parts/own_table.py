@@ -17,6 +17,7 @@ from pages.parts import session
 from pages.parts.accuracy_charts import draw
 from pages.parts.risk_charts import alone_figure
 from pages.parts.risk_profile import explained, show_profile
+from pages.parts.row_count import row_count
 from pages.parts.words import percent, plain, plural
 
 __all__ = ["show_own_table"]
@@ -84,9 +85,8 @@ def _counted(table: Table, columns: list[str], sensitive: str | None, person: st
     if kept is not None and kept[0] == asked:
         counted: Counted = kept[1]
         return counted
-    if "row_count" not in st.session_state:
-        st.session_state["row_count"] = counting.row_count(table)
-    large = st.session_state["row_count"] > LIVE_ROWS
+    rows = row_count()
+    large = rows is None or rows > LIVE_ROWS
     if large and not st.button("Count them", icon=":material/groups:", help="A table of this size takes seconds."):
         return None
     sizes = range(1, len(columns) + 1) if len(columns) <= ALL_SUBSETS else (1, 2, len(columns))

@@ -6,6 +6,7 @@ import io
 import zipfile
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
@@ -15,6 +16,7 @@ from dpengine.plan import epsilon_text
 from dpengine.release import Release, true_counts
 from dpengine.report import in_words
 from dpengine.result import Result
+from dpengine.table import Table
 from pages.parts import session, state
 from pages.parts.synthetic_view import show_rows
 from pages.parts.words import name_of, noun, people, plain, sure
@@ -147,6 +149,16 @@ def _promise(release: Release) -> None:
             )
 
 
+def _true_counts(table: Table, release: Release) -> dict[tuple[str, ...], npt.NDArray[np.int64]]:
+    """Counted once for as long as this table and this release are at hand; in the session alone, like the table."""
+    counted_for, exact = st.session_state.get("true_counts", (None, {}))
+    if counted_for != (release.release_id, release.plan.key):
+        with st.spinner("Counting"):
+            exact = true_counts(table, release.plan, state.ledger())
+        st.session_state["true_counts"] = ((release.release_id, release.plan.key), exact)
+    return exact
+
+
 def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
     """True counts beside the published ones; only with the table at hand, never written anywhere."""
     table = session.table()
@@ -160,7 +172,7 @@ def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
             )
             return
         try:
-            exact = true_counts(table, release.plan, state.ledger())[shown]
+            exact = _true_counts(table, release)[shown]
         except PrivateReleaseError as error:
             st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/report:")
             return

@@ -46,8 +46,9 @@ def change(**changes: Any) -> None:
 
 def begin(fresh: Entries) -> None:
     """Start over with a new table: forget the one before, its file, and all that was typed for it."""
-    if (recognising := st.session_state.get("digest")) is not None:
-        recognising.stop()
+    for under_way in ("digest", "counting_rows"):
+        if under_way in st.session_state:
+            st.session_state[under_way].stop()
     for old in (table(), source(), st.session_state.get("place")):
         if old is not None:
             old.close()
@@ -56,6 +57,8 @@ def begin(fresh: Entries) -> None:
         "table",
         "table_name",
         "row_count",
+        "counting_rows",
+        "true_counts",
         "digest",
         "source",
         "seen",

@@ -8,12 +8,13 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from dpengine import Plan, TableError, counting, open_table
+from dpengine import Plan, TableError, open_table
 from dpengine.sources import EXCEL
 from dpengine.table import Table
 from dpengine.workbook import sheet_names
 from pages.parts import connections, serving, session, uploads
 from pages.parts import entries as draft
+from pages.parts.row_count import rows_in_words
 from pages.parts.words import plain, plural
 
 __all__ = ["choose_table", "summary"]
@@ -165,8 +166,4 @@ def summary() -> str:
     table = session.table()
     if table is None:
         return "no table yet"
-    if "row_count" not in st.session_state:
-        st.session_state["row_count"] = counting.row_count(table)
-    rows = st.session_state["row_count"]
-    size = f"{plural(len(table.columns), 'column')} · {plural(rows, 'row')}"
-    return f"{plain(session.table_name())} · {size} (only you see this number)"
+    return f"{plain(session.table_name())} · {plural(len(table.columns), 'column')} · {rows_in_words()}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import duckdb
@@ -15,6 +16,10 @@ from tests.pages.following import settled
 from tests.pages.test_publishing import press, texts
 
 ROOT = Path(__file__).parent.parent.parent
+
+
+def ledger() -> dpe.Ledger:
+    return dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"])
 
 
 def visit(**urls: str) -> AppTest:
@@ -32,6 +37,16 @@ def choose(page: AppTest, label: str, option: str) -> AppTest:
 
 def options(page: AppTest, label: str) -> list[str]:
     return list(next(box for box in page.selectbox if box.label == label).options)
+
+
+def plan(page: AppTest, *columns: str) -> AppTest:
+    """From the opened table to the bill, each row a person."""
+    page.multiselect[0].set_value(list(columns)).run()
+    for _ in range(2):
+        next(button for button in page.button if "Go on" in button.label).click().run()
+    page.radio[0].set_value(False).run()
+    next(button for button in page.button if "Go on" in button.label).click().run()
+    return settled(page)
 
 
 @pytest.fixture
@@ -56,14 +71,9 @@ def test_a_table_or_view_of_a_file_is_chosen_by_name_and_published(archive: str)
     press(choose(page, "Table or view", "adults"), "Open it")
     assert "adults · 2 columns · 2,388 rows" in texts(page)
     assert page.session_state["entries"].dataset == "adults"
-    page.multiselect[0].set_value(["age", "smokes"]).run()
-    for _ in range(2):
-        next(button for button in page.button if "Go on" in button.label).click().run()
-    page.radio[0].set_value(False).run()
-    next(button for button in page.button if "Go on" in button.label).click().run()
-    settled(press(settled(page), "Publish once"))
+    settled(press(plan(page, "age", "smokes"), "Publish once"))
     assert "What it says" in texts(page)
-    assert len(dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"]).history()) == 1
+    assert len(ledger().history()) == 1
 
 
 def test_the_tables_of_postgresql_are_listed(postgres: str) -> None:
@@ -72,6 +82,59 @@ def test_the_tables_of_postgresql_are_listed(postgres: str) -> None:
         connection.execute("CREATE VIEW grown AS SELECT * FROM visitors WHERE age >= 18")
     page = choose(visit(registry=postgres), "Database", "registry")
     assert {"visitors", "grown"} <= set(options(page, "Table or view"))
+
+
+def test_what_a_database_is_at_is_broken_off_by_the_button_and_the_connection_serves_on(postgres: str) -> None:
+    with psycopg.connect(postgres) as held:
+        held.execute("CREATE TABLE busy AS SELECT i % 90 AS age FROM generate_series(1, 1000) AS s(i)")
+        held.commit()
+        page = choose(visit(registry=postgres), "Database", "registry")
+        press(choose(page, "Table or view", "busy"), "Open it")
+        assert "1,000 rows" in texts(page)
+        plan(page, "age")
+        held.execute("LOCK TABLE busy IN ACCESS EXCLUSIVE MODE")  # now whoever reads it waits
+        press(page, "Publish once")
+        assert "Recognising the data" in texts(page)
+        press(page, "Stop")
+        settled(page)
+        assert "Stopped before it was recorded. Nothing was spent." in texts(page)
+        assert ledger().history() == []
+    settled(press(page, "Publish once"))
+    assert "What it says" in texts(page)
+    assert len(ledger().history()) == 1
+
+
+def test_a_database_that_is_slow_to_count_does_not_hold_up_the_page(postgres: str) -> None:
+    with psycopg.connect(postgres) as held:
+        held.execute("CREATE TABLE slow AS SELECT i % 90 AS age FROM generate_series(1, 1000) AS s(i)")
+        held.commit()
+        held.execute("LOCK TABLE slow IN ACCESS EXCLUSIVE MODE")
+        page = choose(visit(registry=postgres), "Database", "registry")
+        press(choose(page, "Table or view", "slow"), "Open it")
+        assert "its rows are being counted" in texts(page)
+        page.multiselect[0].set_value(["age"]).run()
+        assert not page.exception
+    assert page.session_state["counting_rows"].wait(20)
+    assert "1,000 rows" in texts(page.run())
+
+
+def test_a_connection_ends_with_its_table(postgres: str) -> None:
+    def visitors() -> int:
+        with psycopg.connect(postgres) as own:
+            found = own.execute("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'")
+            return int(next(iter(found))[0])
+
+    before = visitors()
+    with psycopg.connect(postgres, autocommit=True) as own:
+        own.execute("CREATE TABLE once AS SELECT 1 AS age")
+    page = choose(visit(registry=postgres), "Database", "registry")
+    press(choose(page, "Table or view", "once"), "Open it")
+    assert visitors() == before + 1
+    page.session_state["table"].close()
+    patient_until = time.monotonic() + 20
+    while visitors() != before and time.monotonic() < patient_until:
+        time.sleep(0.1)
+    assert visitors() == before
 
 
 @pytest.mark.parametrize(
