@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpengine import BudgetError, Plan, PlanError, PrivateReleaseError, asking
+from dpengine import BudgetError, Plan, PlanError, asking
 from dpengine.accuracy import posterior
 from dpengine.asking import Answer
 from dpengine.plan import epsilon_text, exact
 from dpengine.question import Question
 from dpengine.table import Table
-from pages.parts import ask_form, session, state
+from pages.parts import ask_form, reading, session, state
 from pages.parts import entries as draft
 from pages.parts.ask_history import show_answer, show_history
 from pages.parts.ask_words import error_words, sensitivity_words
@@ -136,27 +136,22 @@ def _consequence(question: Question, table: Table) -> None:
     except BudgetError as refused:
         _refused(refused)
         return
-    label = f"Ask, for ε = {epsilon_text(question.epsilon)}"
-    if st.button(label, type="primary", icon=":material/contact_support:", key=session.key("ask-pay"), width="stretch"):
-        _pay(question, table)
+    paid, label = f"answer-{question.key}", f"Ask, for ε = {epsilon_text(question.epsilon)}"
+    if reading.held(paid) is not None or st.button(
+        label, type="primary", icon=":material/contact_support:", key=session.key("ask-pay"), width="stretch"
+    ):
+        answer: Answer | None = reading.read(paid, lambda _: asking.ask(table, question, book), table)
+        if answer is None:
+            st.caption("Nothing is spent before the answer is recorded.")
+            return
+        st.query_params.clear()
+        st.rerun()
 
 
-def _pay(question: Question, table: Table) -> None:
-    try:
-        with st.spinner("Counting"):
-            _: Answer = asking.ask(table, question, state.ledger())
-    except PrivateReleaseError as error:
-        _refused(error)
-        return
-    st.query_params.clear()
-    st.rerun()
-
-
-def _refused(error: PrivateReleaseError) -> None:
-    st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/block:")
+def _refused(error: BudgetError) -> None:
+    reading.refused(error)
     st.caption("Nothing was drawn, and nothing spent.")
-    if isinstance(error, BudgetError):
-        st.page_link(BUDGET, label="See the budget", icon=":material/account_balance_wallet:")
+    st.page_link(BUDGET, label="See the budget", icon=":material/account_balance_wallet:")
 
 
 state.require_entry()

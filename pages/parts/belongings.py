@@ -36,10 +36,10 @@ def here() -> str:
     return context.session_id if context is not None else ""
 
 
-def keep(thing: Closable) -> None:
-    """Note that ``thing`` belongs to the session that is running: closed with it, if not before."""
+def keep(thing: Closable, session: str | None = None) -> None:
+    """Note that ``thing`` belongs to ``session``, or to that which is running: closed with it, if not before."""
     with _lock:
-        _kept.setdefault(here(), weakref.WeakSet()).add(thing)
+        _kept.setdefault(here() if session is None else session, weakref.WeakSet()).add(thing)
 
 
 @contextmanager

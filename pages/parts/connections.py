@@ -19,8 +19,9 @@ from dpengine import PrivateReleaseError, TableError, open_table
 from dpengine.remote import RemoteTable
 from dpengine.table import Table
 
-__all__ = ["SECTION", "names", "opened", "tables"]
+__all__ = ["SECTION", "Database", "known", "opened", "tables"]
 
+Database = dict[str, str]  # what the operator wrote of one: its url, and more
 SECTION = "connections_for_release"
 FILE = "duckdb://"
 PATIENCE = 10  # seconds that a server may take to answer the door; where an address says another time, that
@@ -30,14 +31,16 @@ _LISTED = (
 )
 
 
-def names() -> list[str]:
-    """What the operator calls the databases."""
-    return list(_configured())
+def known() -> dict[str, Database]:
+    """The databases, by what the operator calls them."""
+    if not st.secrets.load_if_toml_exists():
+        return {}
+    section = st.secrets.get(SECTION, {})
+    return {str(name): {str(key): str(value) for key, value in entry.items()} for name, entry in section.items()}
 
 
-def tables(name: str) -> list[str]:
+def tables(name: str, entry: Database) -> list[str]:
     """The tables and views of a database. Raises :class:`TableError` where it cannot be reached."""
-    entry = _configured()[name]
     with _discreetly(name):
         if entry["url"].startswith(FILE):
             with duckdb.connect(entry["url"].removeprefix(FILE), read_only=True) as connection:
@@ -49,9 +52,8 @@ def tables(name: str) -> list[str]:
             _leave(backend)
 
 
-def opened(name: str, table: str) -> Table:
+def opened(name: str, entry: Database, table: str) -> Table:
     """One of the :func:`tables` of a database. Raises :class:`TableError` where it cannot be read."""
-    entry = _configured()[name]
     with _discreetly(name):
         if entry["url"].startswith(FILE):
             return open_table(entry["url"].removeprefix(FILE), table=table, name="database.duckdb")
@@ -66,13 +68,6 @@ def opened(name: str, table: str) -> Table:
         else:  # its rows have been copied here
             _leave(backend)
         return found
-
-
-def _configured() -> dict[str, dict[str, str]]:
-    if not st.secrets.load_if_toml_exists():
-        return {}
-    section = st.secrets.get(SECTION, {})
-    return {str(name): {str(key): str(value) for key, value in entry.items()} for name, entry in section.items()}
 
 
 def _connect(url: str) -> Any:

@@ -9,11 +9,12 @@ from typing import Any
 
 import streamlit as st
 
-from dpengine import TableError, counting
+from dpengine import counting
 from dpengine.codebook import STANDARD
 from dpengine.domain import equal_edges
+from dpengine.table import Table
 from pages.parts import entries as draft
-from pages.parts import session
+from pages.parts import reading, session
 from pages.parts.words import plain, plural
 
 __all__ = ["ask_date", "ask_number", "ask_values"]
@@ -127,16 +128,11 @@ def _look(name: str, values: list[str]) -> None:
         return
     table = session.table()
     assert table is not None
-    seen: dict[str, list[str]] = st.session_state.setdefault("seen", {})
-    if name not in seen:  # never changed after, so that a place in it means one value for as long as the table lives
-        try:
-            with st.spinner("Looking for different values"):
-                texts = counting.distinct_texts(table, name)
-        except TableError as error:
-            st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/report:")
-            return
-        seen[name] = list(dict.fromkeys(text.strip() for text in texts))
-    fresh = [(k, text) for k, text in enumerate(seen[name]) if text not in values]
+    # Read once, so that a place in it means one value for as long as the table lives.
+    seen = reading.read(f"seen-{name}", lambda _: _texts(table, name), table, said="Looking")
+    if seen is None:
+        return
+    fresh = [(k, text) for k, text in enumerate(seen) if text not in values]
     ticked = [text for k, text in fresh if st.checkbox(plain(text), key=session.turned(f"tick-{name}-{k}"))]
     _fill_in(
         f"add-{name}",
@@ -147,6 +143,10 @@ def _look(name: str, values: list[str]) -> None:
         values=[*values, *ticked],
         source="confirmed",
     )
+
+
+def _texts(table: Table, name: str) -> list[str]:
+    return list(dict.fromkeys(text.strip() for text in counting.distinct_texts(table, name)))
 
 
 def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:

@@ -10,21 +10,20 @@ from itertools import combinations
 import pandas as pd
 import streamlit as st
 
-from dpengine import PrivateReleaseError, counting
+from dpengine import counting
 from dpengine.classes import Alone, Classes
 from dpengine.sources import Table
-from pages.parts import session
+from pages.parts import reading, session
 from pages.parts.accuracy_charts import draw
+from pages.parts.jobs import Tell
 from pages.parts.risk_charts import alone_figure
 from pages.parts.risk_profile import explained, show_profile
-from pages.parts.row_count import row_count
 from pages.parts.words import percent, plain, plural
 
 __all__ = ["show_own_table"]
 
 MOST_COLUMNS = 8
 ALL_SUBSETS = 5  # up to so many columns every combination is tried, beyond only single ones, pairs, and all
-LIVE_ROWS = 300_000
 SHOWN = 10
 
 Counted = tuple[Classes, dict[tuple[str, ...], Alone], int]
@@ -79,31 +78,21 @@ def show_own_table(table: Table) -> None:
 
 
 def _counted(table: Table, columns: list[str], sensitive: str | None, person: str | None) -> Counted | None:
-    """What counting says of these columns; large tables are counted only when asked to."""
-    asked = (st.session_state.get("generation", 0), *columns, None, sensitive, person)
-    kept = st.session_state.get("risk")
-    if kept is not None and kept[0] == asked:
-        counted: Counted = kept[1]
-        return counted
-    rows = row_count()
-    large = rows is None or rows > LIVE_ROWS
-    if large and not st.button("Count them", icon=":material/groups:", help="A table of this size takes seconds."):
-        return None
+    """What counting says of these columns."""
     sizes = range(1, len(columns) + 1) if len(columns) <= ALL_SUBSETS else (1, 2, len(columns))
     sets = [each for size in sizes for each in combinations(columns, size)]
-    try:
-        with st.spinner("Counting"):
-            fresh = (
-                counting.class_sizes(table, columns, sensitive, person=person),
-                counting.unique_people(table, sets, person=person),
-                counting.people_count(table, person),
-            )
-            table.check_unchanged()
-    except PrivateReleaseError as error:
-        st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/report:")
-        return None
-    st.session_state["risk"] = (asked, fresh)
-    return fresh
+
+    def work(tell: Tell) -> Counted:
+        tell("classes")
+        classes = counting.class_sizes(table, columns, sensitive, person=person)
+        tell("combinations")
+        alone = counting.unique_people(table, sets, person=person)
+        tell("people")
+        people = counting.people_count(table, person)
+        table.check_unchanged()
+        return classes, alone, people
+
+    return reading.read("risk", work, table, asked=(*columns, None, sensitive, person))
 
 
 def _combinations(alone: dict[tuple[str, ...], Alone], people: int) -> None:

@@ -12,7 +12,7 @@ from dpengine.release import Release, release
 from dpengine.table import Table
 from pages.parts import jobs, state
 from pages.parts.jobs import Job, Stopped
-from pages.parts.words import plain
+from pages.parts.words import lasted, plain
 
 __all__ = ["begin", "current", "follow", "outcome"]
 
@@ -29,7 +29,7 @@ def begin(table: Table, plan: Plan) -> None:
         return release(table, plan, book, progress=tell)
 
     st.session_state.pop("unpublished", None)
-    job = jobs.start(work, table, plan.title or plan.dataset)
+    job = jobs.start(work, table, plan.title or plan.dataset, findable=True)
     st.session_state["publishing"] = job
     job.wait(QUICK)
     st.rerun()
@@ -70,13 +70,13 @@ def _progress(job: Job[Release]) -> None:
     stages, now = job.stages, time.monotonic()
     for (stage, began), (_, ended) in pairwise(stages):
         if stage != "starting":
-            st.caption(f":material/check: {stage.capitalize()} · {_lasted(ended - began)}")
+            st.caption(f":material/check: {stage.capitalize()} · {lasted(ended - began)}")
     if job.stopping:
         st.markdown(":material/hourglass_top: Stopping")
     elif stages:
-        st.markdown(f":material/hourglass_top: **{stages[-1][0].capitalize()}** · {_lasted(now - stages[-1][1])}")
+        st.markdown(f":material/hourglass_top: **{stages[-1][0].capitalize()}** · {lasted(now - stages[-1][1])}")
     else:
-        st.markdown(":material/hourglass_top: Waiting for others who are publishing")
+        st.markdown(":material/hourglass_top: Waiting for others")
     st.button(
         "Stop",
         key="stop-publishing",
@@ -85,10 +85,6 @@ def _progress(job: Job[Release]) -> None:
         disabled=job.stopping,
         help="Until it is recorded, nothing is spent.",
     )
-
-
-def _lasted(seconds: float) -> str:
-    return f"{int(seconds)} s" if seconds < 120 else f"{int(seconds) // 60} min"
 
 
 def _conclude(job: Job[Release]) -> None:

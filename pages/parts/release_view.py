@@ -6,18 +6,16 @@ import io
 import zipfile
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import streamlit as st
 
-from dpengine import PrivateReleaseError, charts
+from dpengine import charts
 from dpengine.accuracy import posterior
 from dpengine.plan import epsilon_text
 from dpengine.release import Release, true_counts
 from dpengine.report import in_words
 from dpengine.result import Result
-from dpengine.table import Table
-from pages.parts import session, state
+from pages.parts import reading, session, state
 from pages.parts.synthetic_view import show_rows
 from pages.parts.words import name_of, noun, people, plain, sure
 
@@ -149,16 +147,6 @@ def _promise(release: Release) -> None:
             )
 
 
-def _true_counts(table: Table, release: Release) -> dict[tuple[str, ...], npt.NDArray[np.int64]]:
-    """Counted once for as long as this table and this release are at hand; in the session alone, like the table."""
-    counted_for, exact = st.session_state.get("true_counts", (None, {}))
-    if counted_for != (release.release_id, release.plan.key):
-        with st.spinner("Counting"):
-            exact = true_counts(table, release.plan, state.ledger())
-        st.session_state["true_counts"] = ((release.release_id, release.plan.key), exact)
-    return exact
-
-
 def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
     """True counts beside the published ones; only with the table at hand, never written anywhere."""
     table = session.table()
@@ -171,11 +159,13 @@ def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
                 "The true counts are private. They enter no file, and showing them to others undoes the protection."
             )
             return
-        try:
-            exact = _true_counts(table, release)[shown]
-        except PrivateReleaseError as error:
-            st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/report:")
+        book, plan = state.ledger(), release.plan
+        counted = reading.read(
+            "truth", lambda _: true_counts(table, plan, book), table, asked=(release.release_id, plan.key)
+        )
+        if counted is None:
             return
+        exact = counted[shown]
         frame = release.tables[shown].copy()
         frame["true (private)"] = exact.ravel()
         frame["off by"] = frame["count"] - frame["true (private)"]

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from dpengine.table import Table
-from pages.parts import belongings, uploads
+from pages.parts import belongings, jobs, reading, uploads
 from pages.parts.entries import Entries
 
 __all__ = [
@@ -46,26 +46,20 @@ def change(**changes: Any) -> None:
 
 def begin(fresh: Entries) -> None:
     """Start over with a new table: forget the one before, its file, and all that was typed for it."""
-    for under_way in ("digest", "counting_rows"):
-        if under_way in st.session_state:
-            st.session_state[under_way].stop()
-    for old in (table(), source(), st.session_state.get("place")):
+    reading.drop_all()
+    if (before := table()) is not None:
+        jobs.close(before)
+    for old in (source(), st.session_state.get("place")):
         if old is not None:
             old.close()
     for name in (
         "place",
         "table",
         "table_name",
-        "row_count",
-        "counting_rows",
-        "true_counts",
-        "digest",
         "source",
-        "seen",
         "release",
         "preview",
         "unpublished",
-        "risk",
     ):
         st.session_state.pop(name, None)
     st.query_params.clear()

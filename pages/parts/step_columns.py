@@ -6,10 +6,11 @@ import math
 
 import streamlit as st
 
-from dpengine import Plan, PlanError, TableError, counting
+from dpengine import Plan, PlanError, counting
 from dpengine.plan import MAX_TABLE_CELLS
+from dpengine.table import Table
 from pages.parts import entries as draft
-from pages.parts import session
+from pages.parts import reading, session
 from pages.parts.faults import sentence
 from pages.parts.words import name_of, plain, plural
 
@@ -110,13 +111,19 @@ def _load_plan() -> None:
             return
         try:
             plan = Plan.loads(file.getvalue().decode("utf-8-sig", "replace"))
-            counting.check(table, plan)
-        except (PlanError, TableError) as error:
+        except PlanError as error:
             st.warning("\n\n".join(plain(sentence(fault)) for fault in error.faults[:5]), icon=":material/report:")
+            return
+        if reading.read("fits", lambda _: _fits(table, plan), table, asked=plan.key, said="Checking") is None:
             return
         session.refresh(draft.from_plan(plan))
         session.settle(all_steps=True)
         st.rerun()
+
+
+def _fits(table: Table, plan: Plan) -> bool:
+    counting.check(table, plan)
+    return True
 
 
 def _own_tables(chosen: list[str], own: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:

@@ -3,16 +3,20 @@ unless the owner looks, and then confirms each value as public."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
-from dpengine import Plan, PlanError, PrivateReleaseError, counting
+from dpengine import Plan, PlanError, counting
 from dpengine.codebook import loads as read_codebook
 from pages.parts import entries as draft
-from pages.parts import session
+from pages.parts import reading, session
 from pages.parts.faults import sentence
 from pages.parts.fill_in import ask_date, ask_number, ask_values
+from pages.parts.jobs import Tell
 from pages.parts.words import percent, plain, plural
 
 __all__ = ["declare_columns", "faulty", "summary"]
@@ -116,8 +120,6 @@ def _check_the_fit(used: list[str]) -> None:
             "declared: a way to notice dates read in the wrong layout. It is not protected, is not kept, and enters "
             "no file. Mend layouts and spellings by it, not the list of values."
         )
-        if not st.button("Look at my real data", key=session.key("fit-look")):
-            return
         entries, table = session.entries(), session.table()
         assert table is not None
         whole = entries.with_(chosen=tuple(used), layout="single", several_rows=False, epsilon="1", dataset="fit")
@@ -125,10 +127,21 @@ def _check_the_fit(used: list[str]) -> None:
             plan = draft.to_plan(whole)
             cells = [column.model_copy(update={"other": True, "missing": True}) for column in plan.columns]
             plan = Plan(dataset="fit", epsilon="1", columns=cells, tables=plan.tables)
-            counts = counting.count(table, plan, plan.marginals, truncation_key=b"fit")
-        except PrivateReleaseError as error:
+        except PlanError as error:
             st.caption("\n\n".join(plain(sentence(fault, used)) for fault in error.faults))
             return
+        clicked = st.button("Look at my real data", key=session.key("fit-look"))
+        if not clicked and reading.held("fit", plan.key) is None:
+            return
+
+        def work(tell: Tell) -> list[NDArray[np.int64]]:
+            part = partial(tell, "counting")
+            return counting.count(table, plan, plan.marginals, truncation_key=b"fit", progress=part)
+
+        counts = reading.read("fit", work, table, asked=plan.key)
+        if counts is None:
+            return
+        reading.drop("fit")  # it is not kept
         for column, found in zip(plan.columns, counts, strict=True):
             share = int(found[column.other_code]) / max(int(found.sum()), 1)
             st.markdown(f"**{plain(column.name)}**: {percent(share)} of the rows fall in *(other)*")

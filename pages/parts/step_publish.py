@@ -7,13 +7,12 @@ import streamlit as st
 from dpengine import BudgetError, Plan, PlanError, PrivateReleaseError, TableError, counting
 from dpengine.plan import epsilon_text, exact
 from dpengine.strategy import identity
-from pages.parts import jobs, publishing, session, state
-from pages.parts.jobs import Job
+from pages.parts import jobs, publishing, reading, session, state
 from pages.parts.words import plain
 
 __all__ = ["digest_of_table", "is_published", "publish_step"]
 
-QUICK = 3.0  # seconds that a small table is waited for
+DIGEST = "digest"
 
 
 def publish_step(plan: Plan) -> None:
@@ -87,37 +86,21 @@ def digest_of_table() -> bytes | None:
     """What the data is recognised by, worked out once a table; it stays in this session. None while it is awaited."""
     table = session.table()
     assert table is not None
-    if "digest" not in st.session_state:
-        st.session_state["digest"] = jobs.start(lambda _: counting.digest(table), table)
-    job: Job[bytes] = st.session_state["digest"]
-    with st.spinner("Recognising the data"):
-        job.wait(QUICK)
-    if not job.done:
-        _recognising(job)
-        return None
-    try:
-        return job.result()
-    except TableError as error:
-        st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/report:")
-        return None
+    digest = reading.read(DIGEST, lambda _: counting.digest(table), table, said="Recognising the data")
+    if digest is None:
+        st.caption("Every row is read once, so that no budget is missed.")
+    return digest
 
 
 def is_published(plan: Plan) -> bool:
     """Whether the ledger holds this plan of the open table; False too where the table is not recognised yet."""
-    job: Job[bytes] | None = st.session_state.get("digest")
+    job = reading.held(DIGEST)
     if job is None or not job.done:
         return False
     try:
         return state.ledger().find(state.ledger().fingerprint(job.result()), identity(plan)) is not None
     except (TableError, PlanError, jobs.Stopped):
         return False
-
-
-@st.fragment(run_every=1.0)
-def _recognising(job: Job[bytes]) -> None:
-    if job.done:
-        st.rerun()
-    st.markdown(":material/hourglass_top: Recognising the data: every row is read once, so that no budget is missed.")
 
 
 def _refusal(plan: Plan, data: bytes) -> BudgetError | None:

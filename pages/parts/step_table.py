@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from dpengine import Plan, TableError, open_table
+from dpengine import Plan, counting, open_table
 from dpengine.sources import EXCEL
 from dpengine.table import Table
 from dpengine.workbook import sheet_names
-from pages.parts import connections, serving, session, uploads
+from pages.parts import belongings, connections, reading, serving, session, uploads
 from pages.parts import entries as draft
-from pages.parts.row_count import rows_in_words
+from pages.parts.jobs import Stopped, Tell
 from pages.parts.words import plain, plural
 
 __all__ = ["choose_table", "summary"]
@@ -40,9 +41,9 @@ def choose_table() -> None:
         encoding = a.text_input("Encoding", placeholder="UTF-8", key=session.key("encoding")) or None
         delimiter = b.text_input("Delimiter", placeholder="found by itself", key=session.key("delimiter")) or None
         sheet = c.text_input("Sheet", placeholder="the first", key=session.key("sheet")) or None
-    if connections.names():
+    if databases := connections.known():
         with st.expander("A table of a database", icon=":material/database:"):
-            choose_from_database()
+            choose_from_database(databases)
     if arrived is not None and arrived.path is not None:
         _receive(arrived, arrived.path, encoding=encoding, delimiter=delimiter, sheet=sheet)
     elif (source := session.source()) is not None and source.path is not None:
@@ -55,24 +56,23 @@ def choose_table() -> None:
             st.button("Use this sample", key=f"sample_{key}", on_click=load_sample, args=(key,), width="stretch")
 
 
-def choose_from_database() -> None:
+def choose_from_database(databases: dict[str, connections.Database]) -> None:
     """One of the operator's databases, and a table or view of it by name."""
-    offered: dict[str, list[str]] = st.session_state.setdefault("offered", {})  # asked for once, not at each rerun
-    name = st.selectbox("Database", connections.names(), index=None, key=session.key("database"))
+    name = st.selectbox("Database", list(databases), index=None, key=session.key("database"))
     if name is None:
         return
-    try:
-        if name not in offered:
-            with st.spinner("Asking for its tables"):
-                offered[name] = connections.tables(name)
-        chosen = st.selectbox("Table or view", offered[name], index=None, key=session.key(f"table-of-{name}"))
-        if not st.button("Open it", key=session.key("open-table"), disabled=chosen is None) or chosen is None:
-            return
-        with st.spinner("Opening the table"):
-            table = connections.opened(name, chosen)
-    except TableError as error:
-        offered.pop(name, None)
-        _unreadable(error, kept=False)
+    entry = databases[name]
+    offered = reading.read(
+        "tables", lambda _: connections.tables(name, entry), None, asked=name, said="Asking for its tables"
+    )
+    if offered is None:
+        return
+    chosen = st.selectbox("Table or view", offered, index=None, key=session.key(f"table-of-{name}"))
+    clicked = st.button("Open it", key=session.key("open-table"), disabled=chosen is None)
+    if chosen is None or not (clicked or reading.held("view", (name, chosen))):
+        return
+    table = _opened("view", lambda: connections.opened(name, entry, chosen), asked=(name, chosen), again=True)
+    if table is None:
         return
     session.begin(draft.Entries(dataset=_stem(chosen), title=chosen))
     session.hold(table, f"{name}: {chosen}")
@@ -92,52 +92,64 @@ def _small(uploaded: UploadedFile | None) -> uploads.Place | None:
     """What came by Streamlit's own uploader, where the way for large files is not there, put where those lie."""
     if uploaded is None:
         return None
-    with session.place().receiving(uploaded.name) as file:
-        file.write(uploaded.getbuffer())
+    if st.session_state.get("arrived") != uploaded.file_id:
+        with session.place().receiving(uploaded.name) as file:
+            file.write(uploaded.getbuffer())
+        st.session_state["arrived"] = uploaded.file_id
     return session.place()
 
 
-def _receive(arrived: uploads.Place, path: Path, **reading: str | None) -> None:
+def _receive(arrived: uploads.Place, path: Path, **how: str | None) -> None:
     """Open what has arrived, whose file then goes when its table goes; or say what is wrong with it."""
-    attempt = (arrived.token, arrived.arrivals, *reading.values())
-    tried, fault = st.session_state.get("unreadable", (None, None))
-    if tried == attempt:  # reading a large file takes a while, and would end the same way
-        _unreadable(fault)
+    sheets = _sheets(path, arrived)
+    if sheets is None:
         return
-    try:
-        sheets = _sheets(path)
-        if len(sheets) > 1 and reading["sheet"] is None:
-            reading["sheet"] = st.selectbox(
-                "Which sheet of the workbook?", sheets, index=None, key=session.key("which-sheet")
-            )
-            if reading["sheet"] is None:
-                return
-        with st.spinner("Reading the table"):
-            table = open_table(path, name=arrived.name, **reading)
-    except TableError as error:
-        st.session_state["unreadable"] = (attempt, error)
-        _unreadable(error)
-        return
-    _take(table, arrived)
+    if len(sheets) > 1 and how["sheet"] is None:
+        how["sheet"] = st.selectbox("Which sheet of the workbook?", sheets, index=None, key=session.key("which-sheet"))
+        if how["sheet"] is None:
+            return
+    asked = (arrived.token, arrived.arrivals, *how.values())
+    table = _opened("file", lambda: open_table(path, name=arrived.name, **how), asked=asked)
+    if table is not None:
+        _take(table, arrived)
+    elif (job := reading.held("file", asked)) is not None and job.done:
+        st.caption("Nothing was spent. Say how to read it, or bring another file; this one is deleted when you leave.")
 
 
-def _read_again(source: uploads.Place, path: Path, **reading: str | None) -> None:
+def _read_again(source: uploads.Place, path: Path, **how: str | None) -> None:
     """The file at hand once more, in another encoding, with another delimiter or from another sheet."""
-    sheets = _sheets(path)
+    sheets = _sheets(path, source)
+    if sheets is None:
+        return
     if len(sheets) > 1:
-        reading["sheet"] = st.selectbox("Sheet to read instead", sheets, index=None, key=session.key("other-sheet"))
-    if not any(reading.values()):
+        how["sheet"] = st.selectbox("Sheet to read instead", sheets, index=None, key=session.key("other-sheet"))
+    if not any(how.values()):
         return
+    asked = (source.token, *how.values())
     st.caption("Reading it in another way starts the plan afresh.")
-    if not st.button("Read the file again", key=session.key("read-again"), icon=":material/refresh:"):
+    clicked = st.button("Read the file again", key=session.key("read-again"), icon=":material/refresh:")
+    if not clicked and reading.held("file", asked) is None:
         return
-    try:
-        with st.spinner("Reading the table"):
-            table = open_table(path, name=source.name, **reading)
-    except TableError as error:
-        _unreadable(error)
-        return
-    _take(table, source)
+    table = _opened("file", lambda: open_table(path, name=source.name, **how), asked=asked)
+    if table is not None:
+        _take(table, source)
+
+
+def _opened(name: str, opens: Callable[[], Table], *, asked: object, again: bool = False) -> Table | None:
+    """The table, once it is open; it belongs to this visit, also where nobody waits for it any more."""
+    whose = belongings.here()
+
+    def work(tell: Tell) -> Table:
+        table = opens()
+        belongings.keep(table, whose)
+        try:
+            tell("opened")
+        except Stopped:
+            table.close()
+            raise
+        return table
+
+    return reading.read(name, work, None, asked=asked, said="Reading the table", again=again)
 
 
 def _take(table: Table, source: uploads.Place) -> None:
@@ -151,14 +163,14 @@ def _stem(title: str) -> str:
     return re.sub(r"[^\w-]+", "-", title).strip("-").lower() or "my-table"
 
 
-def _sheets(path: Path) -> list[str]:
-    return sheet_names(path) if path.suffix.lower() in EXCEL else []
-
-
-def _unreadable(error: TableError, *, kept: bool = True) -> None:
-    st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/report:")
-    mend = " Say how to read it, or bring another file; this one is deleted when you leave." if kept else ""
-    st.caption(f"Nothing was spent.{mend}")
+def _sheets(path: Path, place: uploads.Place) -> list[str] | None:
+    """The sheets of a workbook, none of other files; None while they are looked for."""
+    if path.suffix.lower() not in EXCEL:
+        return []
+    asked = (place.token, place.arrivals)
+    return reading.read(
+        "sheets", lambda _: sheet_names(path), None, asked=asked, said="Looking for sheets", again=False
+    )
 
 
 def summary() -> str:
@@ -166,4 +178,9 @@ def summary() -> str:
     table = session.table()
     if table is None:
         return "no table yet"
-    return f"{plain(session.table_name())} · {plural(len(table.columns), 'column')} · {rows_in_words()}"
+    head = f"{plain(session.table_name())} · {plural(len(table.columns), 'column')}"
+    rows = reading.glance("rows", lambda _: counting.row_count(table), table)
+    if rows is not None:
+        return f"{head} · {plural(rows, 'row')} (only you see this number)"
+    awaited = (job := reading.held("rows")) is not None and not job.done
+    return f"{head} · its rows {'are being counted' if awaited else 'cannot be counted just now'}"

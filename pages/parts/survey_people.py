@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,8 @@ from dpengine import Plan, PrivateReleaseError, counting, open_table
 from dpengine.lessons.survey import made_up, scaled
 from dpengine.plan import Unit
 from dpengine.table import Table
-from pages.parts import session, state
+from pages.parts import reading, session, state
+from pages.parts.jobs import Tell
 from pages.parts.words import plain
 
 __all__ = ["People", "choose_people", "stand_in"]
@@ -96,11 +98,12 @@ def _of_own() -> People | None:
         st.caption(f"No column of your plan has from 2 to {MOST_ANSWERS} cells.")
         return None
     column = st.selectbox("The question", names, key=session.key("survey_column"))
-    key, asked = session.key("survey_own"), (column, plan.column(column))
-    if st.session_state.get(key, (None,))[0] != asked:
-        with st.spinner("Counting"):
-            st.session_state[key] = (asked, _counted(table, plan, column))
-    counts: np.ndarray = st.session_state[key][1]
+    key = session.key("survey_own")
+    counts = reading.read(
+        "survey", lambda tell: _counted(table, plan, column, tell), table, asked=(column, plan.column(column))
+    )
+    if counts is None:
+        return None
     if counts.sum() > MOST_PEOPLE:
         counts = scaled(counts, MOST_PEOPLE)
         st.caption(f"Scaled down to {MOST_PEOPLE:,} people.")
@@ -111,8 +114,9 @@ def _askable(plan: Plan) -> list[str]:
     return [name for name in sorted(plan.used) if 2 <= plan.column(name).size <= MOST_ANSWERS]
 
 
-def _counted(table: Table, plan: Plan, column: str) -> np.ndarray:
+def _counted(table: Table, plan: Plan, column: str, tell: Tell | None = None) -> np.ndarray:
     """Each row answers once."""
+    part = None if tell is None else partial(tell, "counting")
     rows = plan.model_copy(update={"unit": Unit()})
-    (counts,) = counting.count(table, rows, [(column,)], truncation_key=os.urandom(16))
+    (counts,) = counting.count(table, rows, [(column,)], truncation_key=os.urandom(16), progress=part)
     return scaled(counts, int(counts.sum()))

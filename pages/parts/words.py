@@ -6,7 +6,19 @@ from dpengine.plan import Plan
 from dpengine.strategy import Share, maximal
 from dpengine.words import noun, people, percent, sure
 
-__all__ = ["OURS", "name_of", "noun", "people", "percent", "plain", "plural", "protected", "sure", "why_measured"]
+__all__ = [
+    "OURS",
+    "lasted",
+    "name_of",
+    "noun",
+    "people",
+    "percent",
+    "plain",
+    "plural",
+    "protected",
+    "sure",
+    "why_measured",
+]
 
 OURS = "This engine"  # beside other ways, in charts and tables of the labs
 
@@ -27,6 +39,15 @@ def plural(number: int, one: str, many: str = "") -> str:
     ('1 column', '1,200 rows', '0 people')
     """
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def lasted(seconds: float) -> str:
+    """A while, as one follows it.
+
+    >>> lasted(7.9), lasted(185)
+    ('7 s', '3 min')
+    """
+    return f"{int(seconds)} s" if seconds < 120 else f"{int(seconds) // 60} min"
 
 
 def name_of(table: tuple[str, ...]) -> str:

@@ -21,4 +21,5 @@ def settled(page: AppTest) -> AppTest:
 
 def _under_way(page: AppTest) -> bool:
     held = page.session_state
-    return "publishing" in held or ("digest" in held and not held["digest"].done)
+    readings = held["readings"].values() if "readings" in held else ()
+    return "publishing" in held or not all(job.done for _, job in readings)

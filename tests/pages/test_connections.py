@@ -12,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
+from pages.parts import reading
 from tests.pages.following import settled
 from tests.pages.test_publishing import press, texts
 
@@ -104,7 +105,10 @@ def test_what_a_database_is_at_is_broken_off_by_the_button_and_the_connection_se
     assert len(ledger().history()) == 1
 
 
-def test_a_database_that_is_slow_to_count_does_not_hold_up_the_page(postgres: str) -> None:
+def test_a_database_that_is_slow_to_count_does_not_hold_up_the_page(
+    postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "QUICK", 8.0)
     with psycopg.connect(postgres) as held:
         held.execute("CREATE TABLE slow AS SELECT i % 90 AS age FROM generate_series(1, 1000) AS s(i)")
         held.commit()
@@ -114,7 +118,7 @@ def test_a_database_that_is_slow_to_count_does_not_hold_up_the_page(postgres: st
         assert "its rows are being counted" in texts(page)
         page.multiselect[0].set_value(["age"]).run()
         assert not page.exception
-    assert page.session_state["counting_rows"].wait(20)
+    assert page.session_state["readings"]["rows"][1].wait(20)
     assert "1,000 rows" in texts(page.run())
 
 

@@ -25,15 +25,15 @@ def table() -> Iterator[Table]:
 
 
 @contextmanager
-def all_workers_busy(table: Table) -> Iterator[None]:
-    """Every thread is at the work of somebody else."""
+def all_workers_busy() -> Iterator[None]:
+    """Every thread that releases are drawn up in is at the work of somebody else."""
     go, ready = threading.Event(), threading.Barrier(jobs.WORKERS + 1)
 
     def work(_: jobs.Tell) -> None:
         ready.wait(SOON)
         go.wait(SOON)
 
-    others = [jobs.start(work, table) for _ in range(jobs.WORKERS)]
+    others = [jobs.start(work, None, findable=True) for _ in range(jobs.WORKERS)]
     ready.wait(SOON)
     try:
         yield
@@ -47,7 +47,7 @@ def test_a_job_gives_what_came_of_it_and_tells_its_stages(table: Table) -> None:
         tell("counting")
         return "done"
 
-    job = jobs.start(work, table)
+    job = jobs.start(work, table, findable=True)
     assert job.wait(SOON)
     assert job.result() == "done"
     assert [stage for stage, _ in job.stages] == ["starting", "counting"]
@@ -117,8 +117,8 @@ def test_a_long_query_is_broken_off(table: Table) -> None:
 
 
 def test_a_waiting_job_is_stopped_before_it_begins(table: Table) -> None:
-    with all_workers_busy(table):
-        job = jobs.start(lambda _: pytest.fail("it began"), table)
+    with all_workers_busy():
+        job = jobs.start(lambda _: pytest.fail("it began"), table, findable=True)
         assert not job.wait(0.1)
         assert job.stages == []
         job.stop()
@@ -138,10 +138,10 @@ def test_nothing_is_cleared_from_under_a_job_whose_visitor_has_gone(table: Table
 
 
 def test_old_jobs_are_forgotten(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    job = jobs.start(lambda _: None, table)
+    job = jobs.start(lambda _: None, table, findable=True)
     assert job.wait(SOON)
     monkeypatch.setattr(jobs, "KEPT", -1.0)
-    jobs.start(lambda _: None, table)
+    jobs.start(lambda _: None, table, findable=True)
     assert jobs.find(job.token) is None
 
 
@@ -150,3 +150,92 @@ def test_the_tables_own_folder_is_not_needed_for_breaking_off(tmp_path: Path) ->
     closed = open_table(tmp_path / "a.csv")
     closed.close()
     closed.interrupt()
+
+
+def held_up(table: Table) -> tuple[Job[None], threading.Event]:
+    """A job with ``table`` that is under way until the event is set."""
+    begun, go = threading.Event(), threading.Event()
+
+    def work(_: jobs.Tell) -> None:
+        begun.set()
+        go.wait(SOON)
+
+    job = jobs.start(work, table)
+    assert begun.wait(SOON)
+    return job, go
+
+
+def test_jobs_with_one_table_follow_each_other_and_hold_up_no_other(table: Table) -> None:
+    first, go = held_up(table)
+    second = jobs.start(lambda _: "second", table)
+    with open_table(pd.DataFrame({"b": [1]})) as another:
+        assert jobs.start(lambda _: "another", another).wait(SOON)
+    assert not second.wait(0.1)
+    assert second.stages == []
+    go.set()
+    assert second.wait(SOON)
+    assert first.done
+
+
+def test_a_stop_breaks_off_one_job_and_no_other_with_the_table(table: Table) -> None:
+    first, go = held_up(table)
+    waiting, following = jobs.start(lambda _: "waiting", table), jobs.start(lambda _: "following", table)
+    waiting.stop()
+    go.set()
+    assert following.wait(SOON)
+    assert first.result() is None
+    with pytest.raises(Stopped):
+        waiting.result()
+    assert following.result() == "following"
+
+
+def test_what_a_releasing_visitor_does_holds_up_no_reader(table: Table) -> None:
+    with all_workers_busy():
+        assert jobs.start(lambda _: "read", table).wait(SOON)
+
+
+def test_a_table_is_closed_after_its_last_job_and_who_closes_it_does_not_wait(table: Table) -> None:
+    job, go = held_up(table)
+    jobs.close(table)
+    with table.connection() as connection:
+        assert connection.execute("SELECT 1").fetchall(), "it is open for as long as the job needs it"
+    go.set()
+    assert job.wait(SOON)
+    last = jobs.start(lambda _: table.connection().__enter__(), table)
+    with pytest.raises(TableError, match="closed"):
+        last.result()
+
+
+def test_who_stops_the_opening_of_a_table_does_not_wait_for_it() -> None:
+    opening, go = threading.Event(), threading.Event()
+
+    def work(tell: jobs.Tell) -> None:
+        opening.set()
+        go.wait(SOON)
+        tell("opened")
+
+    job = jobs.start(work, None)
+    assert opening.wait(SOON)
+    job.stop()
+    assert job.done
+    with pytest.raises(Stopped):
+        job.result()
+    go.set()
+
+
+def test_which_part_is_done_is_told_of_the_stage_at_hand(table: Table) -> None:
+    told: list[float | None] = []
+
+    def work(tell: jobs.Tell) -> None:
+        for part in (0.25, 0.5):
+            tell("counting", part)
+            told.append(job.part)
+        tell("recording")
+
+    ready = threading.Event()
+    job = jobs.start(lambda tell: ready.wait(SOON) and work(tell), table)
+    ready.set()
+    job.wait(SOON)
+    assert told == [0.25, 0.5]
+    assert job.part is None
+    assert [stage for stage, _ in job.stages] == ["starting", "counting", "recording"]

@@ -47,7 +47,7 @@ def ledger() -> dpe.Ledger:
 
 
 def test_it_goes_on_while_the_visitor_looks_at_other_pages_and_after_a_reload(sample: AppTest) -> None:
-    with all_workers_busy(sample.session_state["table"]):
+    with all_workers_busy():
         press(sample, "Publish once")
         assert "Waiting for others" in texts(sample)
         assert not any(button.label == "Publish once" for button in sample.button), "it is bought once"
@@ -68,7 +68,7 @@ def test_it_goes_on_while_the_visitor_looks_at_other_pages_and_after_a_reload(sa
 
 
 def test_stopping_it_spends_nothing_and_says_so(sample: AppTest) -> None:
-    with all_workers_busy(sample.session_state["table"]):
+    with all_workers_busy():
         press(sample, "Publish once")
         press(sample, "Stop")
         assert "Stopped before it was recorded. Nothing was spent." in texts(sample)
@@ -82,7 +82,7 @@ def test_stopping_it_spends_nothing_and_says_so(sample: AppTest) -> None:
 
 
 def test_who_reloads_is_told_of_a_stop_too(sample: AppTest) -> None:
-    with all_workers_busy(sample.session_state["table"]):
+    with all_workers_busy():
         press(sample, "Publish once")
         reloaded = visit(publishing=str(sample.query_params["publishing"]))
         press(reloaded, "Stop")

@@ -121,16 +121,6 @@ def test_people_with_several_rows_are_counted_once() -> None:
         assert "who" not in at.multiselect[0].options
 
 
-def test_a_large_table_is_counted_only_when_asked_to() -> None:
-    with open_table(ROWS) as table:
-        at = page(table)
-        at.session_state["row_count"] = 10**6
-        choose(at, ["zip"])
-        assert "Alone" not in metrics(at)
-        whole(next(button for button in at.button if button.label == "Count them").click().run())
-        assert metrics(at)["Alone"] == "1"
-
-
 def test_nothing_chosen_and_nobody_there_are_said_calmly() -> None:
     with open_table(ROWS) as table:
         assert "Choose at least one column" in words(page(table))
@@ -141,7 +131,6 @@ def test_nothing_chosen_and_nobody_there_are_said_calmly() -> None:
 def test_a_table_that_is_gone_is_a_warning_and_no_fault() -> None:
     table = open_table(ROWS)
     at = page(table)
-    at.session_state["row_count"] = 6
     table.close()
     assert "the table is closed" in words(choose(at, ["zip"]))
 

@@ -1,0 +1,13 @@
+"""For tests of the pages."""
+
+from __future__ import annotations
+
+import pytest
+
+from pages.parts import reading
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page waits for what it reads, so that a busy machine shows it as a quiet one does."""
+    monkeypatch.setattr(reading, "QUICK", 60.0)

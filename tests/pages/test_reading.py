@@ -1,0 +1,116 @@
+"""What is read of rows for a page: beside it, followed, stopped, begun again; and no one waits for another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpengine import open_table
+from dpengine.table import Table
+from pages.parts import reading
+from tests.pages.following import settled
+from tests.pages.test_jobs import held_up
+from tests.pages.test_publishing import press, texts, visit
+
+BILL = "Spent so far"
+
+
+@contextmanager
+def long_read(table: Table, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever is asked of ``table`` takes long."""
+    monkeypatch.setattr(reading, "QUICK", 0.0)
+    _, go = held_up(table)
+    try:
+        yield
+    finally:
+        go.set()
+
+
+def sample() -> AppTest:
+    page = visit()
+    page.button(key="sample_rand").click().run()
+    return page
+
+
+def bill(page: AppTest) -> bool:
+    return any(metric.label == BILL for metric in page.metric)
+
+
+def begin_afresh(page: AppTest) -> None:
+    """What was read already is asked for once more."""
+    page.session_state["readings"] = {}
+
+
+def test_a_page_does_not_wait_for_what_takes_long_nor_does_another_owner(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = sample()
+    assert bill(page)
+    with long_read(page.session_state["table"], monkeypatch):
+        begin_afresh(page)
+        page.run()
+        assert not page.exception
+        assert not bill(page)
+        assert "Waiting to begin: recognising the data" in texts(page)
+        assert "(only you see this number)" not in texts(page)
+        page.select_slider[0].set_value("0.5").run()
+        assert "ε = 0.5" in texts(page), "the rest of the page goes on"
+        assert bill(settled(sample()).run()), "and so does another owner"
+    assert bill(settled(page).run())
+    assert "20,190 rows (only you see this number)" in texts(page)
+
+
+def test_reading_is_stopped_and_begun_again_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = sample()
+    with long_read(page.session_state["table"], monkeypatch):
+        begin_afresh(page)
+        page.run()
+        press(page, "Stop")
+        assert "Stopped." in texts(page.run())
+        page.select_slider[0].set_value("0.5").run()
+        assert "Stopped." in texts(page), "it begins again by hand alone"
+        press(page, "Try again")
+        assert "Waiting to begin: recognising the data" in texts(page)
+    assert bill(settled(page).run())
+
+
+def test_another_question_at_the_same_place_breaks_off_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = visit()
+    page.session_state["table"] = table = open_table(pd.DataFrame({"zip": [1, 1, 2], "age": [30, 31, 30]}))
+    with long_read(table, monkeypatch):
+        page.switch_page("pages/labs/risk.py").run()
+        page.multiselect[0].set_value(["zip"]).run()
+        before = page.session_state["readings"]["risk"][1]
+        page.multiselect[0].set_value(["zip", "age"]).run()
+        assert not page.exception
+        assert before.stopping
+        assert not page.session_state["readings"]["risk"][1].stopping
+    settled(page).run()
+    assert any(metric.label == "Alone" for metric in page.metric)
+
+
+def test_a_new_table_forgets_what_was_read_of_the_one_before_and_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = sample()
+    before = page.session_state["table"]
+    with long_read(before, monkeypatch):
+        begin_afresh(page)
+        page.run()
+        pending = [job for _, job in page.session_state["readings"].values()]
+        page.button(key="change-table").click().run()
+        page.button(key="sample_census").click().run()
+        assert not page.exception
+        assert all(job.stopping for job in pending)
+        assert page.session_state["table"] is not before
+        assert bill(settled(page).run())
+
+
+def test_the_truth_is_counted_once_for_a_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = settled(press(sample(), "Publish once"))
+    page.toggle(key="compare").set_value(True).run()
+    counted = page.session_state["readings"]["truth"][1]
+    with long_read(page.session_state["table"], monkeypatch):
+        page.run()
+        assert any(metric.label == "Off by, on average" for metric in page.metric)
+    assert page.session_state["readings"]["truth"][1] is counted
