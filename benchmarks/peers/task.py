@@ -1,4 +1,4 @@
-"""What a script of this folder is asked by benchmarks/scale_peers.py, and how it answers: a line of JSON each way.
+"""What a script of this folder is asked by benchmarks/scale_peers.py, and how it answers: in JSON.
 
 It gives :func:`answer` a function that starts the peer (its imports, a session) and returns the job, which goes
 from the file, or from codes in memory, to the noisy count of every declared cell. Start-up is timed apart.
@@ -7,6 +7,7 @@ from the file, or from codes in memory, to the noisy count of every declared cel
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -26,7 +27,6 @@ class Task:
     columns: list[str]
     texts: dict[str, list[str]]
     edges: dict[str, list[float]]
-    times: int
 
     @property
     def sizes(self) -> list[int]:
@@ -35,15 +35,15 @@ class Task:
 
 
 def answer(start: Callable[[Task], Callable[[], Sequence[float]]]) -> None:
-    """Do the task of the first argument: print the seconds of start-up and of each run, and the last one's counts."""
+    """Do the task of the first argument: say how long start-up took, and for each line read how long a run took, and
+    what it counted. Whatever else the peer prints goes where errors go."""
+    said = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
     task = Task(**json.loads(sys.argv[1]))
     began = time.perf_counter()
     job = start(task)
-    startup = time.perf_counter() - began
-    seconds: list[float] = []
-    counts: list[float] = []
-    for _ in range(task.times):
+    print(json.dumps(time.perf_counter() - began), file=said, flush=True)
+    for _ in sys.stdin:
         began = time.perf_counter()
         counts = [float(count) for count in job()]
-        seconds.append(time.perf_counter() - began)
-    print(json.dumps({"startup": startup, "seconds": seconds, "counts": counts}), flush=True)
+        print(json.dumps([time.perf_counter() - began, counts]), file=said, flush=True)
