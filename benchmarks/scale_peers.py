@@ -43,7 +43,7 @@ OURS, KINDS = ("release", "codes"), ("uint8", "int64", "dictionary")
 JOBS = {"histogram": list(ONE.marginals[0]), "three-way": list(TRIPLE.marginals[0])}
 LEAST = {"histogram": 1.0, "three-way": 5.0}  # times as fast as a peer
 MOST = 3.0  # times as long as NumPy's bincount of codes in memory
-TURNS, SECONDS = 3, 3
+TURNS, SECONDS = 3, 10
 NOISE = 60  # more than this is no noise of scale 1 in a thousand cells
 
 
