@@ -76,7 +76,10 @@ def check(table: Table, plan: Plan) -> None:
 def check_asked(table: Table, columns: Sequence[Column | Grid], unit: Unit) -> None:
     """Raise :class:`TableError` with every reason why a question about ``columns`` cannot be answered; reads no row."""
     if not isinstance(table, LocalTable):
-        raise TableError("a single question is answered where the rows are read; bring them here as a file or a frame")
+        raise TableError(
+            "a single question is not answered of rows that stay in their database; publish a table of them, or bring "
+            "them here as a file"
+        )
     _check(table, columns, unit)
 
 

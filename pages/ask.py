@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpengine import BudgetError, Plan, PlanError, asking
+from dpengine import BudgetError, Plan, PlanError, TableError, asking, counting
 from dpengine.accuracy import posterior
 from dpengine.asking import Answer
 from dpengine.plan import epsilon_text, exact
@@ -59,7 +59,13 @@ def main() -> None:
         st.info("\n\n".join(plain(sentence(fault, names)) for fault in error.faults), icon=":material/edit_note:")
         st.page_link(PUBLISH, label="Say on Publish what is publicly known", icon=":material/edit_note:")
         return
-    _ask(plan, table)
+    try:
+        counting.check_asked(table, (), plan.unit)
+    except TableError as error:
+        reading.refused(error)
+        st.page_link(PUBLISH, label="Go on with the table on Publish", icon=":material/publish:")
+    else:
+        _ask(plan, table)
     show_history(plan.dataset)
     with st.expander("For the curious", icon=":material/school:"):
         st.markdown(CURIOUS)

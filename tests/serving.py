@@ -35,8 +35,10 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path, **environment: str) -> Iterator[Served]:
+def served(folder: Path, secrets: str = "", **environment: str) -> Iterator[Served]:
     """The app with a ledger of its own, all its files in ``folder``; ended gently, so that it can clear away.
+
+    ``secrets`` is what an operator would write to ``.streamlit/secrets.toml``.
 
     Raises RuntimeError, with what the server said, where it does not come up.
     """
@@ -47,6 +49,9 @@ def served(folder: Path, **environment: str) -> Iterator[Served]:
     own = {"PRIVATE_RELEASE_LEDGER": f"sqlite:///{folder / 'ledger.db'}", "TMPDIR": str(files)}
     command = [sys.executable, "-m", "streamlit", "run", "app.py"]
     command += ["--server.port", str(port), "--server.headless", "true"]
+    if secrets:
+        (folder / "secrets.toml").write_text(secrets)
+        command += ["--secrets.files", str(folder / "secrets.toml")]
     log = folder / "log"
     with log.open("w") as out:
         process = subprocess.Popen(

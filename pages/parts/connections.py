@@ -7,10 +7,13 @@ as the account that the operator named: one that may only read.
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import duckdb
 import streamlit as st
@@ -19,11 +22,13 @@ from dpengine import PrivateReleaseError, TableError, open_table
 from dpengine.remote import RemoteTable
 from dpengine.table import Table
 
+_log = logging.getLogger("private_release")
+
 __all__ = ["SECTION", "Database", "known", "opened", "tables"]
 
 Database = dict[str, str]  # what the operator wrote of one: its url, and more
 SECTION = "connections_for_release"
-FILE = "duckdb://"
+FILE, SPARK = "duckdb://", "pyspark://"
 PATIENCE = 10  # seconds that a server may take to answer the door; where an address says another time, that
 _LISTED = (
     "SELECT CASE table_schema WHEN 'main' THEN '' ELSE table_schema || '.' END || table_name "
@@ -73,6 +78,13 @@ def opened(name: str, entry: Database, table: str) -> Table:
 def _connect(url: str) -> Any:
     import ibis  # takes a while to load, and most servers have no database to offer
 
+    if url.startswith(SPARK):  # Ibis would set all of it anew in the session that it has made, which refuses
+        from ibis.backends.pyspark import SparkSession  # an operator's own addition, which comes by way of Ibis
+
+        builder = SparkSession.builder
+        for setting, value in parse_qsl(urlsplit(url).query):
+            builder = builder.config(setting, value)
+        return ibis.pyspark.connect(builder.getOrCreate())
     waits = {} if "connect_timeout=" in url or not url.startswith("postgres") else {"connect_timeout": PATIENCE}
     return ibis.connect(url, **waits)
 
@@ -86,14 +98,20 @@ def _place(entry: dict[str, str]) -> dict[str, str]:
     return {"database": entry["schema"]} if "schema" in entry else {}
 
 
+def _unsigned(said: str) -> str:
+    """The first line of what a driver says, without what follows the account in an address."""
+    return re.sub(r"(://[^:@/\s]*):[^@\s]*@", r"\1:…@", said.strip().partition("\n")[0])
+
+
 @contextmanager
 def _discreetly(name: str) -> Iterator[None]:
-    """Drivers' errors quote addresses, accounts and rows; the owner is told none of them."""
+    """Drivers' errors quote addresses and accounts; the owner is told none of them, and the log no password."""
     try:
         yield
     except PrivateReleaseError:
         raise
-    except Exception:  # noqa: BLE001  (each driver has errors of its own)
+    except Exception as error:  # noqa: BLE001  (each driver has errors of its own)
+        _log.warning("The database %r cannot be read (%s): %s", name, type(error).__name__, _unsigned(str(error)))
         raise TableError(
             f"the database {name!r} cannot be read just now; try again, or ask who runs this server"
         ) from None

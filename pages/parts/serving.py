@@ -60,12 +60,15 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 def _warm() -> None:
     """Load, and try once, what the first screen draws, so that the first visitor need not wait for it."""
     from dpengine import charts, predict, preview
+    from pages.parts import connections
     from pages.parts.consequence import example
 
     plan = example()
     charts.release_figure(preview(plan), plan.marginals[0]).to_json()
     charts.error_curve(plan).to_json()
     predict(plan)
+    if connections.known():
+        import ibis  # noqa: F401  (it takes a second or more, which the first to choose a database would wait)
 
 
 @contextmanager

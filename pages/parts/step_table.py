@@ -60,12 +60,17 @@ def choose_from_database(databases: dict[str, connections.Database]) -> None:
     """One of the operator's databases, and a table or view of it by name."""
     name = st.selectbox("Database", list(databases), index=None, key=session.key("database"))
     if name is None:
+        st.caption("Those that this server may read. Nothing in them is changed.")
         return
     entry = databases[name]
     offered = reading.read(
         "tables", lambda _: connections.tables(name, entry), None, asked=name, said="Asking for its tables"
     )
     if offered is None:
+        return
+    if not offered:
+        st.info("It has no table or view that this server may read.", icon=":material/search_off:")
+        st.button("Look again", key=session.key("look-again"), on_click=reading.drop, args=("tables",))
         return
     chosen = st.selectbox("Table or view", offered, index=None, key=session.key(f"table-of-{name}"))
     clicked = st.button("Open it", key=session.key("open-table"), disabled=chosen is None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import psycopg
@@ -12,9 +13,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
-from pages.parts import reading
+from pages.parts import connections, reading
 from tests.pages.following import settled
 from tests.pages.test_publishing import press, texts
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -122,6 +126,17 @@ def test_a_database_that_is_slow_to_count_does_not_hold_up_the_page(
     assert "1,000 rows" in texts(page.run())
 
 
+def test_a_question_of_rows_that_stay_elsewhere_is_refused_before_it_is_put_together(postgres: str) -> None:
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("CREATE TABLE asked AS SELECT i % 90 AS age FROM generate_series(1, 1000) AS s(i)")
+    page = choose(visit(registry=postgres), "Database", "registry")
+    plan(press(choose(page, "Table or view", "asked"), "Open it"), "age")
+    page.switch_page("pages/ask.py").run()
+    assert not page.exception
+    assert "not answered of rows that stay in their database" in texts(page)
+    assert not any(button.label.startswith("Ask") for button in page.button)
+
+
 def test_a_connection_ends_with_its_table(postgres: str) -> None:
     def visitors() -> int:
         with psycopg.connect(postgres) as own:
@@ -156,3 +171,38 @@ def test_what_cannot_be_reached_is_said_without_its_address(url: str) -> None:
     for hidden in ("s3cret", "127.0.0.1", "nowhere", "hidden", "reader"):
         assert hidden not in str(page.main)
     assert not any(box.label == "Table or view" for box in page.selectbox)
+
+
+def test_who_runs_the_server_is_told_why_and_no_password(caplog: pytest.LogCaptureFixture) -> None:
+    choose(visit(registry="postgresql://reader:s3cret@127.0.0.1:1/registry"), "Database", "registry")
+    assert "'registry' cannot be read (OperationalError)" in caplog.text
+    assert (
+        connections._unsigned("no driver for oracle://reader:s3cr:et@db/x\nmore")
+        == "no driver for oracle://reader:…@db/x"
+    )
+    assert "s3cret" not in caplog.text
+
+
+def test_what_cannot_be_reached_is_asked_again_when_told_to(archive: str, tmp_path: Path) -> None:
+    path = tmp_path / "late.duckdb"
+    page = choose(visit(late=f"duckdb://{path}"), "Database", "late")
+    assert "cannot be read just now" in texts(page)
+    with duckdb.connect(str(path)):
+        pass
+    assert "cannot be read just now" in texts(page.run()), "each try may take long"
+    press(page, "Try again")
+    assert "no table or view" in texts(page)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE people AS SELECT 1 AS age")
+    assert options(press(page, "Look again"), "Table or view") == ["people"]
+
+
+@pytest.mark.xdist_group("spark")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_the_tables_of_sparks_catalogue_are_listed_by_the_documented_address(spark: SparkSession) -> None:
+    spark.range(1000).selectExpr("id % 90 AS age").createOrReplaceTempView("riders")
+    page = choose(visit(lake="pyspark://?spark.master=local[2]&spark.ui.enabled=false"), "Database", "lake")
+    assert "riders" in options(page, "Table or view")
+    press(choose(page, "Table or view", "riders"), "Open it")
+    assert "riders · 1 column · 1,000 rows" in texts(page)
