@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["nothing", "number", "numbers", "of_numbers", "of_texts", "text"]
+__all__ = ["nothing", "number", "numbers", "of_numbers", "of_texts", "plain", "text"]
 
 
 def of_texts(texts: Sequence[str]) -> Any:
@@ -34,6 +34,26 @@ def numbers(column: Any) -> npt.NDArray[Any]:
     if flat.null_count:
         flat = pc.fill_null(flat, of_numbers(np.array([np.nan], dtype=flat.type.to_pandas_dtype()))[0])
     return np.from_dlpack(flat)
+
+
+def plain(column: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None]:
+    """The numbers of an Arrow array, without a copy where that can be; and where it is null (there, anything).
+
+    Truths are 0 and 1, days the days since 1970.
+    """
+    if pa.types.is_boolean(column.type):
+        values = _bits(column, 1)
+    elif pa.types.is_date32(column.type):
+        values, _ = plain(column.view(pa.int32()))
+    else:
+        kind = column.type.to_pandas_dtype()
+        values = np.frombuffer(column.buffers()[1], dtype=kind, count=column.offset + len(column))[column.offset :]
+    return values, _bits(column, 0) == 0 if column.null_count else None
+
+
+def _bits(column: Any, buffer: int) -> npt.NDArray[np.uint8]:
+    packed = np.frombuffer(column.buffers()[buffer], dtype=np.uint8)
+    return np.unpackbits(packed, count=column.offset + len(column), bitorder="little")[column.offset :]
 
 
 def number(value: int) -> Any:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from dpengine import arrays
 from dpengine.coding import Coding
 from dpengine.relation import literal
+from dpengine.streamed import Streamed
 
 __all__ = ["among", "bounded", "coded", "make_known"]
 
@@ -54,7 +55,7 @@ def among(code: str, wanted: Sequence[int]) -> str:
     return "(" + " OR ".join(f"{code} BETWEEN {run[0]} AND {run[-1]}" for run in runs) + ")"
 
 
-def make_known(connection: Any, coding: Coding, scratch: ExitStack) -> None:
+def make_known(connection: Any, coding: Coding | Streamed, scratch: ExitStack) -> None:
     """Make what a coding names known to the connection, until ``scratch`` is closed."""
     for name, texts in coding.lists.items():
         places = arrays.of_numbers(np.arange(len(texts), dtype=np.int64))

@@ -26,7 +26,7 @@ from dpengine.grid import Grid
 from dpengine.relation import literal
 from dpengine.steps import NO, NUMERAL, YES, Family, Scalar, Steps, family_of, lookups, loosened, marked, steps_of, tree
 
-__all__ = ["Coding", "Family", "binning", "code_of", "family_of", "grid_code_of", "identity", "loosened"]
+__all__ = ["Coding", "Family", "binning", "code_of", "family_of", "grid_code_of", "identity", "loosened", "number_of"]
 
 _DEEP = 1000  # cells; beyond, looking a value up costs less than comparing it with cuts
 _BLANKS = literal("".join(chr(i) for i in range(0x3001) if chr(i).isspace()))
@@ -52,7 +52,7 @@ class Coding:
 def code_of(column: Column, index: int, type_name: str) -> Coding:
     """The coding of the table's column ``c{index}``, which is of the given type."""
     family, whole = family_of(type_name) or "text", min(column.other_code, column.missing_code) >= 0
-    cell, own, loose = f"c{index}", f"own_{index}", f"loose_{index}"
+    cell, own = f"c{index}", f"own_{index}"
     steps = steps_of(column, type_name, _DEEP)
     if steps is not None:
         return Coding({own: cell}, _stepped(steps, own, family, type_name), whole)
@@ -63,13 +63,10 @@ def code_of(column: Column, index: int, type_name: str) -> Coding:
         period = _period(column, f"day_{index}")
         code = f"CASE WHEN {missing} THEN {column.missing_code} ELSE {period} END"
         return Coding({own: cell, f"day_{index}": day}, code, whole)
-    text, near = _texts(cell, family)
-    cells = {own: text, loose: near}
-    if family == "text":  # most texts are written as declared, so those that are not pay alone for being loosened
-        cells, loose = {own: text}, _loose(own)
+    if isinstance(column, Number):
+        return _number(column, index, family, whole)
+    cells, loose = _both_texts(index, family)
     match column:
-        case Number():
-            return _number(column, index, family, cells, loose, whole)
         case Category():
             return _category(column, index, family, cells, loose, whole)
         case YesNo():
@@ -119,9 +116,7 @@ def _tree(steps: Steps, less: Callable[[Scalar], str]) -> str:
 
 def grid_code_of(grid: Grid, index: int, type_name: str) -> Coding:
     """The coding of the table's column ``c{index}``, which is of the given type, by its place on a grid."""
-    family, own, loose = family_of(type_name) or "text", f"own_{index}", f"loose_{index}"
-    cells = dict(zip((own, loose), _texts(f"c{index}", family), strict=True))
-    return _number(grid, index, family, cells, loose, grid.missing_code >= 0)
+    return _number(grid, index, family_of(type_name) or "text", grid.missing_code >= 0)
 
 
 def identity(index: int, family: Family) -> str:
@@ -155,6 +150,15 @@ def _texts(cell: str, family: Family) -> tuple[str, str]:
             return f"{cell}::VARCHAR", f"{cell}::VARCHAR"
 
 
+def _both_texts(index: int, family: Family) -> tuple[dict[str, str], str]:
+    """The cells ``own_{index}`` and, if need be, ``loose_{index}``; and SQL for the loose text over them."""
+    own, loose = f"own_{index}", f"loose_{index}"
+    text, near = _texts(f"c{index}", family)
+    if family == "text":  # most texts are written as declared, so those that are not pay alone for being loosened
+        return {own: text}, _loose(own)
+    return {own: text, loose: near}, loose
+
+
 def _listed(options: Iterable[str]) -> str:
     return f"({', '.join(literal(option) for option in options)})"
 
@@ -173,28 +177,12 @@ def _unless_missing(
     )
 
 
-def _number(
-    column: Number | Grid, index: int, family: Family, cells: dict[str, str], loose: str, whole: bool
-) -> Coding:
+def _number(column: Number | Grid, index: int, family: Family, whole: bool) -> Coding:
     """Of a text, or of a value that may be in one of very many cells, by its number in 64 bits."""
-    own, value = f"own_{index}", f"value_{index}"
-    match family:
-        case "text":
-            cast = " ".join(
-                f"WHEN regexp_full_match({text}, {literal(NUMERAL)}) THEN TRY_CAST({text} AS DOUBLE)"
-                for text in (own, loose)
-            )
-            cells[value] = f"CASE {cast} END"
-        case "boolean":
-            cells[value] = f"c{index}::INTEGER::DOUBLE"
-        case "integer":
-            cells[value] = f"c{index}::DOUBLE"
-        case _:
-            # By way of text, 0.7 in 32 bits or as a decimal is the 0.7 that an edge or a CSV file says.
-            cells[value] = f"({own})::DOUBLE"
+    cells, value, rest = number_of(column, index, family)
     marks = [float(text) for text in column.missing_as if re.fullmatch(NUMERAL, text.strip())]
-    finite = [f"{mark!r}::DOUBLE" for mark in marks if math.isfinite(mark)]  # 1e400 equals no number; its text counts
-    marked = f"WHEN {value} IN ({', '.join(finite)}) THEN {column.missing_code} " if finite else ""
+    marks = [mark for mark in marks if math.isfinite(mark)]  # 1e400 equals no number; its text counts
+    marked = f"WHEN {value} IN ({', '.join(f'{mark!r}::DOUBLE' for mark in marks)}) THEN {column.missing_code} "
     steps = None if isinstance(column, Grid) else steps_of(column, "DOUBLE", _DEEP)
     functions: dict[str, Callable[[Any], Any]] = {}
     if steps is None:
@@ -202,9 +190,35 @@ def _number(
         functions, code = {f"bin_{index}": place}, f"bin_{index}({value})"
     else:
         code = _tree(steps, lambda cut: f"{value} < {literal(repr(cut))}::DOUBLE")
-    quick = f"{marked}WHEN isfinite({value}) THEN {code}"
-    blank = f" OR lower({loose}) = 'nan'"
-    return Coding(cells, _unless_missing(column, own, loose, family, quick, blank=blank), whole, functions=functions)
+    known = f"WHEN isfinite({value}) THEN {code}"
+    return Coding(cells, f"CASE {marked if marks else ''}{known} ELSE {rest} END", whole, functions=functions)
+
+
+def number_of(column: Number | Grid, index: int, family: Family) -> tuple[dict[str, str], str, str]:
+    """Cells as in :class:`Coding`, that of them which is a number in 64 bits, and SQL for the code of all others.
+
+    The code is for cells that say no finite number. A text says one if all of it is a numeral. The engine
+    also reads underscores and exponents of any length, so texts with such letters are looked at more closely.
+    """
+    cells, loose = _both_texts(index, family)
+    own, value = f"own_{index}", f"value_{index}"
+    match family:
+        case "text":
+            odd = " OR ".join(f"contains({own}, '{letter}')" for letter in "_eE")
+            sure, slow = (
+                f"regexp_full_match({text}, {literal(NUMERAL)}) THEN TRY_CAST({text} AS DOUBLE)"
+                for text in (own, loose)
+            )
+            first = f"CASE WHEN {odd} THEN CASE WHEN {sure} END ELSE TRY_CAST({own} AS DOUBLE) END"
+            cells[value] = f"coalesce({first}, CASE WHEN {slow} END)"
+        case "boolean":
+            cells[value] = f"c{index}::INTEGER::DOUBLE"
+        case "integer":
+            cells[value] = f"c{index}::DOUBLE"
+        case _:
+            # By way of text, 0.7 in 32 bits or as a decimal is the 0.7 that an edge or a CSV file says.
+            cells[value] = f"({own})::DOUBLE"
+    return cells, value, _unless_missing(column, own, loose, family, "", blank=f" OR lower({loose}) = 'nan'")
 
 
 def binning(column: Number) -> Callable[[Any], Any]:

@@ -45,6 +45,7 @@ from dpengine.plan import Plan, Unit
 from dpengine.question import Condition
 from dpengine.relation import literal
 from dpengine.remote import RemoteTable
+from dpengine.streamed import added_up, as_it_is, streamed
 from dpengine.table import LocalTable, Table
 
 __all__ = [
@@ -146,35 +147,30 @@ def _counted_here(
     tell: Callable[[float], None],
 ) -> list[NDArray[np.int64]]:
     place = {column.name: i for i, column in enumerate(table.columns)}
-    codings = [code_of(plan.column(name), place[name], table.columns[place[name]].type) for name in sizes]
-    person = None
-    if plan.unit.id is not None:
+    types = [table.columns[place[name]].type for name in sizes]
+    if plan.unit.id is None:
+        columns = [streamed(plan.column(name), place[name], own) for name, own in zip(sizes, types, strict=True)]
+        cells = [f"{cell} AS {alias}" for column in columns for alias, cell in column.cells.items()]
+        shown = [sql for column in columns for sql in column.shown]
+        sql = f"SELECT {', '.join(shown)} FROM (SELECT {', '.join(cells) or '1'} FROM rows) AS cells"
+    else:
+        # Which rows of a person count depends on the codes, so the engine needs them all.
+        codings = [code_of(plan.column(name), place[name], own) for name, own in zip(sizes, types, strict=True)]
         number = place[plan.unit.id]
         person = identity(number, family_of(table.columns[number].type) or "text")
-    sql = coded(codings, person)
-    if person is not None:
-        sql = bounded(sql, len(codings), plan.unit.rows, truncation_key)
-    sql = f"SELECT {', '.join(_cell(joint, sizes) for joint in joints)} FROM ({sql}) AS coded"
-    totals = [np.zeros([sizes[name] for name in joint], dtype=np.int64) for joint in joints]
+        sql = bounded(coded(codings, person), len(codings), plan.unit.rows, truncation_key)
+        columns = [as_it_is(coding) for coding in codings]
+    order = list(sizes)
     with table.connection() as connection, ExitStack() as scratch:
-        for coding in codings:
-            make_known(connection, coding, scratch)
-        done = 0
-        for batch in connection.sql(sql).to_arrow_reader(_BATCH):
-            for total, cells in zip(totals, batch.columns, strict=True):
-                _add(total.reshape(-1), arrays.numbers(cells))
-            done += batch.num_rows
-            tell(min(1.0, done / table.rows) if table.rows else 0.0)
-    return totals
-
-
-def _cell(joint: tuple[str, ...], sizes: Mapping[str, int]) -> str:
-    """SQL for the number of a row's cell in the flat joint table."""
-    place = {name: f"k{k}" for k, name in enumerate(sizes)}
-    sql = "0::BIGINT"
-    for name in joint:
-        sql = f"({sql} * {sizes[name]} + {place[name]})"
-    return sql
+        for column in columns:
+            make_known(connection, column, scratch)
+        return added_up(
+            connection.sql(sql).to_arrow_reader(_BATCH),
+            columns,
+            [[order.index(name) for name in joint] for joint in joints],
+            list(sizes.values()),
+            lambda done: tell(min(1.0, done / table.rows) if table.rows else 0.0),
+        )
 
 
 def _margin(
@@ -365,14 +361,6 @@ def _cells(table: Table, columns: Sequence[str], person: str | None) -> tuple[li
     if faults:
         raise TableError(faults)
     return [cell(*cells[name]) for name in columns], None if person is None else identity(*cells[person])
-
-
-def _add(total: NDArray[np.int64], cells: NDArray[np.int64]) -> None:
-    """Add a batch of rows to the flat cells of a table."""
-    if total.size <= cells.size:
-        total += np.bincount(cells, minlength=total.size)
-    else:
-        np.add.at(total, cells, 1)
 
 
 def _here(table: Table) -> LocalTable:

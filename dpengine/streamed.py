@@ -1,0 +1,204 @@
+"""Rows that stream by, in batches, become codes and are added up: SQL gives values, tables of numbers the codes.
+
+The codes are those of :mod:`dpengine.coding`. Many comparisons in SQL are what counting would spend most of its
+time on; here a number or a day is looked up (:mod:`dpengine.lookup`), a day that is written as declared is one of a
+list of texts, and SQL decides on the rest alone.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dpengine import arrays
+from dpengine.coding import Coding, code_of, number_of
+from dpengine.domain import Column, Date, Number
+from dpengine.lookup import lookup
+from dpengine.steps import Steps, family_of, loosened, marked, steps_of
+
+__all__ = ["Streamed", "added_up", "as_it_is", "streamed"]
+
+Codes: TypeAlias = npt.NDArray[np.int32]
+Coder: TypeAlias = Callable[[npt.NDArray[Any]], Codes]
+
+_WHOLE = ("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+_MOST = 10_000  # cells; finding the first value of each cell takes a while
+_DAYS = 100_000  # that are listed as texts
+_WORKERS = 4  # each holds a few batches
+_EPOCH = dt.date(1970, 1, 1).toordinal()
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """One column: ``cells`` are SQL by alias over the relation ``rows``, ``shown`` SQL over the aliases.
+
+    ``codes`` makes codes of the arrays of what is shown: the index of each row's cell, or -1. The texts of
+    ``lists`` are to be enumerated under their names before, ``functions`` to be known.
+    """
+
+    cells: dict[str, str]
+    shown: tuple[str, ...]
+    codes: Callable[[Sequence[Any]], Codes]
+    whole: bool
+    lists: dict[str, list[str]] = field(default_factory=dict)
+    functions: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
+
+
+def streamed(column: Column, index: int, type_name: str) -> Streamed:
+    """The codes of the table's column ``c{index}``, which is of the given type."""
+    family = family_of(type_name) or "text"
+    whole = min(column.other_code, column.missing_code) >= 0
+    own = {f"own_{index}": f"c{index}"}
+    typed = steps_of(column, type_name, _MOST) if type_name in (*_WHOLE, "FLOAT", "DOUBLE") else None
+    if typed is not None:
+        return Streamed(own, (f"own_{index}",), partial(_looked_up, _coder(typed, type_name), typed.missing), whole)
+    if isinstance(column, Date) and family in ("date", "timestamp") and not marked(column, type_name):
+        day = f"c{index}::DATE" if family == "date" else f"c{index}::TIMESTAMP::DATE"
+        days = partial(_looked_up, _days(column), column.missing_code)
+        return Streamed({f"day_{index}": day}, (f"day_{index}",), days, whole)
+    if isinstance(column, Number) and column.size <= _MOST:
+        cells, value, rest = number_of(column, index, family)
+        numbers = steps_of(column, "DOUBLE", _MOST)
+        if numbers is not None:
+            missing = f"CASE WHEN NOT coalesce(isfinite({value}), false) THEN ({rest})::INTEGER END"
+            return Streamed(cells, (value, missing), partial(_unless, _coder(numbers, "DOUBLE")), whole)
+    coding = code_of(column, index, type_name)
+    if isinstance(column, Date) and family == "text" and column.format is None and (listed := _listed(column)):
+        found, day = f"listed_{index}", f"day_{index}"
+        cells = coding.cells | {found: f"enum_code(TRY_CAST(own_{index} AS days_{index}))::INTEGER"}
+        cells[day] = f"CASE WHEN {found} IS NULL THEN {cells.pop(day)} END"  # after what it refers to
+        rest = f"CASE WHEN {found} IS NULL THEN ({coding.code})::INTEGER END"
+        coder = partial(np.array(list(listed.values()), dtype=np.int32).take, mode="clip")
+        return Streamed(
+            cells,
+            (found, rest),
+            partial(_unless, coder),
+            whole,
+            {f"days_{index}": list(listed)},
+        )
+    return as_it_is(coding)
+
+
+def as_it_is(coding: Coding) -> Streamed:
+    """A column that is coded by SQL alone."""
+    shown = f"({coding.code})::INTEGER"
+    return Streamed(coding.cells, (shown,), _as_they_are, coding.whole, coding.lists, coding.functions)
+
+
+def added_up(
+    batches: Iterable[Any],
+    columns: Sequence[Streamed],
+    joints: Sequence[Sequence[int]],
+    sizes: Sequence[int],
+    tell: Callable[[int], None],
+) -> list[npt.NDArray[np.int64]]:
+    """Exact counts of the cells of some joint tables, each of the columns at its places in ``columns``.
+
+    ``batches`` hold what the columns show, one after the other. Rows without a cell in any column count nowhere.
+    Batches are worked on by several threads. ``tell`` is told the number of rows worked on; what it raises ends this.
+    """
+    totals = [np.zeros([sizes[place] for place in joint], dtype=np.int64) for joint in joints]
+    adding = threading.Lock()
+
+    def add(batch: Any) -> int:
+        shown = iter(batch.columns)
+        codes = [column.codes([next(shown) for _ in column.shown]) for column in columns]
+        lacking = [own < 0 for own, column in zip(codes, columns, strict=True) if not column.whole]
+        if lacking and (gone := np.logical_or.reduce(lacking)).any():
+            codes = [own[~gone] for own in codes]
+        rows = len(codes[0]) if codes else batch.num_rows
+        for total, joint in zip(totals, joints, strict=True):
+            cells = _cells([codes[place] for place in joint], total.shape, rows)
+            if total.size <= rows:
+                found = np.bincount(cells, minlength=total.size)
+                with adding:
+                    total += found.reshape(total.shape)
+            else:
+                with adding:
+                    np.add.at(total.reshape(-1), cells, 1)
+        return int(batch.num_rows)
+
+    workers = min(_WORKERS, os.cpu_count() or 1)
+    with ThreadPoolExecutor(workers) as pool:
+        begun: deque[Future[int]] = deque()
+        done = 0
+        for batch in batches:
+            begun.append(pool.submit(add, batch))
+            if len(begun) > 2 * workers:
+                done += begun.popleft().result()
+                tell(done)
+        for ended in begun:
+            done += ended.result()
+            tell(done)
+    return totals
+
+
+def _cells(codes: Sequence[Codes], shape: Sequence[int], rows: int) -> npt.NDArray[np.int64]:
+    """The places of rows in a flat table."""
+    kind = np.int32 if math.prod(shape) < 2**31 else np.int64
+    cells: npt.NDArray[np.int64] = np.zeros(rows, dtype=kind) if not codes else codes[0].astype(kind)
+    for own, size in zip(codes[1:], shape[1:], strict=True):
+        cells *= size
+        cells += own
+    return cells
+
+
+def _as_they_are(shown: Sequence[Any]) -> Codes:
+    codes: Codes = arrays.numbers(shown[0])
+    return codes
+
+
+def _looked_up(coder: Coder, missing: int, shown: Sequence[Any]) -> Codes:
+    values, absent = arrays.plain(shown[0])
+    codes = coder(values)
+    if absent is not None:
+        codes[absent] = missing
+    return codes
+
+
+def _unless(coder: Coder, shown: Sequence[Any]) -> Codes:
+    """Codes of values, but for the rows that have a code already."""
+    values, _ = arrays.plain(shown[0])
+    others, none = arrays.plain(shown[1])
+    codes = coder(values)
+    if none is None:
+        return others
+    if shown[1].null_count < len(others):
+        np.copyto(codes, others, where=~none)
+    return codes
+
+
+def _coder(steps: Steps, type_name: str) -> Coder:
+    real = type_name in ("FLOAT", "DOUBLE")
+    cuts = np.array(steps.cuts, dtype=np.float64 if real else np.int64)
+    return lookup(cuts, np.array(steps.codes, dtype=np.int32), steps.missing)
+
+
+def _days(column: Date) -> Coder:
+    """Of days counted from 1970."""
+    first = column.ordinal(column.first)
+    starts = [column.period(first + k)[0].toordinal() - _EPOCH for k in range(len(column.declared))]
+    cuts = np.array([*starts, column.last.toordinal() + 1 - _EPOCH], dtype=np.int64)
+    return lookup(cuts, np.array([column.other_code, *range(len(starts)), column.other_code], np.int32), 0)
+
+
+def _listed(column: Date) -> dict[str, int]:
+    """Codes of the declared days by how most files write them; none of too many."""
+    first, last = column.first.toordinal(), column.last.toordinal()
+    if last - first >= _DAYS:
+        return {}
+    codes = _days(column)(np.arange(first, last + 1) - _EPOCH).tolist()
+    marks = {*column.missing_as, *map(loosened, column.missing_as)}
+    days = {dt.date.fromordinal(first + k).isoformat(): code for k, code in enumerate(codes)}
+    return {day: column.missing_code if day in marks else code for day, code in days.items()}

@@ -1,0 +1,115 @@
+"""Codes from arrays are the codes from SQL: the second are what a person's rows are chosen by, and an older road."""
+
+import datetime as dt
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpengine import Plan, open_table
+from dpengine.counting import count
+
+NUMBERS = [
+    {"kind": "number", "edges": [-1, 0, 0.1, 18, 100.5], "missing_as": ["17", "-9", "inf", "NA"]},
+    {"kind": "number", "edges": list(range(0, 2001))},
+    {"kind": "yesno"},
+    {"kind": "category", "values": ["1", "0.1", "2024-01-01", "true", "e"]},
+]
+DATES = [
+    {"kind": "date", "from": "2023-12-15", "to": "2024-03-10", "by": "month", "missing_as": ["2024-01-01"]},
+    {"kind": "date", "from": "2023-12-15", "to": "2024-03-10", "by": "week"},
+    {"kind": "date", "from": "0001-01-01", "to": "9999-12-31", "by": "year"},
+]
+PICKY = [
+    {"kind": "number", "edges": [-1, 0, 0.1, 18, 100.5], "other": False},
+    {"kind": "date", "from": "2023-12-15", "to": "2024-03-10", "by": "quarter", "other": False},
+]
+NUMERALS = st.text(alphabet="0123456789.+-eE_ \t\u00a0", max_size=9)
+ODD = st.sampled_from(
+    [
+        "1_000",
+        "1e3",
+        "1e00003",
+        "1E+2",
+        "inf",
+        "-inf",
+        "nan",
+        "NaN",
+        "NA",
+        " 17 ",
+        "17.0",
+        "1e400",
+        "0x11",
+        "٣",
+        ".5",
+        "5.",
+        "+5",
+    ]
+)
+DAYS = st.dates(dt.date(2023, 12, 1), dt.date(2024, 4, 1))
+ODD_DAYS = st.sampled_from(
+    ["2024-1-5", "2024/01/05", " 2024-01-05", "2024-01-05 ", "2024-01-05T10:00", "2024-01-05 10:00:00+05", "2024-02-30",
+     "infinity", "0044-03-15 (BC)", "2024-01-01", "2023-12-14", "2024-03-11"]
+)  # fmt: skip
+TEXTS = NUMERALS | ODD | DAYS.map(str) | ODD_DAYS | st.sampled_from(["", " ", "true", "No", "e"])
+quick = settings(max_examples=10, deadline=None, derandomize=True)
+
+
+def counted(values, columns, unit):
+    named = [{"name": f"x{k}"} | column for k, column in enumerate(columns)]
+    names = [column["name"] for column in named]
+    table = pa.table(dict.fromkeys(names, values) | {"id": pa.array(range(len(values)), pa.int64())})
+    plan = Plan(dataset="d", epsilon="1", columns=named, tables=[[name] for name in names], unit=unit)
+    with open_table(table) as opened:
+        return [counts.tolist() for counts in count(opened, plan, plan.marginals, truncation_key=b"key")]
+
+
+def same_both_ways(values, columns):
+    assert counted(values, columns, {"rows": 1}) == counted(values, columns, {"id": "id", "rows": 1})
+
+
+@quick
+@given(st.lists(TEXTS | st.none(), min_size=40, max_size=200))
+def test_texts(texts):
+    values = pa.array(texts, pa.string())
+    same_both_ways(values, NUMBERS + DATES)
+    for column in PICKY:
+        same_both_ways(values, [column])
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.int64(), pa.uint8(), pa.decimal128(9, 2), pa.bool_()])
+@quick
+@given(data=st.data())
+def test_typed_values(kind, data):
+    if pa.types.is_boolean(kind):
+        values = st.booleans()
+    elif pa.types.is_floating(kind):
+        values = st.floats(width=kind.bit_width) | st.sampled_from([0.0, -0.0, 17.0, -9.0, 0.5, 100.5, math.inf])
+    else:
+        values = st.integers(0, 120) if pa.types.is_unsigned_integer(kind) else st.integers(-20, 2100)
+    drawn = data.draw(st.lists(values | st.none(), min_size=20, max_size=100))
+    same_both_ways(pa.array(drawn, kind), NUMBERS)
+
+
+@quick
+@given(st.lists(DAYS | st.dates() | st.none(), min_size=20, max_size=100), st.integers(0, 86399))
+def test_days_and_moments(days, second):
+    same_both_ways(pa.array(days, pa.date32()), DATES)
+    moments = [day and dt.datetime.combine(day, dt.time()) + dt.timedelta(seconds=second) for day in days]
+    for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
+        same_both_ways(pa.array(moments, kind), DATES)
+
+
+def test_a_table_far_larger_than_a_batch():
+    column = {"name": "x", "kind": "number", "edges": list(range(0, 9001))}
+    other = {"name": "y", "kind": "number", "edges": list(range(0, 101))}
+    plan = Plan(dataset="d", epsilon="1", columns=[column, other], tables=[["x", "y"]])
+    x, y = np.arange(5000) % 9000, np.arange(5000) % 100
+    with open_table(pa.table({"x": x, "y": y})) as opened:
+        [counts] = count(opened, plan, [("x", "y")], truncation_key=b"")
+    expected = np.zeros(counts.shape, dtype=np.int64)
+    np.add.at(expected, (x, y), 1)
+    assert np.array_equal(counts, expected)
