@@ -252,15 +252,16 @@ def _category(column: Category, index: int, family: Family, cells: dict[str, str
     places += [text for text, code in near.items() if not 0 <= code < count]
     gone = [str(k) for k, value in enumerate(column.values) if exact[value] != k]
 
-    def place(text: str, name: str, but: Sequence[str] = ()) -> str:
-        found = f"enum_code(TRY_CAST({text} AS {name}))::INTEGER"
+    def place(found: str, but: Sequence[str] = ()) -> str:
         missing = f"{found} >= {count}" + (f" OR {found} IN ({', '.join(but)})" if but else "")
-        return f"WHEN {found} IS NOT NULL THEN CASE WHEN {missing} THEN {column.missing_code} ELSE {found} END"
+        return f"CASE WHEN {missing} THEN {column.missing_code} ELSE {found} END"
 
-    quick = place(own, exactly, gone)
+    cells[found := f"found_{index}"] = f"enum_code(TRY_CAST({own} AS {exactly}))::INTEGER"
+    nearly = f"enum_code(TRY_CAST({loose} AS {loosely}))::INTEGER"
     code = (
-        f"CASE WHEN {own} IS NULL THEN {column.missing_code} {quick} "
-        f"WHEN {loose} = '' THEN {column.missing_code} {place(loose, loosely)} ELSE {column.other_code} END"
+        f"CASE WHEN {found} IS NOT NULL THEN {place(found, gone)} "
+        f"WHEN {own} IS NULL OR {loose} = '' THEN {column.missing_code} "
+        f"ELSE coalesce({place(nearly)}, {column.other_code}) END"
     )
     lists = {exactly: [*exact], loosely: places}
     return Coding(cells, code, whole, {name: [_storable(text) for text in texts] for name, texts in lists.items()})

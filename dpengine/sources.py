@@ -1,8 +1,8 @@
 """Where the rows are: opens a file or a frame as one relation that counting can query.
 
-Opening reads the header or schema, and makes sure that a text file is well-formed; what the rows
-hold is looked at by :mod:`dpengine.counting` alone. Messages name columns, which are public, and
-line numbers, never cells or paths.
+Opening reads the header or schema, and makes sure that a text file is well-formed (a large one's faults show when
+it is first read); what the rows hold is looked at by :mod:`dpengine.counting` alone. Messages name columns, which
+are public, and line numbers, never cells or paths.
 
 To admit another kind of source, add a function that leaves a relation ``rows`` with columns
 ``c0``, ``c1``, … in the connection and returns the names, and let :func:`_load` choose it.
@@ -28,7 +28,7 @@ from dpengine.errors import TableError
 from dpengine.frames import from_pandas
 from dpengine.relation import check_names, from_arrow, linked, literal
 from dpengine.table import Field, Hint, LocalTable, Table, discard, fields, hint_of_name, plainly, stamp
-from dpengine.textfile import MAX_LINE, header, plain_text
+from dpengine.textfile import MAX_LINE, header, plain_text, rows_about
 from dpengine.workbook import read_sheet
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ __all__ = ["Field", "Hint", "Source", "Table", "hint_of_name", "open_table"]
 Source: TypeAlias = "str | Path | Sequence[str | Path] | pd.DataFrame | pa.Table | ir.Table"
 TEXT, EXCEL = (".csv", ".tsv", ".tab", ".txt"), (".xlsx", ".xls", ".ods")
 ARROW = (".arrow", ".feather", ".ipc")
+_LOOKED_THROUGH = 64 << 20  # bytes of text that take no time to read once more
+_REWRITES = ("top_n_window_elimination", "join_order", "build_side_probe_side", "common_subexpressions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +99,10 @@ def open_table(
             connection.execute("SET TimeZone = 'UTC'")
             # Of rows on their way to us: with the usual megabyte the engine waits most of the time.
             connection.execute("SET streaming_buffer_size = '16MB'")
-            # The first rewrite makes bounding rows a person three times slower; the others could turn
-            # a stream of rows probing a small list of values into a table of rows held in memory.
-            connection.execute("SET disabled_optimizers = 'top_n_window_elimination,join_order,build_side_probe_side'")
+            # The first rewrite makes bounding rows a person three times slower; the next two could turn
+            # a stream of rows probing a small list of values into a table of rows held in memory; the last one
+            # works out for every row what a CASE needs for few, if it is written there twice.
+            connection.execute(f"SET disabled_optimizers = {literal(','.join(_REWRITES))}")
             parts = _parts(source)
             seen = {path: stamp(path) for path, _ in parts}
             if parts and isinstance(source, str | Path) and Path(source).is_file():
@@ -201,8 +204,10 @@ def _text(
         f"auto_detect = false, strict_mode = true, hive_partitioning = false, "
         f"max_line_size = {MAX_LINE}, buffer_size = {2 * MAX_LINE})"
     )
-    # Faults in the file show now, not after the plan.
-    [(rows,)] = connection.execute("SELECT count(*) FROM rows").fetchall()
+    if plain.stat().st_size <= _LOOKED_THROUGH:  # faults in the file show now, not after the plan
+        [(rows,)] = connection.execute("SELECT count(*) FROM rows").fetchall()
+    else:  # they show at the first reading, of which this would be a whole one more
+        rows = rows_about(plain)
     return _Loaded(names, typed=False, files=() if copied else (path,), rows=rows)
 
 

@@ -75,15 +75,18 @@ def streamed(column: Column, index: int, type_name: str) -> Streamed:
             return Streamed(cells, (value, missing), partial(_unless, _coder(numbers, "DOUBLE")), whole)
     coding = code_of(column, index, type_name)
     if isinstance(column, Date) and family == "text" and column.format is None and (listed := _listed(column)):
-        found, day = f"listed_{index}", f"day_{index}"
-        cells = coding.cells | {found: f"enum_code(TRY_CAST(own_{index} AS days_{index}))::INTEGER"}
-        cells[day] = f"CASE WHEN {found} IS NULL THEN {cells.pop(day)} END"  # after what it refers to
+        text, found, day = f"own_{index}", f"listed_{index}", f"day_{index}"
+        span = f"{text} BETWEEN '{column.first.isoformat()}' AND '{column.last.isoformat()}' AND strlen({text}) = 10"
+        cells = coding.cells | {
+            found: f"enum_code(TRY_CAST({text} AS days_{index}))::INTEGER",
+            day: f"CASE WHEN {span} THEN NULL ELSE {coding.cells[day]} END",  # days in the span are listed
+        }
         rest = f"CASE WHEN {found} IS NULL THEN ({coding.code})::INTEGER END"
-        coder = partial(np.array(list(listed.values()), dtype=np.int32).take, mode="clip")
+        places = np.array(list(listed.values()), dtype=np.int32)
         return Streamed(
             cells,
             (found, rest),
-            partial(_unless, coder),
+            partial(_unless, partial(_taken, places)),
             whole,
             {f"days_{index}": list(listed)},
         )
@@ -177,6 +180,10 @@ def _unless(coder: Coder, shown: Sequence[Any]) -> Codes:
     if shown[1].null_count < len(others):
         np.copyto(codes, others, where=~none)
     return codes
+
+
+def _taken(codes: Codes, places: npt.NDArray[Any]) -> Codes:
+    return np.asarray(codes.take(places, mode="clip"), dtype=np.int32)  # a null may hide any place
 
 
 def _coder(steps: Steps, type_name: str) -> Coder:
