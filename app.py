@@ -10,7 +10,7 @@ PARTS = Path(__file__).parent / "pages" / "parts"
 
 
 def visit() -> None:
-    from pages.parts import state, tour
+    from pages.parts import serving, state, tour
 
     st.set_page_config(page_title="Private Release", page_icon=PARTS / "logo.svg", layout="wide")
 
@@ -47,6 +47,10 @@ def visit() -> None:
     )
     tour.show(page.url_path)
     page.run()
+    if serving.is_served():
+        from pages.parts import tab  # its component can be made only once a server is there
+
+        tab.remember()
 
 
 if __name__ == "__main__":  # the script of a visit; Streamlit gives it this name

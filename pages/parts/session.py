@@ -11,8 +11,8 @@ from pages.parts import belongings, jobs, reading, uploads
 from pages.parts.entries import Entries
 
 __all__ = [
-    "begin", "begin_with", "change", "entries", "hold", "key", "open_step", "opened", "place", "refresh", "settle",
-    "settled", "source", "table", "table_name", "turn", "turned",
+    "begin", "begin_with", "change", "entries", "hold", "key", "open_step", "opened", "place", "refresh", "sample",
+    "settle", "settled", "source", "table", "table_name", "turn", "turned",
 ]  # fmt: skip
 
 STEPS = ("table", "columns", "domain", "unit")
@@ -56,6 +56,7 @@ def begin(fresh: Entries) -> None:
         "place",
         "table",
         "table_name",
+        "sample",
         "source",
         "release",
         "preview",
@@ -85,9 +86,10 @@ def begin_with(opened_table: Table, came_as: uploads.Place, fresh: Entries) -> N
     st.session_state["source"] = came_as
 
 
-def hold(opened_table: Table, name: str) -> None:
-    """Keep the opened table for as long as the session lives."""
+def hold(opened_table: Table, name: str, *, sample: str = "") -> None:
+    """Keep the opened table for as long as the session lives; ``sample`` is the key of one that anyone may load."""
     belongings.keep(opened_table)
+    st.session_state["sample"] = sample
     st.session_state["table"] = opened_table
     st.session_state["table_name"] = name
     settle("table")
@@ -116,10 +118,15 @@ def table_name() -> str:
     return str(st.session_state.get("table_name", ""))
 
 
-def settle(step: str = "", *, all_steps: bool = False) -> None:
-    """Fold a step (or all of them) and open the next one that is not settled."""
+def sample() -> str:
+    """The key of the sample at hand; "" where the table is another."""
+    return str(st.session_state.get("sample", ""))
+
+
+def settle(*steps: str, all_steps: bool = False) -> None:
+    """Fold steps (or all of them) and open the next one that is not settled."""
     done = settled()
-    done |= set(STEPS) if all_steps else {step}
+    done |= set(STEPS) if all_steps else set(steps)
     st.session_state["step"] = next((name for name in STEPS if name not in done), "")
 
 

@@ -10,7 +10,7 @@ from dpengine import Plan, PlanError, counting
 from dpengine.plan import MAX_TABLE_CELLS
 from dpengine.table import Table
 from pages.parts import entries as draft
-from pages.parts import reading, session
+from pages.parts import reading, remembered, session
 from pages.parts.faults import sentence
 from pages.parts.words import name_of, plain, plural
 
@@ -24,6 +24,7 @@ def choose_columns() -> None:
     """Columns, how they make tables, and the list of tables that results."""
     table, entries = session.table(), session.entries()
     assert table is not None
+    remembered.say_what_waits()
     _load_plan()
     names = [field.name for field in table.columns]
     fields = {field.name: field for field in table.columns}

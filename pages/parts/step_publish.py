@@ -78,7 +78,8 @@ def publish_step(plan: Plan) -> None:
         key=session.key("save-plan"),
         type="tertiary",
         on_click="ignore",
-        help="What you have said so far, without any data. A reload of this page forgets it; step 2 loads it again.",
+        help="What you have said so far, without any data. A reload of this tab brings it back by itself; elsewhere, "
+        "step 2 loads it.",
     )
 
 

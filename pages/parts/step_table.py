@@ -13,7 +13,7 @@ from dpengine import Plan, counting, open_table
 from dpengine.sources import EXCEL
 from dpengine.table import Table
 from dpengine.workbook import sheet_names
-from pages.parts import belongings, connections, reading, serving, session, uploads
+from pages.parts import belongings, connections, reading, remembered, serving, session, uploads
 from pages.parts import entries as draft
 from pages.parts.jobs import Stopped, Tell
 from pages.parts.words import plain, plural
@@ -29,6 +29,7 @@ SAMPLES = {
 
 def choose_table() -> None:
     """Drop zone, reading options, and the two samples."""
+    remembered.say_what_waits()
     label, note = "Drop a table here", "It stays on this computer and is deleted when you leave."
     if serving.is_served():
         from pages.parts.drop_zone import drop_zone  # its component can be made only once a server is there
@@ -81,16 +82,17 @@ def choose_from_database(databases: dict[str, connections.Database]) -> None:
         return
     session.begin(draft.Entries(dataset=_stem(chosen), title=chosen))
     session.hold(table, f"{name}: {chosen}")
-    session.open_step("columns")
-    st.rerun()
+    _go_on(table)
 
 
 def load_sample(key: str) -> None:
     """A sample with its ready plan: every step settled, so that ε is the first thing to try."""
     title, _, file = SAMPLES[key]
     session.begin(draft.from_plan(Plan.load(DATA / f"{key}.plan.yaml")))
-    session.hold(open_table(DATA / file), title)
-    session.settle(all_steps=True)
+    table = open_table(DATA / file)
+    session.hold(table, title, sample=key)
+    if (kept := remembered.awaited()) is None or kept.sample != key or not remembered.resume(table):
+        session.settle(all_steps=True)
 
 
 def _small(uploaded: UploadedFile | None) -> uploads.Place | None:
@@ -160,7 +162,13 @@ def _opened(name: str, opens: Callable[[], Table], *, asked: object, again: bool
 def _take(table: Table, source: uploads.Place) -> None:
     title = source.name.split(".")[0]
     session.begin_with(table, source, draft.Entries(dataset=_stem(title), title=title))
-    session.open_step("columns")
+    _go_on(table)
+
+
+def _go_on(table: Table) -> None:
+    """To the next step with a table that was just brought: with the plan that waits for it, where one does."""
+    if not remembered.resume(table):
+        session.open_step("columns")
     st.rerun()
 
 

@@ -1,0 +1,118 @@
+"""A reload of the tab: the plan comes back, the table does not, and neither shows up in any other tab."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import NewPage
+from tests.browser.test_whole_job import clinic_csv, plan_clinic, publish, upload
+
+BACK = re.compile("Your plan for clinic.csv is back")
+
+
+def kept(page: Page) -> str:
+    found = page.evaluate("sessionStorage.getItem('private-release-plan') ?? ''")
+    assert isinstance(found, str)
+    return found
+
+
+def said(page: Page, text: str) -> Locator:
+    return page.get_by_text(text).filter(visible=True).first
+
+
+def a_plan(page: Page) -> None:
+    """Up to the bill, at another ε than the first."""
+    plan_clinic(page)
+    page.get_by_role("slider").first.focus()
+    page.keyboard.press("ArrowRight")
+    keeps_the_new_epsilon(page)
+
+
+def keeps_the_new_epsilon(page: Page) -> None:
+    expect(said(page, "At ε = 1.5")).to_be_visible()
+    page.wait_for_function("""sessionStorage.getItem('private-release-plan').includes('"epsilon":"1.5"')""")
+
+
+def test_a_plan_is_back_after_a_reload_and_goes_on_once_its_file_is_given_again(
+    new_page: NewPage, tmp_path: Path
+) -> None:
+    page = new_page(width=390, height=844)
+    path = clinic_csv(tmp_path, "clinic")
+    upload(page, path)
+    a_plan(page)
+    page.reload()
+    expect(page.get_by_text(BACK)).to_be_visible()
+    expect(page.get_by_text("rows (only you see this number)")).to_have_count(0)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.reload()
+    expect(page.get_by_text(BACK)).to_be_visible()
+    page.locator("input[type=file]").first.set_input_files(path)
+    expect(said(page, "At ε = 1.5")).to_be_visible()
+    expect(page.get_by_text("900 rows (only you see this number)")).to_be_visible()
+    expect(page.get_by_text("is back")).to_have_count(0)
+    publish(page)
+    page.reload()
+    expect(page.get_by_role("button", name="Download everything")).to_be_visible()
+
+
+def test_the_address_gives_nobody_else_the_plan(new_page: NewPage, tmp_path: Path) -> None:
+    page = new_page()
+    upload(page, clinic_csv(tmp_path, "clinic"))
+    a_plan(page)
+    assert "clinic" in kept(page)
+    assert "Paris" in kept(page)
+    assert "900" not in kept(page), "nothing of the rows, nor how many there are"
+    assert "clinic" not in page.url
+    another_tab = page.context.new_page()
+    another_tab.goto(page.url)
+    address = urlsplit(page.url)
+    stranger = new_page(f"{address.path}?{address.query}")
+    for other in (another_tab, stranger):
+        expect(other.locator(".st-key-consequence .js-plotly-plot").first).to_be_visible()
+        other.wait_for_timeout(500)
+        assert "clinic" not in other.content()
+        assert kept(other) == ""
+
+
+def test_another_table_leaves_the_plan_waiting_until_it_is_forgotten(new_page: NewPage, tmp_path: Path) -> None:
+    page = new_page()
+    upload(page, clinic_csv(tmp_path, "clinic"))
+    a_plan(page)
+    page.reload()
+    expect(page.get_by_text(BACK)).to_be_visible()
+    (tmp_path / "other.csv").write_text("age,town\n30,North\n")
+    upload(page, tmp_path / "other.csv")
+    expect(page.get_by_text("this one has no region")).to_be_visible()
+    page.get_by_role("button", name="Forget that plan").click()
+    expect(page.get_by_text("still waits")).to_have_count(0)
+    page.wait_for_function("sessionStorage.getItem('private-release-plan') === null")
+    page.reload()
+    expect(page.locator(".st-key-consequence .js-plotly-plot").first).to_be_visible()
+    assert "clinic" not in page.content()
+
+
+def test_a_sample_comes_back_by_itself_on_any_page(new_page: NewPage) -> None:
+    page = new_page()
+    page.locator(".st-key-sample_rand button").click()
+    page.get_by_role("slider").first.focus()
+    page.keyboard.press("ArrowRight")
+    keeps_the_new_epsilon(page)
+    page.get_by_role("link", name="Accuracy").click()
+    expect(page.get_by_role("heading", name="Accuracy")).to_be_visible()
+    page.reload()
+    page.get_by_test_id("stTopNav").get_by_role("link", name="Publish").click()
+    expect(said(page, "At ε = 1.5")).to_be_visible()
+    expect(page.get_by_text("20,190 rows (only you see this number)")).to_be_visible()
+
+
+def test_what_a_tab_holds_may_be_anything(new_page: NewPage) -> None:
+    page = new_page()
+    expect(page.locator(".st-key-consequence .js-plotly-plot").first).to_be_visible()
+    page.evaluate("sessionStorage.setItem('private-release-plan', '{\"entries\": {\"chosen\": [1]}}')")
+    page.reload()
+    page.wait_for_function("sessionStorage.getItem('private-release-plan') === null")
+    expect(page.get_by_role("button", name="Upload")).to_be_visible()

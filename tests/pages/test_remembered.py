@@ -1,0 +1,114 @@
+"""A plan that waits for its table: what is kept of it, what is believed of what comes back, and where it goes on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpengine import Plan
+from pages.parts import entries as draft
+from pages.parts import remembered
+from pages.parts.remembered import Draft
+from tests.pages.following import settled
+from tests.pages.test_publish_steps import CLINIC, labelled
+from tests.pages.test_publishing import press, texts, visit
+
+DATA = Path(__file__).parents[2] / "data"
+AGE = {"name": "age", "kind": "number", "source": "typed", "edges": ["0", "18", "120"]}
+
+
+def clinic(**changes: object) -> Draft:
+    entries = draft.Entries(
+        title="Ages", dataset="clinic", chosen=("age",), declared={"age": AGE}, several_rows=False, epsilon="0.5"
+    )
+    return Draft("clinic.csv", "", ("columns", "domain", "table", "unit"), entries.with_(**changes))
+
+
+def waiting(kept: Draft) -> AppTest:
+    page = visit()
+    page.session_state["awaited"] = kept
+    return page.run()
+
+
+@pytest.mark.parametrize("name", ["census", "rand"])
+def test_what_is_kept_gives_the_same_plan_again(name: str) -> None:
+    plan = Plan.load(DATA / f"{name}.plan.yaml")
+    kept = Draft(name, name, ("table",), draft.from_plan(plan))
+    text = remembered.to_text(kept)
+    assert text is not None
+    again = remembered.from_text(text)
+    assert again is not None
+    assert (again.table, again.sample, again.settled) == (name, name, ("table",))
+    assert draft.to_plan(again.entries) == draft.to_plan(kept.entries)
+
+
+def test_half_a_plan_is_kept_as_it_is() -> None:
+    date = draft.suggestion("day", "date")
+    half = clinic(chosen=("age", "day"), declared={"age": AGE, "day": date}, several_rows=None, epsilon="")
+    assert remembered.from_text(remembered.to_text(half) or "") == half
+
+
+def test_what_is_too_long_for_a_browser_is_not_kept() -> None:
+    assert remembered.to_text(clinic(title="x" * remembered.MOST)) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"chosen": []},
+        {"chosen": ["age", "income"]},
+        {"chosen": [7]},
+        {"layout": "spiral"},
+        {"rows": 0},
+        {"rows": "many"},
+        {"declared": {"age": {"name": "age"}}},
+        {"declared": {"age": {**AGE, "name": "income"}}},
+        {"declared": {"age": {**AGE, "kind": "secret"}}},
+        {"declared": {"age": {**AGE, "edges": "0"}}},
+        {"declared": {"age": {**AGE, "source": "a spy"}}},
+        {"declared": 3},
+    ],
+)
+def test_what_is_no_draft_is_not_believed(change: dict[str, object]) -> None:
+    told = json.loads(remembered.to_text(clinic()) or "")
+    assert remembered.from_text(json.dumps(told)) is not None
+    told["entries"] |= change
+    assert remembered.from_text(json.dumps(told)) is None
+    assert remembered.from_text("{") is None
+
+
+def test_a_plan_goes_on_where_it_was_once_its_table_is_brought() -> None:
+    page = waiting(clinic())
+    assert "Your plan for clinic.csv is back." in texts(page)
+    page.get("file_uploader")[0].upload("again.csv", CLINIC.encode()).run()
+    assert "is back" not in texts(settled(page))
+    assert "At ε = 0.5" in texts(page)
+    assert page.session_state["entries"] == clinic().entries
+    assert labelled(page.text_input, "Dataset whose budget").value == "clinic"
+
+
+def test_half_a_plan_goes_on_with_what_is_still_to_say() -> None:
+    kept = clinic(several_rows=None)
+    page = waiting(Draft(kept.table, "", ("columns", "domain", "table"), kept.entries))
+    page.get("file_uploader")[0].upload("again.csv", CLINIC.encode()).run()
+    assert page.session_state["step"] == "unit"
+
+
+def test_a_table_that_lacks_a_column_begins_afresh_and_the_plan_waits_on() -> None:
+    page = waiting(clinic(several_rows=True, id_column="person"))
+    page.get("file_uploader")[0].upload("again.csv", CLINIC.encode()).run()
+    assert "still waits for its table; this one has no person." in texts(page)
+    assert page.session_state["entries"].chosen == ()
+    press(page, "Forget that plan")
+    assert "waits" not in texts(page)
+    assert "awaited" not in page.session_state
+
+
+def test_a_sample_takes_a_plan_that_waits_for_another_table_for_nothing() -> None:
+    page = waiting(clinic())
+    page.button(key="sample_rand").click().run()
+    assert page.session_state["entries"].dataset == "rand-hie"
+    assert page.session_state["awaited"] == clinic()
