@@ -42,3 +42,15 @@ def test_the_first_press_counts_and_chips_can_be_read(new_page: NewPage, tmp_pat
     assert on.bounding_box() == before
     page.mouse.up()
     expect(page.get_by_text("Still to say")).to_be_visible()
+
+
+def test_a_phone_stays_where_it_was_when_a_step_opens(new_page: NewPage) -> None:
+    page, place = new_page(width=390, height=844), "document.querySelector('[data-testid=stMain]').scrollTop"
+    sample = page.locator(".st-key-sample_rand button")
+    sample.scroll_into_view_if_needed()
+    page.wait_for_timeout(500)
+    before = page.evaluate(place)
+    sample.click()
+    expect(page.get_by_text("6 · Publish")).to_be_visible()
+    page.wait_for_timeout(1000)  # the old page is gone, the new one drawn
+    assert page.evaluate(place) <= before + 1, "not at the end of the page"
