@@ -18,6 +18,7 @@ from typing import Any
 from anyio import to_thread
 from streamlit import config, runtime
 
+from dpengine import BudgetError
 from pages.parts import belongings, jobs, uploads
 
 try:
@@ -59,7 +60,8 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 
 def _warm() -> None:
     """Load, and try once, what the first screen draws, so that the first visitor need not wait for it."""
-    from dpengine import charts, predict, preview
+    from dpengine import Ledger, charts, predict, preview
+    from dpengine.lessons import reconstruction, survey  # noqa: F401  (what takes long to load of the labs)
     from pages.parts import connections
     from pages.parts.consequence import example
 
@@ -67,6 +69,8 @@ def _warm() -> None:
     charts.release_figure(preview(plan), plan.marginals[0]).to_json()
     charts.error_curve(plan).to_json()
     predict(plan)
+    with suppress(BudgetError):  # the health check tells of it
+        Ledger().spent(plan.dataset)
     if connections.known():
         import ibis  # noqa: F401  (it takes a second or more, which the first to choose a database would wait)
 

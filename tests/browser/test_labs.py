@@ -1,0 +1,61 @@
+"""The labs in a browser: each opens, its main control changes its picture, and it fits a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect
+
+from tests.browser.conftest import PATIENCE
+
+PICTURE = "[...document.querySelectorAll('.js-plotly-plot')].map(plot => plot.innerHTML.replace(/[a-f0-9]{6,}/g, ''))"
+RESOURCE = "Failed to load resource"  # at the address of a page, Streamlit first looks there for what lies at the root
+RUNNING = "[data-testid=stStatusWidget]"
+
+
+@pytest.fixture(scope="module")
+def visit(chromium: Browser) -> Iterator[Page]:
+    """One browser on a phone, which need not fetch again what all pages share."""
+    context = chromium.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    yield page
+    context.close()
+
+
+def pictures(page: Page) -> list[str]:
+    """All charts as drawn, once nothing moves any more."""
+    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    expect(page.locator(RUNNING)).to_have_count(0)
+    seen: list[str] = page.evaluate(PICTURE)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("lab", "control", "choice"),
+    [
+        ("Definition", "definition_epsilon", ""),
+        ("Risk", "risk_form", "before either"),
+        ("Survey", "survey_epsilon", ""),
+        ("Choose", "choose_epsilon", ""),
+        ("Learn", "learn_epsilons", "3"),
+    ],
+)
+def test_a_lab_opens_its_control_changes_its_picture_and_it_fits_a_phone(
+    visit: Page, address: str, lab: str, control: str, choice: str
+) -> None:
+    said: list[ConsoleMessage] = []
+    visit.on("console", lambda message: said.append(message))
+    visit.goto(f"{address}/{lab.lower()}")
+    expect(visit.get_by_role("heading", name=lab, level=1)).to_be_visible()
+    before, at = pictures(visit), visit.locator(f".st-key-{control}")
+    if choice:
+        at.get_by_text(choice, exact=True).click()
+    else:
+        at.get_by_role("slider").first.focus()
+        visit.keyboard.press("ArrowRight")
+    visit.wait_for_function(f"before => JSON.stringify({PICTURE}) !== JSON.stringify(before)", arg=before)
+    expect(visit.get_by_text("encountered an error")).to_have_count(0)
+    assert visit.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert [each.text for each in said if each.type == "error" and RESOURCE not in each.text] == []
