@@ -45,7 +45,7 @@ from dpengine.plan import Plan, Unit
 from dpengine.question import Condition
 from dpengine.relation import literal
 from dpengine.remote import RemoteTable
-from dpengine.streamed import added_up, as_it_is, streamed
+from dpengine.streamed import added_up, as_it_is, of_frame, query, streamed
 from dpengine.table import LocalTable, Table
 
 __all__ = [
@@ -150,9 +150,7 @@ def _counted_here(
     types = [table.columns[place[name]].type for name in sizes]
     if plan.unit.id is None:
         columns = [streamed(plan.column(name), place[name], own) for name, own in zip(sizes, types, strict=True)]
-        cells = [f"{cell} AS {alias}" for column in columns for alias, cell in column.cells.items()]
-        shown = [sql for column in columns for sql in column.shown]
-        sql = f"SELECT {', '.join(shown)} FROM (SELECT {', '.join(cells) or '1'} FROM rows) AS cells"
+        sql = query(columns)
     else:
         # Which rows of a person count depends on the codes, so the engine needs them all.
         codings = [code_of(plan.column(name), place[name], own) for name, own in zip(sizes, types, strict=True)]
@@ -164,8 +162,12 @@ def _counted_here(
     with table.connection() as connection, ExitStack() as scratch:
         for column in columns:
             make_known(connection, column, scratch)
+        in_memory = None
+        if table.frame is not None and plan.unit.id is None:
+            in_memory = of_frame(connection, table.frame, columns, [place[name] for name in sizes], _BATCH)
+        batches, columns = in_memory or (connection.sql(sql).to_arrow_reader(_BATCH), columns)
         return added_up(
-            connection.sql(sql).to_arrow_reader(_BATCH),
+            batches,
             columns,
             [[order.index(name) for name in joint] for joint in joints],
             list(sizes.values()),

@@ -60,7 +60,7 @@ def _from_series(series: pd.Series[Any]) -> Any:
 
     if isinstance(dtype, pd.CategoricalDtype):
         texts = text_array(dtype.categories)
-        return texts.take(pa.array(series.cat.codes, pa.int64(), mask=series.cat.codes == -1))
+        return pa.DictionaryArray.from_arrays(pa.array(series.cat.codes, mask=series.cat.codes == -1), texts)
     if dtype.kind in "biufM" or isinstance(dtype, pd.StringDtype):
         with suppress(pa.ArrowException, UnicodeError):
             return pa.array(series, from_pandas=True)

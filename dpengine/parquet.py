@@ -57,7 +57,7 @@ def open_parquet(connection: Any, folder: Path, path: Path) -> tuple[list[str], 
     if not _times_fit(connection, schema):
         connection.execute("DROP VIEW raw")
         with pq.ParquetFile(path) as file:  # read_table would load pandas
-            return from_arrow(connection, file.read()), rows
+            return from_arrow(connection, file.read())[0], rows
     within_calendar(connection)
     return names, rows
 

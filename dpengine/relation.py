@@ -48,13 +48,14 @@ def linked(path: Path, folder: Path, name: str) -> Path:
     return link
 
 
-def from_arrow(connection: Any, table: pa.Table) -> list[str]:
-    """Make ``rows`` of a table in memory; return the names of its columns."""
+def from_arrow(connection: Any, table: pa.Table) -> tuple[list[str], pa.Table]:
+    """Make ``rows`` of a table in memory; return the names of its columns, and what the rows are made of."""
     names = list(table.column_names)
     check_names(names)
-    connection.register("raw", fitted(table.rename_columns([f"c{i}" for i in range(len(names))])))
+    raw = fitted(table.rename_columns([f"c{i}" for i in range(len(names))]))
+    connection.register("raw", raw)
     within_calendar(connection)
-    return names
+    return names, raw
 
 
 def within_calendar(connection: Any) -> None:

@@ -52,6 +52,7 @@ class _Loaded:
     typed: bool = True  # whether its types were declared
     files: tuple[Path, ...] = ()  # that rows are yet to be read from
     rows: int | None = None
+    frame: pa.Table | None = None  # where it is in memory, with the same columns
 
 
 def open_table(
@@ -122,7 +123,8 @@ def open_table(
     except BaseException:
         discard(connection, folder)
         raise
-    return LocalTable(connection, folder, columns, tuple((path, seen[path]) for path in loaded.files), loaded.rows)
+    read = tuple((path, seen[path]) for path in loaded.files)
+    return LocalTable(connection, folder, columns, read, loaded.rows, loaded.frame)
 
 
 def _is_ibis(source: object) -> TypeGuard[ir.Table]:
@@ -153,7 +155,8 @@ def _frame(connection: Any, source: object) -> _Loaded:
         source = from_pandas(source)
     if not isinstance(source, pa.Table):
         raise TableError("a table is given as a path or paths, a pandas DataFrame, a pyarrow or an Ibis table")
-    return _Loaded(from_arrow(connection, source), rows=source.num_rows)
+    names, frame = from_arrow(connection, source)
+    return _Loaded(names, rows=source.num_rows, frame=frame)
 
 
 def _file(
@@ -183,7 +186,8 @@ def _file(
         return _Loaded(names, files=(path,), rows=rows)
     if suffix in ARROW:
         content = _arrow_file(path)
-        return _Loaded(from_arrow(connection, content), files=(path,), rows=content.num_rows)
+        names, frame = from_arrow(connection, content)
+        return _Loaded(names, files=(path,), rows=content.num_rows, frame=frame)
     if suffix in database.ENDINGS:
         return _Loaded(database.open_database(connection, folder, path, table), files=(path,))
     raise TableError(f"files named {suffix or 'without an ending'} are not known here; use CSV, Parquet or .xlsx")

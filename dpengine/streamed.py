@@ -12,7 +12,7 @@ import math
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from dpengine import arrays
 from dpengine.coding import Coding, code_of, number_of
@@ -27,7 +28,7 @@ from dpengine.domain import Column, Date, Number
 from dpengine.lookup import lookup
 from dpengine.steps import Steps, family_of, loosened, marked, steps_of
 
-__all__ = ["Streamed", "added_up", "as_it_is", "streamed"]
+__all__ = ["Streamed", "added_up", "as_it_is", "of_frame", "query", "streamed"]
 
 Codes: TypeAlias = npt.NDArray[np.int32]
 Coder: TypeAlias = Callable[[npt.NDArray[Any]], Codes]
@@ -44,7 +45,8 @@ class Streamed:
     """One column: ``cells`` are SQL by alias over the relation ``rows``, ``shown`` SQL over the aliases.
 
     ``codes`` makes codes of the arrays of what is shown: the index of each row's cell, or -1. The texts of
-    ``lists`` are to be enumerated under their names before, ``functions`` to be known.
+    ``lists`` are to be enumerated under their names before, ``functions`` to be known. ``bare`` says that the values
+    themselves are shown.
     """
 
     cells: dict[str, str]
@@ -53,6 +55,54 @@ class Streamed:
     whole: bool
     lists: dict[str, list[str]] = field(default_factory=dict)
     functions: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
+    bare: bool = False
+
+
+def query(columns: Sequence[Streamed], source: str = "rows") -> str:
+    """SQL for what the columns show of a relation, one after the other."""
+    cells = [f"{cell} AS {alias}" for column in columns for alias, cell in column.cells.items()]
+    shown = [sql for column in columns for sql in column.shown]
+    return f"SELECT {', '.join(shown)} FROM (SELECT {', '.join(cells) or '1'} FROM {source}) AS cells"
+
+
+def of_frame(
+    connection: Any, frame: pa.Table, columns: Sequence[Streamed], places: Sequence[int], rows: int
+) -> tuple[Iterator[Any], list[Streamed]] | None:
+    """Batches of at most ``rows`` rows of a table in memory, and the columns for these; None where SQL is needed.
+
+    It is not for numbers, truths and days, nor for a column that is a list of entries and one's place for each row:
+    there the entries are coded, and rows look their code up.
+    """
+    frame = frame.select(places).unify_dictionaries()
+    found = []
+    for column, place, values in zip(columns, places, frame.columns, strict=True):
+        if pa.types.is_dictionary(values.type) and values.num_chunks:
+            found.append(_by_entry(connection, column, place, values.chunk(0).dictionary))
+        elif column.bare and not pa.types.is_date64(values.type):
+            found.append(column)
+        else:
+            return None
+    return iter(frame.to_batches(rows)), found
+
+
+def _by_entry(connection: Any, column: Streamed, place: int, entries: pa.Array) -> Streamed:
+    entries = pa.concat_arrays([entries, pa.nulls(1, entries.type)])  # the last stands for rows without one
+    order = arrays.of_numbers(np.arange(len(entries), dtype=np.int64))
+    connection.register("entries", pa.table({f"c{place}": entries, "place": order}))
+    try:
+        shown = connection.sql(f"{query([column], 'entries ORDER BY place')}").to_arrow_table()
+    finally:
+        connection.unregister("entries")
+    codes = column.codes([part.combine_chunks() for part in shown.columns])
+    return Streamed({}, ("entry",), partial(_of_entries, codes), column.whole)
+
+
+def _of_entries(codes: Codes, shown: Sequence[Any]) -> Codes:
+    places, absent = arrays.plain(shown[0].indices)
+    found = codes.take(places, mode="clip")
+    if absent is not None:
+        found[absent] = codes[-1]
+    return found
 
 
 def streamed(column: Column, index: int, type_name: str) -> Streamed:
@@ -62,11 +112,12 @@ def streamed(column: Column, index: int, type_name: str) -> Streamed:
     own = {f"own_{index}": f"c{index}"}
     typed = steps_of(column, type_name, _MOST) if type_name in (*_WHOLE, "FLOAT", "DOUBLE") else None
     if typed is not None:
-        return Streamed(own, (f"own_{index}",), partial(_looked_up, _coder(typed, type_name), typed.missing), whole)
+        codes = partial(_looked_up, _coder(typed, type_name), typed.missing)
+        return Streamed(own, (f"own_{index}",), codes, whole, bare=True)
     if isinstance(column, Date) and family in ("date", "timestamp") and not marked(column, type_name):
         day = f"c{index}::DATE" if family == "date" else f"c{index}::TIMESTAMP::DATE"
         days = partial(_looked_up, _days(column), column.missing_code)
-        return Streamed({f"day_{index}": day}, (f"day_{index}",), days, whole)
+        return Streamed({f"day_{index}": day}, (f"day_{index}",), days, whole, bare=family == "date")
     if isinstance(column, Number) and column.size <= _MOST:
         cells, value, rest = number_of(column, index, family)
         numbers = steps_of(column, "DOUBLE", _MOST)

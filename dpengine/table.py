@@ -78,14 +78,22 @@ class Table(ABC):
 class LocalTable(Table):
     """Rows behind a private in-memory connection: column i of ``columns`` is ``c{i}`` of the relation ``rows``.
 
-    ``rows`` is their number, where it is known without reading them: for telling progress, and nothing else.
+    ``rows`` is their number, or about that, where it is known without reading them: for telling progress, and
+    nothing else. ``frame`` has the same columns, where the rows are in memory.
     """
 
     def __init__(
-        self, connection: Any, folder: Path, columns: tuple[Field, ...], seen: Seen = (), rows: int | None = None
+        self,
+        connection: Any,
+        folder: Path,
+        columns: tuple[Field, ...],
+        seen: Seen = (),
+        rows: int | None = None,
+        frame: pa.Table | None = None,
     ) -> None:
         self.columns = columns
         self.rows = rows
+        self.frame = frame
         self._seen = seen
         self._connection = connection
         self._lock = threading.RLock()
@@ -93,6 +101,7 @@ class LocalTable(Table):
 
     def close(self) -> None:
         with self._lock:
+            self.frame = None
             self._finish()
 
     def interrupt(self) -> None:

@@ -4,6 +4,7 @@ import datetime as dt
 import math
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -101,6 +102,31 @@ def test_days_and_moments(days, second):
     moments = [day and dt.datetime.combine(day, dt.time()) + dt.timedelta(seconds=second) for day in days]
     for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
         same_both_ways(pa.array(moments, kind), DATES)
+
+
+@quick
+@given(st.lists(TEXTS | st.none(), min_size=20, max_size=100), st.lists(TEXTS | st.none(), min_size=20, max_size=100))
+def test_a_column_of_entries_counts_as_the_texts_it_stands_for(first, second):
+    texts = [pa.array(part, pa.string()) for part in (first, second)]
+    entries = pa.chunked_array([part.dictionary_encode().slice(3) for part in texts])
+    plain = pa.chunked_array([part.slice(3) for part in texts])
+    for columns in (NUMBERS + DATES, [PICKY[0]]):
+        assert counted(entries, columns, {"rows": 1}) == counted(plain, columns, {"rows": 1})
+
+
+def test_an_entry_may_be_null_or_unused():
+    values = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 2, 0]), pa.array(["1", None, "e", "not used"]))
+    [cells] = counted(values, [{"kind": "category", "values": ["1", "e"]}], {"rows": 1})
+    assert cells == [2, 1, 0, 2]
+
+
+def test_a_category_of_pandas_counts_as_its_texts():
+    frame = pd.DataFrame({"x": pd.Categorical(["b", None, "a", "b"], categories=["a", "b", "c"])})
+    column = {"name": "x", "kind": "category", "values": ["a", "b"]}
+    plan = Plan(dataset="d", epsilon="1", columns=[column], tables=[["x"]])
+    with open_table(frame) as opened:
+        [counts] = count(opened, plan, [("x",)], truncation_key=b"")
+    assert counts.tolist() == [1, 2, 0, 1]
 
 
 def test_a_table_far_larger_than_a_batch():
