@@ -247,13 +247,23 @@ def digest(table: Table) -> bytes:
     text alike, since both are missing) and hashed to 128 bits; these are added up modulo 2¹²⁸, so that
     repeated rows count, and hashed together with names and number of rows. Files of different formats
     agree where the texts of their cells do.
+
+    The rows of an open table are read for this once; :meth:`Table.check_unchanged` tells whether they still are
+    what they were.
     """
     if isinstance(table, RemoteTable):
         return table.digest()
+    here = _here(table)
+    if here.recognised is None:
+        here.recognised = _digest(here)
+    return here.recognised
+
+
+def _digest(table: LocalTable) -> bytes:
     order = sorted(range(len(table.columns)), key=lambda i: table.columns[i].name)
     texts = ", ".join(f"coalesce(c{i}::VARCHAR, '') AS t{i}" for i in order)
     row = ", ".join(f"strlen(t{i}), ':', t{i}" for i in order)
-    with _here(table).connection() as connection:
+    with table.connection() as connection:
         rows, high, low = connection.execute(
             "SELECT count(*), sum((h >> 64)::UBIGINT), sum((h & 18446744073709551615::UHUGEINT)::UBIGINT) "
             f"FROM (SELECT md5_number(concat({row})) AS h FROM (SELECT {texts} FROM rows))"

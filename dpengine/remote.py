@@ -118,12 +118,15 @@ class RemoteTable(Table):
 
     def check_unchanged(self) -> None:
         """Raise :class:`TableError` where the rows are not those that `digest` recognised: all are looked at again."""
-        if self._recognised is not None and self._digest() != self._recognised:
-            raise TableError("the table has changed while it was counted; count again when nobody writes to it")
+        if self._recognised is None or self._digest() == self._recognised:
+            return
+        self._recognised = None
+        raise TableError("the table has changed since it was recognised; try again when nobody writes to it")
 
     def digest(self) -> bytes:
         """32 bytes that identify the content, worked out where the rows are; see :func:`dpengine.counting.digest`."""
-        self._recognised = self._digest()
+        if self._recognised is None:
+            self._recognised = self._digest()
         return self._recognised
 
     def ask(self, statement: str, types: Mapping[str, str]) -> pa.Table:

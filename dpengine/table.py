@@ -94,6 +94,7 @@ class LocalTable(Table):
         self.columns = columns
         self.rows = rows
         self.frame = frame
+        self.recognised: bytes | None = None  # its content's digest, once that was asked for
         self._seen = seen
         self._connection = connection
         self._lock = threading.RLock()

@@ -297,6 +297,7 @@ def test_a_change_after_recognition_is_noticed(put):
         other.sql, other.rows = table.sql, table.rows
         with pytest.raises(TableError, match="has changed"):
             other.check_unchanged()
+        assert digest(other) == before
 
 
 def endless(source):
