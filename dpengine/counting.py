@@ -53,8 +53,8 @@ __all__ = [
     "people_count", "row_count", "sums", "unique_people",
 ]  # fmt: skip
 
-_BATCH = 1 << 18
-_CELLS = 1 << 16  # of a joint table: what fits in a processor's nearer caches
+_BATCH = 1 << 16
+_CELLS = 1 << 15  # of a joint table: what fits in a processor's nearer caches
 
 
 @dataclass(frozen=True, slots=True)

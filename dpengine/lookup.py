@@ -20,7 +20,7 @@ Codes: TypeAlias = npt.NDArray[np.int32]
 Values: TypeAlias = npt.NDArray[Any]
 Bucket: TypeAlias = Callable[[Values], Any]
 
-_BUCKETS = (1 << 10, 1 << 13, 1 << 16)
+_BUCKETS = (1 << 12, 1 << 16)
 _PIECE = 1 << 15  # values that are worked on at once, for they stay in a processor's nearer cache
 
 

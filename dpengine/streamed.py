@@ -8,7 +8,6 @@ list of texts, and SQL decides on the rest alone.
 from __future__ import annotations
 
 import datetime as dt
-import math
 import os
 import threading
 from collections import deque
@@ -172,8 +171,9 @@ def added_up(
         if lacking and (gone := np.logical_or.reduce(lacking)).any():
             codes = [own[~gone] for own in codes]
         rows = len(codes[0]) if codes else batch.num_rows
+        cells = np.empty(rows, dtype=np.int64)
         for total, joint in zip(totals, joints, strict=True):
-            cells = _cells([codes[place] for place in joint], total.shape, rows)
+            _place(cells, [codes[place] for place in joint], total.shape)
             if total.size <= rows:
                 found = np.bincount(cells, minlength=total.size)
                 with adding:
@@ -198,14 +198,12 @@ def added_up(
     return totals
 
 
-def _cells(codes: Sequence[Codes], shape: Sequence[int], rows: int) -> npt.NDArray[np.int64]:
-    """The places of rows in a flat table."""
-    kind = np.int32 if math.prod(shape) < 2**31 else np.int64
-    cells: npt.NDArray[np.int64] = np.zeros(rows, dtype=kind) if not codes else codes[0].astype(kind)
+def _place(cells: npt.NDArray[np.int64], codes: Sequence[Codes], shape: Sequence[int]) -> None:
+    """Fill ``cells`` with the places of rows in a flat table."""
+    np.copyto(cells, codes[0] if codes else 0)
     for own, size in zip(codes[1:], shape[1:], strict=True):
         cells *= size
         cells += own
-    return cells
 
 
 def _as_they_are(shown: Sequence[Any]) -> Codes:

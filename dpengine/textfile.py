@@ -124,6 +124,8 @@ def _is_plain(raw: BinaryIO) -> bool:
             raise TableError(f"the file {_NOT_TEXT}")
         if b"\r" in chunk:
             return False
+        if chunk.isascii() and not decoder.getstate()[0]:  # as most are, which is told much quicker
+            continue
         try:
             decoder.decode(chunk)
         except UnicodeDecodeError:
