@@ -28,6 +28,11 @@ class Served:
     process: subprocess.Popen[bytes]
     files: Path
 
+    def processor(self) -> float:
+        """Seconds of processor time so far (Linux)."""
+        spent = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(spent[11]) + int(spent[12])) / os.sysconf("SC_CLK_TCK")
+
     def memory(self) -> float:
         """Resident memory in MB (Linux)."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
