@@ -120,6 +120,22 @@ def test_an_entry_may_be_null_or_unused():
     assert cells == [2, 1, 0, 2]
 
 
+@pytest.mark.parametrize(
+    ("chunks", "cells"),
+    [
+        ([pa.array([], pa.int64()), pa.array([1, 2, None])], [1, 1, 0, 1]),
+        ([pa.array([1, 2, 3, 4, None]).slice(2), pa.array([1, 2]).slice(2)], [0, 2, 0, 1]),
+        ([pa.array([True, None, False]).slice(1)], [1, 0, 0, 1]),
+        ([pa.array([None, None], pa.float64())], [0, 0, 0, 2]),
+        ([pa.array([], pa.bool_())], [0, 0, 0, 0]),
+        ([pa.array([], pa.string()).dictionary_encode()], [0, 0, 0, 0]),
+        ([pa.array([1, 7], pa.uint64())], [1, 0, 1, 0]),
+    ],
+)
+def test_chunks_in_memory_that_are_empty_cut_or_all_null(chunks, cells):
+    assert counted(pa.chunked_array(chunks), [{"kind": "number", "edges": [0, 2, 5]}], {"rows": 1}) == [cells]
+
+
 def test_a_category_of_pandas_counts_as_its_texts():
     frame = pd.DataFrame({"x": pd.Categorical(["b", None, "a", "b"], categories=["a", "b", "c"])})
     column = {"name": "x", "kind": "category", "values": ["a", "b"]}
