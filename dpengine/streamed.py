@@ -13,7 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -87,13 +87,20 @@ def of_frame(
 def _by_entry(connection: Any, column: Streamed, place: int, entries: pa.Array) -> Streamed:
     entries = pa.concat_arrays([entries, pa.nulls(1, entries.type)])  # the last stands for rows without one
     order = arrays.of_numbers(np.arange(len(entries), dtype=np.int64))
-    connection.register("entries", pa.table({f"c{place}": entries, "place": order}))
+    connection.register("entries", pa.table({f"c{place}": entries, "entry": order}))
+    numbered = replace(column, cells=column.cells | {"of_entry": "entry"}, shown=(*column.shown, "of_entry"))
     try:
-        shown = connection.sql(f"{query([column], 'entries ORDER BY place')}").to_arrow_table()
+        *shown, at = connection.sql(query([numbered], "entries")).to_arrow_table().combine_chunks().columns
     finally:
         connection.unregister("entries")
-    codes = column.codes([part.combine_chunks() for part in shown.columns])
+    codes = np.empty(len(entries), dtype=np.int32)  # the engine answers in an order of its own
+    codes[arrays.numbers(at)] = column.codes([_one(part) for part in shown])
     return Streamed({}, ("entry",), partial(_of_entries, codes), column.whole)
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    found = column.combine_chunks()
+    return pa.concat_arrays(found.chunks) if isinstance(found, pa.ChunkedArray) else found
 
 
 def _of_entries(codes: Codes, shown: Sequence[Any]) -> Codes:

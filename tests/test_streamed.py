@@ -114,6 +114,17 @@ def test_a_column_of_entries_counts_as_the_texts_it_stands_for(first, second):
         assert counted(entries, columns, {"rows": 1}) == counted(plain, columns, {"rows": 1})
 
 
+def test_very_many_entries_keep_their_codes():
+    numbers = np.arange(500_000)
+    entries = pa.array(numbers.astype(str)).dictionary_encode()
+    column = {"kind": "number", "edges": [0, 1000, 250_000, 499_999]}
+    assert counted(entries, [column], {"rows": 1}) == [[1000, 249_000, 250_000, 0, 0]]
+    twice = pa.DictionaryArray.from_arrays(pa.array(np.repeat(7, 10)), entries.dictionary)
+    assert counted(twice, [column], {"rows": 1}) == [[10, 0, 0, 0, 0]]
+    last = pa.DictionaryArray.from_arrays(pa.array(np.repeat(300_000, 10)), entries.dictionary)
+    assert counted(last, [column], {"rows": 1}) == [[0, 0, 10, 0, 0]]
+
+
 def test_an_entry_may_be_null_or_unused():
     values = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 2, 0]), pa.array(["1", None, "e", "not used"]))
     [cells] = counted(values, [{"kind": "category", "values": ["1", "e"]}], {"rows": 1})
