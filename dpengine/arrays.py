@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["nothing", "number", "numbers", "of_numbers", "of_texts", "plain", "text"]
+__all__ = ["absent", "nothing", "number", "numbers", "of_numbers", "of_texts", "plain", "text"]
 
 
 def of_texts(texts: Sequence[str]) -> Any:
@@ -48,7 +48,12 @@ def plain(column: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None]:
     else:
         kind = column.type.to_pandas_dtype()
         values = np.frombuffer(column.buffers()[1], dtype=kind, count=column.offset + len(column))[column.offset :]
-    return values, _bits(column, 0) == 0 if column.null_count else None
+    return values, absent(column) if column.null_count else None
+
+
+def absent(column: Any) -> npt.NDArray[np.bool_]:
+    """Where an Arrow array is null, of which some is."""
+    return np.equal(_bits(column, 0), 0)
 
 
 def _bits(column: Any, buffer: int) -> npt.NDArray[np.uint8]:

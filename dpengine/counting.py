@@ -21,8 +21,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,28 +32,25 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dpengine import arrays, remote
-from dpengine.bounding import among, bounded, coded, make_known
+from dpengine.bounding import among, bounded, coded
 from dpengine.classes import Alone, Classes, cell, class_query, unique_query
 from dpengine.coding import Coding, code_of, family_of, grid_code_of, identity
-from dpengine.cover import covering
+from dpengine.content import Sums
 from dpengine.domain import Column, Date
 from dpengine.errors import PlanError, TableError
 from dpengine.fitting import lacking, unfit
 from dpengine.grid import Grid
 from dpengine.plan import Plan, Unit
 from dpengine.question import Condition
+from dpengine.reading import Joints, counted, counted_and_summed, knowing, summed
 from dpengine.relation import literal
 from dpengine.remote import RemoteTable
-from dpengine.streamed import added_up, as_it_is, of_frame, query, streamed
 from dpengine.table import LocalTable, Table
 
 __all__ = [
     "Asked", "check", "check_asked", "class_sizes", "count", "digest", "distinct_texts", "histogram", "matching",
     "people_count", "row_count", "sums", "unique_people",
 ]  # fmt: skip
-
-_BATCH = 1 << 16
-_CELLS = 1 << 15  # of a joint table: what fits in a processor's nearer caches
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,65 +121,32 @@ def count(
     """
     check(table, plan)
     tell = progress or (lambda part: None)
-    # In an order of their own, for the codes decide which rows of a person are kept.
-    sizes = {name: plan.column(name).size for name in sorted(plan.used)}
-    joints = covering(marginals, sizes, _CELLS)
+    tables = Joints(plan, marginals)
     tell(0.0)
     if isinstance(table, RemoteTable):
-        totals = remote.count(table, plan, joints, truncation_key)
+        totals = remote.count(table, plan, tables.joints, truncation_key)
     else:
-        totals = _counted_here(_here(table), plan, joints, sizes, truncation_key, tell)
+        totals = counted(_here(table), plan, tables, truncation_key, tell)
     tell(1.0)
-    counted = {frozenset(joint): total for joint, total in zip(joints, totals, strict=True)}
-    return [_margin(counted, list(sizes), marginal) for marginal in marginals]
+    return tables.margins(totals)
 
 
-def _counted_here(
-    table: LocalTable,
-    plan: Plan,
-    joints: Sequence[tuple[str, ...]],
-    sizes: Mapping[str, int],
-    truncation_key: bytes,
-    tell: Callable[[float], None],
-) -> list[NDArray[np.int64]]:
-    place = {column.name: i for i, column in enumerate(table.columns)}
-    types = [table.columns[place[name]].type for name in sizes]
-    if plan.unit.id is None:
-        columns = [streamed(plan.column(name), place[name], own) for name, own in zip(sizes, types, strict=True)]
-        sql = query(columns)
-    else:
-        # Which rows of a person count depends on the codes, so the engine needs them all.
-        codings = [code_of(plan.column(name), place[name], own) for name, own in zip(sizes, types, strict=True)]
-        number = place[plan.unit.id]
-        person = identity(number, family_of(table.columns[number].type) or "text")
-        sql = bounded(coded(codings, person), len(codings), plan.unit.rows, truncation_key)
-        columns = [as_it_is(coding) for coding in codings]
-    order = list(sizes)
-    with table.connection() as connection, ExitStack() as scratch:
-        for column in columns:
-            make_known(connection, column, scratch)
-        in_memory = None
-        if table.frame is not None and plan.unit.id is None:
-            in_memory = of_frame(connection, table.frame, columns, [place[name] for name in sizes], _BATCH)
-        batches, columns = in_memory or (connection.sql(sql).to_arrow_reader(_BATCH), columns)
-        return added_up(
-            batches,
-            columns,
-            [[order.index(name) for name in joint] for joint in joints],
-            list(sizes.values()),
-            lambda done: tell(min(1.0, done / table.rows) if table.rows else 0.0),
-        )
+def recognise(
+    table: Table, plan: Plan, marginals: Sequence[tuple[str, ...]]
+) -> tuple[bytes, list[NDArray[np.int64]] | None]:
+    """The table's :func:`digest`, and the counts that :func:`count` gives where they come with it, else None.
 
-
-def _margin(
-    counted: Mapping[frozenset[str], NDArray[np.int64]], order: Sequence[str], marginal: tuple[str, ...]
-) -> NDArray[np.int64]:
-    """The table of ``marginal``, its columns in the order asked for, from the smallest joint that holds it."""
-    joint = min((joint for joint in counted if joint >= set(marginal)), key=lambda joint: counted[joint].size)
-    held = [name for name in order if name in joint]
-    summed = counted[joint].sum(axis=tuple(k for k, name in enumerate(held) if name not in marginal), dtype=np.int64)
-    left = [name for name in held if name in marginal]
-    return np.array(summed.transpose([left.index(name) for name in marginal]), dtype=np.int64, order="C")
+    They do where rows are read for the digest and no person's rows are to be chosen, which takes the digest.
+    Raises :class:`TableError` as :func:`count` does.
+    """
+    fresh = isinstance(table, LocalTable) and table.recognised is None and table.frame is None
+    if not fresh or plan.unit.id is not None:
+        return digest(table), None
+    check(table, plan)
+    here, tables = _here(table), Joints(plan, marginals)
+    totals, found = counted_and_summed(here, tables)
+    here.recognised = _digest(here, found)
+    return here.recognised, tables.margins(totals)
 
 
 def matching(table: Table, asked: Asked, of: Sequence[Condition] = ()) -> tuple[int, int]:
@@ -233,9 +196,7 @@ def _answer(
     sql = coded(codings, person, f"(SELECT {own} FROM rows) AS rows", met)
     if person is not None:
         sql = bounded(sql, len(codings), asked.unit.rows, asked.truncation_key)
-    with _here(table).connection() as connection, ExitStack() as scratch:
-        for coding in codings:
-            make_known(connection, coding, scratch)
+    with knowing(_here(table), codings) as connection:
         found: list[tuple[Any, ...]] = connection.execute(f"{select} FROM ({sql}) AS asked {then}").fetchall()
     return found
 
@@ -243,10 +204,9 @@ def _answer(
 def digest(table: Table) -> bytes:
     """32 bytes that identify the table's content: equal for equal rows in any order of rows or columns.
 
-    Each row is written as one text (cells by name of column, each led by its length; null and empty
-    text alike, since both are missing) and hashed to 128 bits; these are added up modulo 2¹²⁸, so that
-    repeated rows count, and hashed together with names and number of rows. Files of different formats
-    agree where the texts of their cells do.
+    How rows are told apart is said in :mod:`dpengine.content`; null and empty texts are alike, since both are
+    missing. Files and frames of all formats agree where the texts of their cells do. An engine elsewhere hashes with
+    what it has: there the same rows have another digest, which all such engines share.
 
     The rows of an open table are read for this once; :meth:`Table.check_unchanged` tells whether they still are
     what they were.
@@ -255,22 +215,13 @@ def digest(table: Table) -> bytes:
         return table.digest()
     here = _here(table)
     if here.recognised is None:
-        here.recognised = _digest(here)
+        here.recognised = _digest(here, summed(here))
     return here.recognised
 
 
-def _digest(table: LocalTable) -> bytes:
-    order = sorted(range(len(table.columns)), key=lambda i: table.columns[i].name)
-    texts = ", ".join(f"coalesce(c{i}::VARCHAR, '') AS t{i}" for i in order)
-    row = ", ".join(f"strlen(t{i}), ':', t{i}" for i in order)
-    with table.connection() as connection:
-        rows, high, low = connection.execute(
-            "SELECT count(*), sum((h >> 64)::UBIGINT), sum((h & 18446744073709551615::UHUGEINT)::UBIGINT) "
-            f"FROM (SELECT md5_number(concat({row})) AS h FROM (SELECT {texts} FROM rows))"
-        ).fetchall()[0]
-    added = (int(high or 0) * 2**64 + int(low or 0)) % 2**128
-    names = [table.columns[i].name for i in order]
-    return hashlib.sha256(json.dumps([names, rows, f"{added:032x}"]).encode()).digest()
+def _digest(table: LocalTable, sums: Sums) -> bytes:
+    names = sorted(column.name for column in table.columns)
+    return hashlib.sha256(json.dumps([names, *sums.found]).encode()).digest()
 
 
 def row_count(table: Table) -> int:

@@ -15,13 +15,23 @@ from dpengine.adaptive import measure_adaptively
 from dpengine.estimate import Columns
 from dpengine.measurements import Measured, Measurement
 from dpengine.noise import discrete_laplace
+from dpengine.pairwise import Pair
 from dpengine.plan import Plan
 from dpengine.ranges import Axis, measure_boxes
 from dpengine.strategy import ADAPTIVE, Share, choose, maximal, settled
 
-__all__ = ["add_noise", "measure"]
+__all__ = ["add_noise", "measure", "wanted"]
 
 Ints = npt.NDArray[np.int64]
+
+
+def wanted(plan: Plan) -> list[Columns]:
+    """The marginals that :func:`measure` asks the exact counts of, which the plan alone decides."""
+    if settled(plan).strategy != ADAPTIVE:
+        return [share.columns for share in choose(plan)]
+    if plan.ranged is not None:
+        return [plan.ranged]
+    return list(dict.fromkeys([*((name,) for name in sorted(plan.used)), *_pairs(plan), *_audited(plan)]))
 
 
 def measure(
@@ -31,28 +41,42 @@ def measure(
 ) -> Measured:
     """Measure what the plan's strategy says, for ``plan.epsilon`` in all.
 
-    ``counted`` gives the exact counts of a list of marginals, one axis a column; it is called once. ``tell`` is
-    called with the name of each stage.
+    ``counted`` gives the exact counts of a list of marginals, one axis a column; it is called once, with those
+    :func:`wanted`. ``tell`` is called with the name of each stage.
     """
+    exact = counted(wanted(plan))
     if settled(plan).strategy != ADAPTIVE:
-        shares = choose(plan)
-        return Measured(add_noise(counted([share.columns for share in shares]), shares))
+        return Measured(add_noise(exact, choose(plan)))
     if plan.ranged is not None:
         tell("measuring boxes of cells")
         axes = [_axis(plan, name) for name in plan.ranged]
-        (exact,) = counted([plan.ranged])
-        return Measured((), boxes=measure_boxes(plan.ranged, axes, exact, plan.epsilon, plan.unit.rows))
-    names = sorted(plan.used)
-    sizes = {name: plan.column(name).size for name in names}
-    pairs = sorted({pair for table in plan.marginals for pair in combinations(sorted(table), 2)})
-    largest = maximal(plan.marginals)
-    whole: Columns = largest[0] if len(largest) == 1 and len(names) > 1 else ()
-    audited = [whole] if whole else _some([table for table in plan.marginals if len(table) > 1])
-    wanted: list[Columns] = list(dict.fromkeys([*((name,) for name in names), *pairs, *audited]))
-    counts = dict(zip(wanted, counted(wanted), strict=True))
+        return Measured((), boxes=measure_boxes(plan.ranged, axes, exact[0], plan.epsilon, plan.unit.rows))
+    sizes = {name: plan.column(name).size for name in sorted(plan.used)}
+    counts = dict(zip(wanted(plan), exact, strict=True))
     return measure_adaptively(
-        sizes, pairs, counts, plan.epsilon, plan.unit.rows, audited=audited, whole=whole, tell=tell
+        sizes,
+        _pairs(plan),
+        counts,
+        plan.epsilon,
+        plan.unit.rows,
+        audited=_audited(plan),
+        whole=_whole(plan),
+        tell=tell,
     )
+
+
+def _pairs(plan: Plan) -> list[Pair]:
+    return sorted({pair for table in plan.marginals for pair in combinations(sorted(table), 2)})
+
+
+def _whole(plan: Plan) -> Columns:
+    """The one table that all are sums of, where there is one of several columns."""
+    largest = maximal(plan.marginals)
+    return largest[0] if len(largest) == 1 and len(plan.used) > 1 else ()
+
+
+def _audited(plan: Plan) -> list[Columns]:
+    return [_whole(plan)] if _whole(plan) else _some([table for table in plan.marginals if len(table) > 1])
 
 
 def _axis(plan: Plan, name: str) -> Axis:

@@ -15,7 +15,7 @@ from dpengine import counting, files, strategy
 from dpengine.errors import LedgerError, PlanError
 from dpengine.estimate import Columns
 from dpengine.ledger import Ledger
-from dpengine.measure import measure
+from dpengine.measure import measure, wanted
 from dpengine.plan import Plan
 from dpengine.result import Result, conclude
 from dpengine.sources import Source, Table, open_table
@@ -74,7 +74,8 @@ def release(
     identity = strategy.identity(plan)
 
     tell("recognising the data")
-    fingerprint = book.fingerprint(counting.digest(table))
+    digest, counts = counting.recognise(table, plan, wanted(plan))
+    fingerprint = book.fingerprint(digest)
     if (stored := book.find(fingerprint, identity)) is not None:
         return reopen(stored, plan)
     book.check(plan.dataset, fingerprint, plan.epsilon)
@@ -83,7 +84,7 @@ def release(
     key = _truncation_key(book, fingerprint, identity)
 
     def counted(marginals: Sequence[Columns]) -> list[npt.NDArray[np.int64]]:
-        return counting.count(table, plan, marginals, truncation_key=key)
+        return counts or counting.count(table, plan, marginals, truncation_key=key)
 
     measured = measure(plan, counted, tell)
     tell("making the tables agree")

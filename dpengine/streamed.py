@@ -8,13 +8,11 @@ list of texts, and SQL decides on the rest alone.
 from __future__ import annotations
 
 import datetime as dt
-import os
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,11 +21,12 @@ import pyarrow as pa
 
 from dpengine import arrays
 from dpengine.coding import Coding, code_of, number_of
+from dpengine.content import Told
 from dpengine.domain import Column, Date, Number
 from dpengine.lookup import lookup
 from dpengine.steps import Steps, family_of, loosened, marked, steps_of
 
-__all__ = ["Streamed", "added_up", "as_it_is", "of_frame", "query", "streamed"]
+__all__ = ["Streamed", "Totals", "as_it_is", "of_frame", "query", "streamed"]
 
 Codes: TypeAlias = npt.NDArray[np.int32]
 Coder: TypeAlias = Callable[[npt.NDArray[Any]], Codes]
@@ -35,7 +34,6 @@ Coder: TypeAlias = Callable[[npt.NDArray[Any]], Codes]
 _WHOLE = ("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _MOST = 10_000  # cells; finding the first value of each cell takes a while
 _DAYS = 100_000  # that are listed as texts
-_WORKERS = 4  # each holds a few batches
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 
 
@@ -57,7 +55,7 @@ class Streamed:
     bare: bool = False
 
 
-def query(columns: Sequence[Streamed], source: str = "rows") -> str:
+def query(columns: Sequence[Streamed | Told], source: str = "rows") -> str:
     """SQL for what the columns show of a relation, one after the other."""
     cells = [f"{cell} AS {alias}" for column in columns for alias, cell in column.cells.items()]
     shown = [sql for column in columns for sql in column.shown]
@@ -66,8 +64,8 @@ def query(columns: Sequence[Streamed], source: str = "rows") -> str:
 
 def of_frame(
     connection: Any, frame: pa.Table, columns: Sequence[Streamed], places: Sequence[int], rows: int
-) -> tuple[Iterator[Any], list[Streamed]] | None:
-    """Batches of at most ``rows`` rows of a table in memory, and the columns for these; None where SQL is needed.
+) -> tuple[Iterator[Any] | None, Sequence[Streamed]]:
+    """Batches of at most ``rows`` rows of a table in memory, and the columns for these; no batches where SQL is needed.
 
     It is not for numbers, truths and days, nor for a column that is a list of entries and one's place for each row:
     there the entries are coded, and rows look their code up.
@@ -80,7 +78,7 @@ def of_frame(
         elif column.bare and not pa.types.is_date64(values.type):
             found.append(column)
         else:
-            return None
+            return None, columns
     return iter(frame.to_batches(rows)), found
 
 
@@ -156,53 +154,36 @@ def as_it_is(coding: Coding) -> Streamed:
     return Streamed(coding.cells, (shown,), _as_they_are, coding.whole, coding.lists, coding.functions)
 
 
-def added_up(
-    batches: Iterable[Any],
-    columns: Sequence[Streamed],
-    joints: Sequence[Sequence[int]],
-    sizes: Sequence[int],
-    tell: Callable[[int], None],
-) -> list[npt.NDArray[np.int64]]:
+class Totals:
     """Exact counts of the cells of some joint tables, each of the columns at its places in ``columns``.
 
-    ``batches`` hold what the columns show, one after the other. Rows without a cell in any column count nowhere.
-    Batches are worked on by several threads. ``tell`` is told the number of rows worked on; what it raises ends this.
+    Rows without a cell in any column count nowhere.
     """
-    totals = [np.zeros([sizes[place] for place in joint], dtype=np.int64) for joint in joints]
-    adding = threading.Lock()
 
-    def add(batch: Any) -> int:
-        shown = iter(batch.columns)
-        codes = [column.codes([next(shown) for _ in column.shown]) for column in columns]
-        lacking = [own < 0 for own, column in zip(codes, columns, strict=True) if not column.whole]
+    def __init__(self, columns: Sequence[Streamed], joints: Sequence[Sequence[int]], sizes: Sequence[int]) -> None:
+        self.counts = [np.zeros([sizes[place] for place in joint], dtype=np.int64) for joint in joints]
+        self.columns = columns
+        self._joints = joints
+        self._adding = threading.Lock()
+
+    def add(self, shown: Sequence[Any], number: int) -> None:
+        """A batch of that number of rows; ``shown`` is what the columns show, one after the other."""
+        arrays_shown = iter(shown)
+        codes = [column.codes(list(islice(arrays_shown, len(column.shown)))) for column in self.columns]
+        lacking = [own < 0 for own, column in zip(codes, self.columns, strict=True) if not column.whole]
         if lacking and (gone := np.logical_or.reduce(lacking)).any():
             codes = [own[~gone] for own in codes]
-        rows = len(codes[0]) if codes else batch.num_rows
+        rows = len(codes[0]) if codes else number
         cells = np.empty(rows, dtype=np.int64)
-        for total, joint in zip(totals, joints, strict=True):
+        for total, joint in zip(self.counts, self._joints, strict=True):
             _place(cells, [codes[place] for place in joint], total.shape)
             if total.size <= rows:
                 found = np.bincount(cells, minlength=total.size)
-                with adding:
+                with self._adding:
                     total += found.reshape(total.shape)
             else:
-                with adding:
+                with self._adding:
                     np.add.at(total.reshape(-1), cells, 1)
-        return int(batch.num_rows)
-
-    workers = min(_WORKERS, os.cpu_count() or 1)
-    with ThreadPoolExecutor(workers) as pool:
-        begun: deque[Future[int]] = deque()
-        done = 0
-        for batch in batches:
-            begun.append(pool.submit(add, batch))
-            if len(begun) > 2 * workers:
-                done += begun.popleft().result()
-                tell(done)
-        for ended in begun:
-            done += ended.result()
-            tell(done)
-    return totals
 
 
 def _place(cells: npt.NDArray[np.int64], codes: Sequence[Codes], shape: Sequence[int]) -> None:

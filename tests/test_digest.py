@@ -3,10 +3,14 @@
 import datetime as dt
 import hashlib
 import json
+import struct
 from collections import Counter
 
+import duckdb
 import pandas as pd
 import pyarrow as pa
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from dpengine.counting import digest
 from dpengine.sources import open_table
@@ -30,14 +34,75 @@ def test_the_digest_is_the_same_in_every_format(tmp_path):
 
 
 def test_the_digest_is_fixed_for_all_time():
-    table = pa.table({"b": [1, None], "a": ["x", "y"]})
-    rows = [b"1:x1:1", b"1:y0:"]
-    assert digest_of(table) == reference_digest(["a", "b"], rows)
+    days, truths = [dt.date(2024, 2, 29), None, dt.date(1, 1, 1)], [True, False, None]
+    table = pa.table({
+        "b": [1, None, -20], "a": ["x", "", "a text of more than sixteen bytes"], "f": [0.5, float("nan"), 1e300],
+        "t": ["0.5", "1.50", "x" * 200], "d": days, "y": truths, "n": pa.array([0.1, None, 3.0], pa.float32()),
+    })  # fmt: skip
+    rows = [
+        {"a": "x", "b": "1", "d": "2024-02-29", "f": 0.5, "n": 0.1, "t": 0.5, "y": "true"},
+        {"a": "", "b": "", "d": "", "f": "nan", "n": "", "t": "1.50", "y": "false"},
+        {"a": "a text of more than sixteen bytes", "b": "-20", "d": "0001-01-01", "f": 1e300, "n": 3.0,
+         "t": hashlib.md5(b"x" * 200).hexdigest(), "y": ""},
+    ]  # fmt: skip
+    assert digest_of(table) == reference_digest(sorted(table.column_names), rows)
 
 
 def reference_digest(names, rows):
-    added = sum(int.from_bytes(hashlib.md5(row).digest(), "little") for row in rows) % 2**128
-    return hashlib.sha256(json.dumps([names, len(rows), f"{added:032x}"]).encode()).digest()
+    hashed = [reference_hash([row[name] for name in names]) for row in rows]
+    sums = [sum(hashed) % 2**64, sum(mixed(own ^ 0x8CB92BA72F3D8DD7) for own in hashed) % 2**64]
+    return hashlib.sha256(json.dumps([names, len(rows), *sums]).encode()).digest()
+
+
+def reference_hash(cells):
+    state = 0
+    for cell in cells:
+        state = mixed(state ^ (word_of_number(cell) if isinstance(cell, float) else word_of_text(cell.encode())))
+    return state
+
+
+def word_of_number(number):
+    return (int.from_bytes(struct.pack("<d", number), "little") + 0xD1B54A32D192ED03) % 2**64
+
+
+def word_of_text(text):
+    first, *others = [int.from_bytes(text[k : k + 8], "little") for k in range(0, max(1, len(text)), 8)]
+    word = (first + len(text) * 0x9E3779B97F4A7C15) % 2**64
+    for other in others:
+        word = mixed(word) ^ other
+    return word
+
+
+def mixed(x):
+    for shift, odd in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x = (x ^ (x >> shift)) * odd % 2**64
+    return x ^ (x >> 31)
+
+
+@given(st.lists(st.text("0123456789.eE+-_ fdx\n", max_size=20), min_size=1, max_size=20))
+@example(["1.5", "1.50", "1_0.5", "10.5", " 1.5", "1.5 ", "+1.5", "01.5", "1.5e0", "1.5E1", "15.0", "1e400", "0.1"])
+@example(["0.1000000000000000055511151231257827", "1.00000000000000011", "123456789012345.6", "1234567890123456.7"])
+def test_two_texts_never_stand_for_the_same_number(texts):
+    different = list(dict.fromkeys(texts))
+    digests = {digest_of(pa.table({"t": pa.array([text], pa.string())})) for text in different}
+    assert len(digests) == len(different)
+
+
+@given(st.lists(st.floats(allow_nan=False) | st.just(float("nan")), min_size=1, max_size=50))
+@example([0.1, 1e16, 1e15, 123456789012345.6, 5e-324, -0.0, 0.0, float("inf"), 1e-5, 0.0001, 1 / 3])
+def test_a_number_and_its_text_are_the_same(numbers):
+    typed = pa.table({"x": pa.array(numbers, pa.float64())})
+    texts = [text for (text,) in duckdb.sql("SELECT x::VARCHAR FROM typed").fetchall()]
+    assert digest_of(typed) == digest_of(pa.table({"x": pa.array(texts, pa.string())}))
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-100, 100), min_size=1, max_size=30), st.data())
+def test_a_whole_number_or_a_day_and_its_text_are_the_same(numbers, data):
+    texts = pa.table({"x": [str(number) for number in numbers]})
+    assert digest_of(pa.table({"x": numbers})) == digest_of(texts)
+    days = data.draw(st.lists(st.none() | st.dates(), min_size=1))
+    written = pa.array([None if day is None else day.isoformat() for day in days], pa.string())
+    assert digest_of(pa.table({"x": pa.array(days, pa.date32())})) == digest_of(pa.table({"x": written}))
 
 
 def test_any_change_of_content_changes_the_digest():

@@ -20,14 +20,14 @@ LESSONS = [path for path in ENGINE if "lessons" in path.parts]  # they show what
 SCREENS = [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]
 # Each room may import from rooms in lines above its own, and from none beside or below.
 FLOORS = [
-    {"errors", "version", "arrays", "typed", "standard"},
+    {"errors", "version", "arrays", "batches", "typed", "standard"},
     {"domain", "strictyaml"},
     {"codebook"},
     {"plan"},
     {"accounting"},
     {"grid"},
     {"estimate", "noise", "shrinkage", "latent", "ledger_store", "textfile", "csvtext", "unpacking", "words", "looks"},
-    {"steps", "cover", "dialect", "spelling", "lookup"},
+    {"steps", "cover", "dialect", "spelling", "lookup", "content"},
     {"pushdown"},
     {"strategy", "selection", "ledger_book", "workbook", "heatmaps"},
     {"learning", "local_coins", "local_hashes"},
@@ -42,6 +42,7 @@ FLOORS = [
     {"adaptive", "answers", "rows", "coding", "draft"},
     {"parquet", "database", "remote", "streamed"},
     {"classes", "sources", "bounding", "fitting"},
+    {"reading"},
     {"measure", "counting", "consistency"},
     {"stored", "synthesis", "placing", "asking"},
     {"result"},
