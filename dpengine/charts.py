@@ -93,13 +93,16 @@ def curve_numbers(plan: Plan, *, epsilons: Sequence[float] = CURVE) -> dict[str,
     return numbers
 
 
-def error_curve(plan: Plan, *, dark: bool = False) -> go.Figure:
-    """How far 95 in 100 cells are within, over ε; the plan's own ε is marked. Needs no data."""
+def error_curve(plan: Plan, *, numbers: Mapping[str, list[float]] | None = None, dark: bool = False) -> go.Figure:
+    """How far 95 in 100 cells are within, over ε; the plan's own ε is marked. Needs no data.
+
+    ``numbers`` are the plan's :func:`curve_numbers`, where they are known already.
+    """
     here = float(plan.epsilon)
-    numbers = curve_numbers(plan)
-    epsilons = numbers.pop("ε")
+    reaches = dict(numbers or curve_numbers(plan))
+    epsilons = reaches.pop("ε")
     figure = go.Figure()
-    for k, (name, reach) in enumerate(numbers.items()):
+    for k, (name, reach) in enumerate(reaches.items()):
         colour = GREY[dark] if name == "total" else ACCENT[dark]
         label = "total" if name == "total" else f"a cell of {_short(name)}"
         drawn = np.maximum(reach, 0.5)  # a logarithmic axis has no place for 0

@@ -49,21 +49,27 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
         words = st.container()
         figure_with_choice(result, key="preview")
         words.markdown(in_words(plan))
+    numbers = charts.curve_numbers(plan)
     with st.container(border=True):
         st.plotly_chart(
-            charts.error_curve(plan, dark=is_dark()).update_layout(height=340),
+            charts.error_curve(plan, numbers=numbers, dark=is_dark()).update_layout(height=340),
             key="curve",
             theme=None,
             alt="Error against the privacy budget; the tables below have the numbers.",
             config=charts.CONFIG,
         )
-        with st.expander("The numbers", icon=":material/table:"):
-            st.caption(f"At ε = {epsilon_text(plan.epsilon)}, every table")
-            st.dataframe(predict(plan), hide_index=True, column_config=COLUMNS)
-            st.caption("As drawn: 95 in 100 are within ±, for each ε")
-            numbers = charts.curve_numbers(plan)
-            whole = {name: st.column_config.NumberColumn(name, format="%.4g") for name in numbers}
-            st.dataframe(numbers, hide_index=True, column_config=whole)
+        folded = st.expander("The numbers", icon=":material/table:", key="curve-numbers", on_change="rerun")
+        if folded.open:
+            with folded:
+                _show_numbers(plan, numbers)
+
+
+def _show_numbers(plan: Plan, numbers: dict[str, list[float]]) -> None:
+    st.caption(f"At ε = {epsilon_text(plan.epsilon)}, every table")
+    st.dataframe(predict(plan), hide_index=True, column_config=COLUMNS)
+    st.caption("As drawn: 95 in 100 are within ±, for each ε")
+    whole = {name: st.column_config.NumberColumn(name, format="%.4g") for name in numbers}
+    st.dataframe(numbers, hide_index=True, column_config=whole)
 
 
 def _show_adaptive(plan: Plan) -> None:

@@ -49,9 +49,10 @@ def figure_with_choice(result: Result, *, key: str) -> tuple[str, ...]:
         st.plotly_chart(
             figure, key=f"{key}-figure", theme=None, alt=charts.alt_text(result, table), config=charts.CONFIG
         )
-    with st.expander("The same as a table", icon=":material/table:"):
+    twin = st.expander("The same as a table", icon=":material/table:", key=f"{key}-twin", on_change="rerun")
+    if twin.open:  # a browser draws a table anew at each change, seen or not
         frame = result.tables[table].assign(**{"mostly noise": result.mostly_noise(table).ravel()})
-        st.dataframe(frame, hide_index=True, column_config=NUMBERS)
+        twin.dataframe(frame, hide_index=True, column_config=NUMBERS)
     return table
 
 

@@ -7,6 +7,7 @@ this account may enter. It goes when the server stops; where a server was killed
 from __future__ import annotations
 
 import asyncio
+import gc
 import shutil
 import tempfile
 import time
@@ -46,6 +47,8 @@ async def lifespan(_: object) -> AsyncIterator[None]:
     uploads.limit()  # an unreadable limit stops the start, not the first upload
     with private_folder():
         await to_thread.run_sync(_warm)
+        gc.collect()
+        gc.freeze()  # what is loaded stays: Streamlit looks for garbage after each run, else through all of it
         watch = asyncio.create_task(_watch())
         _served = True
         try:

@@ -103,6 +103,9 @@ def test_true_counts_come_with_their_difference_numbers_first(tmp_path: Path) ->
 def test_both_charts_of_the_consequence_have_their_numbers() -> None:
     at = AppTest.from_file(str(ENTRY), default_timeout=60).run()
     assert len(at.get("plotly_chart")) == 2
+    assert len(at.dataframe) == 0, "what is folded is not drawn"
+    at.session_state["preview-twin"] = at.session_state["curve-numbers"] = True
+    at.run()
     assert [list(frame.value.columns)[:1] for frame in at.dataframe] == [["age"], ["table"], ["ε"]]
     assert at.dataframe[2].value["ε"][0] == 0.02
 
