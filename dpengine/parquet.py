@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpengine.errors import TableError
-from dpengine.relation import check_names, from_arrow, linked, literal, quoted, within_calendar
+from dpengine.relation import check_names, from_arrow, linked, literal, plain_arrow, quoted, within_calendar
 
 __all__ = ["ENDINGS", "Part", "found", "open_parquet", "open_parts"]
 
@@ -57,7 +57,9 @@ def open_parquet(connection: Any, folder: Path, path: Path) -> tuple[list[str], 
     if not _times_fit(connection, schema):
         connection.execute("DROP VIEW raw")
         with pq.ParquetFile(path) as file:  # read_table would load pandas
-            return from_arrow(connection, file.read())[0], rows
+            names, frame = plain_arrow(file.read())
+            from_arrow(connection, frame)
+            return names, rows
     within_calendar(connection)
     return names, rows
 

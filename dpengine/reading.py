@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,9 +56,8 @@ def counted(
         totals = Totals(tables.streamed(table), tables.places, tables.sizes)
         batches = None
         if table.frame is not None:
-            with knowing(table, totals.columns) as connection:
-                places = [place[name] for name in tables.names]
-                batches, totals.columns = of_frame(connection, table.frame, totals.columns, places, _BATCH)
+            places = [place[name] for name in tables.names]
+            batches, totals.columns = of_frame(table.frame, totals.columns, places, _BATCH, partial(knowing, table))
         _stream(table, totals.columns, [totals], tell, batches)
         return totals.counts
     # Which rows of a person count depends on the codes, so the engine needs them all.
@@ -118,10 +118,14 @@ def _stream(
             each.add(batch.columns[start:end], batch.num_rows)
             start = end
 
+    def done(number: int) -> None:
+        tell(min(1.0, number / table.rows) if table.rows else 0.0)
+
+    if rows is not None and not isinstance(rows, str):  # no engine is needed
+        worked_through(rows, add, done)
+        return
     with knowing(table, columns) as connection:
-        sql = query(columns) if rows is None else rows
-        batches = connection.sql(sql).to_arrow_reader(_BATCH) if isinstance(sql, str) else sql
-        worked_through(batches, add, lambda done: tell(min(1.0, done / table.rows) if table.rows else 0.0))
+        worked_through(connection.sql(rows or query(columns)).to_arrow_reader(_BATCH), add, done)
 
 
 def _margin(

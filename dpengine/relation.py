@@ -13,7 +13,27 @@ import pyarrow as pa
 from dpengine.errors import TableError
 from dpengine.frames import fitted
 
-__all__ = ["check_names", "from_arrow", "linked", "literal", "quoted", "within_calendar"]
+__all__ = [
+    "check_names", "from_arrow", "known_types", "linked", "literal", "plain_arrow", "quoted", "types_of",
+    "within_calendar",
+]  # fmt: skip
+
+_TYPES = {
+    pa.int8(): "TINYINT",
+    pa.int16(): "SMALLINT",
+    pa.int32(): "INTEGER",
+    pa.int64(): "BIGINT",
+    pa.uint8(): "UTINYINT",
+    pa.uint16(): "USMALLINT",
+    pa.uint32(): "UINTEGER",
+    pa.uint64(): "UBIGINT",
+    pa.float32(): "FLOAT",
+    pa.float64(): "DOUBLE",
+    pa.bool_(): "BOOLEAN",
+    pa.date32(): "DATE",
+    pa.string(): "VARCHAR",
+    pa.large_string(): "VARCHAR",
+}
 
 
 def literal(text: str) -> str:
@@ -48,14 +68,30 @@ def linked(path: Path, folder: Path, name: str) -> Path:
     return link
 
 
-def from_arrow(connection: Any, table: pa.Table) -> tuple[list[str], pa.Table]:
-    """Make ``rows`` of a table in memory; return the names of its columns, and what the rows are made of."""
+def plain_arrow(table: pa.Table) -> tuple[list[str], pa.Table]:
+    """The names of the columns of a table in memory, and the rows as :func:`from_arrow` takes them."""
     names = list(table.column_names)
     check_names(names)
-    raw = fitted(table.rename_columns([f"c{i}" for i in range(len(names))]))
-    connection.register("raw", raw)
+    return names, fitted(table.rename_columns([f"c{i}" for i in range(len(names))]))
+
+
+def from_arrow(connection: Any, frame: pa.Table) -> None:
+    """Make ``rows`` of what :func:`plain_arrow` gives."""
+    connection.register("raw", frame)
     within_calendar(connection)
-    return names, raw
+
+
+def types_of(connection: Any) -> list[str]:
+    """The types of the columns of ``rows``, in the engine's words."""
+    return [str(row[1]) for row in connection.execute("DESCRIBE rows").fetchall()]
+
+
+def known_types(schema: pa.Schema) -> list[str] | None:
+    """The same for a table in memory, without asking the engine; None where it has to say."""
+    types = [
+        _TYPES.get(field.type.value_type if pa.types.is_dictionary(field.type) else field.type) for field in schema
+    ]
+    return None if None in types else [kind for kind in types if kind is not None]
 
 
 def within_calendar(connection: Any) -> None:

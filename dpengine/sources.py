@@ -11,7 +11,6 @@ To admit another kind of source, add a function that leaves a relation ``rows`` 
 from __future__ import annotations
 
 import sys
-import tempfile
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
@@ -20,14 +19,14 @@ from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
-import duckdb
 import pyarrow as pa
 
 from dpengine import database, parquet, remote
+from dpengine.engine import Engine
 from dpengine.errors import TableError
 from dpengine.frames import from_pandas
-from dpengine.relation import check_names, from_arrow, linked, literal
-from dpengine.table import Field, Hint, LocalTable, Table, discard, fields, hint_of_name, plainly, stamp
+from dpengine.relation import check_names, from_arrow, known_types, linked, literal, plain_arrow, types_of
+from dpengine.table import Field, Hint, LocalTable, Table, fields, hint_of_name, plainly, stamp
 from dpengine.textfile import MAX_LINE, header, plain_text, rows_about
 from dpengine.workbook import read_sheet
 
@@ -41,7 +40,6 @@ Source: TypeAlias = "str | Path | Sequence[str | Path] | pd.DataFrame | pa.Table
 TEXT, EXCEL = (".csv", ".tsv", ".tab", ".txt"), (".xlsx", ".xls", ".ods")
 ARROW = (".arrow", ".feather", ".ipc")
 _LOOKED_THROUGH = 64 << 20  # bytes of text that take no time to read once more
-_REWRITES = ("top_n_window_elimination", "join_order", "build_side_probe_side", "common_subexpressions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,25 +83,13 @@ def open_table(
     """
     if _is_ibis(source) and remote.known(source):
         return remote.RemoteTable(source)
-    folder = Path(tempfile.mkdtemp(prefix="private-release-"))
-    connection = duckdb.connect(
-        ":memory:",
-        config={
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-            "preserve_insertion_order": False,
-            "temp_directory": str(folder / "spill"),
-        },
-    )
+    if (frame := _in_memory(source)) is not None:
+        return _of_frame(*frame)
+    engine = Engine()
+    folder = engine.folder
     try:
         with plainly():
-            connection.execute("SET TimeZone = 'UTC'")
-            # Of rows on their way to us: with the usual megabyte the engine waits most of the time.
-            connection.execute("SET streaming_buffer_size = '16MB'")
-            # The first rewrite makes bounding rows a person three times slower; the next two could turn
-            # a stream of rows probing a small list of values into a table of rows held in memory; the last one
-            # works out for every row what a CASE needs for few, if it is written there twice.
-            connection.execute(f"SET disabled_optimizers = {literal(','.join(_REWRITES))}")
+            connection = engine.connection()
             parts = _parts(source)
             seen = {path: stamp(path) for path, _ in parts}
             if parts and isinstance(source, str | Path) and Path(source).is_file():
@@ -115,16 +101,16 @@ def open_table(
                 names, rows = parquet.open_parquet(connection, folder, remote.copied(source, folder))
                 loaded = _Loaded(names, rows=rows)
             else:
-                loaded = _frame(connection, source)
-            columns = fields(connection, loaded.names, loaded.typed)
+                raise TableError("a table is given as a path or paths, a pandas DataFrame, a pyarrow or an Ibis table")
+            columns = fields(loaded.names, types_of(connection), loaded.typed)
     except (EOFError, OSError, zlib.error):
-        discard(connection, folder)
+        engine.discard()
         raise TableError("the file cannot be read: it is not whole, or may not be read by this user") from None
     except BaseException:
-        discard(connection, folder)
+        engine.discard()
         raise
     read = tuple((path, seen[path]) for path in loaded.files)
-    return LocalTable(connection, folder, columns, read, loaded.rows, loaded.frame)
+    return LocalTable(engine, columns, read, loaded.rows, loaded.frame)
 
 
 def _is_ibis(source: object) -> TypeGuard[ir.Table]:
@@ -148,15 +134,27 @@ def _parts(source: object) -> list[parquet.Part]:
     raise TableError(f"there is no file {path.name!r}")
 
 
-def _frame(connection: Any, source: object) -> _Loaded:
+def _in_memory(source: object) -> tuple[list[str], pa.Table] | None:
+    """The names of the columns, and the rows, where ``source`` holds them in memory."""
     # pandas takes long to load; whoever passes a frame has loaded it, another thread may be at it just now.
     frames = getattr(sys.modules.get("pandas"), "DataFrame", ())
-    if isinstance(source, frames):
-        source = from_pandas(source)
-    if not isinstance(source, pa.Table):
-        raise TableError("a table is given as a path or paths, a pandas DataFrame, a pyarrow or an Ibis table")
-    names, frame = from_arrow(connection, source)
-    return _Loaded(names, rows=source.num_rows, frame=frame)
+    with plainly():
+        if isinstance(source, frames):
+            source = from_pandas(source)
+        return plain_arrow(source) if isinstance(source, pa.Table) else None
+
+
+def _of_frame(names: list[str], frame: pa.Table) -> LocalTable:
+    engine = Engine(lambda connection: from_arrow(connection, frame))
+    try:
+        types = known_types(frame.schema)
+        if types is None:
+            with plainly():
+                types = types_of(engine.connection())
+        return LocalTable(engine, fields(names, types, True), (), frame.num_rows, frame)
+    except BaseException:
+        engine.discard()
+        raise
 
 
 def _file(
@@ -186,7 +184,8 @@ def _file(
         return _Loaded(names, files=(path,), rows=rows)
     if suffix in ARROW:
         content = _arrow_file(path)
-        names, frame = from_arrow(connection, content)
+        names, frame = plain_arrow(content)
+        from_arrow(connection, frame)
         return _Loaded(names, files=(path,), rows=content.num_rows, frame=frame)
     if suffix in database.ENDINGS:
         return _Loaded(database.open_database(connection, folder, path, table), files=(path,))

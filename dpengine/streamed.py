@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -63,18 +64,23 @@ def query(columns: Sequence[Streamed | Told], source: str = "rows") -> str:
 
 
 def of_frame(
-    connection: Any, frame: pa.Table, columns: Sequence[Streamed], places: Sequence[int], rows: int
+    frame: pa.Table,
+    columns: Sequence[Streamed],
+    places: Sequence[int],
+    rows: int,
+    knowing: Callable[[Sequence[Streamed]], AbstractContextManager[Any]],
 ) -> tuple[Iterator[Any] | None, Sequence[Streamed]]:
     """Batches of at most ``rows`` rows of a table in memory, and the columns for these; no batches where SQL is needed.
 
     It is not for numbers, truths and days, nor for a column that is a list of entries and one's place for each row:
-    there the entries are coded, and rows look their code up.
+    there the entries are coded, by an engine that knows the column, and rows look their code up.
     """
     frame = frame.select(places).unify_dictionaries()
     found = []
     for column, place, values in zip(columns, places, frame.columns, strict=True):
         if pa.types.is_dictionary(values.type) and values.num_chunks:
-            found.append(_by_entry(connection, column, place, values.chunk(0).dictionary))
+            with knowing([column]) as connection:
+                found.append(_by_entry(connection, column, place, values.chunk(0).dictionary))
         elif column.bare and not pa.types.is_date64(values.type):
             found.append(column)
         else:

@@ -6,7 +6,6 @@ Messages name columns, which are public, and line numbers, never cells or paths.
 from __future__ import annotations
 
 import re
-import shutil
 import threading
 import weakref
 import zipfile
@@ -21,10 +20,11 @@ import duckdb
 import pyarrow as pa
 from python_calamine import CalamineError
 
+from dpengine.engine import Engine
 from dpengine.errors import TableError
 from dpengine.textfile import MAX_LINE
 
-__all__ = ["Field", "Hint", "LocalTable", "Seen", "Table", "discard", "fields", "hint_of_name", "plainly", "stamp"]
+__all__ = ["Field", "Hint", "LocalTable", "Seen", "Table", "fields", "hint_of_name", "plainly", "stamp"]
 
 Stamp = tuple[int, int, int]
 Hint = Literal["number", "category", "yesno", "date"]
@@ -76,7 +76,7 @@ class Table(ABC):
 
 
 class LocalTable(Table):
-    """Rows behind a private in-memory connection: column i of ``columns`` is ``c{i}`` of the relation ``rows``.
+    """Rows behind a private engine: column i of ``columns`` is ``c{i}`` of the relation ``rows``.
 
     ``rows`` is their number, or about that, where it is known without reading them: for telling progress, and
     nothing else. ``frame`` has the same columns, where the rows are in memory.
@@ -84,8 +84,7 @@ class LocalTable(Table):
 
     def __init__(
         self,
-        connection: Any,
-        folder: Path,
+        engine: Engine,
         columns: tuple[Field, ...],
         seen: Seen = (),
         rows: int | None = None,
@@ -96,9 +95,9 @@ class LocalTable(Table):
         self.frame = frame
         self.recognised: bytes | None = None  # its content's digest, once that was asked for
         self._seen = seen
-        self._connection = connection
+        self._engine = engine
         self._lock = threading.RLock()
-        self._finish = weakref.finalize(self, discard, connection, folder)
+        self._finish = weakref.finalize(self, engine.discard)
 
     def close(self) -> None:
         with self._lock:
@@ -107,7 +106,7 @@ class LocalTable(Table):
 
     def interrupt(self) -> None:
         with suppress(duckdb.Error):  # closed: there is nothing to break off
-            self._connection.interrupt()
+            self._engine.interrupt()
 
     def check_unchanged(self) -> None:
         """Raise :class:`TableError` where a file that rows are read from is not as it was when opened.
@@ -123,7 +122,7 @@ class LocalTable(Table):
         with self._lock, plainly():
             if not self._finish.alive:
                 raise TableError("the table is closed; open it again")
-            yield self._connection
+            yield self._engine.connection()
 
 
 def stamp(path: Path) -> Stamp | None:
@@ -133,12 +132,6 @@ def stamp(path: Path) -> Stamp | None:
     except OSError:
         return None
     return found.st_size, found.st_mtime_ns, found.st_ino
-
-
-def discard(connection: Any, folder: Path) -> None:
-    """Close the connection and remove the folder."""
-    connection.close()
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -175,9 +168,8 @@ def _fault(message: str) -> str:
     )
 
 
-def fields(connection: Any, names: Sequence[str], typed: bool) -> tuple[Field, ...]:
+def fields(names: Sequence[str], types: Sequence[str], typed: bool) -> tuple[Field, ...]:
     """The columns of ``rows``; where types were not declared, names alone hint at kinds."""
-    types = [str(row[1]) for row in connection.execute("DESCRIBE rows").fetchall()]
     return tuple(
         Field(name, hint_of_type(kind) if typed else hint_of_name(name), kind)
         for name, kind in zip(names, types, strict=True)

@@ -21,7 +21,7 @@ from dpengine.errors import TableError
 
 __all__ = ["MAX_LINE", "header", "plain_text", "rows_about", "swollen"]
 
-MAX_LINE = 16 << 20
+MAX_LINE = 4 << 20
 _CHUNK = 8 << 20
 _DELIMITERS = ",;\t|"
 _MARKS = (

@@ -117,8 +117,8 @@ BAD = {
     "long first row": ("t.csv", f"a,b\n1,2,{CANARY}\n3,4\n".encode(), {}, "line 2 of the file does not have as many"),
     "open quote": ("t.csv", f'a,b\n"{CANARY},2\n3,4\n'.encode(), {}, "line 2 of the file opens a quote"),
     "text after a quote": ("t.csv", f'a,b\n"x"{CANARY},2\n'.encode(), {}, "line 2 of the file opens a quote"),
-    "endless line": ("t.csv", b"a,b\n" + b"x" * (17 << 20) + b",2\n", {}, "line 2 of the file is longer than 16 MB"),
-    "endless line, no line end": ("t.csv", b"\xff" * (33 << 20), {}, "a line is longer than 16 MB"),
+    "endless line": ("t.csv", b"a,b\n" + b"x" * (5 << 20) + b",2\n", {}, "line 2 of the file is longer than 4 MB"),
+    "endless line, no line end": ("t.csv", b"\xff" * (13 << 20), {}, "a line is longer than 4 MB"),
     "NUL": ("t.csv", f"a,b\n{CANARY}\0,2\n".encode(), {}, "NUL"),
     "UTF-16 without a mark": ("t.csv", f"a,b\n{CANARY},2\n".encode("utf-16-le"), {}, "encoding='utf-16-le'"),
     "unknown encoding": ("t.csv", f"a,b\n{CANARY},2\n".encode(), {"encoding": "klingon"}, "try utf-8"),
@@ -358,3 +358,16 @@ def test_a_file_that_was_copied_may_go(tmp_path):
 )  # fmt: skip
 def test_a_name_hints_at_the_kind_of_a_text_column(name, hint):
     assert hint_of_name(name) == hint
+
+
+def test_types_known_without_the_engine_are_the_engines() -> None:
+    kinds = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()]
+    kinds += [pa.float16(), pa.float32(), pa.float64(), pa.bool_(), pa.date32(), pa.string(), pa.large_string()]
+    kinds += [pa.dictionary(pa.int8(), pa.string()), pa.dictionary(pa.int32(), pa.int64())]
+    frame = pa.table({f"x{k}": pa.nulls(3, kind) for k, kind in enumerate(kinds)})
+    with open_table(frame) as table, table.connection() as connection:
+        told = [row[1] for row in connection.execute("DESCRIBE rows").fetchall()]
+        assert [column.type for column in table.columns] == told
+    odd = frame.append_column("more", pa.nulls(3, pa.timestamp("us")))  # the engine is asked
+    with open_table(odd) as table:
+        assert [column.type for column in table.columns] == [*told, "TIMESTAMP"]
