@@ -28,7 +28,7 @@ import numpy.typing as npt
 from dpengine.estimate import Columns, LeastSquares, marginalise
 from dpengine.hierarchy import Tree
 from dpengine.pairwise import Pairwise, alone
-from dpengine.rows import Codes, deal_rows
+from dpengine.rows import Codes, Times, deal_rows
 from dpengine.shrinkage import project
 from dpengine.strategy import MAX_JOINT_CELLS, junction_order
 
@@ -63,31 +63,38 @@ class Model:
 
 @dataclass(frozen=True)
 class Rows:
-    """Synthetic rows from which every table is counted: ``codes`` has one row for each of ``columns``."""
+    """Synthetic rows from which every table is counted: ``codes`` has one row for each of ``columns``.
+
+    The synthetic row in place k stands ``times[k]`` times, once at least.
+    """
 
     columns: Columns
     sizes: tuple[int, ...]
     codes: Codes
+    times: Times
 
     def table(self, columns: Columns) -> Ints:
         """The published counts over ``columns``."""
         if not columns:
-            return np.array(self.codes.shape[1], dtype=np.int64)
+            return np.array(self.times.sum(), dtype=np.int64)
         places = [self.columns.index(name) for name in columns]
         shape = tuple(self.sizes[k] for k in places)
         cells = np.ravel_multi_index(tuple(self.codes[k] for k in places), shape)
-        return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
+        counts = np.zeros(math.prod(shape), dtype=np.int64)
+        np.add.at(counts, cells, self.times)  # in whole numbers, which weights of a bincount are not
+        return counts.reshape(shape)
 
 
-def rows_of(model: Pairwise) -> Rows | Model:
-    """As many synthetic rows as the model's total says, whose pairs come as near to the model's as rows can.
+def rows_of(model: Pairwise, widest: int) -> Rows | Model:
+    """Synthetic rows whose pairs come as near to the model's as rows can, with its total.
 
-    Where the model holds one table of all columns, that table in whole numbers is enough.
+    ``widest`` is the most columns of a table that will be counted. Where the model holds one table of all columns, that
+    table in whole numbers is enough.
     """
     if model.whole is not None:
         return _one_table(*model.whole)
     sizes = tuple(counts.size for counts in model.one.values())
-    return Rows(tuple(model.one), sizes, deal_rows(model, round(model.total)))
+    return Rows(tuple(model.one), sizes, *deal_rows(model, round(model.total), widest))
 
 
 def _one_table(columns: Columns, expected: Floats) -> Model:
@@ -118,7 +125,7 @@ def solve(squares: LeastSquares, values: Sequence[Ints]) -> Model | Rows:
     fitted = {columns: _fit(squares, values, columns, single, total) for columns in squares.measured}
     order = junction_order(squares.measured)
     if order is None and math.prod(squares.sizes[name] for name in names) > MAX_JOINT_CELLS:
-        return rows_of(_pairs(total, single, fitted))
+        return rows_of(_pairs(total, single, fitted), max(map(len, fitted)))
     if order is None:
         everything = tuple(names)
         joint = _fit_joint(everything, fitted, single, total)

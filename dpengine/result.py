@@ -56,7 +56,7 @@ def conclude(plan: Plan, measured: Measured) -> Result:
     """All that follows from what was measured for ``plan``, a settled one, with a fresh name and the time of day."""
     believed = answers(plan, measured)
     if isinstance(believed, Modelled):
-        model: Model | Rows = rows_of(believed.model)
+        model: Model | Rows = rows_of(believed.model, max(map(len, plan.marginals)))
     elif isinstance(believed, Boxed):
         model = whole_boxes(believed.tree)
     else:
@@ -138,18 +138,16 @@ class Result:
         (:mod:`dpengine.synthesis`). Raises :class:`ReleaseError` where there are no rows to scale, or too many are
         asked for.
         """
-        dealt = synthesis.deal(self.model)
         plan = self.plan
-        if count is None:
-            return {name: dealt[name] for name in plan.used}
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 0 <= count <= MOST_SYNTHETIC:
-            raise ReleaseError(f"a number of synthetic rows is whole, from 0 to {MOST_SYNTHETIC:,}")
-        if count and not len(dealt[plan.used[0]]):
-            raise ReleaseError("the published total is 0: there are no synthetic rows to scale")
-        if count == 0:
-            return {name: np.zeros(0, dtype=np.int64) for name in plan.used}
-        sizes = {name: plan.column(name).size for name in plan.used}
-        made = synthesis.scaled(dealt, int(count), plan.marginals, sizes)
+        rows, times = synthesis.dealt(self.model)
+        if count is not None:
+            if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 0 <= count <= MOST_SYNTHETIC:
+                raise ReleaseError(f"a number of synthetic rows is whole, from 0 to {MOST_SYNTHETIC:,}")
+            if count and not times.size:
+                raise ReleaseError("the published total is 0: there are no synthetic rows to scale")
+            sizes = {name: plan.column(name).size for name in plan.used}
+            times = synthesis.scaled(rows, times, int(count), plan.marginals, sizes) if count else 0 * times
+        made = synthesis.repeated(rows, times)
         return {name: made[name] for name in plan.used}
 
     def synthetic(self, rows: int | None = None) -> pd.DataFrame:

@@ -42,6 +42,7 @@ def pack(plan: Mapping[str, Any], measured: Measured, model: Model | Rows, story
     if isinstance(model, Rows):
         header["rows"] = (model.columns, model.sizes)
         arrays["rows"] = model.codes.astype(np.min_scalar_type(max(model.sizes)))
+        arrays["times"] = model.times.astype(np.min_scalar_type(model.times.max(initial=0)))
     else:
         header["cliques"] = model.cliques
         arrays |= {f"model{k}": counts for k, counts in enumerate(model.counts)}
@@ -77,7 +78,10 @@ def unpack(payload: bytes) -> tuple[dict[str, Any], Measured, Model | Rows, dict
                 boxes = Boxes(tuple(columns), tuple(shape), Fraction(epsilon), sensitivity, **kept)
             if "rows" in header:
                 columns, sizes = header["rows"]
-                model: Model | Rows = Rows(tuple(columns), tuple(sizes), arrays["rows"].astype(np.int32))
+                codes = arrays["rows"].astype(np.int32)
+                # Releases of earlier versions hold no times: there, every row stands once.
+                times = arrays["times"] if "times" in arrays else np.ones(codes.shape[1])
+                model: Model | Rows = Rows(tuple(columns), tuple(sizes), codes, times.astype(np.int64))
             else:
                 cliques = tuple(tuple(clique) for clique in header["cliques"])
                 model = Model(cliques, tuple(arrays[f"model{k}"] for k in range(len(cliques))))

@@ -4,9 +4,9 @@ Rows hold cells, since cells are all that a release knows; :mod:`dpengine.placin
 is a tree of tables, a row's columns are drawn together table by table: given the columns that two tables share, the
 rest are paired evenly (as if independent), which is the least that the published tables say.
 
-For another number of rows each of these rows is taken ⌊N/n⌋ or ⌈N/n⌉ times. So every count c, of every table,
-becomes one between ⌊N/n⌋·c and ⌈N/n⌉·c: what was empty stays empty, and a whole multiple of n is exact. Which rows are
-taken once more is not sampled: they are picked evenly along the rows, then swapped while that brings the
+For another number of rows a row that stands t times is taken ⌊t·N/n⌋ or ⌈t·N/n⌉ times. So every count c, of every
+table, becomes one between ⌊N/n⌋·c and ⌈N/n⌉·c: what was empty stays empty, and a whole multiple of n is exact. Which
+rows are taken once more is not sampled: they are picked evenly along the rows, then swapped while that brings the
 tables nearer to the published ones, scaled.
 """
 
@@ -23,7 +23,7 @@ from dpengine.consistency import Model, Rows
 from dpengine.estimate import Columns
 from dpengine.rows import shuffled
 
-__all__ = ["deal", "scaled"]
+__all__ = ["deal", "dealt", "repeated", "scaled"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -36,8 +36,28 @@ ACCEPTED = (0.2, 0.1, 0.1, 0.05)  # part of a batch's helpful swaps that a pass 
 
 def deal(model: Model | Rows) -> dict[str, Ints]:
     """Codes of each column, one entry a synthetic row; counted again, they give the model's tables exactly."""
+    return repeated(*dealt(model))
+
+
+def dealt(model: Model | Rows) -> tuple[dict[str, Ints], Ints]:
+    """The same, but rows that stand several times only once, and how often each stands."""
     if isinstance(model, Rows):
-        return {name: codes.astype(np.int64) for name, codes in zip(model.columns, model.codes, strict=True)}
+        named = zip(model.columns, model.codes, strict=True)
+        return {name: codes.astype(np.int64) for name, codes in named}, model.times
+    rows = _joined(model)
+    return rows, np.ones(len(next(iter(rows.values()))), dtype=np.int64)
+
+
+def repeated(rows: Mapping[str, Ints], times: Ints) -> dict[str, Ints]:
+    """Each row as often as ``times`` says: all rows, then all that stand once more, and so on."""
+    taken = np.repeat(np.arange(times.size), times)
+    if times.max(initial=0) > 1:
+        before = np.arange(taken.size) - np.repeat(np.cumsum(times) - times, times)
+        taken = taken[np.argsort(before.astype(np.min_scalar_type(times.max())), kind="stable")]
+    return {name: codes[taken] for name, codes in rows.items()}
+
+
+def _joined(model: Model) -> dict[str, Ints]:
     rows: dict[str, Ints] = {}
     for clique, counts in zip(model.cliques, model.counts, strict=True):
         shared = tuple(name for name in clique if name in rows)
@@ -56,20 +76,19 @@ def deal(model: Model | Rows) -> dict[str, Ints]:
 
 
 def scaled(
-    rows: Mapping[str, Ints], count: int, tables: Iterable[Columns], sizes: Mapping[str, int]
-) -> dict[str, Ints]:
-    """``count`` rows in place of ``rows``, of which there is one at least, with all ``tables`` as alike as may be.
+    rows: Mapping[str, Ints], times: Ints, count: int, tables: Iterable[Columns], sizes: Mapping[str, int]
+) -> Ints:
+    """How often to take each of ``rows``, in place of ``times``: ``count`` in all, with ``tables`` as alike as may be.
 
-    ``sizes`` gives the cells of each column. A fixed function of its arguments.
+    There is one row at least. ``sizes`` gives the cells of each column. A fixed function of its arguments.
     """
-    held = len(next(iter(rows.values())))
-    copies, rest = divmod(count, held)
-    place = np.arange(held)
-    more = (place + 1) * rest // held > place * rest // held
-    if rest:
-        _swap(more, rows, _mended(tables, sizes), sizes)
-    taken = np.repeat(place, copies + more)
-    return {name: codes[taken] for name, codes in rows.items()}
+    held = int(times.sum())
+    taken, rest = np.divmod(times * count, held)
+    running = np.cumsum(rest) // held
+    more = np.diff(running, prepend=0) > 0
+    if rest.any():
+        _swap(more, rest / held, rows, _mended(tables, sizes), sizes)
+    return taken + more
 
 
 def _mended(tables: Iterable[Columns], sizes: Mapping[str, int]) -> list[Columns]:
@@ -82,21 +101,25 @@ def _mended(tables: Iterable[Columns], sizes: Mapping[str, int]) -> list[Columns
 
 
 def _swap(
-    more: npt.NDArray[np.bool_], rows: Mapping[str, Ints], tables: Sequence[Columns], sizes: Mapping[str, int]
+    more: npt.NDArray[np.bool_],
+    share: npt.NDArray[np.float64],
+    rows: Mapping[str, Ints],
+    tables: Sequence[Columns],
+    sizes: Mapping[str, int],
 ) -> None:
     """Swap rows that are taken once more for others while the tables' sum of squares falls.
 
-    With ``over`` by how much each cell is held too often, taking out a row and putting in another one changes the sum
-    by 2·(Σ over[the other's cells] − Σ over[its own]) + 2 for each table in which their cells differ.
+    ``share`` says how much of once more would be exact for each. With ``over`` by how much each cell is held too often,
+    taking out a row and putting in another one changes the sum by 2·(Σ over[the other's cells] − Σ over[its own]) + 2
+    for each table in which their cells differ.
     """
     if more.size * len(tables) > MOST_MENDED:
         return
-    share = more.mean()
     over = []
     for table in tables:
         cell = _cells(rows, table, sizes, slice(None))
         cells = math.prod(sizes[name] for name in table)
-        over.append(np.bincount(cell[more], minlength=cells) - share * np.bincount(cell, minlength=cells))
+        over.append(np.bincount(cell, more - share, minlength=cells))
     size = max(256, -(-more.size // BATCHES))
     for salt, accepted in enumerate(ACCEPTED):
         order = shuffled(more.size, salt)
@@ -107,7 +130,7 @@ def _swap(
             for excess, cell in zip(over, own, strict=True):
                 score += excess[cell]
             held = more[batch]
-            out, into = np.flatnonzero(held), np.flatnonzero(~held)
+            out, into = np.flatnonzero(held), np.flatnonzero(~held & (share[batch] > 0))
             out, into = out[np.argsort(-score[out], kind="stable")], into[np.argsort(score[into], kind="stable")]
             pairs = min(out.size, into.size)
             gain = score[out[:pairs]] - score[into[:pairs]] - len(tables)

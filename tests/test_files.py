@@ -17,6 +17,7 @@ import yaml
 from hypothesis import given, settings
 
 from dpengine import files, manifest, report
+from dpengine.consistency import Rows
 from dpengine.manifest import table_files
 from dpengine.plan import Plan
 from dpengine.result import Result
@@ -63,6 +64,16 @@ def test_a_long_synthetic_file_is_written_in_parts(
 ) -> None:
     monkeypatch.setattr(files, "CHUNK_ROWS", 7)
     assert files.pack(result) == bundle
+
+
+def test_rows_that_stand_several_times_are_written_as_often() -> None:
+    plan = letters_plan([20] * 6, {"each": 2}, rows_about=200_000, strategy="adaptive")
+    result = preview(plan)
+    assert isinstance(result.model, Rows)
+    assert result.model.times.max() > 1
+    packed = files.pack(result)
+    files.verify(packed)
+    assert members_of(packed)["synthetic.csv"].count(b"\r\n") == 1 + result.counts(())
 
 
 def test_a_bundle_is_saved_as_it_is_packed_and_stands_whole_or_not_at_all(

@@ -193,7 +193,7 @@ def test_whole_multiples_are_exact(several: Result) -> None:
     held = several.rows()
     for times in (1, 3):
         made = several.rows(times * len(held["a"]))
-        assert all(np.array_equal(made[name], np.repeat(held[name], times)) for name in held)
+        assert all(np.array_equal(made[name], np.tile(held[name], times)) for name in held)
 
 
 @pytest.mark.parametrize("rows", [-1, 1.5, "10", True, 10**9])

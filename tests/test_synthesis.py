@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from dpengine import Plan
 from dpengine.accuracy import least_squares
-from dpengine.consistency import Model, solve
+from dpengine.consistency import Model, Rows, solve
 from dpengine.strategy import choose
-from dpengine.synthesis import deal
+from dpengine.synthesis import deal, dealt, repeated, scaled
 from tests.plans import plans
 
 
@@ -55,3 +55,16 @@ def test_tables_without_a_shared_column_are_paired_evenly() -> None:
 def test_an_empty_model_deals_no_rows() -> None:
     rows = deal(Model((("a", "b"), ("b", "c")), (np.zeros((2, 2), dtype=np.int64), np.zeros((2, 3), dtype=np.int64))))
     assert all(len(codes) == 0 for codes in rows.values())
+
+
+@settings(max_examples=100)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(1, 50)), min_size=1), st.integers(0, 2000))
+def test_rows_that_stand_several_times_are_scaled_to_any_number(held: list[tuple[int, int, int]], count: int) -> None:
+    a, b, often = np.array(held, dtype=np.int64).T
+    rows, times = dealt(Rows(("a", "b"), (4, 3), np.stack([a, b]).astype(np.int32), often))
+    taken = scaled(rows, times, count, [("a", "b")], {"a": 4, "b": 3})
+    assert taken.sum() == count
+    assert (times * count // times.sum() <= taken).all()
+    assert (taken <= -(-times * count // times.sum())).all()
+    made = repeated(rows, taken)
+    assert np.array_equal(np.bincount(made["a"] * 3 + made["b"], minlength=12), np.bincount(a * 3 + b, taken, 12))

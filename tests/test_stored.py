@@ -1,0 +1,65 @@
+"""A release as the ledger keeps it: what is read is what was written, by this version and by earlier ones."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpengine import preview
+from dpengine.consistency import Rows
+from dpengine.measurements import Measured
+from dpengine.result import Result
+from dpengine.stored import pack, unpack
+from tests.plans import letters_plan
+
+STORY = {"release_id": "1", "created": "now", "software": {}}
+
+
+def reread(rows: Rows) -> Rows:
+    back = unpack(pack({}, Measured(()), rows, STORY))[2]
+    assert isinstance(back, Rows)
+    return back
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 299), st.integers(0, 1), st.integers(1, 2**62)), max_size=20))
+def test_rows_are_kept_with_how_often_each_stands(held: list[tuple[int, int, int]]) -> None:
+    a, b, times = np.array(held, dtype=np.int64).reshape(-1, 3).T
+    rows = Rows(("a", "b"), (300, 2), np.stack([a, b]).astype(np.int32), times)
+    back = reread(rows)
+    assert (back.columns, back.sizes) == (rows.columns, rows.sizes)
+    assert np.array_equal(back.codes, rows.codes)
+    assert np.array_equal(back.times, rows.times)
+    assert (back.codes.dtype, back.times.dtype) == (np.int32, np.int64)
+
+
+@pytest.fixture(scope="module")
+def once() -> Result:
+    finished = preview(letters_plan([20] * 6, {"each": 2}, rows_about=3000, strategy="adaptive"))
+    assert isinstance(finished.model, Rows)
+    return finished
+
+
+def test_a_release_that_holds_no_times_has_every_row_once(once: Result) -> None:
+    with np.load(io.BytesIO(once.to_bytes())) as arrays:
+        earlier = {name: arrays[name] for name in arrays.files if name != "times"}
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **earlier)
+    back = Result.from_bytes(buffer.getvalue())
+    assert isinstance(back.model, Rows)
+    assert (back.model.times == 1).all()
+    for table in (*once.plan.marginals, ()):
+        assert np.array_equal(back.counts(table), once.counts(table))
+    assert all(np.array_equal(a, b) for a, b in zip(back.rows().values(), once.rows().values(), strict=True))
+
+
+def test_what_is_kept_does_not_grow_with_the_number_of_people(once: Result) -> None:
+    plan = letters_plan([20] * 6, {"each": 2}, rows_about=1_000_000, strategy="adaptive")
+    many = preview(plan)
+    assert isinstance(many.model, Rows)
+    assert many.model.times.sum() > 900_000
+    assert len(many.to_bytes()) < 1_500_000
