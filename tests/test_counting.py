@@ -4,7 +4,9 @@ import datetime as dt
 import itertools
 import math
 import re
+import tempfile
 import unicodedata
+from pathlib import Path
 
 import numpy as np
 import openpyxl
@@ -15,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpengine.counting import check, count, digest, row_count
+from dpengine.counting import check, count, digest, recognise, row_count
 from dpengine.errors import TableError
 from dpengine.plan import Plan
 from dpengine.sources import open_table
@@ -357,3 +359,16 @@ def test_neighbours_give_arrays_of_one_shape():
         for values in itertools.product([None, CANARY, "1"], repeat=4)
     }
     assert shapes == {tuple(PLAN.shape(marginal) for marginal in PLAN.marginals)}
+
+
+@quick
+@given(ROWS)
+def test_one_pass_gives_the_digest_and_the_counts_of_two(rows):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.parquet"
+        pq.write_table(as_table(rows), path)
+        with open_table(path) as one, open_table(path) as two:
+            found, counts = recognise(one, PLAN, PLAN.marginals)
+            assert found == digest(two)
+            assert same(counts, count(two, PLAN, PLAN.marginals, truncation_key=KEY))
+            assert recognise(one, PLAN, PLAN.marginals) == (found, None), "rows are read for a digest once"
