@@ -1,11 +1,11 @@
 """What a table holds, whatever the order of its rows and columns and whatever it is stored in, as a few numbers.
 
-A cell stands for the text that it has in a text file, or for a fraction where that is its shortest text. Texts and
-fractions become words of 64 bits; a row's words are hashed one after the other, in the order of the columns' names,
-with the finaliser of SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", with
-the constants of Stafford's variant 13), each bit of whose output depends on all bits of its input. Rows are added up
-modulo 2⁶⁴ twice, as they are and hashed once more, so that their order does not matter and repeated ones count. A
-change goes unnoticed with probability about 2⁻⁶⁴.
+A cell stands for the text that it has in a text file, or for a fraction where that is the shortest text of its number
+or has more than 16 letters. Texts and fractions become words of 64 bits; a row's words are hashed one after the
+other, in the order of the columns' names, with the finaliser of SplitMix64 (Steele, Lea and Flood 2014, "Fast
+splittable pseudorandom number generators", with the constants of Stafford's variant 13), each bit of whose output
+depends on all bits of its input. Rows are added up modulo 2⁶⁴ twice, as they are and hashed once more, so that their
+order does not matter and repeated ones count. A change goes unnoticed with probability about 2⁻⁶⁴.
 
 This is no secret and withstands no forger, and need not. Who owns the rows gains nothing from rows that are taken for
 others: they are shown what was paid for already. The ledger keeps it under a key.
@@ -13,6 +13,7 @@ others: they are shown what was paid for already. The ledger keeps it under a ke
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,9 @@ from dpengine import arrays
 __all__ = ["Sums", "Told", "told"]
 
 Words: TypeAlias = npt.NDArray[np.uint64]
+Letters: TypeAlias = npt.NDArray[np.uint8]
+Places: TypeAlias = npt.NDArray[np.int64]
+Truths: TypeAlias = npt.NDArray[np.bool_]
 
 _LONGEST = 128  # bytes of a text; a longer one is told by its MD5
 _LISTED = 1 << 17  # from the least number or day to the greatest, so that the words of all are made once
@@ -36,6 +40,7 @@ _PLAIN = {
     *("BOOLEAN", "DATE", "DOUBLE"),
 }
 _LENGTH, _FRACTION, _AGAIN = (np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03, 0x8CB92BA72F3D8DD7))
+_SURE = 16  # letters of a fraction, up to which its digits are the shortest: every double tells 15 digits apart
 _BYTES = np.array([(1 << 8 * k) - 1 for k in range(9)], dtype=np.uint64)  # the first k of a word
 _YEARS = (-719162, 2932896)  # from 0001-01-01 to 9999-12-31, in days from 1970
 
@@ -57,16 +62,15 @@ def told(index: int, kind: str) -> Told:
     c = f"told_{index}"
     if kind in _PLAIN:
         return Told({c: f"c{index}"}, (c,), _of_fractions if kind == "DOUBLE" else _Listed(kind))
-    digits = f"strlen({c}) <= 16 AND {c} >= '1' AND contains({c}, '.') AND right({c}, 1) BETWEEN '1' AND '9'"
-    plainly = f"{digits} AND NOT contains({c}, '_') AND NOT contains({c}, 'e') AND NOT contains({c}, 'E')"
+    odd = " OR ".join(f"contains({c}, '{letter}')" for letter in "_eE")
     number = f"TRY_CAST({c} AS DOUBLE)"
-    # Of up to 15 digits no shorter text says the same number: every double tells these apart. Others are compared.
-    fraction = (
-        f"CASE WHEN {c} < ':' AND (contains({c}, '.') OR contains({c}, 'e')) THEN "
-        f"CASE WHEN ({plainly}) OR {number}::VARCHAR = {c} THEN {number} END END"
+    shortest = f"{number}::VARCHAR = {c}"
+    fraction = (  # or what may be one: only in what is written plainly it is easily seen whether it is the shortest
+        f"CASE WHEN {c} >= ':' THEN NULL "
+        f"WHEN contains({c}, '.') THEN CASE WHEN NOT ({odd}) OR {shortest} THEN {number} END "
+        f"WHEN strlen({c}) > 4 AND contains({c}, 'e') AND {shortest} THEN {number} END"
     )
-    text = f"CASE WHEN strlen({c}) > {_LONGEST} THEN md5({c}) ELSE {c} END"
-    return Told({c: f"c{index}" if kind == "VARCHAR" else f"c{index}::VARCHAR"}, (text, fraction), _of_cells)
+    return Told({c: f"c{index}" if kind == "VARCHAR" else f"c{index}::VARCHAR"}, (c, fraction), _of_cells)
 
 
 class Sums:
@@ -105,22 +109,34 @@ def _mix(words: Words, spare: Words) -> None:
     words ^= spare
 
 
-def _of_texts(texts: Any) -> Words:
-    """A word for each text of an Arrow array: its bytes, eight at a time, and its length; 0 for none."""
+def _held(texts: Any) -> tuple[Letters, Places, Places]:
+    """All letters of an Arrow array of texts, each followed by eight at least; where each begins, and its length."""
     size = np.int64 if pa.types.is_large_string(texts.type) else np.int32
     _, places, data = texts.buffers()
     ends = np.frombuffer(places, dtype=size, count=texts.offset + len(texts) + 1)[texts.offset :].astype(np.int64)
-    starts, lengths = ends[:-1] - ends[0], np.diff(ends)
+    lengths = np.diff(ends)
     if texts.null_count:
         lengths[arrays.absent(texts)] = 0
-    held = np.zeros(ends[-1] - ends[0] + 8, dtype=np.uint8)  # each text is followed by eight bytes at least
+    held = np.zeros(ends[-1] - ends[0] + 8, dtype=np.uint8)
     if data is not None:
         held[:-8] = np.frombuffer(data, dtype=np.uint8, count=ends[-1])[ends[0] :]
+    return held, ends[:-1] - ends[0], lengths
+
+
+def _of_texts(texts: Any) -> Words:
+    """A word for each text of an Arrow array: its bytes, eight at a time, and its length; 0 for none."""
+    return _of_letters(*_held(texts))
+
+
+def _of_letters(held: Letters, starts: Places, lengths: Places) -> Words:
     eight = np.ndarray(len(held) - 7, dtype="<u8", buffer=held, strides=(1,))
     words: Words = eight[starts]
     words &= _BYTES[np.minimum(lengths, 8)]
     words += lengths.view(np.uint64) * _LENGTH
-    longer, done = np.flatnonzero(lengths > 8), 8
+    for place in np.flatnonzero(lengths > _LONGEST):
+        text = held[starts[place] : starts[place] + lengths[place]].tobytes()
+        words[place] = _of_texts(arrays.of_texts([hashlib.md5(text).hexdigest()]))[0]
+    longer, done = np.flatnonzero((lengths > 8) & (lengths <= _LONGEST)), 8
     while len(longer):
         own = words[longer]
         _mix(own, np.empty_like(own))
@@ -132,22 +148,46 @@ def _of_texts(texts: Any) -> Words:
 
 def _of_fractions(numbers: Any) -> Words:
     values, absent = arrays.plain(numbers)
-    words = values.view(np.uint64) + _FRACTION
-    odd = ~np.isfinite(values)
-    if odd.any():
-        names = [str(value) for value in values[odd].tolist()]  # nan, inf, -inf
-        words[odd] = _of_texts(arrays.of_texts(names))
+    words = _of_numbers(values)
     if absent is not None:
         words[absent] = 0
     return words
 
 
-def _of_cells(texts: Any, numbers: Any) -> Words:
-    words = _of_texts(texts)
-    if numbers.null_count < len(numbers):
-        fractions = _of_fractions(numbers)
-        np.copyto(words, fractions, where=~arrays.absent(numbers))
+def _of_numbers(values: npt.NDArray[np.float64]) -> Words:
+    words: Words = values.view(np.uint64) + _FRACTION
+    odd = ~np.isfinite(values)
+    if odd.any():
+        names = [str(value) for value in values[odd].tolist()]  # nan, inf, -inf
+        words[odd] = _of_texts(arrays.of_texts(names))
     return words
+
+
+def _of_cells(texts: Any, numbers: Any) -> Words:
+    held, starts, lengths = _held(texts)
+    words = _of_letters(held, starts, lengths)
+    if numbers.null_count < len(numbers):
+        values, absent = arrays.plain(numbers)
+        some = np.arange(len(values)) if absent is None else np.flatnonzero(~absent)
+        some = some[_is_shortest(held, starts[some], lengths[some], values[some])]
+        words[some] = _of_numbers(values[some])
+    return words
+
+
+def _is_shortest(held: Letters, starts: Places, lengths: Places, values: npt.NDArray[np.float64]) -> Truths:
+    """Which texts of the numbers ``values`` are their shortest, or long ones.
+
+    The shortest text of a fraction has no blank or plus before it, no 0 but one before the point, none at the end but
+    one right after the point; it has an exponent below a ten-thousandth.
+    """
+    begin = starts + (held[starts] == ord("-"))
+    first, last, before = held[begin], held[starts + lengths - 1], held[starts + lengths - 2]
+    size = np.abs(values)
+    zero = (first == ord("0")) & (held[begin + 1] == ord(".")) & ((size >= 1e-4) | (size == 0))
+    begins = ((first >= ord("1")) & (first <= ord("9"))) | zero
+    ends = ((last >= ord("1")) & (last <= ord("9"))) | ((last == ord("0")) & (before == ord(".")))
+    sure: Truths = (lengths > _SURE) | (begins & ends)
+    return sure
 
 
 class _Listed:

@@ -79,9 +79,10 @@ def mixed(x):
     return x ^ (x >> 31)
 
 
-@given(st.lists(st.text("0123456789.eE+-_ fdx\n", max_size=20), min_size=1, max_size=20))
+@given(st.lists(st.text("0123456789.eE+-_ fdx\n", max_size=16), min_size=1, max_size=6))
 @example(["1.5", "1.50", "1_0.5", "10.5", " 1.5", "1.5 ", "+1.5", "01.5", "1.5e0", "1.5E1", "15.0", "1e400", "0.1"])
-@example(["0.1000000000000000055511151231257827", "1.00000000000000011", "123456789012345.6", "1234567890123456.7"])
+@example(["123456789012345.6", "1234567890123456.7", "0.00001", "1e-05", "0.0001", "1e-4", ".5", "5.", "-.5", "0.0"])
+@example(["-0.0", "-0.00", "00.5", "0.50", "-0.5", "-00.5", "--0.5", "- 0.5", "0.5-", "-", ".", "1.0.0", "1.0", "1.00"])
 def test_two_texts_never_stand_for_the_same_number(texts):
     different = list(dict.fromkeys(texts))
     digests = {digest_of(pa.table({"t": pa.array([text], pa.string())})) for text in different}
