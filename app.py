@@ -10,7 +10,7 @@ PARTS = Path(__file__).parent / "pages" / "parts"
 
 
 def visit() -> None:
-    from pages.parts import serving, state, tour
+    from pages.parts import serving, state, step_table, tour
 
     st.set_page_config(page_title="Private Release", page_icon=PARTS / "logo.svg", layout="wide")
 
@@ -45,11 +45,14 @@ def visit() -> None:
         },
         position="top",
     )
-    tour.show(page.url_path)
-    page.run()
     if serving.is_served():
         from pages.parts import tab  # its component can be made only once a server is there
 
+        tab.recall()
+    step_table.bring_sample()
+    tour.show(page.url_path)
+    page.run()
+    if serving.is_served():
         tab.remember()
 
 
@@ -58,10 +61,10 @@ if __name__ == "__main__":  # the script of a visit; Streamlit gives it this nam
 else:
     from streamlit.runtime.pages_manager import PagesManager
 
-    from pages.parts import health_route, serving, upload_route
+    from pages.parts import health_route, serving, tab_route, upload_route
 
     # Else the first visitor of a server, who comes by the address of a lab, is told that there is no such page:
     # until a visit has run this file, the server would know only what lies right in ``pages``.
     PagesManager.uses_pages_directory = False
-    routes = [*upload_route.routes(), *health_route.routes()]
+    routes = [*upload_route.routes(), *tab_route.routes(), *health_route.routes()]
     app = st.App(__file__, routes=routes, lifespan=serving.lifespan)

@@ -21,8 +21,12 @@ from pages.parts import session, state
 from pages.parts.entries import Entries
 from pages.parts.words import plain
 
-__all__ = ["Draft", "awaited", "current", "forget", "from_text", "resume", "say_what_waits", "take_back", "to_text"]
+__all__ = [
+    "Draft", "another_matter", "awaited", "current", "forget", "from_text", "goes_on", "resume", "say_what_waits",
+    "take_back", "to_text",
+]  # fmt: skip
 
+ANOTHER_MATTER = ("release", "publishing", "answer")  # in the address: something that is finished, or nearly
 MOST = 2_000_000  # letters that a browser keeps for a page without complaint
 
 
@@ -96,14 +100,26 @@ def forget() -> None:
     st.session_state.pop("awaited", None)
 
 
+def another_matter() -> bool:
+    """Whether the address names something that has nothing to do with a plan."""
+    return any(name in st.query_params for name in ANOTHER_MATTER)
+
+
 def resume(table: Table) -> bool:
     """Go on with the plan that waits, where ``table``, which has just been brought, has its columns."""
+    if not goes_on(table):
+        return False
+    forget()
+    return True
+
+
+def goes_on(table: Table) -> bool:
+    """As :func:`resume`, and the plan waits on: for what may be broken off and done again."""
     kept = awaited()
     if kept is None or _lacking(kept, (field.name for field in table.columns)):
         return False
     session.refresh(kept.entries)
     session.settle(*kept.settled)
-    forget()
     with suppress(PlanError):  # half-filled
         state.set_plan(draft.to_plan(kept.entries))
     return True

@@ -18,7 +18,7 @@ from pages.parts import entries as draft
 from pages.parts.jobs import Stopped, Tell
 from pages.parts.words import plain, plural
 
-__all__ = ["choose_table", "summary"]
+__all__ = ["bring_sample", "choose_table", "load_sample", "summary"]
 
 DATA = Path(__file__).parent.parent.parent / "data"
 SAMPLES = {
@@ -86,13 +86,38 @@ def choose_from_database(databases: dict[str, connections.Database]) -> None:
 
 
 def load_sample(key: str) -> None:
-    """A sample with its ready plan: every step settled, so that ε is the first thing to try."""
+    """Begin with a sample; where another click breaks this off, the next run goes on with it."""
+    st.session_state["wanted_sample"] = key
+    bring_sample()
+
+
+def bring_sample() -> None:
+    """The sample that is wanted, with its ready plan, so that ε is the first thing to try; or with the one that waits.
+
+    To be called as each run begins. Another click may break a run off anywhere, so the wish is forgotten last, and
+    the next run does all of it again.
+    """
+    kept = remembered.awaited()
+    key = st.session_state.get("wanted_sample") or _sample_that_a_plan_waits_for(kept)
+    if key is None:
+        return
     title, _, file = SAMPLES[key]
     session.begin(draft.from_plan(Plan.load(DATA / f"{key}.plan.yaml")))
     table = open_table(DATA / file)
     session.hold(table, title, sample=key)
-    if (kept := remembered.awaited()) is None or kept.sample != key or not remembered.resume(table):
+    waited = kept is not None and kept.sample == key
+    if not waited or not remembered.goes_on(table):
         session.settle(all_steps=True)
+    st.session_state.pop("wanted_sample", None)
+    if waited:
+        remembered.forget()
+
+
+def _sample_that_a_plan_waits_for(kept: remembered.Draft | None) -> str | None:
+    """A plan of a sample waits for nobody to bring it; only something finished that the address names goes first."""
+    if kept is None or kept.sample not in SAMPLES or remembered.another_matter():
+        return None
+    return kept.sample if session.table() is None or session.sample() == kept.sample else None
 
 
 def _small(uploaded: UploadedFile | None) -> uploads.Place | None:

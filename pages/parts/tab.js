@@ -1,13 +1,22 @@
 // Keeps the plan in this tab alone, where a reload finds it and no other tab, site or server does.
 const KEY = "private-release-plan";
 
-export default function ({ data, setTriggerValue }) {
+function cookie(name) {
+  return document.cookie.split("; ").find((c) => c.startsWith(name + "="))?.slice(name.length + 1) ?? "";
+}
+
+export default function ({ data }) {
+  let kept = "";
   try {
-    const kept = sessionStorage.getItem(KEY);
+    kept = sessionStorage.getItem(KEY) ?? "";
     if (data.todo === "keep") sessionStorage.setItem(KEY, data.plan);
     if (data.todo === "forget") sessionStorage.removeItem(KEY);
-    if (data.todo === "tell" && kept) setTriggerValue("found", { asked: data.asked, plan: kept });
   } catch (error) {
     console.info("This browser keeps nothing for a page: a reload forgets the plan.", error.name);
   }
+  if (data.todo !== "tell") return;
+  const headers = { "X-Tab-Token": data.token, "X-Xsrftoken": cookie("_streamlit_xsrf") };
+  fetch(data.address, { method: "PUT", headers, body: kept }).catch((error) => {
+    console.info("The plan of this tab could not be told: the page is gone.", error.name);
+  });
 }

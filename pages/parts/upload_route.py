@@ -25,7 +25,7 @@ from streamlit.web.server.starlette.starlette_app_utils import validate_xsrf_tok
 
 from pages.parts import uploads
 
-__all__ = ["ADDRESS", "address", "routes"]
+__all__ = ["ADDRESS", "address", "check_origin", "routes"]
 
 ADDRESS = "/upload"
 PIECE = 1 << 20  # bytes that are written at once
@@ -69,6 +69,15 @@ async def receive(request: Request) -> Response:
 
 def _let_in(request: Request) -> uploads.Place:
     """The place that the request has the key to, having seen that a page of ours sent it."""
+    check_origin(request)
+    place = uploads.find(request.headers.get("X-Upload-Token", ""))
+    if place is None or not runtime.get_instance().is_active_session(place.session):
+        raise HTTPException(403, "This page is not connected any more. Reload it, and try again.")
+    return place
+
+
+def check_origin(request: Request) -> None:
+    """Refuse, with status 403, what no page of this server has sent."""
     own = {request.headers.get("host", ""), *map(_host, config.get_option("server.corsAllowedOrigins"))}
     ours = _host(request.headers.get("origin", "")) in own - {""}
     ours &= request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
@@ -76,10 +85,6 @@ def _let_in(request: Request) -> uploads.Place:
         ours &= validate_xsrf_token(request.headers.get(XSRF_HEADER), request.cookies.get(XSRF_COOKIE))
     if not ours:
         raise HTTPException(403, "Only a page of this server may send files to it.")
-    place = uploads.find(request.headers.get("X-Upload-Token", ""))
-    if place is None or not runtime.get_instance().is_active_session(place.session):
-        raise HTTPException(403, "This page is not connected any more. Reload it, and try again.")
-    return place
 
 
 def _host(origin: str) -> str:

@@ -34,7 +34,7 @@ def a_plan(page: Page) -> None:
 
 def keeps_the_new_epsilon(page: Page) -> None:
     expect(said(page, "At ε = 1.5")).to_be_visible()
-    page.wait_for_function("""sessionStorage.getItem('private-release-plan').includes('"epsilon":"1.5"')""")
+    page.wait_for_function("""sessionStorage.getItem('private-release-plan')?.includes('"epsilon":"1.5"')""")
 
 
 def test_a_plan_is_back_after_a_reload_and_goes_on_once_its_file_is_given_again(

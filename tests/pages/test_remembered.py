@@ -6,11 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpengine import Plan
+from dpengine.table import Table
 from pages.parts import entries as draft
-from pages.parts import remembered
+from pages.parts import remembered, step_table
 from pages.parts.remembered import Draft
 from tests.pages.following import settled
 from tests.pages.test_publish_steps import CLINIC, labelled
@@ -112,3 +114,70 @@ def test_a_sample_takes_a_plan_that_waits_for_another_table_for_nothing() -> Non
     page.button(key="sample_rand").click().run()
     assert page.session_state["entries"].dataset == "rand-hie"
     assert page.session_state["awaited"] == clinic()
+
+
+def as_a_run_begins(**state: object) -> AppTest:
+    """What ``app.py`` has done before it draws a page."""
+
+    def begins() -> None:
+        from pages.parts import step_table
+
+        step_table.bring_sample()
+
+    page = AppTest.from_function(begins, default_timeout=60)
+    for name, value in state.items():
+        page.session_state[name] = value
+    return page
+
+
+def clicked_meanwhile(monkeypatch: pytest.MonkeyPatch, times: int) -> list[str]:
+    """So many clicks in the middle of opening a sample: the run ends there, and another begins."""
+    left, there = ["click"] * times, step_table.open_table
+
+    def opened(path: Path) -> Table:
+        if left:
+            left.pop()
+            st.rerun()
+        return there(path)
+
+    monkeypatch.setattr(step_table, "open_table", opened)
+    return left
+
+
+def test_a_sample_is_brought_whatever_is_clicked_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = clicked_meanwhile(monkeypatch, 2)
+    page = as_a_run_begins(wanted_sample="rand").run()
+    assert not left
+    assert page.session_state["sample"] == "rand"
+    assert page.session_state["entries"].dataset == "rand-hie"
+    assert page.session_state["step"] == ""
+    assert "wanted_sample" not in page.session_state
+
+
+def rand(**changes: object) -> Draft:
+    entries = draft.from_plan(Plan.load(DATA / "rand.plan.yaml")).with_(**changes)
+    return Draft("RAND", "rand", ("columns", "domain", "table", "unit"), entries)
+
+
+def test_a_plan_comes_back_with_its_sample_whatever_is_clicked_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    left, kept = clicked_meanwhile(monkeypatch, 2), rand(epsilon="0.25")
+    page = as_a_run_begins(awaited=kept).run()
+    assert not left
+    assert page.session_state["sample"] == "rand"
+    assert page.session_state["entries"] == kept.entries
+    assert page.session_state["plan"] == draft.to_plan(kept.entries)
+    assert "awaited" not in page.session_state
+
+
+def test_a_plan_that_its_sample_cannot_have_waits_no_longer() -> None:
+    page = as_a_run_begins(awaited=rand(chosen=("no such column",))).run()
+    assert page.session_state["entries"].dataset == "rand-hie"
+    assert "awaited" not in page.session_state
+
+
+def test_what_the_address_names_goes_before_a_plan_of_a_sample() -> None:
+    page = as_a_run_begins(awaited=rand())
+    page.query_params["release"] = "00"
+    page.run()
+    assert "table" not in page.session_state
+    assert page.session_state["awaited"] == rand()

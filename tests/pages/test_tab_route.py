@@ -1,0 +1,27 @@
+"""The answer of a tab: put where it was asked for, by a page of this server, and nowhere else."""
+
+from __future__ import annotations
+
+from pages.parts.tab_route import ADDRESS, Question, routes
+
+
+def test_an_answer_is_there_once_it_came_and_may_be_empty() -> None:
+    question = Question("s")
+    assert question.answer is None
+    assert not question.wait(0)
+    question.put("")
+    assert question.answer == ""
+    assert question.wait(0)
+    question.put("a plan")
+    assert question.answer == "a plan"
+
+
+def test_no_two_questions_have_one_token() -> None:
+    assert len({Question("s").token for _ in range(100)}) == 100
+    assert len(Question("s").token) >= 40
+
+
+def test_answers_are_only_put_never_asked_for() -> None:
+    (route,) = routes()
+    assert route.path == ADDRESS
+    assert route.methods == {"PUT"}
