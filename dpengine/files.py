@@ -111,11 +111,14 @@ def synthetic_csv(result: Result, count: int | None = None) -> bytes:
 
 
 def _synthetic(result: Result, count: int | None = None) -> Iterator[Piece]:
-    rows = result.rows(count)
+    rows, taken = result.taken(count)
     columns = [result.plan.column(name) for name in rows]
-    values = [placing.values(column, rows[column.name], salt) for salt, column in enumerate(columns)]
+    values = [placing.values(column, rows[column.name][taken], salt) for salt, column in enumerate(columns)]
     yield csvtext.header(list(rows))
-    for start in range(0, len(rows[columns[0].name]), CHUNK_ROWS):
+    for start in range(0, len(taken), CHUNK_ROWS):
         part = slice(start, start + CHUNK_ROWS)
-        texts = (placing.texts(c, found[part], rows[c.name][part]) for c, found in zip(columns, values, strict=True))
+        texts = (
+            placing.texts(column, found[part], rows[column.name][taken[part]])
+            for column, found in zip(columns, values, strict=True)
+        )
         yield csvtext.rows([csvtext.fields(text) for text in texts])

@@ -161,7 +161,8 @@ def other_text(column: Column) -> str:
 def _even(codes: Ints, salt: int) -> npt.NDArray[np.float64]:
     """For each row a place between 0 and 1: the middles of as many equal parts as its cell has rows, shuffled."""
     order = shuffled(len(codes), salt)
-    order = order[np.argsort(codes[order], kind="stable")]
+    small = codes.astype(np.min_scalar_type(codes.max(initial=0)))  # so that they are sorted by their digits
+    order = order[np.argsort(small[order], kind="stable")]
     sizes = np.bincount(codes)
     rank = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     places = np.empty(len(codes))

@@ -138,6 +138,11 @@ class Result:
         (:mod:`dpengine.synthesis`). Raises :class:`ReleaseError` where there are no rows to scale, or too many are
         asked for.
         """
+        rows, taken = self.taken(count)
+        return {name: codes[taken] for name, codes in rows.items()}
+
+    def taken(self, count: int | None = None) -> tuple[dict[str, npt.NDArray[np.int64]], npt.NDArray[np.int64]]:
+        """The same as different rows, and for each row to give its place among them, which takes much less memory."""
         plan = self.plan
         rows, times = synthesis.dealt(self.model)
         if count is not None:
@@ -147,8 +152,7 @@ class Result:
                 raise ReleaseError("the published total is 0: there are no synthetic rows to scale")
             sizes = {name: plan.column(name).size for name in plan.used}
             times = synthesis.scaled(rows, times, int(count), plan.marginals, sizes) if count else 0 * times
-        made = synthesis.repeated(rows, times)
-        return {name: made[name] for name in plan.used}
+        return {name: rows[name] for name in plan.used}, synthesis.repeated(times)
 
     def synthetic(self, rows: int | None = None) -> pd.DataFrame:
         """Synthetic rows typed like the declared columns; counted by the plan, they give every published table exactly.

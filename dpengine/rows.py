@@ -136,7 +136,7 @@ def shuffled(count: int, salt: int) -> npt.NDArray[np.intp]:
     x = np.arange(count, dtype=np.uint64) + np.uint64((salt + 1) * 0x9E3779B97F4A7C15 % 2**64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
-    order: npt.NDArray[np.intp] = np.argsort(x ^ (x >> np.uint64(31)), kind="stable")
+    order: npt.NDArray[np.intp] = np.argsort(x ^ (x >> np.uint64(31)))  # no two are hashed to the same number
     return order
 
 

@@ -36,7 +36,9 @@ ACCEPTED = (0.2, 0.1, 0.1, 0.05)  # part of a batch's helpful swaps that a pass 
 
 def deal(model: Model | Rows) -> dict[str, Ints]:
     """Codes of each column, one entry a synthetic row; counted again, they give the model's tables exactly."""
-    return repeated(*dealt(model))
+    rows, times = dealt(model)
+    taken = repeated(times)
+    return {name: codes[taken] for name, codes in rows.items()}
 
 
 def dealt(model: Model | Rows) -> tuple[dict[str, Ints], Ints]:
@@ -48,13 +50,13 @@ def dealt(model: Model | Rows) -> tuple[dict[str, Ints], Ints]:
     return rows, np.ones(len(next(iter(rows.values()))), dtype=np.int64)
 
 
-def repeated(rows: Mapping[str, Ints], times: Ints) -> dict[str, Ints]:
-    """Each row as often as ``times`` says: all rows, then all that stand once more, and so on."""
-    taken = np.repeat(np.arange(times.size), times)
+def repeated(times: Ints) -> Ints:
+    """Places of rows, each as often as ``times`` says: all rows, then all that stand once more, and so on."""
+    taken: Ints = np.repeat(np.arange(times.size), times)
     if times.max(initial=0) > 1:
         before = np.arange(taken.size) - np.repeat(np.cumsum(times) - times, times)
         taken = taken[np.argsort(before.astype(np.min_scalar_type(times.max())), kind="stable")]
-    return {name: codes[taken] for name, codes in rows.items()}
+    return taken
 
 
 def _joined(model: Model) -> dict[str, Ints]:

@@ -66,5 +66,6 @@ def test_rows_that_stand_several_times_are_scaled_to_any_number(held: list[tuple
     assert taken.sum() == count
     assert (times * count // times.sum() <= taken).all()
     assert (taken <= -(-times * count // times.sum())).all()
-    made = repeated(rows, taken)
-    assert np.array_equal(np.bincount(made["a"] * 3 + made["b"], minlength=12), np.bincount(a * 3 + b, taken, 12))
+    places = repeated(taken)
+    cells = (rows["a"] * 3 + rows["b"])[places]
+    assert np.array_equal(np.bincount(cells, minlength=12), np.bincount(a * 3 + b, taken, 12))
