@@ -13,6 +13,7 @@ RUNS = {"1": 3000, "2": 4000}
 ALPHA = 1e-9
 
 counted = cache(hits)
+pytestmark = pytest.mark.xdist_group("audit")  # one process, so that what is counted serves the control too
 
 
 @pytest.mark.parametrize(("epsilon", "shown"), [("1", 0.3), ("2", 1.2)])
