@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -111,12 +112,14 @@ def _stream(
     ``rows`` are batches of what all ``columns`` show, or SQL for it; by default it is what they say themselves.
     """
 
+    sql, places = query(columns)
+    if rows is not None:
+        places = list(range(len(places)))
+
     def add(batch: Any) -> None:
-        start = 0
+        shown = iter([batch.column(place) for place in places])
         for each in adding:
-            end = start + sum(len(column.shown) for column in each.columns)
-            each.add(batch.columns[start:end], batch.num_rows)
-            start = end
+            each.add(list(islice(shown, sum(len(column.shown) for column in each.columns))), batch.num_rows)
 
     def done(number: int) -> None:
         tell(min(1.0, number / table.rows) if table.rows else 0.0)
@@ -125,7 +128,7 @@ def _stream(
         worked_through(rows, add, done)
         return
     with knowing(table, columns) as connection:
-        worked_through(connection.sql(rows or query(columns)).to_arrow_reader(_BATCH), add, done)
+        worked_through(connection.sql(rows or sql).to_arrow_reader(_BATCH), add, done)
 
 
 def _margin(

@@ -56,11 +56,19 @@ class Streamed:
     bare: bool = False
 
 
-def query(columns: Sequence[Streamed | Told], source: str = "rows") -> str:
-    """SQL for what the columns show of a relation, one after the other."""
-    cells = [f"{cell} AS {alias}" for column in columns for alias, cell in column.cells.items()]
+def query(columns: Sequence[Streamed | Told], source: str = "rows") -> tuple[str, list[int]]:
+    """SQL for what the columns show of a relation, and the place in it of each thing shown, one after the other.
+
+    A value that several of them show as it is comes once.
+    """
+    cells = {alias: cell for column in columns for alias, cell in column.cells.items()}
     shown = [sql for column in columns for sql in column.shown]
-    return f"SELECT {', '.join(shown)} FROM (SELECT {', '.join(cells) or '1'} FROM {source}) AS cells"
+    values = [cells.get(sql, sql) for sql in shown]
+    once = dict(zip(values, shown, strict=True))
+    inner = ", ".join(f"{cell} AS {alias}" for alias, cell in cells.items())
+    sql = f"SELECT {', '.join(once.values())} FROM (SELECT {inner or '1'} FROM {source}) AS cells"
+    order = list(once)
+    return sql, [order.index(value) for value in values]
 
 
 def of_frame(
@@ -94,7 +102,9 @@ def _by_entry(connection: Any, column: Streamed, place: int, entries: pa.Array) 
     connection.register("entries", pa.table({f"c{place}": entries, "entry": order}))
     numbered = replace(column, cells=column.cells | {"of_entry": "entry"}, shown=(*column.shown, "of_entry"))
     try:
-        *shown, at = connection.sql(query([numbered], "entries")).to_arrow_table().combine_chunks().columns
+        sql, places = query([numbered], "entries")
+        found = connection.sql(sql).to_arrow_table().combine_chunks()
+        *shown, at = [found.column(place) for place in places]
     finally:
         connection.unregister("entries")
     codes = np.empty(len(entries), dtype=np.int32)  # the engine answers in an order of its own
