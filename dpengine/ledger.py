@@ -153,6 +153,10 @@ class Ledger:
             row = read(connection, self._secret).published(fingerprint, plan_key)
             return None if row is None else payload_of(connection, row)
 
+    def holds(self, plan_key: str) -> bool:
+        """Whether there is a stored release of this plan, on whatever data."""
+        return any(row.plan_key == plan_key for row in self._read().charges)
+
     def payload(self, release_id: str) -> bytes | None:
         """Return the stored release with this id; None if there is none."""
         with self._store.reading() as connection:

@@ -21,7 +21,7 @@ from dpengine.result import Result, conclude
 from dpengine.sources import Source, Table, open_table
 from dpengine.strategy import settled
 
-__all__ = ["Release", "release", "reopen", "summary", "true_counts"]
+__all__ = ["Release", "recognised", "release", "reopen", "summary", "true_counts"]
 
 Progress = Callable[[str], None]
 
@@ -74,8 +74,8 @@ def release(
     identity = strategy.identity(plan)
 
     tell("recognising the data")
-    digest, counts = counting.recognise(table, plan, wanted(plan))
-    fingerprint = book.fingerprint(digest)
+    _, counts = counting.recognise(table, plan, wanted(plan))
+    fingerprint = book.fingerprint(recognised(table, identity, book))
     if (stored := book.find(fingerprint, identity)) is not None:
         return reopen(stored, plan)
     book.check(plan.dataset, fingerprint, plan.epsilon)
@@ -108,6 +108,20 @@ def release(
     return reopen(payload, plan)
 
 
+def recognised(table: Table, identity: str, ledger: Ledger) -> bytes:
+    """The digest that ``ledger`` is to know the table by, where ``identity`` says what is measured of it.
+
+    It is the table's own; but where the ledger has that measured of a table elsewhere which holds the same, it is what
+    that table was known by. The other way round it is not seen that a table elsewhere holds what a file held.
+    """
+    own = counting.digest(table)
+    if ledger.holds(identity) and ledger.find(ledger.fingerprint(own), identity) is None:
+        elsewhere = counting.digest_of_texts(table)
+        if ledger.find(ledger.fingerprint(elsewhere), identity) is not None:
+            return elsewhere
+    return own
+
+
 def reopen(payload: bytes, plan: Plan | None = None) -> Release:
     """A stored release, under the title, notes and order of ``plan`` where one is given."""
     stored = Result.from_bytes(payload)
@@ -135,7 +149,8 @@ def true_counts(table: Table | Source, plan: Plan, ledger: Ledger) -> dict[Colum
         with open_table(table) as opened:
             return true_counts(opened, plan, ledger)
     counting.check(table, plan)
-    key = _truncation_key(ledger, ledger.fingerprint(counting.digest(table)), strategy.identity(plan))
+    identity = strategy.identity(plan)
+    key = _truncation_key(ledger, ledger.fingerprint(recognised(table, identity, ledger)), identity)
     tables = (*plan.marginals, ())
     counts = counting.count(table, plan, tables, truncation_key=key)
     table.check_unchanged()

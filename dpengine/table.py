@@ -94,6 +94,7 @@ class LocalTable(Table):
         self.rows = rows
         self.frame = frame
         self.recognised: bytes | None = None  # its content's digest, once that was asked for
+        self.recognised_by_texts: bytes | None = None
         self._seen = seen
         self._engine = engine
         self._lock = threading.RLock()

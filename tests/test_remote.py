@@ -21,6 +21,7 @@ from dpengine import Ledger, release
 from dpengine.counting import check, count, digest, distinct_texts, row_count
 from dpengine.errors import TableError
 from dpengine.plan import Plan
+from dpengine.release import true_counts
 from dpengine.remote import RemoteTable
 from dpengine.sources import open_table
 from dpengine.steps import family_of
@@ -273,6 +274,9 @@ def test_a_release_of_rows_elsewhere_is_recognised_and_bought_once(put):
     assert first.bundle == second.bundle
     assert ledger.spent("d") == 1
     assert release(PEOPLE, plan, ledger).bundle == first.bundle  # whole numbers and texts read the same anywhere
+    assert true_counts(PEOPLE, plan, ledger).keys() == first.tables.keys()
+    other = release(PEOPLE.slice(1), plan, ledger)
+    assert (other.bundle == first.bundle, ledger.spent("d")) == (False, 2)
 
 
 def test_names_of_columns_are_names_and_nothing_else(put):

@@ -6,6 +6,7 @@ import streamlit as st
 
 from dpengine import BudgetError, Plan, PlanError, PrivateReleaseError, TableError, counting
 from dpengine.plan import epsilon_text, exact
+from dpengine.release import recognised
 from dpengine.strategy import identity
 from pages.parts import jobs, publishing, reading, session, state
 from pages.parts.words import plain
@@ -29,7 +30,7 @@ def publish_step(plan: Plan) -> None:
     if dataset.strip() and (dataset, heading) != (entries.dataset, entries.title):
         session.change(dataset=dataset.strip(), title=heading)
         st.rerun()
-    digest = digest_of_table()
+    digest = digest_of_table(plan)
     if digest is None:
         return
     data = book.fingerprint(digest)
@@ -83,19 +84,37 @@ def publish_step(plan: Plan) -> None:
     )
 
 
-def digest_of_table() -> bytes | None:
-    """What the data is recognised by, worked out once a table; it stays in this session. None while it is awaited."""
-    table = session.table()
+def digest_of_table(plan: Plan | None = None) -> bytes | None:
+    """What the data is recognised by, worked out once a table; it stays in this session. None while it is awaited.
+
+    With a ``plan``, also as what a table elsewhere held of which it was published.
+    """
+    table, book, published = session.table(), state.ledger(), _published(plan)
     assert table is not None
-    digest = reading.read(DIGEST, lambda _: counting.digest(table), table, said="Recognising the data")
+    digest = reading.read(
+        DIGEST,
+        lambda _: recognised(table, published[0], book) if published else counting.digest(table),
+        table,
+        asked=published,
+        said="Recognising the data",
+    )
     if digest is None:
         st.caption("Every row is read once, so that no budget is missed.")
     return digest
 
 
+def _published(plan: Plan | None) -> tuple[str, ...]:
+    """What the ledger knows the plan's release by, where it has one, on whatever data."""
+    try:
+        measured = () if plan is None else (identity(plan),)
+    except PlanError:
+        return ()
+    return measured if measured and state.ledger().holds(measured[0]) else ()
+
+
 def is_published(plan: Plan) -> bool:
     """Whether the ledger holds this plan of the open table; False too where the table is not recognised yet."""
-    job = reading.held(DIGEST)
+    job = reading.held(DIGEST, _published(plan)) or reading.held(DIGEST)
     if job is None or not job.done:
         return False
     try:

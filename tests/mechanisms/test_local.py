@@ -374,14 +374,18 @@ def test_answers_are_many_and_people_few() -> None:
 
 
 def test_nearly_no_privacy_gives_nearly_the_truth() -> None:
-    """At ε = 20 every protocol finds the shares; so codes, hashes and bits mean the same when told and when read."""
+    """At ε = 20 every protocol finds the shares; so codes, hashes and bits mean the same when told and when read.
+
+    An answer hardly ever lies, and one that does is many standard deviations: k-ary response changes one of all answers
+    with probability 0.004, and more than three with less than 1e-10.
+    """
     values = np.repeat(np.arange(100), np.arange(1, 101) * 4)
     true = np.bincount(values) / values.size
     for kind in (KaryResponse, UnaryEncoding, LocalHashing, HadamardResponse, CountMeanSketch, HadamardSketch):
         protocol = kind.of(100, Fraction(20))
         estimate = protocol.estimate(protocol.randomise(values))
-        far = np.abs(estimate.shares - true) / np.sqrt(protocol.variance(true, values.size))
-        assert far.max() < SIGMAS + 1, kind
+        off = np.abs(estimate.shares - true) - 3.5 / values.size
+        assert (off < (SIGMAS + 1) * np.sqrt(protocol.variance(true, values.size))).all(), kind
     assert log_up(KaryResponse.of(100, Fraction(20)).ratio) <= 20
 
 
