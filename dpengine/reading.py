@@ -22,7 +22,7 @@ from dpengine.table import LocalTable
 
 __all__ = ["Joints", "counted", "counted_and_summed", "knowing", "summed"]
 
-_BATCH = 1 << 16
+_BATCH = 1 << 15
 _CELLS = 1 << 15  # of a joint table: what fits in a processor's nearer caches
 
 
