@@ -29,8 +29,8 @@ from tests.serving import QUIET, Served, chromium, served
 LARGE, SMALL = 1_000_000_000, 20_000_000  # bytes
 OWNERS, MOVES, PAUSE = 10, 10, 1.0  # owners of each kind; moves of ε, and seconds between them
 PATIENCE = 300_000  # milliseconds
-# Everything of the right side, words and chart, is new.
-CHANGED = "before => { const e = document.querySelector('.st-key-consequence'); return e && e.innerText !== before; }"
+# The words on the right side, drawn after the chart, are those of the slider's ε.
+DRAWN = "ε => document.querySelector('.st-key-consequence')?.innerText.includes(`At ε = ${ε} `)"
 
 
 def table(path: Path, size: int, name: str) -> Path:
@@ -102,11 +102,14 @@ async def moves(page: Page, times: int) -> list[float]:
     seconds = []
     await asyncio.sleep(2 * PAUSE)
     for k in range(times):
-        before = await page.locator(".st-key-consequence").inner_text()
-        await page.get_by_role("slider").first.focus()
+        slider = page.get_by_role("slider").first
+        await slider.focus()
+        before = await slider.get_attribute("aria-valuetext")
         start = time.perf_counter()
         await page.keyboard.press("ArrowRight" if k % 4 < 2 else "ArrowLeft")
-        await page.wait_for_function(CHANGED, arg=before)
+        epsilon = await slider.get_attribute("aria-valuetext")
+        assert epsilon != before, "the key was not heard"
+        await page.wait_for_function(DRAWN, arg=epsilon)
         seconds.append(time.perf_counter() - start)
         await asyncio.sleep(PAUSE)
     return seconds

@@ -70,12 +70,13 @@ def _choose_strategy(plan: Plan) -> None:
 
 def _slide(plan: Plan) -> None:
     here = epsilon_text(plan.epsilon)
-    key = session.key("slider")
-    if st.session_state.get(key) != here:  # ε was set in another way
-        st.session_state[key] = here
+    if st.session_state.get(session.turned("slider"), here) != here:  # ε was set in another way
+        session.turn("slider")
+    key = session.turned("slider")
     st.select_slider(
         "Privacy budget ε: more private on the left, more exact on the right",
         sorted({*MARKS, here}, key=Fraction),
+        here,  # a browser shows this first, whatever else it is told: with the least ε, a quick hand would start there
         key=key,
         on_change=_take,
         args=(key,),
