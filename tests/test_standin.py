@@ -64,7 +64,12 @@ def test_the_made_up_table_has_the_rough_size_and_fills_the_middle() -> None:
     ],
 )
 def test_predicted_error_is_observed_and_intervals_cover(sizes: list[int], tables: object, epsilon: str) -> None:
-    """150 previews against what was made up; each assertion's false alarm is 2e-9 (z = 6)."""
+    """150 previews against what was made up; each assertion's false alarm is below 1e-9.
+
+    Of Student's t with 149 degrees of freedom, 7 is passed with probability 8e-11. The total has a single error a
+    preview, whose law is exponential, so that few small ones make both mean and spread small: there the spread is the
+    law's, and the mean is too large by 7 of it with probability 4e-10.
+    """
     plan = letters_plan(sizes, tables, epsilon=epsilon, rows_about=20_000)
     shares = choose(plan)
     # Each measured marginal is rounded by itself, so the truth of a table is what its least squares say of them.
@@ -83,10 +88,10 @@ def test_predicted_error_is_observed_and_intervals_cover(sizes: list[int], table
             inside = (frame["low"] - 0.51 <= truth) & (truth <= frame["high"] + 0.51)
             covered[table].append(float(inside.mean()))
     for table, name in names.items():
-        spread = np.std(errors[table], ddof=1) / math.sqrt(150)
-        assert abs(np.mean(errors[table]) - predicted[name]) < 6 * spread + 0.02 * predicted[name], name
+        spread = (np.std(errors[table], ddof=1) if table else predicted[name]) / math.sqrt(150)
+        assert abs(np.mean(errors[table]) - predicted[name]) < 7 * spread + 0.02 * predicted[name], name
         rate = np.std(covered[table], ddof=1) / math.sqrt(150)
-        assert np.mean(covered[table]) > 0.95 - 6 * rate, name
+        assert np.mean(covered[table]) > 0.95 - 7 * rate, name
 
 
 def test_the_share_of_mostly_noise_falls_with_epsilon_and_size() -> None:
