@@ -133,9 +133,10 @@ def _of_letters(held: Letters, starts: Places, lengths: Places) -> Words:
     words: Words = eight[starts]
     words &= _BYTES[np.minimum(lengths, 8)]
     words += lengths.view(np.uint64) * _LENGTH
-    for place in np.flatnonzero(lengths > _LONGEST):
-        text = held[starts[place] : starts[place] + lengths[place]].tobytes()
-        words[place] = _of_texts(arrays.of_texts([hashlib.md5(text).hexdigest()]))[0]
+    long = np.flatnonzero(lengths > _LONGEST)
+    if len(long):
+        ends = zip(starts[long].tolist(), (starts + lengths)[long].tolist(), strict=True)
+        words[long] = _of_texts(arrays.of_texts([hashlib.md5(held[i:j].tobytes()).hexdigest() for i, j in ends]))
     longer, done = np.flatnonzero((lengths > 8) & (lengths <= _LONGEST)), 8
     while len(longer):
         own = words[longer]

@@ -111,7 +111,6 @@ def _stream(
 
     ``rows`` are batches of what all ``columns`` show, or SQL for it; by default it is what they say themselves.
     """
-
     sql, places = query(columns)
     if rows is not None:
         places = list(range(len(places)))

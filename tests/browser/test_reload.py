@@ -9,7 +9,9 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
+from tests.browser.test_upload import ask
 from tests.browser.test_whole_job import clinic_csv, plan_clinic, publish, upload
+from tests.serving import Served
 
 BACK = re.compile("Your plan for clinic.csv is back")
 
@@ -116,3 +118,28 @@ def test_what_a_tab_holds_may_be_anything(new_page: NewPage) -> None:
     page.reload()
     page.wait_for_function("sessionStorage.getItem('private-release-plan') === null")
     expect(page.get_by_role("button", name="Upload")).to_be_visible()
+
+
+def test_only_the_tab_that_was_asked_may_tell_a_plan(new_page: NewPage, app: Served) -> None:
+    page = new_page()
+    with page.expect_request("**/tab") as told:
+        page.reload()
+    own = {name: value for name, value in told.value.all_headers().items() if not name.startswith(":")}
+
+    def answered(change: dict[str, str], body: bytes = b"") -> int:
+        return ask(app, "PUT", own | change | {"content-length": str(len(body))}, body, "/tab")[0]
+
+    for change in (
+        {"origin": "https://elsewhere.example"},
+        {"origin": ""},
+        {"sec-fetch-site": "cross-site"},
+        {"x-xsrftoken": ""},
+        {"cookie": ""},
+        {"x-tab-token": ""},
+        {"x-tab-token": own["x-tab-token"][:-1]},
+    ):
+        assert answered(change) == 403, change
+    assert answered({}, b"x" * 8_000_001) == 413
+    assert answered({}, b"this is no plan") == 204
+    page.get_by_role("link", name="Accuracy").click()
+    expect(page.get_by_role("heading", name="Accuracy")).to_be_visible()

@@ -45,11 +45,13 @@ def keys(page: Page) -> dict[str, str]:
     return {name: value for name, value in waiting.value.all_headers().items() if not name.startswith(":")}
 
 
-def ask(app: Served, method: str, headers: dict[str, str], body: bytes = b"") -> tuple[int, str, str | None]:
-    """Status, text and cross-site leave of an answer to a request at the address for uploads."""
+def ask(
+    app: Served, method: str, headers: dict[str, str], body: bytes = b"", path: str = "/upload"
+) -> tuple[int, str, str | None]:
+    """Status, text and cross-site leave of an answer to a request."""
     url = urlsplit(app.address)
     with closing(http.client.HTTPConnection(str(url.hostname), url.port, timeout=20)) as connection:
-        connection.request(method, "/upload", body, headers)
+        connection.request(method, path, body, headers)
         with connection.getresponse() as answer:
             return answer.status, answer.read().decode(), answer.getheader("access-control-allow-origin")
 
