@@ -1,11 +1,12 @@
 """What a table holds, whatever the order of its rows and columns and whatever it is stored in, as a few numbers.
 
-A cell stands for the text that it has in a text file, or for a fraction where that is the shortest text of its number
-or has more than 16 letters. Texts and fractions become words of 64 bits; a row's words are hashed one after the
-other, in the order of the columns' names, with the finaliser of SplitMix64 (Steele, Lea and Flood 2014, "Fast
-splittable pseudorandom number generators", with the constants of Stafford's variant 13), each bit of whose output
-depends on all bits of its input. Rows are added up modulo 2⁶⁴ twice, as they are and hashed once more, so that their
-order does not matter and repeated ones count. A change goes unnoticed with probability about 2⁻⁶⁴.
+A cell stands for the text that it has in a text file, or for a fraction where that is the shortest text of its number.
+(Of 17 to 24 letters, another text may stand for its number, too: so many digits are more than a number holds.) Texts
+and fractions become words of 64 bits; a row's words are hashed one after the other, in the order of the columns'
+names, with the finaliser of SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators",
+with the constants of Stafford's variant 13), each bit of whose output depends on all bits of its input. Rows are added
+up modulo 2⁶⁴ twice, as they are and hashed once more, so that their order does not matter and repeated ones count. A
+change goes unnoticed with probability about 2⁻⁶⁴.
 
 This is no secret and withstands no forger, and need not. Who owns the rows gains nothing from rows that are taken for
 others: they are shown what was paid for already. The ledger keeps it under a key.
@@ -40,7 +41,7 @@ _PLAIN = {
     *("BOOLEAN", "DATE", "DOUBLE"),
 }
 _LENGTH, _FRACTION, _AGAIN = (np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03, 0x8CB92BA72F3D8DD7))
-_SURE = 16  # letters of a fraction, up to which its digits are the shortest: every double tells 15 digits apart
+_MOST = 24  # letters of the shortest text of a number
 _BYTES = np.array([(1 << 8 * k) - 1 for k in range(9)], dtype=np.uint64)  # the first k of a word
 _YEARS = (-719162, 2932896)  # from 0001-01-01 to 9999-12-31, in days from 1970
 
@@ -176,18 +177,22 @@ def _of_cells(texts: Any, numbers: Any) -> Words:
 
 
 def _is_shortest(held: Letters, starts: Places, lengths: Places, values: npt.NDArray[np.float64]) -> Truths:
-    """Which texts of the numbers ``values`` are their shortest, or long ones.
+    """Which texts of the numbers ``values`` are their shortest; those with an exponent are already known to be.
 
     The shortest text of a fraction has no blank or plus before it, no 0 but one before the point, none at the end but
-    one right after the point; it has an exponent below a ten-thousandth.
+    one right after the point; and an exponent below a ten-thousandth and from 10¹⁶ on. Of up to 15 digits a text that
+    is written so is the shortest one: every number in 64 bits tells these apart.
     """
     begin = starts + (held[starts] == ord("-"))
     first, last, before = held[begin], held[starts + lengths - 1], held[starts + lengths - 2]
     size = np.abs(values)
-    zero = (first == ord("0")) & (held[begin + 1] == ord(".")) & ((size >= 1e-4) | (size == 0))
+    small = (size < 1e-4) & (size > 0)
+    exponent = small | (size >= 1e16)
+    zero = (first == ord("0")) & (held[begin + 1] == ord(".")) & ~small
     begins = ((first >= ord("1")) & (first <= ord("9"))) | zero
-    ends = ((last >= ord("1")) & (last <= ord("9"))) | ((last == ord("0")) & (before == ord(".")))
-    sure: Truths = (lengths > _SURE) | (begins & ends)
+    digit = (last >= ord("1")) & (last <= ord("9"))
+    ends = digit | ((last == ord("0")) & ((before == ord(".")) != exponent))
+    sure: Truths = begins & ends & (lengths <= _MOST)
     return sure
 
 
