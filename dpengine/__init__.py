@@ -9,7 +9,7 @@
 
 from dpengine import noise
 from dpengine.accuracy import epsilon_for
-from dpengine.asking import Answer, ask, expect
+from dpengine.ask import Answer, ask, expect
 from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseError, ReleaseError, TableError
 from dpengine.files import verify
 from dpengine.grid import Grid

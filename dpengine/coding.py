@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from dpengine import arrays
+from dpengine import arrow
 from dpengine.domain import Category, Column, Date, Number, YesNo
 from dpengine.grid import Grid
 from dpengine.relation import literal
@@ -227,12 +227,12 @@ def binning(column: Number) -> Callable[[Any], Any]:
     last, other, missing = len(edges) - 2, column.other_code, column.missing_code
 
     def binned(batch: Any) -> Any:
-        values = arrays.numbers(batch)
+        values = arrow.numbers(batch)
         codes = np.searchsorted(edges, values, side="right") - 1
         codes[values == edges[-1]] = last
         codes[~((values >= edges[0]) & (values <= edges[-1]))] = other
         codes[np.isnan(values)] = missing
-        return arrays.of_numbers(codes)
+        return arrow.of_numbers(codes)
 
     return binned
 

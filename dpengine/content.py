@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dpengine import arrays
+from dpengine import arrow as arrays
 
 __all__ = ["Sums", "Told", "told"]
 

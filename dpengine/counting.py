@@ -31,7 +31,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dpengine import arrays, remote
+from dpengine import arrow, remote
 from dpengine.bounding import among, bounded, coded
 from dpengine.classes import Alone, Classes, cell, class_query, unique_query
 from dpengine.coding import Coding, code_of, family_of, grid_code_of, identity
@@ -292,14 +292,14 @@ def class_sizes(
     entries = found.column("entries").combine_chunks()
     if isinstance(entries, pa.ChunkedArray):  # of no rows, or of too many for one
         entries = pa.concat_arrays(entries.chunks) if entries.num_chunks else pa.array([], type=entries.type)
-    sizes = np.asarray(arrays.numbers(found.column("size")), dtype=np.int64)
+    sizes = np.asarray(arrow.numbers(found.column("size")), dtype=np.int64)
     if sensitive is None:
         none = np.zeros(0, dtype=np.int64)
         return Classes(sizes, none, none, none, ())
     flat = entries.flatten()
-    lengths = arrays.numbers(pc.list_value_length(entries))
+    lengths = arrow.numbers(pc.list_value_length(entries))
     of = np.repeat(np.arange(len(sizes), dtype=np.int64), lengths)
-    return Classes(sizes, of, arrays.numbers(flat.field("value")), arrays.numbers(flat.field("count")), texts)
+    return Classes(sizes, of, arrow.numbers(flat.field("value")), arrow.numbers(flat.field("count")), texts)
 
 
 def unique_people(

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from dpengine import csvtext, manifest, placing, registry
+from dpengine import manifest, placing, registry, safe_csv
 from dpengine.estimate import Columns
 from dpengine.result import NUMBERS, Result, published_name
 from dpengine.verification import PROSE, verify
@@ -99,10 +99,10 @@ def _write(bundle: zipfile.ZipFile, name: str, pieces: Iterable[Piece]) -> dict[
 
 def _table(result: Result, table: Columns) -> Iterator[Piece]:
     cells, plan = result.cells(table), result.plan
-    yield csvtext.header([*map(published_name, table), *NUMBERS])
+    yield safe_csv.header([*map(published_name, table), *NUMBERS])
     positions = np.unravel_index(np.arange(plan.cells(table)), plan.shape(table)) if table else ()
-    texts = [csvtext.labels(plan.column(name).labels, at) for name, at in zip(table, positions, strict=True)]
-    yield csvtext.rows([*texts, *(csvtext.numbers(cells[name]) for name in NUMBERS)])
+    texts = [safe_csv.labels(plan.column(name).labels, at) for name, at in zip(table, positions, strict=True)]
+    yield safe_csv.rows([*texts, *(safe_csv.numbers(cells[name]) for name in NUMBERS)])
 
 
 def synthetic_csv(result: Result, count: int | None = None) -> bytes:
@@ -114,11 +114,11 @@ def _synthetic(result: Result, count: int | None = None) -> Iterator[Piece]:
     rows, taken = result.taken(count)
     columns = [result.plan.column(name) for name in rows]
     values = [placing.values(column, rows[column.name][taken], salt) for salt, column in enumerate(columns)]
-    yield csvtext.header(list(rows))
+    yield safe_csv.header(list(rows))
     for start in range(0, len(taken), CHUNK_ROWS):
         part = slice(start, start + CHUNK_ROWS)
         texts = (
             placing.texts(column, found[part], rows[column.name][taken[part]])
             for column, found in zip(columns, values, strict=True)
         )
-        yield csvtext.rows([csvtext.fields(text) for text in texts])
+        yield safe_csv.rows([safe_csv.fields(text) for text in texts])

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, field_validator, model_validator
 
-from dpengine import arrays
+from dpengine import arrow
 from dpengine.domain import Declared
 from dpengine.typed import Text, decimal
 
@@ -96,7 +96,7 @@ class Grid(Declared):
 
     def places(self, batch: Any) -> Any:
         """Places on the grid, 0 for ``low`` and so on, of an Arrow array of numbers, as another of whole numbers."""
-        values = arrays.numbers(batch)
+        values = arrow.numbers(batch)
         known = np.isfinite(values)
         bounded = np.clip(np.where(known, values, float(self.low)), float(self.low), float(self.high))
         near = np.floor((bounded - float(self.low)) / float(self.step) + 0.5)
@@ -108,7 +108,7 @@ class Grid(Declared):
                 break
             places += wrong
         places[~known] = self.missing_code
-        return arrays.of_numbers(places)
+        return arrow.of_numbers(places)
 
     @property
     def _halves(self) -> tuple[int, int]:

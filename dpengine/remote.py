@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from dpengine import arrays
+from dpengine import arrow
 from dpengine.dialect import DIALECTS, Dialect
 from dpengine.domain import Column
 from dpengine.errors import TableError
@@ -253,7 +253,7 @@ def count(
         f"SELECT {', '.join(shown)} FROM ({coded}) AS d GROUP BY GROUPING SETS ({sets})",
         {**{f"g{place}": "int64" for place in used}, "n": "int64"},
     )
-    columns = {name: arrays.numbers(answer.column(name)).astype(np.int64) for name in answer.column_names}
+    columns = {name: arrow.numbers(answer.column(name)).astype(np.int64) for name in answer.column_names}
     counted = []
     for joint in places:
         own = np.ones(answer.num_rows, dtype=bool)  # the rows of the answer that are of this grouping set

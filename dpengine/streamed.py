@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dpengine import arrays
+from dpengine import arrow as arrays
 from dpengine.coding import Coding, code_of, number_of
 from dpengine.content import Told
 from dpengine.domain import Column, Date, Number

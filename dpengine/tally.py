@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dpengine import csvtext, placing
+from dpengine import placing, safe_csv
 from dpengine.estimate import Columns, marginalise
 from dpengine.plan import Plan
 from dpengine.result import NUMBERS, published_name
@@ -49,7 +49,7 @@ class Tally:
         """Take the synthetic rows to count by: to be given before any table. Returns the faults found."""
         plan = self._plan
         try:
-            columns = csvtext.read(payload, plan.used)
+            columns = safe_csv.read(payload, plan.used)
         except ValueError as error:
             return [f"synthetic.csv {error}"]
         rows = {name: placing.cells(plan.column(name), column) for name, column in zip(plan.used, columns, strict=True)}
@@ -94,22 +94,22 @@ class Tally:
 
 def _numbers(payload: bytes, file: str, table: Columns, plan: Plan) -> Numbers:
     """The numbers of a table whose labels are the declared cross-product in declared order."""
-    *texts, count, estimate, low, high = csvtext.read(payload, [*map(published_name, table), *NUMBERS])
+    *texts, count, estimate, low, high = safe_csv.read(payload, [*map(published_name, table), *NUMBERS])
     if len(count) != plan.cells(table):
         raise ValueError(f"has {len(count)} rows, not one for each of {plan.cells(table)} cells")
     shape = plan.shape(table)
     places = np.unravel_index(np.arange(len(count)), shape) if table else ()
     for name, column, place in zip(table, texts, places, strict=True):
-        wrong = csvtext.codes(column, plan.column(name).labels) != place
+        wrong = safe_csv.codes(column, plan.column(name).labels) != place
         if wrong.any():
             row = int(np.argmax(wrong)) + 2
             raise ValueError(f"line {row}, column {name}: this is not the cell declared for this place")
     try:
-        whole = [csvtext.values(column, pa.int64()).reshape(shape) for column in (count, low, high)]
+        whole = [safe_csv.values(column, pa.int64()).reshape(shape) for column in (count, low, high)]
     except ValueError:
         raise ValueError("has a count, low or high that is not a whole number") from None
     try:
-        fractional = csvtext.values(estimate, pa.float64()).reshape(shape)
+        fractional = safe_csv.values(estimate, pa.float64()).reshape(shape)
     except ValueError:
         raise ValueError("has an estimate that is not a number") from None
     return Numbers(file, whole[0], fractional, whole[1], whole[2])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpengine import BudgetError, Plan, PlanError, TableError, asking, counting
+from dpengine import BudgetError, Plan, PlanError, TableError, ask, counting
 from dpengine.accuracy import posterior
-from dpengine.asking import Answer
+from dpengine.ask import Answer
 from dpengine.plan import epsilon_text, exact
 from dpengine.question import Question
 from dpengine.table import Table
@@ -105,10 +105,10 @@ def _bring() -> None:
 def _from_the_address(wanted: str) -> None:
     """The answer that the address names, as the Budget page links to it."""
     payload = state.ledger().payload(wanted)
-    if payload is None or not asking.is_answer(payload):
+    if payload is None or not ask.is_answer(payload):
         st.warning("There is no answer of that name in this ledger.", icon=":material/search_off:")
         return
-    show_answer(asking.reopen(payload))
+    show_answer(ask.reopen(payload))
 
 
 def _consequence(question: Question, table: Table) -> None:
@@ -116,7 +116,7 @@ def _consequence(question: Question, table: Table) -> None:
     with st.container(border=True):
         st.markdown(f"#### The {plain(question.words)}")
         st.markdown(sensitivity_words(question))
-        st.markdown(error_words(question, asking.expect(question)))
+        st.markdown(error_words(question, ask.expect(question)))
         belief = sure(posterior(0.5, question.epsilon))
         st.caption(
             f"Someone who is 50 % sure that a person is in the table can become {belief} by this answer, whatever else "
@@ -126,7 +126,7 @@ def _consequence(question: Question, table: Table) -> None:
     if digest is None:
         return
     book, data = state.ledger(), state.ledger().fingerprint(digest)
-    before = asking.published(digest, question, book)
+    before = ask.published(digest, question, book)
     if before is not None:
         st.markdown("**Already answered: costs 0.** The same question of the same data is one answer, drawn once.")
         show_answer(before)
@@ -146,7 +146,7 @@ def _consequence(question: Question, table: Table) -> None:
     if reading.held(paid) is not None or st.button(
         label, type="primary", icon=":material/contact_support:", key=session.key("ask-pay"), width="stretch"
     ):
-        answer: Answer | None = reading.read(paid, lambda _: asking.ask(table, question, book), table)
+        answer: Answer | None = reading.read(paid, lambda _: ask.ask(table, question, book), table)
         if answer is None:
             st.caption("Nothing is spent before the answer is recorded.")
             return

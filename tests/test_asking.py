@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 from dpengine import BudgetError, Ledger, LedgerError, PlanError, TableError, counting, open_table
-from dpengine.asking import _draw, _exact, _read, ask, expect, history, published, reopen
+from dpengine.ask import _draw, _exact, _read, ask, expect, history, published, reopen
 from dpengine.counting import Asked
 from dpengine.domain import Category, Number, YesNo
 from dpengine.grid import Grid

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from scipy import stats
 
-from dpengine.choice import Candidates, Mechanism, draw, draw_once, probabilities, published, reopen
+from dpengine.choose import Candidates, Mechanism, draw, draw_once, probabilities, published, reopen
 from dpengine.errors import BudgetError, LedgerError, PlanError
 from dpengine.ledger import Ledger
 

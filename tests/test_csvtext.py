@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpengine import csvtext, files
+from dpengine import files, safe_csv
 from dpengine.manifest import table_files
 from dpengine.plan import Plan
 from dpengine.standin import preview
@@ -33,17 +33,17 @@ PLAIN = [
 
 @pytest.mark.parametrize("text", ODD)
 def test_a_text_that_a_spreadsheet_would_run_gets_a_mark(text: str) -> None:
-    assert csvtext.guard(text) == "'" + text
+    assert safe_csv.guard(text) == "'" + text
 
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_other_texts_and_plain_numbers_stay_as_they_are(text: str) -> None:
-    assert csvtext.guard(text) == text
+    assert safe_csv.guard(text) == text
 
 
 @given(st.text(st.characters(codec="utf-8")))
 def test_any_text_survives_the_mark(text: str) -> None:
-    assert csvtext.unguard(csvtext.guard(text)) == text
+    assert safe_csv.unguard(safe_csv.guard(text)) == text
 
 
 def test_hostile_labels_and_headers_are_harmless_and_survive() -> None:
@@ -68,11 +68,11 @@ def test_hostile_labels_and_headers_are_harmless_and_survive() -> None:
     labels = result.plan.column("count").labels
     table = rows_of(members["tables/01-cmd-c-calc-a0-x-count.csv"])
     assert table[0] == ["'=cmd|' /C calc'!A0", "count_", "count", "estimate", "low", "high"]
-    assert [csvtext.unguard(row[1]) for row in table[1 : 1 + len(labels)]] == list(result.plan.column("count").labels)
+    assert [safe_csv.unguard(row[1]) for row in table[1 : 1 + len(labels)]] == list(result.plan.column("count").labels)
 
 
 def test_numbers_have_six_decimals_at_most_and_no_needless_ones() -> None:
     values = np.array([0.0, -3.0, 1 / 3, -1e-7, 12345678.9, 100.0, -0.5])
-    texts = csvtext.numbers(values).to_pylist()
+    texts = safe_csv.numbers(values).to_pylist()
     assert texts == ["0", "-3", "0.333333", "0", "12345678.9", "100", "-0.5"]
-    assert csvtext.numbers(np.array([10.0, -200.0])).to_pylist() == ["10", "-200"]
+    assert safe_csv.numbers(np.array([10.0, -200.0])).to_pylist() == ["10", "-200"]

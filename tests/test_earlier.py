@@ -36,7 +36,7 @@ KEPT = ("release_id", "created", "title", "dataset", "measurements", "domain", "
 
 def drawn_once(given: dict[str, Any], dataset: str, ledger: dpe.Ledger, question: str) -> Any:
     """A private choice: the one thing here that is not in the package's own names; follow it where it moves."""
-    from dpengine.choice import Candidates, draw_once
+    from dpengine.choose import Candidates, draw_once
 
     return draw_once(Candidates.of(**given), dataset, ledger, question)
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpengine import PlanError, arrays
+from dpengine import PlanError, arrow
 from dpengine.grid import Grid
 
 
 def placed(grid: Grid, *values: float) -> list[int]:
-    return arrays.numbers(grid.places(arrays.of_numbers(np.array(values, dtype=float)))).tolist()
+    return arrow.numbers(grid.places(arrow.of_numbers(np.array(values, dtype=float)))).tolist()
 
 
 def by_hand(grid: Grid, text: str) -> int:

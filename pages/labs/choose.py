@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpengine.choice import Candidates, Mechanism, probabilities
+from dpengine.choose import Candidates, Mechanism, probabilities
 from dpengine.errors import PlanError
 from dpengine.plan import epsilon_text
 from pages.parts import state

@@ -7,10 +7,10 @@ import json
 import pandas as pd
 import streamlit as st
 
-from dpengine import asking
-from dpengine.asking import Answer
-from dpengine.csvtext import guard
+from dpengine import ask
+from dpengine.ask import Answer
 from dpengine.plan import epsilon_text
+from dpengine.safe_csv import guard
 from dpengine.together import Together, together
 from pages.parts import state
 from pages.parts.ask_words import interval, shown, told
@@ -31,7 +31,7 @@ def show_answer(answer: Answer) -> None:
 
 def show_history(dataset: str) -> None:
     """All answers on this account, the latest first."""
-    answers = asking.history(state.ledger(), dataset)
+    answers = ask.history(state.ledger(), dataset)
     if not answers:
         return
     st.subheader("Answers so far", anchor=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from dpengine.asking import Answer, Expected
+from dpengine.ask import Answer, Expected
 from dpengine.plan import epsilon_text
 from dpengine.question import Count, Mean, Mode, Proportion, Quantile, Question, Sum, quantile_name
 from pages.parts.words import percent, plain, plural

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpengine.choice import Mechanism
+from dpengine.choose import Mechanism
 from dpengine.looks import escaped, shortened
 from pages.parts.accuracy_charts import tones
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpengine.choice import Candidates, Drawn, draw, draw_once, published
+from dpengine.choose import Candidates, Drawn, draw, draw_once, published
 from dpengine.errors import BudgetError
 from dpengine.plan import epsilon_text, exact
 from pages.parts import state

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpengine import asking, choice
+from dpengine import ask, choose
 from pages.parts.ask_history import show_answer
 from pages.parts.choose_draw import show_drawn
 
@@ -20,10 +20,10 @@ def is_release(payload: bytes) -> bool:
 
 def show_kept(payload: bytes) -> None:
     """The answer or the choice, as it may be passed on."""
-    if not asking.is_answer(payload):
+    if not ask.is_answer(payload):
         with st.container(border=True):
-            show_drawn(choice.reopen(payload))
+            show_drawn(choose.reopen(payload))
         return
-    answer = asking.reopen(payload)
+    answer = ask.reopen(payload)
     show_answer(answer)
     st.page_link(ASK, label="Open on Ask", icon=":material/open_in_new:", query_params={"answer": answer.answer_id})

@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting import Rule, allowance, odds_factor
 from dpengine.accuracy import posterior
-from dpengine.asking import ask
-from dpengine.choice import Candidates, draw_once
+from dpengine.ask import ask
+from dpengine.choose import Candidates, draw_once
 from dpengine.ledger import Ledger
 from dpengine.plan import Plan
 from dpengine.question import Count, Question

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpengine.choice import Candidates, Mechanism, draw_once, probabilities
+from dpengine.choose import Candidates, Mechanism, draw_once, probabilities
 from dpengine.ledger import Ledger
 from pages.parts.choose_samples import SAMPLES
 from pages.parts.words import percent

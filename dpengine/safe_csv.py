@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from dpengine import arrays
+from dpengine import arrow
 
 __all__ = ["codes", "fields", "guard", "labels", "numbers", "read", "rows", "unguard", "values"]
 
@@ -52,29 +52,29 @@ def _field(text: str) -> str:
 
 def labels(texts: Sequence[str], positions: npt.NDArray[np.int64]) -> Any:
     """A column of texts for :func:`rows`: entry k is ``texts[positions[k]]``."""
-    return arrays.of_texts([_field(text) for text in texts]).take(arrays.of_numbers(positions))
+    return arrow.of_texts([_field(text) for text in texts]).take(arrow.of_numbers(positions))
 
 
 def fields(texts: Any) -> Any:
     """A column for :func:`rows` from an Arrow array of texts."""
     encoded = texts.dictionary_encode()
-    return arrays.of_texts([_field(text) for text in encoded.dictionary.to_pylist()]).take(encoded.indices)
+    return arrow.of_texts([_field(text) for text in encoded.dictionary.to_pylist()]).take(encoded.indices)
 
 
 def numbers(values: npt.NDArray[Any]) -> Any:
     """A column of numbers for :func:`rows`: whole ones as such, others with at most 6 decimals."""
     whole = np.rint(values)
     if np.array_equal(whole, values):
-        return arrays.of_numbers(whole.astype(np.int64)).cast(pa.large_string())
-    text = arrays.of_numbers(values).cast(pa.decimal128(38, 6), safe=False).cast(pa.large_string())
+        return arrow.of_numbers(whole.astype(np.int64)).cast(pa.large_string())
+    text = arrow.of_numbers(values).cast(pa.decimal128(38, 6), safe=False).cast(pa.large_string())
     return pc.utf8_rtrim(pc.utf8_rtrim(text, "0"), ".")
 
 
 def rows(columns: Sequence[Any]) -> memoryview:
     """The rows of a CSV file as bytes, from columns made by :func:`labels`, :func:`fields` and :func:`numbers`."""
-    comma, end, nothing = arrays.of_texts([",", "\r\n", ""])
+    comma, end, nothing = arrow.of_texts([",", "\r\n", ""])
     if len(columns) == 1:  # a line with nothing on it would be taken for none
-        columns = [pc.if_else(pc.equal(columns[0], nothing), arrays.text('""'), columns[0])]
+        columns = [pc.if_else(pc.equal(columns[0], nothing), arrow.text('""'), columns[0])]
     pieces = [piece for column in columns for piece in (column, comma)]
     # Joined without anything between, the rows lie in memory one after the other: that is the file.
     joined = pc.binary_join_element_wise(*pieces[:-1], end, nothing)
@@ -112,10 +112,10 @@ def codes(column: Any, texts: Sequence[str]) -> npt.NDArray[np.int64]:
     encoded = column.combine_chunks().dictionary_encode()
     place = {text: k for k, text in enumerate(texts)}
     known = np.array([place.get(unguard(text), -1) for text in encoded.dictionary.to_pylist()], dtype=np.int64)
-    found: npt.NDArray[np.int64] = known[arrays.numbers(encoded.indices)]
+    found: npt.NDArray[np.int64] = known[arrow.numbers(encoded.indices)]
     return found
 
 
 def values(column: Any, kind: pa.DataType) -> npt.NDArray[Any]:
     """The numbers of a column that :func:`read` gave. Raises :class:`ValueError` where one is none of that kind."""
-    return arrays.numbers(column.cast(kind))
+    return arrow.numbers(column.cast(kind))
