@@ -31,7 +31,7 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this folder, wherever this is run
 
 import dpengine as dpe
-from dpengine.noise import discrete_laplace
+from dpengine.noise.discrete_laplace import discrete_laplace
 from dpengine.shrinkage import project
 
 ROOT = Path(__file__).parent.parent

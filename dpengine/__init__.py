@@ -7,13 +7,13 @@
 3.0
 """
 
-from dpengine import noise
 from dpengine.accuracy import epsilon_for
 from dpengine.ask import Answer, ask, expect
 from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseError, ReleaseError, TableError
 from dpengine.files import verify
 from dpengine.grid import Grid
 from dpengine.ledger import Ledger
+from dpengine.noise import discrete_laplace
 from dpengine.plan import Plan
 from dpengine.prediction import predict
 from dpengine.question import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum

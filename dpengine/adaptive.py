@@ -35,8 +35,8 @@ import numpy.typing as npt
 
 from dpengine.estimate import Columns
 from dpengine.measurements import AUDIT_EDGES, DISCRETE_LAPLACE, PERMUTE_AND_FLIP, Audit, Choice, Measured, Measurement
-from dpengine.mechanisms.selection import permute_and_flip
-from dpengine.noise import discrete_laplace
+from dpengine.noise.discrete_laplace import discrete_laplace
+from dpengine.noise.selection import permute_and_flip
 from dpengine.pairwise import Pairwise, fit, merge
 from dpengine.strategy import PARTS, Share
 

@@ -25,7 +25,7 @@ from dpengine.errors import LedgerError, PlanError
 from dpengine.grid import Grid
 from dpengine.ledger import Ledger
 from dpengine.mechanisms.queries import noisy, quantile_scores, ratio, ratio_half_width, reach
-from dpengine.mechanisms.selection import permute_and_flip
+from dpengine.noise.selection import permute_and_flip
 from dpengine.question import Count, Mean, Mode, Proportion, Quantile, Question, Sum
 from dpengine.sources import Source, Table, open_table
 from dpengine.version import VERSION

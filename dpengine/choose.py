@@ -24,7 +24,7 @@ import numpy.typing as npt
 from dpengine.errors import LedgerError, PlanError
 from dpengine.ledger import Ledger
 from dpengine.ledger_book import same_name
-from dpengine.mechanisms.selection import (
+from dpengine.noise.selection import (
     MOST_APART,
     exponential_mechanism,
     exponential_probabilities,

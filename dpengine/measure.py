@@ -14,7 +14,7 @@ import numpy.typing as npt
 from dpengine.adaptive import measure_adaptively
 from dpengine.estimate import Columns
 from dpengine.measurements import Measured, Measurement
-from dpengine.noise import discrete_laplace
+from dpengine.noise.discrete_laplace import discrete_laplace
 from dpengine.pairwise import Pair
 from dpengine.plan import Plan
 from dpengine.ranges import Axis, measure_boxes

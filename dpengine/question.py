@@ -20,7 +20,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, field_validator, m
 from dpengine.domain import Column, Declared, Number
 from dpengine.errors import PlanError
 from dpengine.grid import Grid
-from dpengine.noise import MOST_SCALE
+from dpengine.noise.discrete_laplace import MOST_SCALE
 from dpengine.plan import Epsilon, Unit, epsilon_text
 from dpengine.typed import Line, Text, rational
 

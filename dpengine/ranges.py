@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.measurements import Boxes
-from dpengine.noise import discrete_laplace
+from dpengine.noise.discrete_laplace import discrete_laplace
 from dpengine.strategy import PARTS
 
 __all__ = ["Axis", "measure_boxes"]

@@ -33,7 +33,7 @@ import numpy as np
 
 from dpengine.errors import PlanError
 from dpengine.estimate import Columns, LeastSquares, subsets
-from dpengine.noise import MOST_SCALE
+from dpengine.noise.discrete_laplace import MOST_SCALE
 from dpengine.plan import MAX_TABLE_CELLS, Plan
 from dpengine.words import portion
 

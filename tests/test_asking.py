@@ -19,7 +19,7 @@ from dpengine.ask import _draw, _exact, _read, ask, expect, history, published, 
 from dpengine.counting import Asked
 from dpengine.domain import Category, Number, YesNo
 from dpengine.grid import Grid
-from dpengine.mechanisms.selection import permute_and_flip_probabilities
+from dpengine.noise.selection import permute_and_flip_probabilities
 from dpengine.question import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
 from dpengine.table import Table
 

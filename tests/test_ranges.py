@@ -18,7 +18,7 @@ from dpengine import ranges
 from dpengine.consistency import whole_boxes
 from dpengine.hierarchy import Tree
 from dpengine.measurements import Boxes
-from dpengine.noise import discrete_laplace
+from dpengine.noise.discrete_laplace import discrete_laplace
 from dpengine.ranges import measure_boxes
 from dpengine.strategy import PARTS, settled, why
 

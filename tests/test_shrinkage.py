@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpengine.noise import discrete_laplace
+from dpengine.noise.discrete_laplace import discrete_laplace
 from dpengine.shrinkage import project, shrink, smooth
 
 counts = st.lists(st.floats(-50, 50), min_size=1, max_size=30).map(np.array)

@@ -17,7 +17,7 @@ from dpengine.consistency import _rake, project, solve
 from dpengine.estimate import LeastSquares
 from dpengine.measure import measure
 from dpengine.measurements import Measurement
-from dpengine.noise import discrete_laplace
+from dpengine.noise.discrete_laplace import discrete_laplace
 from dpengine.standin import made_up
 from dpengine.strategy import Share, identity, settled, why
 from tests.plans import letters_plan

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.errors import PlanError
-from dpengine.noise import discrete_laplace
+from dpengine.noise.discrete_laplace import discrete_laplace
 
 __all__ = ["RAW", "Defence", "engine", "jittered", "rounded", "unbudgeted"]
 

@@ -23,7 +23,7 @@ from dpengine.errors import TableError
 from dpengine.mechanisms.local import Estimate, KaryResponse, PureProtocol, RandomizedResponse, pair_table
 from dpengine.mechanisms.local_oracles import HadamardResponse, LocalHashing, UnaryEncoding
 from dpengine.mechanisms.sketches import CountMeanSketch, HadamardSketch
-from dpengine.noise import discrete_laplace
+from dpengine.noise.discrete_laplace import discrete_laplace
 
 __all__ = [
     "METHODS",

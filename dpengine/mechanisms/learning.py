@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from dpengine import accounting
 from dpengine.errors import PlanError, TableError
-from dpengine.mechanisms.selection import evenly, exp_coins
+from dpengine.noise.selection import evenly, exp_coins
 
 __all__ = [
     "GRID", "advanced_rate", "average_regret", "best_expert", "expected_loss", "follow_the_leader", "free_rate",

@@ -27,7 +27,7 @@ from dpengine.mechanisms.local_coins import (
     least_chance,
     log_up,
 )
-from dpengine.mechanisms.selection import evenly
+from dpengine.noise.selection import evenly
 
 __all__ = ["FAIR", "Estimate", "KaryResponse", "PureProtocol", "RandomizedResponse", "norm_sub", "pair_table"]
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.errors import PlanError, TableError
-from dpengine.noise import BitSource, keystream
+from dpengine.noise.discrete_laplace import BitSource, keystream
 
 __all__ = [
     "COIN_STEPS", "LEAST_EPSILON", "MOST_EPSILON", "MOST_TIMES", "checked_answers", "checked_chance", "checked_values",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.mechanisms.selection import evenly
+from dpengine.noise.selection import evenly
 
 __all__ = ["Hashes", "binary_digits", "draw_keys", "hash_own", "hash_table", "walsh"]
 

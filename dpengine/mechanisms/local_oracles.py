@@ -25,8 +25,8 @@ from dpengine.mechanisms.local_coins import (
     least_chance,
 )
 from dpengine.mechanisms.local_hashes import Hashes, binary_digits, draw_keys, hash_own, hash_table, walsh
-from dpengine.mechanisms.selection import evenly
-from dpengine.noise import keystream
+from dpengine.noise.discrete_laplace import keystream
+from dpengine.noise.selection import evenly
 
 __all__ = ["HadamardResponse", "Hashed", "LocalHashing", "UnaryEncoding", "column_sums", "noisy_bits"]
 

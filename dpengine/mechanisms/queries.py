@@ -1,6 +1,6 @@
 """Answers to single questions: exact whole numbers in, noisy or chosen ones out, and how far off they may be.
 
-Chance comes from :mod:`dpengine.noise` and :mod:`dpengine.mechanisms.selection`, exactly; all else here is arithmetic
+Chance comes from :mod:`dpengine.noise.discrete_laplace` and :mod:`dpengine.noise.discrete_laplace.selection`, exactly; all else here is arithmetic
 on what is public or already noisy. Neighbouring tables differ in one person.
 """
 
@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.noise import discrete_laplace
+from dpengine.noise.discrete_laplace import discrete_laplace
 
 __all__ = ["noisy", "quantile_scores", "ratio", "ratio_half_width", "reach"]
 

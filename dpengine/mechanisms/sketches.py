@@ -19,7 +19,7 @@ from dpengine.mechanisms.local import PureProtocol
 from dpengine.mechanisms.local_coins import checked_answers, checked_chance, checked_values, coins, least_chance
 from dpengine.mechanisms.local_hashes import Hashes, draw_keys, hash_table, walsh
 from dpengine.mechanisms.local_oracles import column_sums, noisy_bits
-from dpengine.mechanisms.selection import evenly
+from dpengine.noise.selection import evenly
 
 __all__ = ["CountMeanSketch", "HadamardSketch", "Told"]
 

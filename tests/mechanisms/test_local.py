@@ -24,7 +24,7 @@ from dpengine.mechanisms.local_coins import composed, log_up
 from dpengine.mechanisms.local_hashes import hash_own, hash_table, walsh
 from dpengine.mechanisms.local_oracles import HadamardResponse, LocalHashing, UnaryEncoding
 from dpengine.mechanisms.sketches import CountMeanSketch, HadamardSketch
-from dpengine.noise import exp_between
+from dpengine.noise.discrete_laplace import exp_between
 from tests.mechanisms.local_laws import law_of, p_value, sign, supports
 
 ALPHA = 1e-9  # false alarms of each assertion about chance

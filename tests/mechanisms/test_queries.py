@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from dpengine.mechanisms.queries import noisy, quantile_scores, ratio, ratio_half_width, reach
-from dpengine.mechanisms.selection import permute_and_flip_probabilities
-from dpengine.noise import discrete_laplace
+from dpengine.noise.discrete_laplace import discrete_laplace
+from dpengine.noise.selection import permute_and_flip_probabilities
 
 ALPHA = 2e-9  # false alarms: five assertions about draws
 

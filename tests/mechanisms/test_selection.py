@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpengine.mechanisms import selection
-from dpengine.mechanisms.selection import (
+from dpengine.noise import selection
+from dpengine.noise.selection import (
     _settle,
     evenly,
     exp_coins,

@@ -1,6 +1,6 @@
 """Private selection: which of many candidates is (nearly) the best, and nothing else.
 
-Chance is exact here as in :mod:`dpengine.noise`: a coin that lands heads with probability exp(−x) is a
+Chance is exact here as in :mod:`dpengine.noise.discrete_laplace`: a coin that lands heads with probability exp(−x) is a
 64-bit word held against an interval around exp(−x), and against a narrower one with more bits for as
 long as the two cannot be told apart. Both mechanisms are made of such coins and of even draws alone.
 
@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.noise import exp_between
+from dpengine.noise.discrete_laplace import exp_between
 
 __all__ = [
     "Draw", "evenly", "exp_coins", "exponential_mechanism", "exponential_probabilities", "permute_and_flip",

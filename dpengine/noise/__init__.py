@@ -1,0 +1,1 @@
+"""Exact noise and exact private choice, from the operating system's randomness."""
