@@ -11,14 +11,14 @@ from dpengine.accuracy import epsilon_for
 from dpengine.ask import Answer, ask, expect
 from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseError, ReleaseError, TableError
 from dpengine.files import verify
-from dpengine.grid import Grid
 from dpengine.ledger import Ledger
 from dpengine.noise import discrete_laplace
-from dpengine.plan import Plan
 from dpengine.prediction import predict
-from dpengine.question import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
 from dpengine.release import Release, release
 from dpengine.sources import open_table
+from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.plan import Plan
+from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
 from dpengine.standin import preview
 
 __all__ = [

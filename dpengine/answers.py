@@ -21,7 +21,7 @@ from dpengine.estimate import Columns
 from dpengine.hierarchy import Tree
 from dpengine.measurements import Audit, Measured
 from dpengine.pairwise import Pairwise, fit
-from dpengine.plan import Plan
+from dpengine.spec.plan import Plan
 from dpengine.strategy import ADAPTIVE, Share
 
 __all__ = ["Answers", "Boxed", "Modelled", "answers"]

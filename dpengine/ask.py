@@ -20,14 +20,14 @@ import numpy.typing as npt
 from dpengine import counting
 from dpengine.accuracy import sum_law
 from dpengine.counting import Asked
-from dpengine.domain import Column
 from dpengine.errors import LedgerError, PlanError
-from dpengine.grid import Grid
 from dpengine.ledger import Ledger
 from dpengine.mechanisms.queries import noisy, quantile_scores, ratio, ratio_half_width, reach
 from dpengine.noise.selection import permute_and_flip
-from dpengine.question import Count, Mean, Mode, Proportion, Quantile, Question, Sum
 from dpengine.sources import Source, Table, open_table
+from dpengine.spec.domain import Column
+from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum
 from dpengine.version import VERSION
 
 __all__ = ["Answer", "Expected", "ask", "expect", "history", "is_answer", "published", "reopen"]

@@ -31,8 +31,8 @@ from dpengine.noise.selection import (
     permute_and_flip,
     permute_and_flip_probabilities,
 )
-from dpengine.plan import exact_epsilon
-from dpengine.typed import rational
+from dpengine.spec.parsing import rational
+from dpengine.spec.plan import exact_epsilon
 
 __all__ = [
     "Candidates", "Drawn", "Mechanism", "draw", "draw_once", "probabilities", "published", "reopen",

@@ -21,7 +21,7 @@ from dpengine.errors import BudgetError, PrivateReleaseError, ReleaseError, Tabl
 from dpengine.ledger import Ledger, exact
 from dpengine.ledger_book import same_name
 from dpengine.ledger_store import address_of
-from dpengine.plan import Plan, epsilon_text
+from dpengine.spec.plan import Plan, epsilon_text
 
 __all__ = ["main"]
 

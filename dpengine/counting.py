@@ -36,15 +36,15 @@ from dpengine.bounding import among, bounded, coded
 from dpengine.classes import Alone, Classes, cell, class_query, unique_query
 from dpengine.coding import Coding, code_of, family_of, grid_code_of, identity
 from dpengine.content import Sums
-from dpengine.domain import Column, Date
 from dpengine.errors import PlanError, TableError
 from dpengine.fitting import lacking, unfit
-from dpengine.grid import Grid
-from dpengine.plan import Plan, Unit
-from dpengine.question import Condition
 from dpengine.reading import Joints, counted, counted_and_summed, knowing, summed
 from dpengine.relation import literal
 from dpengine.remote import RemoteTable
+from dpengine.spec.domain import Column, Date
+from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.plan import Plan, Unit
+from dpengine.spec.query import Condition
 from dpengine.table import LocalTable, Table
 
 __all__ = [

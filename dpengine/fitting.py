@@ -5,9 +5,9 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from dpengine.coding import Family
-from dpengine.domain import Column, Date
 from dpengine.draft import header_doubt
-from dpengine.grid import Grid
+from dpengine.spec.domain import Column, Date
+from dpengine.spec.numeric_grid import Grid
 
 __all__ = ["lacking", "unfit"]
 

@@ -14,8 +14,8 @@ from typing import Any
 from dpengine.estimate import Columns
 from dpengine.measurements import DISCRETE_LAPLACE, Boxes, Measured
 from dpengine.placing import HOW
-from dpengine.plan import Plan, epsilon_text
 from dpengine.result import Result
+from dpengine.spec.plan import Plan, epsilon_text
 from dpengine.strategy import ADAPTIVE, Share, why
 
 __all__ = [

@@ -16,8 +16,8 @@ from dpengine.estimate import Columns
 from dpengine.measurements import Measured, Measurement
 from dpengine.noise.discrete_laplace import discrete_laplace
 from dpengine.pairwise import Pair
-from dpengine.plan import Plan
 from dpengine.ranges import Axis, measure_boxes
+from dpengine.spec.plan import Plan
 from dpengine.strategy import ADAPTIVE, Share, choose, maximal, settled
 
 __all__ = ["add_noise", "measure", "wanted"]

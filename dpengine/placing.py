@@ -29,10 +29,10 @@ import pyarrow.compute as pc
 
 from dpengine import arrow, safe_csv
 from dpengine.coding import binning
-from dpengine.domain import OTHER, Column, Date, Number
 from dpengine.relation import literal
 from dpengine.rows import shuffled
-from dpengine.typed import decimal
+from dpengine.spec.domain import OTHER, Column, Date, Number
+from dpengine.spec.parsing import decimal
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,7 +17,7 @@ from dpengine.answers import answers
 from dpengine.errors import PlanError
 from dpengine.estimate import Columns
 from dpengine.measure import measure
-from dpengine.plan import Plan
+from dpengine.spec.plan import Plan
 from dpengine.standin import made_up
 from dpengine.strategy import ADAPTIVE, settled
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dpengine.dialect import Dialect
-from dpengine.domain import Category, Column, Date, Number, YesNo
 from dpengine.errors import TableError
+from dpengine.spec.domain import Category, Column, Date, Number, YesNo
 from dpengine.spelling import spellings
 from dpengine.steps import NO, NUMERAL, YES, Scalar, Steps, family_of, lookups, loosened, marked, steps_of, tree
 

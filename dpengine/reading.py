@@ -16,7 +16,7 @@ from dpengine.bounding import bounded, coded, make_known
 from dpengine.coding import Coding, code_of, family_of, identity
 from dpengine.content import Sums, Told, told
 from dpengine.cover import covering
-from dpengine.plan import Plan
+from dpengine.spec.plan import Plan
 from dpengine.streamed import Streamed, Totals, as_it_is, of_frame, query, streamed
 from dpengine.table import LocalTable
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from dpengine import strictyaml
 from dpengine.result import Result
+from dpengine.spec import strict_yaml
 
 __all__ = ["draft_entry"]
 
@@ -78,7 +78,7 @@ def draft_entry(result: Result, told: Mapping[str, Any]) -> str:
         },
         "resources": {"sources": "", "registry_authors": [""]},
     }
-    return HEADING + strictyaml.dump({"status": "Draft", "tier": 3, "deployment": deployment})
+    return HEADING + strict_yaml.dump({"status": "Draft", "tier": 3, "deployment": deployment})
 
 
 def _bare(exact: str) -> Decimal | str:

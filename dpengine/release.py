@@ -16,9 +16,9 @@ from dpengine.errors import LedgerError, PlanError
 from dpengine.estimate import Columns
 from dpengine.ledger import Ledger
 from dpengine.measure import measure, wanted
-from dpengine.plan import Plan
 from dpengine.result import Result, conclude
 from dpengine.sources import Source, Table, open_table
+from dpengine.spec.plan import Plan
 from dpengine.strategy import settled
 
 __all__ = ["Release", "recognised", "release", "reopen", "summary", "true_counts"]

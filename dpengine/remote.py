@@ -28,11 +28,11 @@ from numpy.typing import NDArray
 
 from dpengine import arrow
 from dpengine.dialect import DIALECTS, Dialect
-from dpengine.domain import Column
 from dpengine.errors import TableError
-from dpengine.plan import Plan
 from dpengine.pushdown import Pushed, code_of, identity, text_of, utc
 from dpengine.relation import check_names
+from dpengine.spec.domain import Column
+from dpengine.spec.plan import Plan
 from dpengine.table import Field, Table, hint_of_type
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from markupsafe import Markup
 from dpengine import charts, manifest
 from dpengine.accuracy import posterior
 from dpengine.answers import Boxed, Modelled
-from dpengine.domain import Category, Date
 from dpengine.estimate import Columns
 from dpengine.looks import shortened
 from dpengine.result import NUMBERS, Result, published_name
-from dpengine.words import noun, people, percent, sure
+from dpengine.spec.domain import Category, Date
+from dpengine.spec.wording import noun, people, percent, sure
 
 __all__ = ["in_words", "read_me", "render"]
 

@@ -21,7 +21,7 @@ from dpengine.consistency import Model, Rows, rows_of, solve, whole_boxes
 from dpengine.errors import ReleaseError
 from dpengine.estimate import Columns
 from dpengine.measurements import Measured, Measurement
-from dpengine.plan import Plan
+from dpengine.spec.plan import Plan
 from dpengine.strategy import MOST_SYNTHETIC
 from dpengine.version import VERSION
 

@@ -26,7 +26,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from dpengine.domain import Category, Column, Date, Number, YesNo
+from dpengine.spec.domain import Category, Column, Date, Number, YesNo
 
 __all__ = [
     "NO",

@@ -34,8 +34,8 @@ import numpy as np
 from dpengine.errors import PlanError
 from dpengine.estimate import Columns, LeastSquares, subsets
 from dpengine.noise.discrete_laplace import MOST_SCALE
-from dpengine.plan import MAX_TABLE_CELLS, Plan
-from dpengine.words import portion
+from dpengine.spec.plan import MAX_TABLE_CELLS, Plan
+from dpengine.spec.wording import portion
 
 MAX_JOINT_CELLS = 2_000_000
 ASSUMED_ROWS = 10_000  # where a plan does not say how many there are

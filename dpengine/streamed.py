@@ -23,8 +23,8 @@ import pyarrow as pa
 from dpengine import arrow as arrays
 from dpengine.coding import Coding, code_of, number_of
 from dpengine.content import Told
-from dpengine.domain import Column, Date, Number
 from dpengine.lookup import lookup
+from dpengine.spec.domain import Column, Date, Number
 from dpengine.steps import Steps, family_of, loosened, marked, steps_of
 
 __all__ = ["Streamed", "Totals", "as_it_is", "of_frame", "query", "streamed"]

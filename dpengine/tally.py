@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from dpengine import placing, safe_csv
 from dpengine.estimate import Columns, marginalise
-from dpengine.plan import Plan
 from dpengine.result import NUMBERS, published_name
+from dpengine.spec.plan import Plan
 
 __all__ = ["Tally"]
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpengine.accuracy import sum_law
-from dpengine.domain import Column
 from dpengine.errors import PlanError
 from dpengine.estimate import Columns
-from dpengine.plan import LEAST_EPSILON, MOST_EPSILON, Plan
-from dpengine.question import Condition, Count, Question
+from dpengine.spec.domain import Column
+from dpengine.spec.plan import LEAST_EPSILON, MOST_EPSILON, Plan
+from dpengine.spec.query import Condition, Count, Question
 from dpengine.strategy import Share, choose
 
 __all__ = ["Together", "together"]

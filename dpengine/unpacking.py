@@ -13,8 +13,8 @@ from typing import Annotated, Any, BinaryIO, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from dpengine.domain import readable_faults
 from dpengine.errors import ReleaseError
+from dpengine.spec.domain import readable_faults
 
 __all__ = ["FIXED", "Manifest", "Members", "Source", "read_manifest", "unpacked"]
 

@@ -14,15 +14,16 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from dpengine import manifest, strictyaml
+from dpengine import manifest
 from dpengine.accuracy import error_law
 from dpengine.errors import PlanError, ReleaseError
 from dpengine.estimate import Columns
 from dpengine.measurements import DISCRETE_LAPLACE, PERMUTE_AND_FLIP
-from dpengine.plan import Plan, epsilon_text
+from dpengine.spec import strict_yaml
+from dpengine.spec.parsing import rational
+from dpengine.spec.plan import Plan, epsilon_text
 from dpengine.strategy import ADAPTIVE, Share
 from dpengine.tally import Tally
-from dpengine.typed import rational
 from dpengine.unpacking import FIXED, Manifest, Members, Source, read_manifest, unpacked
 
 __all__ = ["PROSE", "verify"]
@@ -53,7 +54,7 @@ def _plan(members: Mapping[str, bytes]) -> tuple[Plan | None, list[str]]:
     text = members.get("plan.yaml")
     if text is None:
         return None, ["plan.yaml is missing"]
-    if len(text) > strictyaml.MAX_BYTES:
+    if len(text) > strict_yaml.MAX_BYTES:
         return None, ["plan.yaml is too large to be read"]
     try:
         return Plan.loads(text.decode()), []

@@ -13,7 +13,7 @@ import streamlit as st
 
 from dpengine.accuracy import posterior
 from dpengine.errors import PlanError
-from dpengine.plan import Plan, epsilon_text
+from dpengine.spec.plan import Plan, epsilon_text
 from dpengine.strategy import choose
 from pages.parts import session, state
 from pages.parts.accuracy_charts import draw, error_figure

@@ -7,8 +7,8 @@ import streamlit as st
 from dpengine import BudgetError, Plan, PlanError, TableError, ask, counting
 from dpengine.accuracy import posterior
 from dpengine.ask import Answer
-from dpengine.plan import epsilon_text, exact
-from dpengine.question import Question
+from dpengine.spec.plan import epsilon_text, exact
+from dpengine.spec.query import Question
 from dpengine.table import Table
 from pages.parts import ask_form, reading, session, state
 from pages.parts import entries as draft

@@ -12,7 +12,7 @@ import streamlit as st
 from dpengine.accuracy import posterior
 from dpengine.errors import BudgetError
 from dpengine.ledger import Entry, Ledger
-from dpengine.plan import Plan, epsilon_text, exact
+from dpengine.spec.plan import Plan, epsilon_text, exact
 from pages.parts import state
 from pages.parts.accuracy_charts import draw, spending_figure
 from pages.parts.kept import is_release, show_kept

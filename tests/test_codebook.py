@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dpengine import PlanError, codebook
-from dpengine.plan import Plan
+from dpengine import PlanError
+from dpengine.spec import codebook
+from dpengine.spec.plan import Plan
 
 ROOT = Path(__file__).parent.parent
 CODEBOOK = """

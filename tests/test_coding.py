@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpengine.counting import count, digest
-from dpengine.domain import MISSING, OTHER
-from dpengine.plan import Plan
 from dpengine.sources import open_table
+from dpengine.spec.domain import MISSING, OTHER
+from dpengine.spec.plan import Plan
 
 CANARY = "ZZ_CANARY_7f3a"
 

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from dpengine.counting import check, count, digest, recognise, row_count
 from dpengine.errors import TableError
-from dpengine.plan import Plan
 from dpengine.sources import open_table
+from dpengine.spec.plan import Plan
 
 CANARY = "ZZ_CANARY_7f3a"
 KEY = b"any key"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpengine import files, safe_csv
 from dpengine.manifest import table_files
-from dpengine.plan import Plan
+from dpengine.spec.plan import Plan
 from dpengine.standin import preview
 from tests.bundles import members_of, rows_of
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpengine.domain import MISSING, OTHER, Category, Date, Number, YesNo, equal_edges
 from dpengine.errors import PlanError
+from dpengine.spec.domain import MISSING, OTHER, Category, Date, Number, YesNo, equal_edges
 
 
 @pytest.mark.parametrize(

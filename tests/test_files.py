@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from dpengine import files, manifest, report
 from dpengine.consistency import Rows
 from dpengine.manifest import table_files
-from dpengine.plan import Plan
 from dpengine.result import Result
+from dpengine.spec.plan import Plan
 from dpengine.standin import preview
 from tests.bundles import AGE, TOTAL, VISIT, members_of, rows_of
 from tests.plans import CLINIC, letters_plan, plans

@@ -8,8 +8,8 @@ import pytest
 
 from dpengine.counting import count, digest, row_count
 from dpengine.errors import TableError
-from dpengine.plan import Plan
 from dpengine.sources import open_table
+from dpengine.spec.plan import Plan
 
 
 def write(path, **columns):

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from dpengine import Plan, ReleaseError, counting, files, open_table, preview, verify
 from dpengine.consistency import Model
-from dpengine.domain import Category, Column, Date, Number, YesNo
 from dpengine.placing import cells, series, texts, values
 from dpengine.result import Result
+from dpengine.spec.domain import Category, Column, Date, Number, YesNo
 from tests.plans import letters_plan
 
 MIXED = """

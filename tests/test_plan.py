@@ -12,8 +12,8 @@ import yaml
 from hypothesis import given
 
 from dpengine import Plan, PlanError
-from dpengine.domain import YesNo
-from dpengine.plan import epsilon_text, exact
+from dpengine.spec.domain import YesNo
+from dpengine.spec.plan import epsilon_text, exact
 from tests.plans import CLINIC, letters_plan, plans
 
 
@@ -205,11 +205,11 @@ def test_the_same_edges_written_otherwise_give_the_same_key() -> None:
 
 
 def test_what_stands_twice_in_a_plan_is_written_twice() -> None:
-    from dpengine import strictyaml
+    from dpengine.spec import strict_yaml
 
     shared = ["a", "b"]
-    text = strictyaml.dump({"x": shared, "y": shared, "z": [{"v": shared}, {"v": shared}]})
-    assert strictyaml.mapping(text, "a plan") == {"x": shared, "y": shared, "z": [{"v": shared}, {"v": shared}]}
+    text = strict_yaml.dump({"x": shared, "y": shared, "z": [{"v": shared}, {"v": shared}]})
+    assert strict_yaml.mapping(text, "a plan") == {"x": shared, "y": shared, "z": [{"v": shared}, {"v": shared}]}
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 
 from dpengine import PlanError
-from dpengine.domain import Category, Number, YesNo
-from dpengine.grid import Grid
-from dpengine.question import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
+from dpengine.spec.domain import Category, Number, YesNo
+from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
 
 REGION = Category(name="region", values=["North", "South", "Paris, TX"])
 AGE = Number(name="age", edges=[0, 18, 30, 45, 65, 120])

@@ -20,10 +20,10 @@ import pytest
 from dpengine import Ledger, release
 from dpengine.counting import check, count, digest, distinct_texts, row_count
 from dpengine.errors import TableError
-from dpengine.plan import Plan
 from dpengine.release import true_counts
 from dpengine.remote import RemoteTable
 from dpengine.sources import open_table
+from dpengine.spec.plan import Plan
 from dpengine.steps import family_of
 
 # Ibis calls the engines it drives by names that these have since given up.

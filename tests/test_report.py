@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from dpengine import charts, manifest, report
-from dpengine.plan import Plan
 from dpengine.result import Result
+from dpengine.spec.plan import Plan
 from dpengine.standin import preview
 from tests.plans import CLINIC, letters_plan
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpengine.domain import Category, Number, YesNo
+from dpengine.spec.domain import Category, Number, YesNo
 from dpengine.steps import family_of, steps_of
 
 EDGES = ["-1", "0", "0.1", "0.7", "18", "100.5"]

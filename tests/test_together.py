@@ -8,8 +8,8 @@ from itertools import product
 import pytest
 
 from dpengine.accuracy import sum_law
-from dpengine.domain import Category
-from dpengine.question import Condition, Count, Mode, Question
+from dpengine.spec.domain import Category
+from dpengine.spec.query import Condition, Count, Mode, Question
 from dpengine.together import together
 
 A = Category(name="a", values=["a0", "a1", "a2"], other=False, missing=False)

@@ -20,7 +20,7 @@ from dpengine.errors import PlanError
 from dpengine.estimate import Columns
 from dpengine.lessons.rates import Rate
 from dpengine.measure import measure
-from dpengine.plan import Plan
+from dpengine.spec.plan import Plan
 
 __all__ = ["Audit", "audit", "least_epsilon", "released"]
 

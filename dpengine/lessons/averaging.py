@@ -12,9 +12,9 @@ from dpengine.errors import PlanError
 from dpengine.ledger import Ledger
 from dpengine.lessons.defences import Defence
 from dpengine.lessons.rates import Rate
-from dpengine.plan import Plan
 from dpengine.release import release
 from dpengine.sources import open_table
+from dpengine.spec.plan import Plan
 
 __all__ = ["Averaged", "averaging", "engine_asked"]
 

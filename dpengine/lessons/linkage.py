@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from dpengine.errors import PlanError
 from dpengine.lessons.rates import Rate
-from dpengine.plan import Plan
 from dpengine.release import release
+from dpengine.spec.plan import Plan
 
 __all__ = [
     "CONDITIONS", "Guesses", "Named", "Published", "Town", "composed", "generalised", "guessed", "k_anonymised",

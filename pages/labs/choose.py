@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpengine.choose import Candidates, Mechanism, probabilities
 from dpengine.errors import PlanError
-from dpengine.plan import epsilon_text
+from dpengine.spec.plan import epsilon_text
 from pages.parts import state
 from pages.parts.accuracy_charts import draw as show
 from pages.parts.accuracy_views import twin

@@ -12,7 +12,7 @@ import streamlit as st
 
 from dpengine.accuracy import posterior
 from dpengine.lessons import definition as lesson
-from dpengine.plan import epsilon_text
+from dpengine.spec.plan import epsilon_text
 from pages.parts import definition_examples as examples
 from pages.parts import state, tour
 from pages.parts.accuracy_charts import draw

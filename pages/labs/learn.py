@@ -18,7 +18,7 @@ from dpengine.mechanisms.learning import (
     on_grid,
     regret_bound,
 )
-from dpengine.plan import epsilon_text
+from dpengine.spec.plan import epsilon_text
 from pages.parts import state
 from pages.parts.accuracy_charts import draw
 from pages.parts.accuracy_views import twin

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpengine.lessons import survey
 from dpengine.mechanisms.local import Estimate, KaryResponse, norm_sub
-from dpengine.plan import epsilon_text
+from dpengine.spec.plan import epsilon_text
 from pages.parts import state
 from pages.parts.accuracy_charts import draw
 from pages.parts.accuracy_views import twin

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.accuracy import posterior
-from dpengine.plan import Plan, epsilon_text
+from dpengine.spec.plan import Plan, epsilon_text
 from dpengine.standin import DEFAULT_ROWS
 from dpengine.strategy import choose
 from pages.parts.accuracy_charts import draw, meaning_figure, noise_figure, simulation_figure

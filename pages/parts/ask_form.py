@@ -7,9 +7,9 @@ from typing import Any
 import streamlit as st
 
 from dpengine import Plan, PlanError
-from dpengine.domain import Column, Number
-from dpengine.grid import Grid
-from dpengine.question import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
+from dpengine.spec.domain import Column, Number
+from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
 from dpengine.table import Field
 from pages.parts import session
 from pages.parts.words import plain

@@ -9,8 +9,8 @@ import streamlit as st
 
 from dpengine import ask
 from dpengine.ask import Answer
-from dpengine.plan import epsilon_text
 from dpengine.safe_csv import guard
+from dpengine.spec.plan import epsilon_text
 from dpengine.together import Together, together
 from pages.parts import state
 from pages.parts.ask_words import interval, shown, told

@@ -5,8 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 
 from dpengine.ask import Answer, Expected
-from dpengine.plan import epsilon_text
-from dpengine.question import Count, Mean, Mode, Proportion, Quantile, Question, Sum, quantile_name
+from dpengine.spec.plan import epsilon_text
+from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum, quantile_name
 from pages.parts.words import percent, plain, plural
 
 __all__ = ["error_words", "interval", "number", "sensitivity_words", "shown", "told"]

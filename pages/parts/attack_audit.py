@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.lessons.audit import Audit, audit, released
-from dpengine.plan import epsilon_text
+from dpengine.spec.plan import epsilon_text
 from pages.parts.accuracy_charts import draw
 from pages.parts.accuracy_views import twin
 from pages.parts.attack_charts import audit_figure

@@ -11,7 +11,7 @@ import streamlit as st
 from dpengine.accuracy import posterior
 from dpengine.errors import PlanError
 from dpengine.lessons.floating_point import SAMPLERS, Neighbourhood, Sampler, Verdicts, around, tried, tried_on_engine
-from dpengine.plan import epsilon_text
+from dpengine.spec.plan import epsilon_text
 from pages.parts.accuracy_charts import draw
 from pages.parts.accuracy_views import twin
 from pages.parts.attack_charts import guns_figure, sides_figure

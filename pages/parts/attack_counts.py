@@ -14,7 +14,7 @@ from dpengine.lessons.averaging import averaging, engine_asked
 from dpengine.lessons.defences import RAW, Defence, engine, jittered, rounded, unbudgeted
 from dpengine.lessons.differencing import differencing
 from dpengine.lessons.rates import Rate
-from dpengine.plan import epsilon_text
+from dpengine.spec.plan import epsilon_text
 from pages.parts.accuracy_charts import draw
 from pages.parts.accuracy_views import twin
 from pages.parts.attack_charts import rates_figure

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpengine.choose import Candidates, Drawn, draw, draw_once, published
 from dpengine.errors import BudgetError
-from dpengine.plan import epsilon_text, exact
+from dpengine.spec.plan import epsilon_text, exact
 from pages.parts import state
 from pages.parts.words import plain
 

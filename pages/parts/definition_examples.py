@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.lessons import definition as lesson
-from dpengine.plan import epsilon_text
+from dpengine.spec.plan import epsilon_text
 from pages.parts.accuracy_charts import draw
 from pages.parts.definition_charts import belief_figure, trade_figure
 from pages.parts.words import percent

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
-from dpengine.domain import Column
 from dpengine.errors import PlanError
-from dpengine.plan import Plan, epsilon_text
+from dpengine.spec.domain import Column
+from dpengine.spec.plan import Plan, epsilon_text
 from pages.parts.faults import sentence
 
 __all__ = [

@@ -10,8 +10,8 @@ from typing import Any
 import streamlit as st
 
 from dpengine import counting
-from dpengine.codebook import STANDARD
-from dpengine.domain import equal_edges
+from dpengine.spec.codebook import STANDARD
+from dpengine.spec.domain import equal_edges
 from dpengine.table import Table
 from pages.parts import entries as draft
 from pages.parts import reading, session

@@ -22,7 +22,7 @@ from dpengine.mechanisms.learning import (
     weighted_majority,
     zcdp_rate,
 )
-from dpengine.plan import epsilon_text
+from dpengine.spec.plan import epsilon_text
 
 __all__ = ["CURVE", "LEADER", "NO_PRIVACY", "RATES", "Run", "over_epsilon", "rate", "run", "thinned"]
 

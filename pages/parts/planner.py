@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpengine.accounting import Rule, allowance, cost, group, odds_factor, posterior
 from dpengine.errors import PlanError
-from dpengine.plan import Plan, epsilon_text, exact
+from dpengine.spec.plan import Plan, epsilon_text, exact
 from pages.parts import session
 from pages.parts.accuracy_charts import draw, tones
 from pages.parts.accuracy_views import twin

@@ -11,10 +11,10 @@ import streamlit as st
 
 from dpengine import charts
 from dpengine.accuracy import posterior
-from dpengine.plan import epsilon_text
 from dpengine.release import Release, true_counts
 from dpengine.report import in_words
 from dpengine.result import Result
+from dpengine.spec.plan import epsilon_text
 from pages.parts import reading, session, state
 from pages.parts.synthetic_view import show_rows
 from pages.parts.words import name_of, noun, people, plain, sure

@@ -7,7 +7,7 @@ import math
 import streamlit as st
 
 from dpengine import Plan, PlanError, counting
-from dpengine.plan import MAX_TABLE_CELLS
+from dpengine.spec.plan import MAX_TABLE_CELLS
 from dpengine.table import Table
 from pages.parts import entries as draft
 from pages.parts import reading, remembered, session

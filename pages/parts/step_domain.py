@@ -11,7 +11,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from dpengine import Plan, PlanError, counting
-from dpengine.codebook import loads as read_codebook
+from dpengine.spec.codebook import loads as read_codebook
 from pages.parts import entries as draft
 from pages.parts import reading, session
 from pages.parts.faults import sentence

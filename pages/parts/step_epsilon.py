@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpengine import PlanError, epsilon_for
 from dpengine.accuracy import posterior
-from dpengine.plan import Plan, epsilon_text, exact_epsilon
+from dpengine.spec.plan import Plan, epsilon_text, exact_epsilon
 from dpengine.strategy import why
 from pages.parts import session
 from pages.parts.words import plain, sure

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from dpengine import BudgetError, Plan, PlanError, PrivateReleaseError, TableError, counting
-from dpengine.plan import epsilon_text, exact
 from dpengine.release import recognised
+from dpengine.spec.plan import epsilon_text, exact
 from dpengine.strategy import identity
 from pages.parts import jobs, publishing, reading, session, state
 from pages.parts.words import plain

@@ -13,7 +13,7 @@ import streamlit as st
 
 from dpengine import Plan, PrivateReleaseError, counting, open_table
 from dpengine.lessons.survey import made_up, scaled
-from dpengine.plan import Unit
+from dpengine.spec.plan import Unit
 from dpengine.table import Table
 from pages.parts import reading, session, state
 from pages.parts.jobs import Tell

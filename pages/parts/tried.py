@@ -9,10 +9,10 @@ import pandas as pd
 import streamlit as st
 
 from dpengine import PlanError, charts, predict, strategy
-from dpengine.plan import Plan
+from dpengine.spec.plan import Plan
+from dpengine.spec.wording import portion
 from dpengine.standin import DEFAULT_ROWS
 from dpengine.strategy import ADAPTIVE, DIRECT, OPTIMISED, settled, why
-from dpengine.words import portion
 from pages.parts.accuracy_charts import strategies_figure
 from pages.parts.words import noun, plain
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dpengine.plan import Plan
+from dpengine.spec.plan import Plan
+from dpengine.spec.wording import noun, people, percent, sure
 from dpengine.strategy import Share, maximal
-from dpengine.words import noun, people, percent, sure
 
 __all__ = [
     "OURS",

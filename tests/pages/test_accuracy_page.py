@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine.accuracy import epsilon_for, posterior, predict
-from dpengine.plan import Plan, epsilon_text
+from dpengine.spec.plan import Plan, epsilon_text
 from dpengine.standin import mostly_noise_share
 from dpengine.strategy import choose
 from pages.parts.accuracy_numbers import EPSILONS, compare, simulate

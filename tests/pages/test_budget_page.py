@@ -15,8 +15,8 @@ from dpengine.accuracy import posterior
 from dpengine.ask import ask
 from dpengine.choose import Candidates, draw_once
 from dpengine.ledger import Ledger
-from dpengine.plan import Plan
-from dpengine.question import Count, Question
+from dpengine.spec.plan import Plan
+from dpengine.spec.query import Count, Question
 from dpengine.strategy import identity
 from pages.parts.words import percent
 

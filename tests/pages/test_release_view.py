@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
-from dpengine.plan import Plan
+from dpengine.spec.plan import Plan
 from pages.parts.consequence import in_words
 from tests.plans import CLINIC, letters_plan
 

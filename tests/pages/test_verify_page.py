@@ -11,9 +11,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine.accuracy import posterior
-from dpengine.plan import Plan
 from dpengine.release import Release, release
 from dpengine.sources import open_table
+from dpengine.spec.plan import Plan
 from pages.parts.words import percent
 
 ENTRY = Path(__file__).parents[2] / "app.py"

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from pydantic import Field, field_validator, model_validator
 
 from dpengine import arrow
-from dpengine.domain import Declared
-from dpengine.typed import Text, decimal
+from dpengine.spec.domain import Declared
+from dpengine.spec.parsing import Text, decimal
 
 __all__ = ["Grid"]
 

@@ -17,12 +17,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, field_validator, model_validator
 
-from dpengine.domain import Column, Declared, Number
 from dpengine.errors import PlanError
-from dpengine.grid import Grid
 from dpengine.noise.discrete_laplace import MOST_SCALE
-from dpengine.plan import Epsilon, Unit, epsilon_text
-from dpengine.typed import Line, Text, rational
+from dpengine.spec.domain import Column, Declared, Number
+from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.parsing import Line, Text, rational
+from dpengine.spec.plan import Epsilon, Unit, epsilon_text
 
 __all__ = ["MAX_CANDIDATES", "Condition", "Count", "Mean", "Mode", "Proportion", "Quantile", "Question", "Sum"]
 

@@ -18,10 +18,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, field_validator, model_validator
 
-from dpengine import codebook, strictyaml
-from dpengine.domain import Column, Declared, Number
 from dpengine.errors import PlanError
-from dpengine.typed import Line, Text, rational
+from dpengine.spec import codebook, strict_yaml
+from dpengine.spec.domain import Column, Declared, Number
+from dpengine.spec.parsing import Line, Text, rational
 
 __all__ = ["Each", "Plan", "Unit", "exact"]
 
@@ -267,7 +267,7 @@ class Plan(Declared):
 
     def dumps(self) -> str:
         """The plan as the text of a plan file."""
-        return strictyaml.dump(self.to_dict())
+        return strict_yaml.dump(self.to_dict())
 
     def save(self, path: str | Path) -> None:
         """Write a plan file."""
@@ -279,13 +279,13 @@ class Plan(Declared):
 
         Raises :class:`PlanError` with every fault found.
         """
-        return cls(**codebook.resolve(strictyaml.mapping(text, "a plan"), folder))
+        return cls(**codebook.resolve(strict_yaml.mapping(text, "a plan"), folder))
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:
         """Read a plan file and the codebooks beside it. Raises :class:`PlanError` with every fault found."""
         path = Path(path)
-        return cls.loads(strictyaml.read(path, "plan"), folder=path.parent)
+        return cls.loads(strict_yaml.read(path, "plan"), folder=path.parent)
 
 
 def _cells_of(column: Column) -> dict[str, Any]:

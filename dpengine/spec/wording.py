@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpengine.plan import Plan
+from dpengine.spec.plan import Plan
 
 __all__ = ["noun", "people", "percent", "portion", "sure"]
 

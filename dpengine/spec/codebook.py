@@ -14,11 +14,11 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from dpengine import strictyaml
-from dpengine.domain import Column, Declared, readable_faults
 from dpengine.errors import PlanError
-from dpengine.standard import STANDARD
-from dpengine.typed import Text
+from dpengine.spec import strict_yaml
+from dpengine.spec.domain import Column, Declared, readable_faults
+from dpengine.spec.parsing import Text
+from dpengine.spec.standard_lists import STANDARD
 
 __all__ = ["STANDARD", "Codebook", "loads", "resolve", "values_from"]
 
@@ -42,7 +42,7 @@ class _Described(Declared):
 
 def loads(text: str) -> Codebook:
     """Read the text of a YAML codebook; its columns carry ``source: codebook``. Raises :class:`PlanError`."""
-    fields = strictyaml.mapping(text, "a codebook")
+    fields = strict_yaml.mapping(text, "a codebook")
     listed = fields.get("columns")
     if not isinstance(listed, list) or not all(isinstance(column, dict) for column in listed):
         raise PlanError("a codebook needs 'columns:', a list like that of a plan")
@@ -101,5 +101,5 @@ def _resolved(column: Any, folder: Path | None) -> Any:
         within = False
     if not within:
         raise PlanError(f"column {column.get('name')!r}: the codebook must lie in the folder of the plan")
-    values = values_from(strictyaml.read(path, "codebook"), path.name, column=str(column.get("name")))
+    values = values_from(strict_yaml.read(path, "codebook"), path.name, column=str(column.get("name")))
     return {**column, "values": values, "source": "codebook"}

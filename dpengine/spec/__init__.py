@@ -1,0 +1,1 @@
+"""What is public: columns and their cells, plans and single questions, read and checked."""
