@@ -31,8 +31,8 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this folder, wherever this is run
 
 import dpengine as dpe
+from dpengine.marginals.shrinkage import project
 from dpengine.noise.discrete_laplace import discrete_laplace
-from dpengine.shrinkage import project
 
 ROOT = Path(__file__).parent.parent
 Coded = tuple[np.ndarray, dict[str, int]]  # codes, one row a person; cells of each column

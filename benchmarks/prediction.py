@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this 
 import dpengine as dpe
 from dpengine.accuracy import least_squares
 from dpengine.answers import answers
+from dpengine.marginals.measurement import Measured
 from dpengine.measure import add_noise, measure
-from dpengine.measurements import Measured
 from dpengine.standin import made_up
 from dpengine.strategy import choose
 from tests.plans import letters_plan

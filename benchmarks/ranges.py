@@ -29,7 +29,7 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from dpengine.consistency import whole_boxes
-from dpengine.hierarchy import Tree
+from dpengine.marginals.box_tree import Tree
 from dpengine.ranges import measure_boxes
 
 ROOT = Path(__file__).parent.parent

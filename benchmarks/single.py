@@ -21,10 +21,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from benchmarks.accuracy import SOURCES
 from dpengine import Plan
 from dpengine.consistency import round_whole
-from dpengine.estimate import marginalise
+from dpengine.marginals.least_squares import marginalise
+from dpengine.marginals.shrinkage import project
 from dpengine.measure import measure
 from dpengine.result import conclude
-from dpengine.shrinkage import project
 from dpengine.strategy import settled
 
 METHODS = ("auto", "direct", "adaptive", "projected")

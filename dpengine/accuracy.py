@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from dpengine.accounting import posterior
 from dpengine.errors import PlanError
-from dpengine.estimate import Columns, LeastSquares
+from dpengine.marginals.least_squares import Columns, LeastSquares
 from dpengine.spec.plan import LEAST_EPSILON, MOST_EPSILON, Plan
 from dpengine.strategy import ADAPTIVE, Share, choose, settled
 

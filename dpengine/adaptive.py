@@ -2,7 +2,7 @@
 
 Part of ε measures the total and every single column; a model that takes columns as independent follows. Then, in
 one to three phases, part of ε chooses the pairs that the model gets most wrong, by exact permute-and-flip, part
-measures them, and the model learns (:mod:`dpengine.pairwise`). How ε is shared follows from ``public error``, the
+measures them, and the model learns (:mod:`dpengine.marginals.pairwise`). How ε is shared follows from ``public error``, the
 expected error of the single columns had they all of ε: a function of ε, sizes and the noisy total alone.
 
 This is the one module beside :mod:`dpengine.measure` where exact counts are seen, and it returns only what has noise.
@@ -33,11 +33,19 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.estimate import Columns
-from dpengine.measurements import AUDIT_EDGES, DISCRETE_LAPLACE, PERMUTE_AND_FLIP, Audit, Choice, Measured, Measurement
+from dpengine.marginals.least_squares import Columns
+from dpengine.marginals.measurement import (
+    AUDIT_EDGES,
+    DISCRETE_LAPLACE,
+    PERMUTE_AND_FLIP,
+    Audit,
+    Choice,
+    Measured,
+    Measurement,
+)
+from dpengine.marginals.pairwise import Pairwise, fit, merge
 from dpengine.noise.discrete_laplace import discrete_laplace
 from dpengine.noise.selection import permute_and_flip
-from dpengine.pairwise import Pairwise, fit, merge
 from dpengine.strategy import PARTS, Share
 
 __all__ = ["measure_adaptively"]

@@ -2,7 +2,7 @@
 
 Three kinds, with the same questions. Where the tables themselves were measured, the estimate is the unbiased
 least-squares one and its interval follows from the exact law of the noise. Where a model stands between, the
-estimate is the model's; how far models are off no law says, so it was measured (:class:`dpengine.measurements.Audit`).
+estimate is the model's; how far models are off no law says, so it was measured (:class:`dpengine.marginals.measurement.Audit`).
 Where boxes of cells were measured, a cell that was not measured by itself may hold none or all of its box.
 """
 
@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.accuracy import ErrorLaw, error_law, least_squares
-from dpengine.estimate import Columns
-from dpengine.hierarchy import Tree
-from dpengine.measurements import Audit, Measured
-from dpengine.pairwise import Pairwise, fit
+from dpengine.marginals.box_tree import Tree
+from dpengine.marginals.least_squares import Columns
+from dpengine.marginals.measurement import Audit, Measured
+from dpengine.marginals.pairwise import Pairwise, fit
 from dpengine.spec.plan import Plan
 from dpengine.strategy import ADAPTIVE, Share
 

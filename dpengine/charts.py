@@ -14,9 +14,9 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from dpengine.accuracy import error_law
-from dpengine.estimate import Columns
 from dpengine.heatmaps import SCALE, WRITTEN, Grid, traces
 from dpengine.looks import ACCENT, CONFIG, GREY, INK, category_axis, dressed, escaped, listed, shortened
+from dpengine.marginals.least_squares import Columns
 from dpengine.prediction import predict
 from dpengine.result import Result
 from dpengine.spec.plan import Plan

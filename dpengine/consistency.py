@@ -25,11 +25,11 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.estimate import Columns, LeastSquares, marginalise
-from dpengine.hierarchy import Tree
-from dpengine.pairwise import Pairwise, alone
+from dpengine.marginals.box_tree import Tree
+from dpengine.marginals.least_squares import Columns, LeastSquares, marginalise
+from dpengine.marginals.pairwise import Pairwise, alone
+from dpengine.marginals.shrinkage import project
 from dpengine.rows import Codes, Times, deal_rows
-from dpengine.shrinkage import project
 from dpengine.strategy import MAX_JOINT_CELLS, junction_order
 
 __all__ = ["Model", "Rows", "round_whole", "rows_of", "solve", "whole_boxes"]

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from dpengine import manifest, placing, registry, safe_csv
-from dpengine.estimate import Columns
+from dpengine.marginals.least_squares import Columns
 from dpengine.result import NUMBERS, Result, published_name
 from dpengine.verification import PROSE, verify
 

@@ -11,8 +11,8 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-from dpengine.estimate import Columns
-from dpengine.measurements import DISCRETE_LAPLACE, Boxes, Measured
+from dpengine.marginals.least_squares import Columns
+from dpengine.marginals.measurement import DISCRETE_LAPLACE, Boxes, Measured
 from dpengine.placing import HOW
 from dpengine.result import Result
 from dpengine.spec.plan import Plan, epsilon_text

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.adaptive import measure_adaptively
-from dpengine.estimate import Columns
-from dpengine.measurements import Measured, Measurement
+from dpengine.marginals.least_squares import Columns
+from dpengine.marginals.measurement import Measured, Measurement
+from dpengine.marginals.pairwise import Pair
 from dpengine.noise.discrete_laplace import discrete_laplace
-from dpengine.pairwise import Pair
 from dpengine.ranges import Axis, measure_boxes
 from dpengine.spec.plan import Plan
 from dpengine.strategy import ADAPTIVE, Share, choose, maximal, settled

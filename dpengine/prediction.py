@@ -15,7 +15,7 @@ import numpy.typing as npt
 from dpengine import accuracy
 from dpengine.answers import answers
 from dpengine.errors import PlanError
-from dpengine.estimate import Columns
+from dpengine.marginals.least_squares import Columns
 from dpengine.measure import measure
 from dpengine.spec.plan import Plan
 from dpengine.standin import made_up

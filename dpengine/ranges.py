@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.measurements import Boxes
+from dpengine.marginals.measurement import Boxes
 from dpengine.noise.discrete_laplace import discrete_laplace
 from dpengine.strategy import PARTS
 

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from dpengine import counting, files, strategy
 from dpengine.errors import LedgerError, PlanError
-from dpengine.estimate import Columns
 from dpengine.ledger import Ledger
+from dpengine.marginals.least_squares import Columns
 from dpengine.measure import measure, wanted
 from dpengine.result import Result, conclude
 from dpengine.sources import Source, Table, open_table

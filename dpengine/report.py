@@ -17,8 +17,8 @@ from markupsafe import Markup
 from dpengine import charts, manifest
 from dpengine.accuracy import posterior
 from dpengine.answers import Boxed, Modelled
-from dpengine.estimate import Columns
 from dpengine.looks import shortened
+from dpengine.marginals.least_squares import Columns
 from dpengine.result import NUMBERS, Result, published_name
 from dpengine.spec.domain import Category, Date
 from dpengine.spec.wording import noun, people, percent, sure

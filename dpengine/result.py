@@ -19,8 +19,8 @@ from dpengine.accuracy import least_squares
 from dpengine.answers import Answers, Boxed, Modelled, answers
 from dpengine.consistency import Model, Rows, rows_of, solve, whole_boxes
 from dpengine.errors import ReleaseError
-from dpengine.estimate import Columns
-from dpengine.measurements import Measured, Measurement
+from dpengine.marginals.least_squares import Columns
+from dpengine.marginals.measurement import Measured, Measurement
 from dpengine.spec.plan import Plan
 from dpengine.strategy import MOST_SYNTHETIC
 from dpengine.version import VERSION

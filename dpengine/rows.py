@@ -20,7 +20,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.pairwise import Pairwise
+from dpengine.marginals.pairwise import Pairwise
 
 __all__ = ["Codes", "Times", "deal_rows", "shuffled"]
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from dpengine.accuracy import error_law
 from dpengine.consistency import round_whole
-from dpengine.estimate import Columns
+from dpengine.marginals.least_squares import Columns
 from dpengine.measure import measure
 from dpengine.result import Result, conclude, mostly_noise
 from dpengine.spec.domain import Category, Column, Date, Number

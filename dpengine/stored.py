@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dpengine.consistency import Model, Rows
 from dpengine.errors import LedgerError
-from dpengine.measurements import Audit, Boxes, Choice, Measured, Measurement
+from dpengine.marginals.measurement import Audit, Boxes, Choice, Measured, Measurement
 from dpengine.strategy import Share
 
 __all__ = ["pack", "unpack"]

@@ -32,7 +32,7 @@ from itertools import combinations, groupby
 import numpy as np
 
 from dpengine.errors import PlanError
-from dpengine.estimate import Columns, LeastSquares, subsets
+from dpengine.marginals.least_squares import Columns, LeastSquares, subsets
 from dpengine.noise.discrete_laplace import MOST_SCALE
 from dpengine.spec.plan import MAX_TABLE_CELLS, Plan
 from dpengine.spec.wording import portion
@@ -282,7 +282,7 @@ def _optimised(plan: Plan, direct: tuple[Share, ...]) -> tuple[Share, ...]:
 
     With e_S the part of ε for marginal S, the total variance is Σ_A c_A / Σ_{S ⊇ A} e_S²/n_{S∖A} up to a constant: the
     objective of OPT_MARG (McKenna et al., "Optimizing error of high-dimensional statistical queries", PVLDB 2018) in
-    the closed form of :mod:`dpengine.estimate`. It is not convex, so the search starts at *direct* and at equal shares.
+    the closed form of :mod:`dpengine.marginals.least_squares`. It is not convex, so the search starts at *direct* and at equal shares.
     """
     from scipy.optimize import minimize
 

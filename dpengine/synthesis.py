@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.consistency import Model, Rows
-from dpengine.estimate import Columns
+from dpengine.marginals.least_squares import Columns
 from dpengine.rows import shuffled
 
 __all__ = ["deal", "dealt", "repeated", "scaled"]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dpengine import placing, safe_csv
-from dpengine.estimate import Columns, marginalise
+from dpengine.marginals.least_squares import Columns, marginalise
 from dpengine.result import NUMBERS, published_name
 from dpengine.spec.plan import Plan
 

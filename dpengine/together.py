@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from dpengine.accuracy import sum_law
 from dpengine.errors import PlanError
-from dpengine.estimate import Columns
+from dpengine.marginals.least_squares import Columns
 from dpengine.spec.domain import Column
 from dpengine.spec.plan import LEAST_EPSILON, MOST_EPSILON, Plan
 from dpengine.spec.query import Condition, Count, Question

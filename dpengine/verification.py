@@ -17,8 +17,8 @@ from typing import Any
 from dpengine import manifest
 from dpengine.accuracy import error_law
 from dpengine.errors import PlanError, ReleaseError
-from dpengine.estimate import Columns
-from dpengine.measurements import DISCRETE_LAPLACE, PERMUTE_AND_FLIP
+from dpengine.marginals.least_squares import Columns
+from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP
 from dpengine.spec import strict_yaml
 from dpengine.spec.parsing import rational
 from dpengine.spec.plan import Plan, epsilon_text

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpengine.adaptive import measure_adaptively
-from dpengine.measurements import Measured
+from dpengine.marginals.measurement import Measured
 
 __all__ = ["hits", "leaning"]
 

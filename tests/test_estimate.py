@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpengine.estimate import Columns, LeastSquares, marginalise
+from dpengine.marginals.least_squares import Columns, LeastSquares, marginalise
 
 
 def dense(squares: LeastSquares, names: Columns) -> np.ndarray:

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import dpengine as dpe
-from dpengine import consistency, estimate, measure, result, standin, synthesis
+from dpengine import consistency, measure, result, standin, synthesis
 from dpengine.accuracy import least_squares
-from dpengine.measurements import Measured, Measurement
+from dpengine.marginals import least_squares as estimate
+from dpengine.marginals.measurement import Measured, Measurement
 from dpengine.strategy import choose
 from tests.plans import CLINIC
 

@@ -8,9 +8,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dpengine.latent import kinds_of_people
-from dpengine.measurements import Measurement
-from dpengine.pairwise import fit, grand_total, merge, rake
+from dpengine.marginals.latent_classes import kinds_of_people
+from dpengine.marginals.measurement import Measurement
+from dpengine.marginals.pairwise import fit, grand_total, merge, rake
 from dpengine.strategy import Share
 
 SIZES = {"a": 3, "b": 4, "c": 5}

@@ -11,8 +11,8 @@ import pytest
 from dpengine import Plan, predict
 from dpengine.accuracy import least_squares
 from dpengine.answers import answers
+from dpengine.marginals.measurement import Measured
 from dpengine.measure import add_noise, measure
-from dpengine.measurements import Measured
 from dpengine.standin import made_up
 from dpengine.strategy import choose, settled
 from tests.plans import letters_plan

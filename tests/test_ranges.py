@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import dpengine as dpe
 from dpengine import ranges
 from dpengine.consistency import whole_boxes
-from dpengine.hierarchy import Tree
-from dpengine.measurements import Boxes
+from dpengine.marginals.box_tree import Tree
+from dpengine.marginals.measurement import Boxes
 from dpengine.noise.discrete_laplace import discrete_laplace
 from dpengine.ranges import measure_boxes
 from dpengine.strategy import PARTS, settled, why

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dpengine import rows as rooms
 from dpengine.consistency import Model, Rows, rows_of
-from dpengine.pairwise import Pairwise
+from dpengine.marginals.pairwise import Pairwise
 from dpengine.rows import MOST_ONCE, deal_rows
 from dpengine.synthesis import deal, repeated
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpengine.marginals.shrinkage import project, shrink, smooth
 from dpengine.noise.discrete_laplace import discrete_laplace
-from dpengine.shrinkage import project, shrink, smooth
 
 counts = st.lists(st.floats(-50, 50), min_size=1, max_size=30).map(np.array)
 
@@ -47,7 +47,7 @@ def test_a_good_guess_helps_and_a_bad_one_hurts_little() -> None:
 
 def test_the_median_of_what_is_believed_is_that_of_the_posterior() -> None:
     """One cell by itself: the posterior exp(−|t|/s − |r−t|/b), integrated on a grid."""
-    from dpengine.shrinkage import _median
+    from dpengine.marginals.shrinkage import _median
 
     grid = np.linspace(-400, 400, 400_001)
     for r, s, b in ((10.0, 5.0, 3.0), (10.0, 3.0, 5.0), (1.0, 4.0, 4.0), (200.0, 8.0, 2.0)):

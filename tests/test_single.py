@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from dpengine import Ledger, Plan, preview, release, verify
 from dpengine.accuracy import noise_variance
 from dpengine.consistency import _rake, project, solve
-from dpengine.estimate import LeastSquares
+from dpengine.marginals.least_squares import LeastSquares
+from dpengine.marginals.measurement import Measurement
 from dpengine.measure import measure
-from dpengine.measurements import Measurement
 from dpengine.noise.discrete_laplace import discrete_laplace
 from dpengine.standin import made_up
 from dpengine.strategy import Share, identity, settled, why

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from dpengine import Plan, accuracy, standin
-from dpengine.estimate import marginalise
+from dpengine.marginals.least_squares import marginalise
 from dpengine.result import EXACT
 from dpengine.standin import made_up, mostly_noise_share, preview
 from dpengine.strategy import choose

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dpengine import preview
 from dpengine.consistency import Rows
-from dpengine.measurements import Measured
+from dpengine.marginals.measurement import Measured
 from dpengine.result import Result
 from dpengine.stored import pack, unpack
 from tests.plans import letters_plan

@@ -13,7 +13,7 @@ from hypothesis import given
 from scipy import optimize
 
 from dpengine import Ledger, Plan, PlanError, release
-from dpengine.estimate import LeastSquares
+from dpengine.marginals.least_squares import LeastSquares
 from dpengine.strategy import check, choose, identity, junction_order, maximal, settled
 from tests.plans import letters_plan, plans
 

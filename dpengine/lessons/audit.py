@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.errors import PlanError
-from dpengine.estimate import Columns
 from dpengine.lessons.rates import Rate
+from dpengine.marginals.least_squares import Columns
 from dpengine.measure import measure
 from dpengine.spec.plan import Plan
 

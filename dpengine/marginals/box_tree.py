@@ -18,8 +18,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.estimate import Columns, marginalise
-from dpengine.measurements import Boxes
+from dpengine.marginals.least_squares import Columns, marginalise
+from dpengine.marginals.measurement import Boxes
 
 __all__ = ["Tree"]
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.estimate import Columns
+from dpengine.marginals.least_squares import Columns
 from dpengine.strategy import PARTS, Share
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Noisy totals, columns and pairs of columns → a model of every pair, and from pairs of any table.
 
 What wide tables are estimated from: a pair that was measured is its noisy table, drawn towards what the rest
-says of it (:mod:`dpengine.shrinkage`); a pair that was not is composed through columns that both are tied to, as
+says of it (:mod:`dpengine.marginals.shrinkage`); a pair that was not is composed through columns that both are tied to, as
 in a tree of conditional independence (Chow & Liu 1968), or left independent. A table of more columns is the one
 of greatest entropy with the pairs' tables, by iterative proportional fitting.
 
@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.estimate import Columns, Number, marginalise
-from dpengine.latent import kinds_of_people
-from dpengine.measurements import Measurement
-from dpengine.shrinkage import project, shrink, smooth
+from dpengine.marginals.latent_classes import kinds_of_people
+from dpengine.marginals.least_squares import Columns, Number, marginalise
+from dpengine.marginals.measurement import Measurement
+from dpengine.marginals.shrinkage import project, shrink, smooth
 from dpengine.strategy import Share
 
 __all__ = ["Pair", "Pairwise", "alone", "fit", "grand_total", "merge"]

@@ -1,0 +1,1 @@
+"""Marginals of noisy counts: the values, least squares over them, and models fitted to them."""
