@@ -7,11 +7,11 @@
 3.0
 """
 
+from dpengine.accounting.ledger import Ledger
 from dpengine.accuracy import epsilon_for
 from dpengine.ask import Answer, ask, expect
 from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseError, ReleaseError, TableError
 from dpengine.files import verify
-from dpengine.ledger import Ledger
 from dpengine.noise import discrete_laplace
 from dpengine.prediction import predict
 from dpengine.release import Release, release

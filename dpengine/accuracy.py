@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.accounting import posterior
+from dpengine.accounting.composition import posterior
 from dpengine.errors import PlanError
 from dpengine.marginals.least_squares import Columns, LeastSquares
 from dpengine.spec.plan import LEAST_EPSILON, MOST_EPSILON, Plan

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpengine.accounting.hash_chain import same_name
+from dpengine.accounting.ledger import Ledger
 from dpengine.errors import LedgerError, PlanError
-from dpengine.ledger import Ledger
-from dpengine.ledger_book import same_name
 from dpengine.noise.selection import (
     MOST_APART,
     exponential_mechanism,

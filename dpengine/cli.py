@@ -17,10 +17,10 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
+from dpengine.accounting.database import address_of
+from dpengine.accounting.hash_chain import same_name
+from dpengine.accounting.ledger import Ledger, exact
 from dpengine.errors import BudgetError, PrivateReleaseError, ReleaseError, TableError
-from dpengine.ledger import Ledger, exact
-from dpengine.ledger_book import same_name
-from dpengine.ledger_store import address_of
 from dpengine.spec.plan import Plan, epsilon_text
 
 __all__ = ["main"]

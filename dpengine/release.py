@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine import counting, files, strategy
+from dpengine.accounting.ledger import Ledger
 from dpengine.errors import LedgerError, PlanError
-from dpengine.ledger import Ledger
 from dpengine.marginals.least_squares import Columns
 from dpengine.measure import measure, wanted
 from dpengine.result import Result, conclude

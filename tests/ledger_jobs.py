@@ -19,9 +19,9 @@ from typing import Any
 
 import sqlalchemy
 
-from dpengine import ledger as ledger_module
+from dpengine.accounting import ledger as ledger_module
+from dpengine.accounting.ledger import Ledger
 from dpengine.errors import BudgetError, LedgerError
-from dpengine.ledger import Ledger
 
 fork = multiprocessing.get_context("fork")
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpengine.accounting import (
+from dpengine.accounting.composition import (
     Rule,
     advanced,
     allowance,

@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 from scipy import stats
 
+from dpengine.accounting.ledger import Ledger
 from dpengine.choose import Candidates, Mechanism, draw, draw_once, probabilities, published, reopen
 from dpengine.errors import BudgetError, LedgerError, PlanError
-from dpengine.ledger import Ledger
 
 NAMES = ["1.00", "3.00", "3.02"]
 BOTH = list(Mechanism)

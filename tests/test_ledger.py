@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 import sqlalchemy
 
+from dpengine.accounting.ledger import Entry, Ledger
 from dpengine.errors import BudgetError, LedgerError, PrivateReleaseError
-from dpengine.ledger import Entry, Ledger
 from tests.conftest import empty_schema
 from tests.ledger_jobs import charge
 

@@ -19,10 +19,10 @@ import psycopg
 import pytest
 import sqlalchemy
 
-from dpengine import ledger as ledger_module
-from dpengine import ledger_store
+from dpengine.accounting import database
+from dpengine.accounting import ledger as ledger_module
+from dpengine.accounting.ledger import Ledger
 from dpengine.errors import LedgerError
-from dpengine.ledger import Ledger
 from tests import engines
 from tests.conftest import empty_schema
 from tests.ledger_jobs import charge
@@ -193,7 +193,7 @@ def test_an_address_that_is_none_is_refused(address: str) -> None:
 def test_a_ledger_held_by_another_connection_is_refused_in_time_and_read_meanwhile(
     url: str, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger_store, "_BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(database, "_BUSY_SECONDS", 0.2)
     ledger = Ledger(url)
     charge(ledger, "earlier")
     holder = sqlite3.connect(path, isolation_level=None)
@@ -211,7 +211,7 @@ def test_a_ledger_held_by_another_connection_is_refused_in_time_and_read_meanwhi
 def test_a_ledger_held_on_a_server_is_refused_in_time_and_read_meanwhile(
     postgres: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger_store, "_BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(database, "_BUSY_SECONDS", 0.2)
     url = empty_schema(postgres)
     ledger = Ledger(url)
     charge(ledger, "earlier")

@@ -11,9 +11,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precondition, rule
 
-from dpengine import ledger as ledger_module
+from dpengine.accounting import ledger as ledger_module
+from dpengine.accounting.ledger import Ledger
 from dpengine.errors import BudgetError
-from dpengine.ledger import Ledger
 from tests.conftest import empty_schema
 from tests.ledger_jobs import charge
 

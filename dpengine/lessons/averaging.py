@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
+from dpengine.accounting.ledger import Ledger
 from dpengine.errors import PlanError
-from dpengine.ledger import Ledger
 from dpengine.lessons.defences import Defence
 from dpengine.lessons.rates import Rate
 from dpengine.release import release

@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from dpengine import accounting
+from dpengine.accounting import composition
 from dpengine.errors import PlanError, TableError
 from dpengine.noise.selection import evenly, exp_coins
 
@@ -64,14 +64,14 @@ def advanced_rate(epsilon: Fraction, delta: Fraction, rounds: int) -> Fraction:
     """The η at which ``rounds`` picks are (ε, δ)-private by advanced composition: ε/√(32·T·ln(1/δ)), rounded down.
 
     Dwork & Roth 2014, Corollary 3.21 and Section 11.2, for ε up to 1. The theorem behind it carries further, to about
-    4·ln(1/δ) if rounds are many: what :func:`dpengine.accounting.advanced` does not prove for this very η is refused
+    4·ln(1/δ) if rounds are many: what :func:`dpengine.accounting.composition.advanced` does not prove for this very η is refused
     as PlanError. T must be known beforehand.
     """
     _check_rounds(rounds)
     if epsilon <= 0:
         raise PlanError("ε must be above 0")
-    eta = _down(float(epsilon) / math.sqrt(32 * rounds * accounting.log_inverse(delta)))
-    if accounting.advanced(2 * eta, rounds, delta) > epsilon:
+    eta = _down(float(epsilon) / math.sqrt(32 * rounds * composition.log_inverse(delta)))
+    if composition.advanced(2 * eta, rounds, delta) > epsilon:
         raise PlanError("advanced composition proves this rate for smaller ε only: take one, or the rate by zCDP")
     return eta
 
@@ -83,8 +83,8 @@ def zcdp_rate(epsilon: Fraction, delta: Fraction, rounds: int) -> Fraction:
     T·η²/2. About four times :func:`advanced_rate`, for every ε.
     """
     _check_rounds(rounds)
-    eta = _down(math.sqrt(2 * float(accounting.zcdp_allowed(epsilon, delta)) / rounds))
-    assert accounting.zcdp_epsilon(accounting.selection_zcdp(2 * eta, rounds), delta) <= epsilon
+    eta = _down(math.sqrt(2 * float(composition.zcdp_allowed(epsilon, delta)) / rounds))
+    assert composition.zcdp_epsilon(composition.selection_zcdp(2 * eta, rounds), delta) <= epsilon
     return eta
 
 

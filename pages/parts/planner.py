@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from dpengine.accounting import Rule, allowance, cost, group, odds_factor, posterior
+from dpengine.accounting.composition import Rule, allowance, cost, group, odds_factor, posterior
 from dpengine.errors import PlanError
 from dpengine.spec.plan import Plan, epsilon_text, exact
 from pages.parts import session

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpengine.accounting import advanced, selection_zcdp, zcdp_epsilon
+from dpengine.accounting.composition import advanced, selection_zcdp, zcdp_epsilon
 from dpengine.errors import PlanError, TableError
 from dpengine.mechanisms import learning
 from dpengine.mechanisms.learning import (

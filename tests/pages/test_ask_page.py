@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine import ask
-from dpengine.ledger import Ledger
+from dpengine.accounting.ledger import Ledger
 from pages.parts.ask_words import number
 
 ENTRY = Path(__file__).parents[2] / "app.py"

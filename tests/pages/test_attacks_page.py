@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpengine.accounting.ledger import Ledger
 from dpengine.accuracy import posterior
-from dpengine.ledger import Ledger
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 OURS = "This engine"

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpengine.accounting import Rule, allowance, odds_factor
+from dpengine.accounting.composition import Rule, allowance, odds_factor
+from dpengine.accounting.ledger import Ledger
 from dpengine.accuracy import posterior
 from dpengine.ask import ask
 from dpengine.choose import Candidates, draw_once
-from dpengine.ledger import Ledger
 from dpengine.spec.plan import Plan
 from dpengine.spec.query import Count, Question
 from dpengine.strategy import identity

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpengine.accounting.ledger import Ledger
 from dpengine.choose import Candidates, Mechanism, draw_once, probabilities
-from dpengine.ledger import Ledger
 from pages.parts.choose_samples import SAMPLES
 from pages.parts.words import percent
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpengine.ledger import Ledger
+from dpengine.accounting.ledger import Ledger
 from dpengine.lessons.market import simulated
 from dpengine.mechanisms.learning import (
     average_regret,

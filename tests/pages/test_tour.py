@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpengine.ledger import Ledger
+from dpengine.accounting.ledger import Ledger
 from pages.parts.tour import STEPS
 
 ENTRY = Path(__file__).parents[2] / "app.py"

@@ -14,7 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine import Plan, open_table
-from dpengine.ledger import Ledger
+from dpengine.accounting.ledger import Ledger
 from dpengine.lessons import survey
 from dpengine.mechanisms.local import FAIR
 from pages.parts.survey_views import VIEWS, epsilon_words

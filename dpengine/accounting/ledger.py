@@ -27,8 +27,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from dpengine.errors import BudgetError, LedgerError
-from dpengine.ledger_book import (
+from dpengine.accounting.database import Store
+from dpengine.accounting.hash_chain import (
     Book,
     add_charge,
     add_payload,
@@ -41,7 +41,7 @@ from dpengine.ledger_book import (
     set_cap,
     stored,
 )
-from dpengine.ledger_store import Store
+from dpengine.errors import BudgetError, LedgerError
 
 __all__ = ["Entry", "Ledger", "exact"]
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from dpengine.accounting.database import locked
 from dpengine.errors import LedgerError
-from dpengine.ledger_store import locked
 
 __all__ = [
     "Book",
