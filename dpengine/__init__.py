@@ -15,7 +15,7 @@ from dpengine.files import verify
 from dpengine.noise import discrete_laplace
 from dpengine.prediction import predict
 from dpengine.release import Release, release
-from dpengine.sources import open_table
+from dpengine.sources.open import open_table
 from dpengine.spec.numeric_grid import Grid
 from dpengine.spec.plan import Plan
 from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum

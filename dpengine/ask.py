@@ -24,7 +24,7 @@ from dpengine.counting import Asked
 from dpengine.errors import LedgerError, PlanError
 from dpengine.mechanisms.queries import noisy, quantile_scores, ratio, ratio_half_width, reach
 from dpengine.noise.selection import permute_and_flip
-from dpengine.sources import Source, Table, open_table
+from dpengine.sources.open import Source, Table, open_table
 from dpengine.spec.domain import Column
 from dpengine.spec.numeric_grid import Grid
 from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from dpengine import arrow
 from dpengine.coding import Coding
-from dpengine.relation import literal
+from dpengine.sources.relation import literal
 from dpengine.streamed import Streamed
 
 __all__ = ["among", "bounded", "coded", "make_known"]

@@ -67,8 +67,8 @@ def _refuse(faults: tuple[str, ...], status: int) -> NoReturn:
 @_faults
 def columns(table: Path, encoding: str | None, delimiter: str | None) -> None:
     """Print a first plan for TABLE: names and kinds; what must come from a person is left blank."""
-    from dpengine.draft import DOUBT, first_plan, header_doubt
-    from dpengine.sources import open_table
+    from dpengine.sources.open import open_table
+    from dpengine.sources.plan_template import DOUBT, first_plan, header_doubt
 
     try:
         opened = open_table(table, encoding=encoding, delimiter=delimiter)
@@ -121,7 +121,7 @@ def release(
 ) -> None:
     """Publish PLAN of TABLE once, charge the ledger, and write the release bundle."""
     from dpengine.release import release as publish
-    from dpengine.sources import open_table
+    from dpengine.sources.open import open_table
 
     loaded = Plan.load(plan)
     if not os.access(output.parent, os.W_OK):

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from dpengine import arrow
-from dpengine.relation import literal
+from dpengine.sources.relation import literal
 from dpengine.spec.domain import Category, Column, Date, Number, YesNo
 from dpengine.spec.numeric_grid import Grid
 from dpengine.steps import NO, NUMERAL, YES, Family, Scalar, Steps, family_of, lookups, loosened, marked, steps_of, tree

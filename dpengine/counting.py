@@ -12,7 +12,7 @@ is kept of a person is a fixed function of that person's rows alone (copies are 
 numbering does not matter). Adding or removing a person therefore changes each marginal by at most
 ``unit.rows`` in L1, whatever the others' rows and whatever the order of rows in the table.
 
-Rows of a table in another engine are coded, bounded and added up there (:mod:`dpengine.remote`), in the same
+Rows of a table in another engine are coded, bounded and added up there (:mod:`dpengine.sources.remote`), in the same
 cells, and of each person the same rows are kept: all engines have the same hash (MD5 of the same text; secrecy of
 the key makes its order a uniform one, not strength of the hash against who knows it).
 """
@@ -31,7 +31,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dpengine import arrow, remote
+from dpengine import arrow
 from dpengine.bounding import among, bounded, coded
 from dpengine.classes import Alone, Classes, cell, class_query, unique_query
 from dpengine.coding import Coding, code_of, family_of, grid_code_of, identity
@@ -39,13 +39,14 @@ from dpengine.content import Sums
 from dpengine.errors import PlanError, TableError
 from dpengine.fitting import lacking, unfit
 from dpengine.reading import Joints, counted, counted_and_summed, knowing, summed
-from dpengine.relation import literal
-from dpengine.remote import RemoteTable
+from dpengine.sources import remote
+from dpengine.sources.relation import literal
+from dpengine.sources.remote import RemoteTable
+from dpengine.sources.table import LocalTable, Table
 from dpengine.spec.domain import Column, Date
 from dpengine.spec.numeric_grid import Grid
 from dpengine.spec.plan import Plan, Unit
 from dpengine.spec.query import Condition
-from dpengine.table import LocalTable, Table
 
 __all__ = [
     "Asked", "check", "check_asked", "class_sizes", "count", "digest", "digest_of_texts", "distinct_texts", "histogram",

@@ -29,8 +29,8 @@ import pyarrow.compute as pc
 
 from dpengine import arrow, safe_csv
 from dpengine.coding import binning
-from dpengine.relation import literal
 from dpengine.rows import shuffled
+from dpengine.sources.relation import literal
 from dpengine.spec.domain import OTHER, Column, Date, Number
 from dpengine.spec.parsing import decimal
 

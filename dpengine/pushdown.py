@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dpengine.dialect import Dialect
 from dpengine.errors import TableError
+from dpengine.sources.dialects import Dialect
 from dpengine.spec.domain import Category, Column, Date, Number, YesNo
 from dpengine.spelling import spellings
 from dpengine.steps import NO, NUMERAL, YES, Scalar, Steps, family_of, lookups, loosened, marked, steps_of, tree

@@ -16,9 +16,9 @@ from dpengine.bounding import bounded, coded, make_known
 from dpengine.coding import Coding, code_of, family_of, identity
 from dpengine.content import Sums, Told, told
 from dpengine.cover import covering
+from dpengine.sources.table import LocalTable
 from dpengine.spec.plan import Plan
 from dpengine.streamed import Streamed, Totals, as_it_is, of_frame, query, streamed
-from dpengine.table import LocalTable
 
 __all__ = ["Joints", "counted", "counted_and_summed", "knowing", "summed"]
 

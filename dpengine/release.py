@@ -17,7 +17,7 @@ from dpengine.errors import LedgerError, PlanError
 from dpengine.marginals.least_squares import Columns
 from dpengine.measure import measure, wanted
 from dpengine.result import Result, conclude
-from dpengine.sources import Source, Table, open_table
+from dpengine.sources.open import Source, Table, open_table
 from dpengine.spec.plan import Plan
 from dpengine.strategy import settled
 

@@ -7,9 +7,9 @@ import streamlit as st
 from dpengine import BudgetError, Plan, PlanError, TableError, ask, counting
 from dpengine.accuracy import posterior
 from dpengine.ask import Answer
+from dpengine.sources.table import Table
 from dpengine.spec.plan import epsilon_text, exact
 from dpengine.spec.query import Question
-from dpengine.table import Table
 from pages.parts import ask_form, reading, session, state
 from pages.parts import entries as draft
 from pages.parts.ask_history import show_answer, show_history

@@ -18,10 +18,10 @@ from dpengine import BudgetError, Ledger, LedgerError, PlanError, TableError, co
 from dpengine.ask import _draw, _exact, _read, ask, expect, history, published, reopen
 from dpengine.counting import Asked
 from dpengine.noise.selection import permute_and_flip_probabilities
+from dpengine.sources.table import Table
 from dpengine.spec.domain import Category, Number, YesNo
 from dpengine.spec.numeric_grid import Grid
 from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
-from dpengine.table import Table
 
 ALPHA = 2e-9  # false alarms: two assertions for each of seven statistics
 REGION = Category(name="region", values=["North", "South"], missing=False)

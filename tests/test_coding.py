@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpengine.counting import count, digest
-from dpengine.sources import open_table
+from dpengine.sources.open import open_table
 from dpengine.spec.domain import MISSING, OTHER
 from dpengine.spec.plan import Plan
 

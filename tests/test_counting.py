@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from dpengine.counting import check, count, digest, recognise, row_count
 from dpengine.errors import TableError
-from dpengine.sources import open_table
+from dpengine.sources.open import open_table
 from dpengine.spec.plan import Plan
 
 CANARY = "ZZ_CANARY_7f3a"

@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 from dpengine.errors import TableError
-from dpengine.sources import open_table
+from dpengine.sources.open import open_table
 
 
 def database(path, *statements):

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpengine.counting import digest
-from dpengine.sources import open_table
+from dpengine.sources.open import open_table
 
 
 def digest_of(source):

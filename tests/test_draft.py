@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from dpengine import Plan, PlanError, open_table
-from dpengine.draft import first_plan
+from dpengine.sources.plan_template import first_plan
 
 ROWS = pd.DataFrame(
     {"age": ["3"], 'Pay: "net" #1': ["ZZ_CANARY"], "is_new": ["ZZ_CANARY"], "visit_date": ["2024-01-01"]}

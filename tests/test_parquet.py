@@ -8,7 +8,7 @@ import pytest
 
 from dpengine.counting import count, digest, row_count
 from dpengine.errors import TableError
-from dpengine.sources import open_table
+from dpengine.sources.open import open_table
 from dpengine.spec.plan import Plan
 
 

@@ -21,8 +21,8 @@ from dpengine import Ledger, release
 from dpengine.counting import check, count, digest, distinct_texts, row_count
 from dpengine.errors import TableError
 from dpengine.release import true_counts
-from dpengine.remote import RemoteTable
-from dpengine.sources import open_table
+from dpengine.sources.open import open_table
+from dpengine.sources.remote import RemoteTable
 from dpengine.spec.plan import Plan
 from dpengine.steps import family_of
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpengine.errors import TableError
-from dpengine.sources import Table, hint_of_name, open_table
+from dpengine.sources.open import Table, hint_of_name, open_table
 
 CANARY = "ZZ_CANARY_7f3a"
 

@@ -9,7 +9,7 @@ import openpyxl
 import pytest
 
 from dpengine.errors import TableError
-from dpengine.sources import Table, open_table
+from dpengine.sources.open import Table, open_table
 
 CANARY = "ZZ_CANARY_7f3a"
 

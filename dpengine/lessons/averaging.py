@@ -13,7 +13,7 @@ from dpengine.errors import PlanError
 from dpengine.lessons.defences import Defence
 from dpengine.lessons.rates import Rate
 from dpengine.release import release
-from dpengine.sources import open_table
+from dpengine.sources.open import open_table
 from dpengine.spec.plan import Plan
 
 __all__ = ["Averaged", "averaging", "engine_asked"]

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpengine.lessons import inpatient
 from dpengine.lessons.syntactic import profile
-from dpengine.sources import Table
+from dpengine.sources.open import Table
 from pages.parts import session, state
 from pages.parts.own_table import show_own_table
 from pages.parts.risk_lessons import LESSONS, patients_frame

@@ -7,10 +7,10 @@ from typing import Any
 import streamlit as st
 
 from dpengine import Plan, PlanError
+from dpengine.sources.table import Field
 from dpengine.spec.domain import Column, Number
 from dpengine.spec.numeric_grid import Grid
 from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
-from dpengine.table import Field
 from pages.parts import session
 from pages.parts.words import plain
 

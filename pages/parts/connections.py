@@ -19,8 +19,8 @@ import duckdb
 import streamlit as st
 
 from dpengine import PrivateReleaseError, TableError, open_table
-from dpengine.remote import RemoteTable
-from dpengine.table import Table
+from dpengine.sources.remote import RemoteTable
+from dpengine.sources.table import Table
 
 _log = logging.getLogger("private_release")
 

@@ -10,9 +10,9 @@ from typing import Any
 import streamlit as st
 
 from dpengine import counting
+from dpengine.sources.table import Table
 from dpengine.spec.codebook import STANDARD
 from dpengine.spec.domain import equal_edges
-from dpengine.table import Table
 from pages.parts import entries as draft
 from pages.parts import reading, session
 from pages.parts.words import plain, plural

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from typing import Any, Generic, Protocol, TypeVar
 
-from dpengine.table import Table
+from dpengine.sources.table import Table
 from pages.parts import belongings
 
 __all__ = ["Job", "Stopped", "Tell", "close", "end", "find", "start"]

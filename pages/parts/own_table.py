@@ -12,7 +12,7 @@ import streamlit as st
 
 from dpengine import counting
 from dpengine.classes import Alone, Classes
-from dpengine.sources import Table
+from dpengine.sources.open import Table
 from pages.parts import reading, session
 from pages.parts.accuracy_charts import draw
 from pages.parts.jobs import Tell

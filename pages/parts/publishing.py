@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpengine import Plan, PrivateReleaseError, counting
 from dpengine.release import Release, release
-from dpengine.table import Table
+from dpengine.sources.table import Table
 from pages.parts import jobs, state
 from pages.parts.jobs import Job, Stopped
 from pages.parts.words import lasted, plain

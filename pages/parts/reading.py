@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from dpengine import PrivateReleaseError
-from dpengine.table import Table
+from dpengine.sources.table import Table
 from pages.parts import jobs
 from pages.parts.jobs import Job, Stopped, Tell
 from pages.parts.words import lasted, plain

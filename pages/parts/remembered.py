@@ -15,7 +15,7 @@ import streamlit as st
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from dpengine import PlanError
-from dpengine.table import Table
+from dpengine.sources.table import Table
 from pages.parts import entries as draft
 from pages.parts import session, state
 from pages.parts.entries import Entries

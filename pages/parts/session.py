@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpengine.table import Table
+from dpengine.sources.table import Table
 from pages.parts import belongings, jobs, reading, uploads
 from pages.parts.entries import Entries
 

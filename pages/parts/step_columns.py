@@ -7,8 +7,8 @@ import math
 import streamlit as st
 
 from dpengine import Plan, PlanError, counting
+from dpengine.sources.table import Table
 from dpengine.spec.plan import MAX_TABLE_CELLS
-from dpengine.table import Table
 from pages.parts import entries as draft
 from pages.parts import reading, remembered, session
 from pages.parts.faults import sentence

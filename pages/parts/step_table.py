@@ -10,9 +10,9 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpengine import Plan, counting, open_table
-from dpengine.sources import EXCEL
-from dpengine.table import Table
-from dpengine.workbook import sheet_names
+from dpengine.sources.excel import sheet_names
+from dpengine.sources.open import EXCEL
+from dpengine.sources.table import Table
 from pages.parts import belongings, connections, reading, remembered, serving, session, uploads
 from pages.parts import entries as draft
 from pages.parts.jobs import Stopped, Tell

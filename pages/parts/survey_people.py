@@ -13,8 +13,8 @@ import streamlit as st
 
 from dpengine import Plan, PrivateReleaseError, counting, open_table
 from dpengine.lessons.survey import made_up, scaled
+from dpengine.sources.table import Table
 from dpengine.spec.plan import Unit
-from dpengine.table import Table
 from pages.parts import reading, session, state
 from pages.parts.jobs import Tell
 from pages.parts.words import plain

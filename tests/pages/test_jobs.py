@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from dpengine import TableError, open_table
-from dpengine.table import Table
+from dpengine.sources.table import Table
 from pages.parts import belongings, jobs
 from pages.parts.jobs import Job, Stopped
 

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine import open_table
-from dpengine.table import Table
+from dpengine.sources.table import Table
 from pages.parts import reading
 from tests.pages.following import settled
 from tests.pages.test_jobs import held_up

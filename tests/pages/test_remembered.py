@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpengine import Plan
-from dpengine.table import Table
+from dpengine.sources.table import Table
 from pages.parts import entries as draft
 from pages.parts import remembered, step_table
 from pages.parts.remembered import Draft

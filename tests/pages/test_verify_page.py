@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.accuracy import posterior
 from dpengine.release import Release, release
-from dpengine.sources import open_table
+from dpengine.sources.open import open_table
 from dpengine.spec.plan import Plan
 from pages.parts.words import percent
 

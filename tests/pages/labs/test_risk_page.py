@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine import counting, open_table
 from dpengine.lessons import inpatient, linkage, syntactic
-from dpengine.sources import Table
+from dpengine.sources.open import Table
 from pages.parts.entries import Entries
 from pages.parts.words import percent
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, SheetVisibleEnum
 
 from dpengine.errors import TableError
-from dpengine.textfile import swollen
+from dpengine.sources.text import swollen
 
 __all__ = ["MAX_UNPACKED", "cell_text", "read_sheet", "sheet_names"]
 

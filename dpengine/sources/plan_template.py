@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import yaml
 
-from dpengine.table import Field
+from dpengine.sources.table import Field
 
 __all__ = ["DOUBT", "first_plan", "header_doubt"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from dpengine.relation import literal
+from dpengine.sources.relation import literal
 
 __all__ = ["Engine"]
 

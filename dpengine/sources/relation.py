@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from dpengine.errors import TableError
-from dpengine.frames import fitted
+from dpengine.sources.dataframe import fitted
 
 __all__ = [
     "check_names", "from_arrow", "known_types", "linked", "literal", "plain_arrow", "quoted", "types_of",

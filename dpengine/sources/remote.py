@@ -27,13 +27,13 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dpengine import arrow
-from dpengine.dialect import DIALECTS, Dialect
 from dpengine.errors import TableError
 from dpengine.pushdown import Pushed, code_of, identity, text_of, utc
-from dpengine.relation import check_names
+from dpengine.sources.dialects import DIALECTS, Dialect
+from dpengine.sources.relation import check_names
+from dpengine.sources.table import Field, Table, hint_of_type
 from dpengine.spec.domain import Column
 from dpengine.spec.plan import Plan
-from dpengine.table import Field, Table, hint_of_type
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

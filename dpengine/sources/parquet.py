@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpengine.errors import TableError
-from dpengine.relation import check_names, from_arrow, linked, literal, plain_arrow, quoted, within_calendar
+from dpengine.sources.relation import check_names, from_arrow, linked, literal, plain_arrow, quoted, within_calendar
 
 __all__ = ["ENDINGS", "Part", "found", "open_parquet", "open_parts"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from dpengine.errors import TableError
-from dpengine.relation import check_names, linked, literal, quoted, within_calendar
+from dpengine.sources.relation import check_names, linked, literal, quoted, within_calendar
 
 __all__ = ["ENDINGS", "open_database"]
 

@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import pyarrow as pa
 
-from dpengine import database, parquet, remote
-from dpengine.engine import Engine
 from dpengine.errors import TableError
-from dpengine.frames import from_pandas
-from dpengine.relation import check_names, from_arrow, known_types, linked, literal, plain_arrow, types_of
-from dpengine.table import Field, Hint, LocalTable, Table, fields, hint_of_name, plainly, stamp
-from dpengine.textfile import MAX_LINE, header, plain_text, rows_about
-from dpengine.workbook import read_sheet
+from dpengine.sources import duckdb_file, parquet, remote
+from dpengine.sources.dataframe import from_pandas
+from dpengine.sources.engine import Engine
+from dpengine.sources.excel import read_sheet
+from dpengine.sources.relation import check_names, from_arrow, known_types, linked, literal, plain_arrow, types_of
+from dpengine.sources.table import Field, Hint, LocalTable, Table, fields, hint_of_name, plainly, stamp
+from dpengine.sources.text import MAX_LINE, header, plain_text, rows_about
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -187,8 +187,8 @@ def _file(
         names, frame = plain_arrow(content)
         from_arrow(connection, frame)
         return _Loaded(names, files=(path,), rows=content.num_rows, frame=frame)
-    if suffix in database.ENDINGS:
-        return _Loaded(database.open_database(connection, folder, path, table), files=(path,))
+    if suffix in duckdb_file.ENDINGS:
+        return _Loaded(duckdb_file.open_database(connection, folder, path, table), files=(path,))
     raise TableError(f"files named {suffix or 'without an ending'} are not known here; use CSV, Parquet or .xlsx")
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpengine import arrow
-from dpengine.workbook import text_array
+from dpengine.sources.excel import text_array
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,9 +20,9 @@ import duckdb
 import pyarrow as pa
 from python_calamine import CalamineError
 
-from dpengine.engine import Engine
 from dpengine.errors import TableError
-from dpengine.textfile import MAX_LINE
+from dpengine.sources.engine import Engine
+from dpengine.sources.text import MAX_LINE
 
 __all__ = ["Field", "Hint", "LocalTable", "Seen", "Table", "fields", "hint_of_name", "plainly", "stamp"]
 

@@ -1,0 +1,1 @@
+"""Where rows are: files, data frames, databases and engines, opened as tables."""
