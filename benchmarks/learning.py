@@ -19,7 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this folder, wherever this is run
 
-from dpengine.mechanisms.learning import advanced_rate, free_rate, on_grid, weighted_majority, zcdp_rate
+from dpengine.mechanisms.online_learning import advanced_rate, free_rate, on_grid, weighted_majority, zcdp_rate
 from dpengine.noise.selection import (
     exponential_mechanism,
     permute_and_flip,

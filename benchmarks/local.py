@@ -21,9 +21,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this folder, wherever this is run
 
 from dpengine.lessons.survey import made_up
-from dpengine.mechanisms.local import KaryResponse, PureProtocol, RandomizedResponse
-from dpengine.mechanisms.local_oracles import HadamardResponse, LocalHashing, UnaryEncoding
-from dpengine.mechanisms.sketches import CountMeanSketch, HadamardSketch
+from dpengine.mechanisms.local.frequency_oracles import HadamardResponse, LocalHashing, UnaryEncoding
+from dpengine.mechanisms.local.randomized_response import KaryResponse, PureProtocol, RandomizedResponse
+from dpengine.mechanisms.local.sketches import CountMeanSketch, HadamardSketch
 
 PEOPLE, PEERS_PEOPLE, ANSWERS, EPSILON, RUNS = 10**6, 20_000, 100, Fraction(1), 5
 Survey = Callable[[np.ndarray], np.ndarray]

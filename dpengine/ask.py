@@ -22,7 +22,7 @@ from dpengine.accounting.ledger import Ledger
 from dpengine.accuracy import sum_law
 from dpengine.counting import Asked
 from dpengine.errors import LedgerError, PlanError
-from dpengine.mechanisms.queries import noisy, quantile_scores, ratio, ratio_half_width, reach
+from dpengine.mechanisms.scalar_queries import noisy, quantile_scores, ratio, ratio_half_width, reach
 from dpengine.noise.selection import permute_and_flip
 from dpengine.sources.open import Source, Table, open_table
 from dpengine.spec.domain import Column

@@ -20,9 +20,15 @@ from scipy import stats
 
 from dpengine.accuracy import noise_variance
 from dpengine.errors import TableError
-from dpengine.mechanisms.local import Estimate, KaryResponse, PureProtocol, RandomizedResponse, pair_table
-from dpengine.mechanisms.local_oracles import HadamardResponse, LocalHashing, UnaryEncoding
-from dpengine.mechanisms.sketches import CountMeanSketch, HadamardSketch
+from dpengine.mechanisms.local.frequency_oracles import HadamardResponse, LocalHashing, UnaryEncoding
+from dpengine.mechanisms.local.randomized_response import (
+    Estimate,
+    KaryResponse,
+    PureProtocol,
+    RandomizedResponse,
+    pair_table,
+)
+from dpengine.mechanisms.local.sketches import CountMeanSketch, HadamardSketch
 from dpengine.noise.discrete_laplace import discrete_laplace
 
 __all__ = [

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpengine.errors import TableError
 from dpengine.lessons.market import Market, shares, simulated, uploaded
-from dpengine.mechanisms.learning import (
+from dpengine.mechanisms.online_learning import (
     average_regret,
     best_expert,
     expected_loss,

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.lessons import survey
-from dpengine.mechanisms.local import Estimate, KaryResponse, norm_sub
+from dpengine.mechanisms.local.randomized_response import Estimate, KaryResponse, norm_sub
 from dpengine.spec.plan import epsilon_text
 from pages.parts import state
 from pages.parts.accuracy_charts import draw

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dpengine.errors import PlanError
-from dpengine.mechanisms.learning import (
+from dpengine.mechanisms.online_learning import (
     advanced_rate,
     average_regret,
     expected_loss,

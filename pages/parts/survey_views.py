@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.lessons import survey
-from dpengine.mechanisms.local import RandomizedResponse
-from dpengine.mechanisms.local_coins import composed
+from dpengine.mechanisms.local.coins import composed
+from dpengine.mechanisms.local.randomized_response import RandomizedResponse
 from pages.parts.accuracy_charts import draw
 from pages.parts.accuracy_views import twin
 from pages.parts.survey_charts import and_figure, cells_figure, days_figure, people_figure

@@ -7,7 +7,7 @@ import pytest
 
 from dpengine.errors import TableError
 from dpengine.lessons.market import MOST_LOSSES, shares, simulated, uploaded
-from dpengine.mechanisms.learning import on_grid
+from dpengine.mechanisms.online_learning import on_grid
 
 
 def test_the_simulated_market_is_the_same_each_time_and_as_described() -> None:

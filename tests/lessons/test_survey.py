@@ -10,7 +10,7 @@ import pytest
 
 from dpengine.errors import TableError
 from dpengine.lessons import survey
-from dpengine.mechanisms.local import FAIR, KaryResponse
+from dpengine.mechanisms.local.randomized_response import FAIR, KaryResponse
 
 SIGMAS = 6.2  # a normal number lies beyond with a chance below 1e-9
 

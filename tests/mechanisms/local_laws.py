@@ -10,10 +10,10 @@ from itertools import product
 import numpy as np
 from scipy import stats
 
-from dpengine.mechanisms.local import KaryResponse, PureProtocol, RandomizedResponse
-from dpengine.mechanisms.local_hashes import binary_digits
-from dpengine.mechanisms.local_oracles import HadamardResponse, Hashed, LocalHashing, UnaryEncoding
-from dpengine.mechanisms.sketches import CountMeanSketch, HadamardSketch, Told
+from dpengine.mechanisms.local.frequency_oracles import HadamardResponse, Hashed, LocalHashing, UnaryEncoding
+from dpengine.mechanisms.local.randomized_response import KaryResponse, PureProtocol, RandomizedResponse
+from dpengine.mechanisms.local.sketches import CountMeanSketch, HadamardSketch, Told
+from dpengine.mechanisms.local.universal_hashing import binary_digits
 
 Law = dict[Hashable, Fraction]
 

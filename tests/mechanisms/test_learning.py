@@ -12,8 +12,8 @@ from scipy import stats
 
 from dpengine.accounting.composition import advanced, selection_zcdp, zcdp_epsilon
 from dpengine.errors import PlanError, TableError
-from dpengine.mechanisms import learning
-from dpengine.mechanisms.learning import (
+from dpengine.mechanisms import online_learning
+from dpengine.mechanisms.online_learning import (
     advanced_rate,
     average_regret,
     best_expert,
@@ -48,7 +48,7 @@ def of_sequences(losses: np.ndarray, eta: float) -> np.ndarray:
 
 @pytest.mark.parametrize("block", [2**20, 6], ids=["at once", "in blocks"])
 def test_experts_are_picked_as_often_as_their_weights_say(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning, "_BLOCK", block)
+    monkeypatch.setattr(online_learning, "_BLOCK", block)
     losses = np.array([[0.0, 1.0, 0.5], [0.2, 1.0, 0.0], [1.0, 0.0, 0.0], [0.5, 0.5, 0.5]])
     draws, eta = 4000, Fraction(3, 2)
     picks = np.array([weighted_majority(on_grid(losses), eta) for _ in range(draws)])

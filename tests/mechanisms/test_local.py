@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from dpengine.errors import PlanError, TableError
-from dpengine.mechanisms.local import (
+from dpengine.mechanisms.local.coins import composed, log_up
+from dpengine.mechanisms.local.frequency_oracles import HadamardResponse, LocalHashing, UnaryEncoding
+from dpengine.mechanisms.local.randomized_response import (
     FAIR,
     Estimate,
     KaryResponse,
@@ -20,10 +22,8 @@ from dpengine.mechanisms.local import (
     norm_sub,
     pair_table,
 )
-from dpengine.mechanisms.local_coins import composed, log_up
-from dpengine.mechanisms.local_hashes import hash_own, hash_table, walsh
-from dpengine.mechanisms.local_oracles import HadamardResponse, LocalHashing, UnaryEncoding
-from dpengine.mechanisms.sketches import CountMeanSketch, HadamardSketch
+from dpengine.mechanisms.local.sketches import CountMeanSketch, HadamardSketch
+from dpengine.mechanisms.local.universal_hashing import hash_own, hash_table, walsh
 from dpengine.noise.discrete_laplace import exp_between
 from tests.mechanisms.local_laws import law_of, p_value, sign, supports
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpengine.mechanisms.queries import noisy, quantile_scores, ratio, ratio_half_width, reach
+from dpengine.mechanisms.scalar_queries import noisy, quantile_scores, ratio, ratio_half_width, reach
 from dpengine.noise.discrete_laplace import discrete_laplace
 from dpengine.noise.selection import permute_and_flip_probabilities
 

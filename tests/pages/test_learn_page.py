@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting.ledger import Ledger
 from dpengine.lessons.market import simulated
-from dpengine.mechanisms.learning import (
+from dpengine.mechanisms.online_learning import (
     average_regret,
     expected_loss,
     on_grid,

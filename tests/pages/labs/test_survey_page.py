@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from dpengine import Plan, open_table
 from dpengine.accounting.ledger import Ledger
 from dpengine.lessons import survey
-from dpengine.mechanisms.local import FAIR
+from dpengine.mechanisms.local.randomized_response import FAIR
 from pages.parts.survey_views import VIEWS, epsilon_words
 from pages.parts.words import people, percent
 

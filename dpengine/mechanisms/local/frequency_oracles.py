@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.errors import PlanError, TableError
-from dpengine.mechanisms.local import PureProtocol, kary, kary_ratio
-from dpengine.mechanisms.local_coins import (
+from dpengine.mechanisms.local.coins import (
     checked_answers,
     checked_chance,
     checked_values,
@@ -24,7 +23,8 @@ from dpengine.mechanisms.local_coins import (
     flip,
     least_chance,
 )
-from dpengine.mechanisms.local_hashes import Hashes, binary_digits, draw_keys, hash_own, hash_table, walsh
+from dpengine.mechanisms.local.randomized_response import PureProtocol, kary, kary_ratio
+from dpengine.mechanisms.local.universal_hashing import Hashes, binary_digits, draw_keys, hash_own, hash_table, walsh
 from dpengine.noise.discrete_laplace import keystream
 from dpengine.noise.selection import evenly
 

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.errors import PlanError, TableError
-from dpengine.mechanisms.local import PureProtocol
-from dpengine.mechanisms.local_coins import checked_answers, checked_chance, checked_values, coins, least_chance
-from dpengine.mechanisms.local_hashes import Hashes, draw_keys, hash_table, walsh
-from dpengine.mechanisms.local_oracles import column_sums, noisy_bits
+from dpengine.mechanisms.local.coins import checked_answers, checked_chance, checked_values, coins, least_chance
+from dpengine.mechanisms.local.frequency_oracles import column_sums, noisy_bits
+from dpengine.mechanisms.local.randomized_response import PureProtocol
+from dpengine.mechanisms.local.universal_hashing import Hashes, draw_keys, hash_table, walsh
 from dpengine.noise.selection import evenly
 
 __all__ = ["CountMeanSketch", "HadamardSketch", "Told"]

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.errors import PlanError, TableError
-from dpengine.mechanisms.local_coins import (
+from dpengine.mechanisms.local.coins import (
     checked_answers,
     checked_chance,
     checked_values,

@@ -1,0 +1,1 @@
+"""Local privacy: people randomise their own answers before anyone collects them."""
