@@ -27,7 +27,8 @@ import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from dpengine import Plan, counting, open_table, release
+from dpengine import Plan, open_table, release
+from dpengine.counting import count as counting
 
 ROWS, LARGE, CHUNK = 10**7, 10**8, 10**6
 REGIONS = [f"R{k:02}" for k in range(50)]

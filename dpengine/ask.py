@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpengine import counting
 from dpengine.accounting.ledger import Ledger
 from dpengine.accuracy import sum_law
-from dpengine.counting import Asked
+from dpengine.counting import count
+from dpengine.counting.count import Asked
 from dpengine.errors import LedgerError, PlanError
 from dpengine.mechanisms.scalar_queries import noisy, quantile_scores, ratio, ratio_half_width, reach
 from dpengine.noise.selection import permute_and_flip
@@ -117,8 +117,8 @@ def ask(table: Table | Source, question: Question, ledger: Ledger | None = None)
         with open_table(table) as opened:
             return ask(opened, question, ledger)
     book = ledger if ledger is not None else Ledger.in_memory()
-    counting.check_asked(table, _columns(question), question.unit)
-    fingerprint = book.fingerprint(counting.digest(table))
+    count.check_asked(table, _columns(question), question.unit)
+    fingerprint = book.fingerprint(count.digest(table))
     if (stored := book.find(fingerprint, question.key)) is not None:
         return reopen(stored)
     book.check(question.dataset, fingerprint, question.epsilon)
@@ -191,19 +191,19 @@ def _exact(table: Table, question: Question, asked: Asked) -> list[int] | Ints:
     """What the noise is added to, in the units of the sensitivity; or the score of each candidate. Private."""
     match question.statistic:
         case Count():
-            return [counting.matching(table, asked)[0]]
+            return [count.matching(table, asked)[0]]
         case Proportion(of=conditions):
-            return list(counting.matching(table, asked, conditions))
+            return list(count.matching(table, asked, conditions))
         case Sum(of=grid):
-            rows, places = counting.sums(table, asked, grid)
+            rows, places = count.sums(table, asked, grid)
             return [rows * grid.units(grid.low) + places]
         case Mean(of=grid):
-            rows, places = counting.sums(table, asked, grid)
+            rows, places = count.sums(table, asked, grid)
             return [places, rows * grid.steps - places]
         case Quantile(of=grid, level=level):
-            return quantile_scores(counting.histogram(table, asked, grid), level)
+            return quantile_scores(count.histogram(table, asked, grid), level)
         case Mode(of=column):
-            return counting.histogram(table, asked, column)[: len(column.declared)]
+            return count.histogram(table, asked, column)[: len(column.declared)]
 
 
 def _draw(question: Question, exact: list[int] | Ints) -> tuple[int, ...]:

@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpengine import arrow, safe_csv
-from dpengine.coding import binning
+from dpengine.counting.encode_sql import binning
 from dpengine.rows import shuffled
 from dpengine.sources.relation import literal
 from dpengine.spec.domain import OTHER, Column, Date, Number

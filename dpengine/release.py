@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpengine import counting, files, strategy
+from dpengine import files, strategy
 from dpengine.accounting.ledger import Ledger
+from dpengine.counting import count
 from dpengine.errors import LedgerError, PlanError
 from dpengine.marginals.least_squares import Columns
 from dpengine.measure import measure, wanted
@@ -70,11 +71,11 @@ def release(
     book = ledger if ledger is not None else Ledger.in_memory()
     plan = settled(plan)
     strategy.check(plan)
-    counting.check(table, plan)
+    count.check(table, plan)
     identity = strategy.identity(plan)
 
     tell("recognising the data")
-    _, counts = counting.recognise(table, plan, wanted(plan))
+    _, counts = count.recognise(table, plan, wanted(plan))
     fingerprint = book.fingerprint(recognised(table, identity, book))
     if (stored := book.find(fingerprint, identity)) is not None:
         return reopen(stored, plan)
@@ -84,7 +85,7 @@ def release(
     key = _truncation_key(book, fingerprint, identity)
 
     def counted(marginals: Sequence[Columns]) -> list[npt.NDArray[np.int64]]:
-        return counts or counting.count(table, plan, marginals, truncation_key=key)
+        return counts or count.count(table, plan, marginals, truncation_key=key)
 
     measured = measure(plan, counted, tell)
     tell("making the tables agree")
@@ -114,9 +115,9 @@ def recognised(table: Table, identity: str, ledger: Ledger) -> bytes:
     It is the table's own; but where the ledger has that measured of a table elsewhere which holds the same, it is what
     that table was known by. The other way round it is not seen that a table elsewhere holds what a file held.
     """
-    own = counting.digest(table)
+    own = count.digest(table)
     if ledger.holds(identity) and ledger.find(ledger.fingerprint(own), identity) is None:
-        elsewhere = counting.digest_of_texts(table)
+        elsewhere = count.digest_of_texts(table)
         if ledger.find(ledger.fingerprint(elsewhere), identity) is not None:
             return elsewhere
     return own
@@ -148,11 +149,11 @@ def true_counts(table: Table | Source, plan: Plan, ledger: Ledger) -> dict[Colum
     if not isinstance(table, Table):
         with open_table(table) as opened:
             return true_counts(opened, plan, ledger)
-    counting.check(table, plan)
+    count.check(table, plan)
     identity = strategy.identity(plan)
     key = _truncation_key(ledger, ledger.fingerprint(recognised(table, identity, ledger)), identity)
     tables = (*plan.marginals, ())
-    counts = counting.count(table, plan, tables, truncation_key=key)
+    counts = count.count(table, plan, tables, truncation_key=key)
     table.check_unchanged()
     return dict(zip(tables, counts, strict=True))
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpengine import BudgetError, Plan, PlanError, TableError, ask, counting
+from dpengine import BudgetError, Plan, PlanError, TableError, ask
 from dpengine.accuracy import posterior
 from dpengine.ask import Answer
+from dpengine.counting import count
 from dpengine.sources.table import Table
 from dpengine.spec.plan import epsilon_text, exact
 from dpengine.spec.query import Question
@@ -60,7 +61,7 @@ def main() -> None:
         st.page_link(PUBLISH, label="Say on Publish what is publicly known", icon=":material/edit_note:")
         return
     try:
-        counting.check_asked(table, (), plan.unit)
+        count.check_asked(table, (), plan.unit)
     except TableError as error:
         reading.refused(error)
         st.page_link(PUBLISH, label="Go on with the table on Publish", icon=":material/publish:")

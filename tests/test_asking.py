@@ -14,9 +14,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dpengine import BudgetError, Ledger, LedgerError, PlanError, TableError, counting, open_table
+from dpengine import BudgetError, Ledger, LedgerError, PlanError, TableError, open_table
 from dpengine.ask import _draw, _exact, _read, ask, expect, history, published, reopen
-from dpengine.counting import Asked
+from dpengine.counting import count
+from dpengine.counting.count import Asked
 from dpengine.noise.selection import permute_and_flip_probabilities
 from dpengine.sources.table import Table
 from dpengine.spec.domain import Category, Number, YesNo
@@ -206,7 +207,7 @@ def test_the_same_question_is_answered_once(statistic: object) -> None:
     assert again == first
     assert book.spent("clinic") == 1
     with open_table(data) as table:
-        assert published(counting.digest(table), first.question, book) == first
+        assert published(count.digest(table), first.question, book) == first
     assert history(book, "clinic") == [first]
     assert reopen(first.to_bytes()) == first
     assert json.loads(first.to_bytes())["kind"] == "answer"
@@ -255,7 +256,7 @@ def test_what_is_no_answer_is_not_opened_as_one() -> None:
 
 def test_a_question_about_a_whole_table_needs_no_column() -> None:
     with open_table(frame(ROWS)) as table:
-        assert counting.matching(table, Asked((), question(Count()).unit, b"")) == (120, 0)
+        assert count.matching(table, Asked((), question(Count()).unit, b"")) == (120, 0)
 
 
 def test_values_that_are_texts_are_read_as_in_tables(tmp_path: Path) -> None:
@@ -264,8 +265,8 @@ def test_values_that_are_texts_are_read_as_in_tables(tmp_path: Path) -> None:
     grid = Grid(name="x", low=0, high=10, step="0.01", missing_as=["-99"])
     with open_table(path) as table:
         asked = Asked((), question(Count()).unit, b"")
-        assert counting.sums(table, asked, grid) == (3, 150 + 200 + 29)
-        counts = counting.histogram(table, asked, grid)
+        assert count.sums(table, asked, grid) == (3, 150 + 200 + 29)
+        counts = count.histogram(table, asked, grid)
     assert (counts.sum(), np.flatnonzero(counts).tolist()) == (3, [29, 150, 200])
 
 

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpengine import counting, open_table
-from dpengine.classes import Classes
+from dpengine import open_table
+from dpengine.counting import count as counting
+from dpengine.counting.equivalence_classes import Classes
 from dpengine.errors import PlanError, TableError
 
 ROWS = st.lists(

@@ -10,7 +10,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from dpengine.counting import count, digest
+from dpengine.counting.count import count, digest
 from dpengine.sources.open import open_table
 from dpengine.spec.domain import MISSING, OTHER
 from dpengine.spec.plan import Plan

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpengine.counting import check, count, digest, recognise, row_count
+from dpengine.counting.count import check, count, digest, recognise, row_count
 from dpengine.errors import TableError
 from dpengine.sources.open import open_table
 from dpengine.spec.plan import Plan

@@ -6,7 +6,7 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpengine.cover import covering
+from dpengine.counting.joint_tables import covering
 
 NAMES = "abcdef"
 

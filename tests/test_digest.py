@@ -12,7 +12,7 @@ import pyarrow as pa
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dpengine.counting import digest
+from dpengine.counting.count import digest
 from dpengine.sources.open import open_table
 
 

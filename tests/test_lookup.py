@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpengine.lookup import lookup
+from dpengine.counting.lookup import lookup
 
 MISSING = 99
 quick = settings(max_examples=300, deadline=None, derandomize=True)

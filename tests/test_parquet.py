@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpengine.counting import count, digest, row_count
+from dpengine.counting.count import count, digest, row_count
 from dpengine.errors import TableError
 from dpengine.sources.open import open_table
 from dpengine.spec.plan import Plan

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpengine import Plan, ReleaseError, counting, files, open_table, preview, verify
+from dpengine import Plan, ReleaseError, files, open_table, preview, verify
 from dpengine.consistency import Model
+from dpengine.counting import count
 from dpengine.placing import cells, series, texts, values
 from dpengine.result import Result
 from dpengine.spec.domain import Category, Column, Date, Number, YesNo
@@ -48,7 +49,7 @@ def recounted(rows: object, plan: Plan) -> dict[tuple[str, ...], np.ndarray]:
     """What the engine counts when it is given synthetic rows and the plan that they were made under."""
     wanted = (*plan.marginals, ())
     with open_table(rows) as table:  # type: ignore[arg-type]
-        return dict(zip(wanted, counting.count(table, plan, wanted, truncation_key=b"k"), strict=True))
+        return dict(zip(wanted, count.count(table, plan, wanted, truncation_key=b"k"), strict=True))
 
 
 NAMES = ["age", "grade", "children", "big", "visit", "day", "born", "place", "smokes"]

@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpengine import Plan, counting, open_table, release
+from dpengine import Plan, open_table, release
+from dpengine.counting import count as counting
 from dpengine.lessons.audit import least_epsilon
 from dpengine.measure import add_noise
 from dpengine.strategy import Share, choose

@@ -18,13 +18,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpengine import Ledger, release
-from dpengine.counting import check, count, digest, distinct_texts, row_count
+from dpengine.counting.bin_boundaries import family_of
+from dpengine.counting.count import check, count, digest, distinct_texts, row_count
 from dpengine.errors import TableError
 from dpengine.release import true_counts
 from dpengine.sources.open import open_table
 from dpengine.sources.remote import RemoteTable
 from dpengine.spec.plan import Plan
-from dpengine.steps import family_of
 
 # Ibis calls the engines it drives by names that these have since given up.
 pytestmark = [

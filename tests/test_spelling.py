@@ -4,8 +4,8 @@ import unicodedata
 
 import pytest
 
+from dpengine.counting.unicode_forms import spellings
 from dpengine.errors import TableError
-from dpengine.spelling import spellings
 
 
 @pytest.mark.parametrize("text", ["é", "K;", "Việt", "한국", "Å", "ệ", "ড়", "日本", "Ǖ", "ﬁ", "A", "", "가"])

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpengine.counting.bin_boundaries import family_of, steps_of
 from dpengine.spec.domain import Category, Number, YesNo
-from dpengine.steps import family_of, steps_of
 
 EDGES = ["-1", "0", "0.1", "0.7", "18", "100.5"]
 NUMBER = Number(name="x", edges=EDGES, missing_as=["17", "-9", "inf", "0.7"])

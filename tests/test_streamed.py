@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine import Plan, open_table
-from dpengine.counting import count
+from dpengine.counting.count import count
 
 NUMBERS = [
     {"kind": "number", "edges": [-1, 0, 0.1, 18, 100.5], "missing_as": ["17", "-9", "inf", "NA"]},

@@ -19,7 +19,7 @@ def start(asked: task.Task) -> Callable[[], Sequence[float]]:
     import pyarrow.parquet as pq
 
     import dpengine as dpe
-    from dpengine import counting
+    from dpengine.counting import count as counting
 
     source: Any = pq.read_table(asked.path, columns=asked.columns) if asked.codes else asked.path
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpengine.classes import Classes
+from dpengine.counting.equivalence_classes import Classes
 from dpengine.lessons.syntactic import classes_of
 
 __all__ = [

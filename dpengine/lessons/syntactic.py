@@ -1,6 +1,6 @@
 """k-anonymity, ℓ-diversity and t-closeness: properties of a table's form, for comparison; none is a guarantee.
 
-All are functions of the classes of people who look alike on the quasi-identifiers (:class:`dpengine.classes.Classes`)
+All are functions of the classes of people who look alike on the quasi-identifiers (:class:`dpengine.counting.equivalence_classes.Classes`)
 and of who has which sensitive value in each. They are exact: computing them spends nothing as long as nobody but
 the table's owner sees them, and shown to others each is a disclosure without noise.
 
@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.classes import Classes
+from dpengine.counting.equivalence_classes import Classes
 from dpengine.errors import PlanError
 
 __all__ = [

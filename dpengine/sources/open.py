@@ -1,7 +1,7 @@
 """Where the rows are: opens a file or a frame as one relation that counting can query.
 
 Opening reads the header or schema, and makes sure that a text file is well-formed (a large one's faults show when
-it is first read); what the rows hold is looked at by :mod:`dpengine.counting` alone. Messages name columns, which
+it is first read); what the rows hold is looked at by :mod:`dpengine.counting.count` alone. Messages name columns, which
 are public, and line numbers, never cells or paths.
 
 To admit another kind of source, add a function that leaves a relation ``rows`` with columns

@@ -27,8 +27,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dpengine import arrow
+from dpengine.counting.encode_remote import Pushed, code_of, identity, text_of, utc
 from dpengine.errors import TableError
-from dpengine.pushdown import Pushed, code_of, identity, text_of, utc
 from dpengine.sources.dialects import DIALECTS, Dialect
 from dpengine.sources.relation import check_names
 from dpengine.sources.table import Field, Table, hint_of_type
@@ -124,7 +124,7 @@ class RemoteTable(Table):
         raise TableError("the table has changed since it was recognised; try again when nobody writes to it")
 
     def digest(self) -> bytes:
-        """32 bytes that identify the content, worked out where the rows are; see :func:`dpengine.counting.digest`."""
+        """32 bytes that identify the content, worked out where the rows are; see :func:`dpengine.counting.count.digest`."""
         if self._recognised is None:
             self._recognised = self._digest()
         return self._recognised
@@ -234,7 +234,7 @@ def distinct_texts(table: RemoteTable, place: int, most: int) -> list[str]:
 def count(
     table: RemoteTable, plan: Plan, joints: Sequence[Sequence[str]], truncation_key: bytes
 ) -> list[NDArray[np.int64]]:
-    """Exact counts as :func:`dpengine.counting.count` gives them: for each of ``joints`` of columns, which are in the
+    """Exact counts as :func:`dpengine.counting.count.count` gives them: for each of ``joints`` of columns, which are in the
     order of the alphabet, an array of the shape of its columns.
     """
     sql, names = table.sql, sorted(plan.used)
@@ -280,7 +280,7 @@ def _coded(codes: Sequence[Pushed], person: str | None, rows: str, sql: Dialect)
 
 
 def _bounded(coded: str, width: int, rows: int, key: bytes, sql: Dialect) -> str:
-    """The same choice as :func:`dpengine.bounding.bounded` makes: the same hash of the same text."""
+    """The same choice as :func:`dpengine.counting.contribution_bounding.bounded` makes: the same hash of the same text."""
     names = [sql.name(f"k{k}") for k in range(width)]
     parts = [*(text_of(name, sql) for name in names), text_of("copy", sql), "person"]
     hashed = (

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpengine import counting
+from dpengine.counting import count as counting
 from dpengine.sources.table import Table
 from dpengine.spec.codebook import STANDARD
 from dpengine.spec.domain import equal_edges

@@ -10,8 +10,8 @@ from itertools import combinations
 import pandas as pd
 import streamlit as st
 
-from dpengine import counting
-from dpengine.classes import Alone, Classes
+from dpengine.counting import count
+from dpengine.counting.equivalence_classes import Alone, Classes
 from dpengine.sources.open import Table
 from pages.parts import reading, session
 from pages.parts.accuracy_charts import draw
@@ -84,11 +84,11 @@ def _counted(table: Table, columns: list[str], sensitive: str | None, person: st
 
     def work(tell: Tell) -> Counted:
         tell("classes")
-        classes = counting.class_sizes(table, columns, sensitive, person=person)
+        classes = count.class_sizes(table, columns, sensitive, person=person)
         tell("combinations")
-        alone = counting.unique_people(table, sets, person=person)
+        alone = count.unique_people(table, sets, person=person)
         tell("people")
-        people = counting.people_count(table, person)
+        people = count.people_count(table, person)
         table.check_unchanged()
         return classes, alone, people
 

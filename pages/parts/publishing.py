@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import streamlit as st
 
-from dpengine import Plan, PrivateReleaseError, counting
+from dpengine import Plan, PrivateReleaseError
+from dpengine.counting import count
 from dpengine.release import Release, release
 from dpengine.sources.table import Table
 from pages.parts import jobs, state
@@ -25,7 +26,7 @@ def begin(table: Table, plan: Plan) -> None:
     book = state.ledger()
 
     def work(tell: jobs.Tell) -> Release:
-        counting.check(table, plan)
+        count.check(table, plan)
         return release(table, plan, book, progress=tell)
 
     st.session_state.pop("unpublished", None)

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpengine.classes import Classes
+from dpengine.counting.equivalence_classes import Classes
 from dpengine.lessons import syntactic
 from pages.parts.accuracy_charts import draw
 from pages.parts.risk_charts import band_name, bands_figure

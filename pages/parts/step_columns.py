@@ -6,7 +6,8 @@ import math
 
 import streamlit as st
 
-from dpengine import Plan, PlanError, counting
+from dpengine import Plan, PlanError
+from dpengine.counting import count
 from dpengine.sources.table import Table
 from dpengine.spec.plan import MAX_TABLE_CELLS
 from pages.parts import entries as draft
@@ -123,7 +124,7 @@ def _load_plan() -> None:
 
 
 def _fits(table: Table, plan: Plan) -> bool:
-    counting.check(table, plan)
+    count.check(table, plan)
     return True
 
 

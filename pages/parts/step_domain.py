@@ -10,7 +10,8 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from dpengine import Plan, PlanError, counting
+from dpengine import Plan, PlanError
+from dpengine.counting import count
 from dpengine.spec.codebook import loads as read_codebook
 from pages.parts import entries as draft
 from pages.parts import reading, session
@@ -136,7 +137,7 @@ def _check_the_fit(used: list[str]) -> None:
 
         def work(tell: Tell) -> list[NDArray[np.int64]]:
             part = partial(tell, "counting")
-            return counting.count(table, plan, plan.marginals, truncation_key=b"fit", progress=part)
+            return count.count(table, plan, plan.marginals, truncation_key=b"fit", progress=part)
 
         counts = reading.read("fit", work, table, asked=plan.key)
         if counts is None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpengine import BudgetError, Plan, PlanError, PrivateReleaseError, TableError, counting
+from dpengine import BudgetError, Plan, PlanError, PrivateReleaseError, TableError
+from dpengine.counting import count
 from dpengine.release import recognised
 from dpengine.spec.plan import epsilon_text, exact
 from dpengine.strategy import identity
@@ -93,7 +94,7 @@ def digest_of_table(plan: Plan | None = None) -> bytes | None:
     assert table is not None
     digest = reading.read(
         DIGEST,
-        lambda _: recognised(table, published[0], book) if published else counting.digest(table),
+        lambda _: recognised(table, published[0], book) if published else count.digest(table),
         table,
         asked=published,
         said="Recognising the data",

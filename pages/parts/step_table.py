@@ -9,7 +9,8 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from dpengine import Plan, counting, open_table
+from dpengine import Plan, open_table
+from dpengine.counting import count
 from dpengine.sources.excel import sheet_names
 from dpengine.sources.open import EXCEL
 from dpengine.sources.table import Table
@@ -217,7 +218,7 @@ def summary() -> str:
     if table is None:
         return "no table yet"
     head = f"{plain(session.table_name())} · {plural(len(table.columns), 'column')}"
-    rows = reading.glance("rows", lambda _: counting.row_count(table), table)
+    rows = reading.glance("rows", lambda _: count.row_count(table), table)
     if rows is not None:
         return f"{head} · {plural(rows, 'row')} (only you see this number)"
     awaited = (job := reading.held("rows")) is not None and not job.done

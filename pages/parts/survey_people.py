@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from dpengine import Plan, PrivateReleaseError, counting, open_table
+from dpengine import Plan, PrivateReleaseError, open_table
+from dpengine.counting import count
 from dpengine.lessons.survey import made_up, scaled
 from dpengine.sources.table import Table
 from dpengine.spec.plan import Unit
@@ -118,5 +119,5 @@ def _counted(table: Table, plan: Plan, column: str, tell: Tell | None = None) ->
     """Each row answers once."""
     part = None if tell is None else partial(tell, "counting")
     rows = plan.model_copy(update={"unit": Unit()})
-    (counts,) = counting.count(table, rows, [(column,)], truncation_key=os.urandom(16), progress=part)
+    (counts,) = count.count(table, rows, [(column,)], truncation_key=os.urandom(16), progress=part)
     return scaled(counts, int(counts.sum()))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpengine.classes import Classes
+from dpengine.counting.equivalence_classes import Classes
 from dpengine.errors import PlanError
 from dpengine.lessons import inpatient
 from dpengine.lessons import syntactic as lesson

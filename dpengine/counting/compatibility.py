@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from dpengine.coding import Family
+from dpengine.counting.encode_sql import Family
 from dpengine.sources.plan_template import header_doubt
 from dpengine.spec.domain import Column, Date
 from dpengine.spec.numeric_grid import Grid

@@ -21,10 +21,23 @@ from typing import Any
 import numpy as np
 
 from dpengine import arrow
+from dpengine.counting.bin_boundaries import (
+    NO,
+    NUMERAL,
+    YES,
+    Family,
+    Scalar,
+    Steps,
+    family_of,
+    lookups,
+    loosened,
+    marked,
+    steps_of,
+    tree,
+)
 from dpengine.sources.relation import literal
 from dpengine.spec.domain import Category, Column, Date, Number, YesNo
 from dpengine.spec.numeric_grid import Grid
-from dpengine.steps import NO, NUMERAL, YES, Family, Scalar, Steps, family_of, lookups, loosened, marked, steps_of, tree
 
 __all__ = ["Coding", "Family", "binning", "code_of", "family_of", "grid_code_of", "identity", "loosened", "number_of"]
 

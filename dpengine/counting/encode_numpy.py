@@ -1,7 +1,7 @@
 """Rows that stream by, in batches, become codes and are added up: SQL gives values, tables of numbers the codes.
 
-The codes are those of :mod:`dpengine.coding`. Many comparisons in SQL are what counting would spend most of its
-time on; here a number or a day is looked up (:mod:`dpengine.lookup`), a day that is written as declared is one of a
+The codes are those of :mod:`dpengine.counting.encode_sql`. Many comparisons in SQL are what counting would spend most of its
+time on; here a number or a day is looked up (:mod:`dpengine.counting.lookup`), a day that is written as declared is one of a
 list of texts, and SQL decides on the rest alone.
 """
 
@@ -21,11 +21,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dpengine import arrow as arrays
-from dpengine.coding import Coding, code_of, number_of
-from dpengine.content import Told
-from dpengine.lookup import lookup
+from dpengine.counting.bin_boundaries import Steps, family_of, loosened, marked, steps_of
+from dpengine.counting.encode_sql import Coding, code_of, number_of
+from dpengine.counting.fingerprint import Told
+from dpengine.counting.lookup import lookup
 from dpengine.spec.domain import Column, Date, Number
-from dpengine.steps import Steps, family_of, loosened, marked, steps_of
 
 __all__ = ["Streamed", "Totals", "as_it_is", "of_frame", "query", "streamed"]
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpengine.batches import worked_through
-from dpengine.bounding import bounded, coded, make_known
-from dpengine.coding import Coding, code_of, family_of, identity
-from dpengine.content import Sums, Told, told
-from dpengine.cover import covering
+from dpengine.counting.batches import worked_through
+from dpengine.counting.contribution_bounding import bounded, coded, make_known
+from dpengine.counting.encode_numpy import Streamed, Totals, as_it_is, of_frame, query, streamed
+from dpengine.counting.encode_sql import Coding, code_of, family_of, identity
+from dpengine.counting.fingerprint import Sums, Told, told
+from dpengine.counting.joint_tables import covering
 from dpengine.sources.table import LocalTable
 from dpengine.spec.plan import Plan
-from dpengine.streamed import Streamed, Totals, as_it_is, of_frame, query, streamed
 
 __all__ = ["Joints", "counted", "counted_and_summed", "knowing", "summed"]
 

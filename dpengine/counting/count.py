@@ -1,8 +1,8 @@
 """Rows into exact integer tables: the one place where rows are read.
 
 One pass over the table, whatever the number of marginals, in constant memory: DuckDB turns each used
-column into cell codes (:mod:`dpengine.coding`) and these into cells of a few joint tables
-(:mod:`dpengine.cover`), batches of which stream to numpy and are added up; the marginals are their sums.
+column into cell codes (:mod:`dpengine.counting.encode_sql`) and these into cells of a few joint tables
+(:mod:`dpengine.counting.joint_tables`), batches of which stream to numpy and are added up; the marginals are their sums.
 
 With an ID column, each person keeps at most ``unit.rows`` rows. The rows of a person are put in order
 by a keyed hash of (ID, cell codes, copy number), where the copy number tells rows apart that a person
@@ -32,13 +32,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dpengine import arrow
-from dpengine.bounding import among, bounded, coded
-from dpengine.classes import Alone, Classes, cell, class_query, unique_query
-from dpengine.coding import Coding, code_of, family_of, grid_code_of, identity
-from dpengine.content import Sums
+from dpengine.counting.compatibility import lacking, unfit
+from dpengine.counting.contribution_bounding import among, bounded, coded
+from dpengine.counting.encode_sql import Coding, code_of, family_of, grid_code_of, identity
+from dpengine.counting.equivalence_classes import Alone, Classes, cell, class_query, unique_query
+from dpengine.counting.fingerprint import Sums
+from dpengine.counting.scan import Joints, counted, counted_and_summed, knowing, summed
 from dpengine.errors import PlanError, TableError
-from dpengine.fitting import lacking, unfit
-from dpengine.reading import Joints, counted, counted_and_summed, knowing, summed
 from dpengine.sources import remote
 from dpengine.sources.relation import literal
 from dpengine.sources.remote import RemoteTable
@@ -205,7 +205,7 @@ def _answer(
 def digest(table: Table) -> bytes:
     """32 bytes that identify the table's content: equal for equal rows in any order of rows or columns.
 
-    How rows are told apart is said in :mod:`dpengine.content`; null and empty texts are alike, since both are
+    How rows are told apart is said in :mod:`dpengine.counting.fingerprint`; null and empty texts are alike, since both are
     missing. Files and frames of all formats agree where the texts of their cells do. An engine elsewhere hashes with
     what it has: there the same rows have another digest, which is their :func:`digest_of_texts`.
 

@@ -1,7 +1,7 @@
 """Codes of cells as SQL for an engine elsewhere: the same code for the same value as counting here gives.
 
-Values of declared types are compared with cuts (:mod:`dpengine.steps`). Texts are compared with all spellings
-of the declared ones (:mod:`dpengine.spelling`), and numbers, days and times in texts are read by what their
+Values of declared types are compared with cuts (:mod:`dpengine.counting.bin_boundaries`). Texts are compared with all spellings
+of the declared ones (:mod:`dpengine.counting.unicode_forms`), and numbers, days and times in texts are read by what their
 digits say; nothing depends on a locale, a time zone or a calendar of the engine's own.
 """
 
@@ -11,11 +11,23 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dpengine.counting.bin_boundaries import (
+    NO,
+    NUMERAL,
+    YES,
+    Scalar,
+    Steps,
+    family_of,
+    lookups,
+    loosened,
+    marked,
+    steps_of,
+    tree,
+)
+from dpengine.counting.unicode_forms import spellings
 from dpengine.errors import TableError
 from dpengine.sources.dialects import Dialect
 from dpengine.spec.domain import Category, Column, Date, Number, YesNo
-from dpengine.spelling import spellings
-from dpengine.steps import NO, NUMERAL, YES, Scalar, Steps, family_of, lookups, loosened, marked, steps_of, tree
 
 __all__ = ["MOST_CELLS", "Pushed", "code_of", "identity", "text_of", "utc"]
 

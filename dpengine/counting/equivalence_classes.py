@@ -1,7 +1,7 @@
 """People who look alike on chosen columns: the classes of k-anonymity and its kin, and the SQL that forms them.
 
 What is in here is exact and private: it is for the eyes of a table's owner, and nothing that is published uses it.
-Null, blank text and NaN are one value of their own. :mod:`dpengine.counting` runs the queries.
+Null, blank text and NaN are one value of their own. :mod:`dpengine.counting.count` runs the queries.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.coding import Family, identity
+from dpengine.counting.encode_sql import Family, identity
 
 __all__ = ["Alone", "Classes", "cell", "class_query", "unique_query"]
 

@@ -1,6 +1,6 @@
 """The SQL that turns coded cells into the rows that count: those that meet what is asked, and only so many a person.
 
-How a person's rows are chosen, and why that keeps one person's part bounded, is told in :mod:`dpengine.counting`.
+How a person's rows are chosen, and why that keeps one person's part bounded, is told in :mod:`dpengine.counting.count`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from dpengine import arrow
-from dpengine.coding import Coding
+from dpengine.counting.encode_numpy import Streamed
+from dpengine.counting.encode_sql import Coding
 from dpengine.sources.relation import literal
-from dpengine.streamed import Streamed
 
 __all__ = ["among", "bounded", "coded", "make_known"]
 

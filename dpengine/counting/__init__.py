@@ -1,0 +1,1 @@
+"""Rows into exact integer tables: the only room that reads rows."""
