@@ -22,9 +22,9 @@ import dpengine as dpe
 from dpengine.accuracy import least_squares
 from dpengine.answers import answers
 from dpengine.marginals.measurement import Measured
-from dpengine.measure import add_noise, measure
+from dpengine.measure.measure import add_noise, measure
+from dpengine.measure.strategy import choose
 from dpengine.standin import made_up
-from dpengine.strategy import choose
 from tests.plans import letters_plan
 
 PLANS = {

@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from dpengine.consistency import whole_boxes
 from dpengine.marginals.box_tree import Tree
-from dpengine.ranges import measure_boxes
+from dpengine.measure.hierarchical import measure_boxes
 
 ROOT = Path(__file__).parent.parent
 CELLS, SIDE, BOXES = 4096, 128, 2000

@@ -23,9 +23,9 @@ from dpengine import Plan
 from dpengine.consistency import round_whole
 from dpengine.marginals.least_squares import marginalise
 from dpengine.marginals.shrinkage import project
-from dpengine.measure import measure
+from dpengine.measure.measure import measure
+from dpengine.measure.strategy import settled
 from dpengine.result import conclude
-from dpengine.strategy import settled
 
 METHODS = ("auto", "direct", "adaptive", "projected")
 

@@ -21,8 +21,8 @@ import numpy.typing as npt
 from dpengine.accounting.composition import posterior
 from dpengine.errors import PlanError
 from dpengine.marginals.least_squares import Columns, LeastSquares
+from dpengine.measure.strategy import ADAPTIVE, Share, choose, settled
 from dpengine.spec.plan import LEAST_EPSILON, MOST_EPSILON, Plan
-from dpengine.strategy import ADAPTIVE, Share, choose, settled
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,8 +21,8 @@ from dpengine.marginals.box_tree import Tree
 from dpengine.marginals.least_squares import Columns
 from dpengine.marginals.measurement import Audit, Measured
 from dpengine.marginals.pairwise import Pairwise, fit
+from dpengine.measure.strategy import ADAPTIVE, Share
 from dpengine.spec.plan import Plan
-from dpengine.strategy import ADAPTIVE, Share
 
 __all__ = ["Answers", "Boxed", "Modelled", "answers"]
 
@@ -119,7 +119,7 @@ class Modelled:
 
 @dataclass(frozen=True)
 class Boxed:
-    """Answers from boxes of cells (:mod:`dpengine.ranges`)."""
+    """Answers from boxes of cells (:mod:`dpengine.measure.hierarchical`)."""
 
     tree: Tree
 

@@ -17,11 +17,11 @@ from dpengine.accuracy import error_law
 from dpengine.heatmaps import SCALE, WRITTEN, Grid, traces
 from dpengine.looks import ACCENT, CONFIG, GREY, INK, category_axis, dressed, escaped, listed, shortened
 from dpengine.marginals.least_squares import Columns
+from dpengine.measure.strategy import ADAPTIVE, choose, settled
 from dpengine.prediction import predict
 from dpengine.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import noun
-from dpengine.strategy import ADAPTIVE, choose, settled
 
 __all__ = [
     "ACCENT", "CONFIG", "GREY", "INK", "MOST_FACETS", "SCALE", "WRITTEN", "alt_text", "comparison_figure",

@@ -29,8 +29,8 @@ from dpengine.marginals.box_tree import Tree
 from dpengine.marginals.least_squares import Columns, LeastSquares, marginalise
 from dpengine.marginals.pairwise import Pairwise, alone
 from dpengine.marginals.shrinkage import project
+from dpengine.measure.strategy import MAX_JOINT_CELLS, junction_order
 from dpengine.rows import Codes, Times, deal_rows
-from dpengine.strategy import MAX_JOINT_CELLS, junction_order
 
 __all__ = ["Model", "Rows", "round_whole", "rows_of", "solve", "whole_boxes"]
 

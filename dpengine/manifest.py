@@ -13,10 +13,10 @@ from typing import Any
 
 from dpengine.marginals.least_squares import Columns
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, Boxes, Measured
+from dpengine.measure.strategy import ADAPTIVE, Share, why
 from dpengine.placing import HOW
 from dpengine.result import Result
 from dpengine.spec.plan import Plan, epsilon_text
-from dpengine.strategy import ADAPTIVE, Share, why
 
 __all__ = [
     "SCHEMA_VERSION",

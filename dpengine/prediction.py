@@ -16,10 +16,10 @@ from dpengine import accuracy
 from dpengine.answers import answers
 from dpengine.errors import PlanError
 from dpengine.marginals.least_squares import Columns
-from dpengine.measure import measure
+from dpengine.measure.measure import measure
+from dpengine.measure.strategy import ADAPTIVE, settled
 from dpengine.spec.plan import Plan
 from dpengine.standin import made_up
-from dpengine.strategy import ADAPTIVE, settled
 
 if TYPE_CHECKING:
     import pandas as pd

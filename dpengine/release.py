@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpengine import files, strategy
+from dpengine import files
 from dpengine.accounting.ledger import Ledger
 from dpengine.counting import count
 from dpengine.errors import LedgerError, PlanError
 from dpengine.marginals.least_squares import Columns
-from dpengine.measure import measure, wanted
+from dpengine.measure import strategy
+from dpengine.measure.measure import measure, wanted
+from dpengine.measure.strategy import settled
 from dpengine.result import Result, conclude
 from dpengine.sources.open import Source, Table, open_table
 from dpengine.spec.plan import Plan
-from dpengine.strategy import settled
 
 __all__ = ["Release", "recognised", "release", "reopen", "summary", "true_counts"]
 

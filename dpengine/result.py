@@ -21,8 +21,8 @@ from dpengine.consistency import Model, Rows, rows_of, solve, whole_boxes
 from dpengine.errors import ReleaseError
 from dpengine.marginals.least_squares import Columns
 from dpengine.marginals.measurement import Measured, Measurement
+from dpengine.measure.strategy import MOST_SYNTHETIC
 from dpengine.spec.plan import Plan
-from dpengine.strategy import MOST_SYNTHETIC
 from dpengine.version import VERSION
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ import numpy.typing as npt
 from dpengine.accuracy import error_law
 from dpengine.consistency import round_whole
 from dpengine.marginals.least_squares import Columns
-from dpengine.measure import measure
+from dpengine.measure.measure import measure
+from dpengine.measure.strategy import ASSUMED_ROWS, check, choose, settled
 from dpengine.result import Result, conclude, mostly_noise
 from dpengine.spec.domain import Category, Column, Date, Number
 from dpengine.spec.plan import Plan
-from dpengine.strategy import ASSUMED_ROWS, check, choose, settled
 
 __all__ = ["DEFAULT_ROWS", "made_up", "mostly_noise_share", "preview"]
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from dpengine.consistency import Model, Rows
 from dpengine.errors import LedgerError
 from dpengine.marginals.measurement import Audit, Boxes, Choice, Measured, Measurement
-from dpengine.strategy import Share
+from dpengine.measure.strategy import Share
 
 __all__ = ["pack", "unpack"]
 

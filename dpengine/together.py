@@ -14,10 +14,10 @@ from fractions import Fraction
 from dpengine.accuracy import sum_law
 from dpengine.errors import PlanError
 from dpengine.marginals.least_squares import Columns
+from dpengine.measure.strategy import Share, choose
 from dpengine.spec.domain import Column
 from dpengine.spec.plan import LEAST_EPSILON, MOST_EPSILON, Plan
 from dpengine.spec.query import Condition, Count, Question
-from dpengine.strategy import Share, choose
 
 __all__ = ["Together", "together"]
 

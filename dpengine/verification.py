@@ -19,10 +19,10 @@ from dpengine.accuracy import error_law
 from dpengine.errors import PlanError, ReleaseError
 from dpengine.marginals.least_squares import Columns
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP
+from dpengine.measure.strategy import ADAPTIVE, Share
 from dpengine.spec import strict_yaml
 from dpengine.spec.parsing import rational
 from dpengine.spec.plan import Plan, epsilon_text
-from dpengine.strategy import ADAPTIVE, Share
 from dpengine.tally import Tally
 from dpengine.unpacking import FIXED, Manifest, Members, Source, read_manifest, unpacked
 

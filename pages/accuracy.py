@@ -13,8 +13,8 @@ import streamlit as st
 
 from dpengine.accuracy import posterior
 from dpengine.errors import PlanError
+from dpengine.measure.strategy import choose
 from dpengine.spec.plan import Plan, epsilon_text
-from dpengine.strategy import choose
 from pages.parts import session, state
 from pages.parts.accuracy_charts import draw, error_figure
 from pages.parts.accuracy_numbers import EPSILONS, curve, errors, noise_shares, wanted

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from dpengine import Plan, PlanError, strategy
+from dpengine import Plan, PlanError
 from dpengine.ask import is_answer
+from dpengine.measure import strategy
 from dpengine.release import reopen
 from pages.parts import entries as draft
 from pages.parts import publishing, session, state, step_columns, step_domain, step_table, step_unit, tour

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpengine.adaptive import measure_adaptively
 from dpengine.marginals.measurement import Measured
+from dpengine.measure.adaptive import measure_adaptively
 
 __all__ = ["hits", "leaning"]
 

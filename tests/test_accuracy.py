@@ -13,8 +13,8 @@ from scipy import stats
 
 from dpengine import Plan, PlanError, predict
 from dpengine.accuracy import _law, epsilon_for, error_law, noise_variance, posterior
+from dpengine.measure.strategy import choose
 from dpengine.noise.discrete_laplace import discrete_laplace
-from dpengine.strategy import choose
 from tests.plans import CLINIC, letters_plan, plans
 
 

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine import Ledger, Plan, open_table, preview, release, verify
-from dpengine.adaptive import GRAIN, _audit, _bins, _Candidate, _how_wrong, _Work
 from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Measured
 from dpengine.marginals.pairwise import Pairwise
-from dpengine.measure import measure
+from dpengine.measure.adaptive import GRAIN, _audit, _bins, _Candidate, _how_wrong, _Work
+from dpengine.measure.measure import measure
+from dpengine.measure.strategy import settled
 from dpengine.standin import made_up
-from dpengine.strategy import settled
 from tests.plans import letters_plan
 
 

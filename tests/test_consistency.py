@@ -12,8 +12,8 @@ from dpengine import Plan
 from dpengine.accuracy import least_squares
 from dpengine.consistency import project, round_whole, solve
 from dpengine.marginals.least_squares import marginalise
+from dpengine.measure.strategy import choose
 from dpengine.noise.discrete_laplace import discrete_laplace
-from dpengine.strategy import choose
 from tests.plans import letters_plan, plans
 
 

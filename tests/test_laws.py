@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import dpengine as dpe
-from dpengine import consistency, measure, result, standin, synthesis
+from dpengine import consistency, result, standin, synthesis
 from dpengine.accuracy import least_squares
 from dpengine.marginals import least_squares as estimate
 from dpengine.marginals.measurement import Measured, Measurement
-from dpengine.strategy import choose
+from dpengine.measure import measure
+from dpengine.measure.strategy import choose
 from tests.plans import CLINIC
 
 ROOT = Path(__file__).parent.parent

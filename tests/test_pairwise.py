@@ -11,7 +11,7 @@ import pytest
 from dpengine.marginals.latent_classes import kinds_of_people
 from dpengine.marginals.measurement import Measurement
 from dpengine.marginals.pairwise import fit, grand_total, merge, rake
-from dpengine.strategy import Share
+from dpengine.measure.strategy import Share
 
 SIZES = {"a": 3, "b": 4, "c": 5}
 EXACT = Fraction(10**6)

@@ -12,9 +12,9 @@ from dpengine import Plan, predict
 from dpengine.accuracy import least_squares
 from dpengine.answers import answers
 from dpengine.marginals.measurement import Measured
-from dpengine.measure import add_noise, measure
+from dpengine.measure.measure import add_noise, measure
+from dpengine.measure.strategy import choose, settled
 from dpengine.standin import made_up
-from dpengine.strategy import choose, settled
 from tests.plans import letters_plan
 
 SIGMAS = 6.0  # a normal variable is farther out with probability 2e-9

@@ -17,8 +17,8 @@ import pytest
 from dpengine import Plan, open_table, release
 from dpengine.counting import count as counting
 from dpengine.lessons.audit import least_epsilon
-from dpengine.measure import add_noise
-from dpengine.strategy import Share, choose
+from dpengine.measure.measure import add_noise
+from dpengine.measure.strategy import Share, choose
 from tests.plans import letters_plan
 
 ALPHA = 1e-9

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpengine as dpe
-from dpengine import ranges
 from dpengine.consistency import whole_boxes
 from dpengine.marginals.box_tree import Tree
 from dpengine.marginals.measurement import Boxes
+from dpengine.measure import hierarchical
+from dpengine.measure.hierarchical import measure_boxes
+from dpengine.measure.strategy import PARTS, settled, why
 from dpengine.noise.discrete_laplace import discrete_laplace
-from dpengine.ranges import measure_boxes
-from dpengine.strategy import PARTS, settled, why
 
 AGES = """
 dataset: ages
@@ -108,7 +108,7 @@ def _exact(counts: np.ndarray, boxes: Boxes) -> np.ndarray:
 
 def _replayed(boxes: Boxes, monkeypatch: pytest.MonkeyPatch) -> Boxes:
     """Grown again over an empty table, where the noise happens to give the noisy counts of ``boxes``."""
-    add = ranges._Growing.add
+    add = hierarchical._Growing.add
 
     def as_before(self, parents, first, last, parts):  # type: ignore[no-untyped-def]
         places = add(self, parents, first, last, parts)
@@ -116,7 +116,7 @@ def _replayed(boxes: Boxes, monkeypatch: pytest.MonkeyPatch) -> Boxes:
         return places
 
     with monkeypatch.context() as patched:
-        patched.setattr(ranges._Growing, "add", as_before)
+        patched.setattr(hierarchical._Growing, "add", as_before)
         return grown(np.zeros(boxes.shape, dtype=np.int64), "2")
 
 

@@ -16,10 +16,10 @@ from dpengine.accuracy import noise_variance
 from dpengine.consistency import _rake, project, solve
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.measurement import Measurement
-from dpengine.measure import measure
+from dpengine.measure.measure import measure
+from dpengine.measure.strategy import Share, identity, settled, why
 from dpengine.noise.discrete_laplace import discrete_laplace
 from dpengine.standin import made_up
-from dpengine.strategy import Share, identity, settled, why
 from tests.plans import letters_plan
 
 

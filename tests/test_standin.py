@@ -11,9 +11,9 @@ from hypothesis import given, settings
 
 from dpengine import Plan, accuracy, standin
 from dpengine.marginals.least_squares import marginalise
+from dpengine.measure.strategy import choose
 from dpengine.result import EXACT
 from dpengine.standin import made_up, mostly_noise_share, preview
-from dpengine.strategy import choose
 from tests.plans import CLINIC, letters_plan, plans
 
 

@@ -14,7 +14,7 @@ from scipy import optimize
 
 from dpengine import Ledger, Plan, PlanError, release
 from dpengine.marginals.least_squares import LeastSquares
-from dpengine.strategy import check, choose, identity, junction_order, maximal, settled
+from dpengine.measure.strategy import check, choose, identity, junction_order, maximal, settled
 from tests.plans import letters_plan, plans
 
 

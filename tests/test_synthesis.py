@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dpengine import Plan
 from dpengine.accuracy import least_squares
 from dpengine.consistency import Model, Rows, solve
-from dpengine.strategy import choose
+from dpengine.measure.strategy import choose
 from dpengine.synthesis import deal, dealt, repeated, scaled
 from tests.plans import plans
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from dpengine.errors import PlanError
 from dpengine.lessons.rates import Rate
 from dpengine.marginals.least_squares import Columns
-from dpengine.measure import measure
+from dpengine.measure.measure import measure
 from dpengine.spec.plan import Plan
 
 __all__ = ["Audit", "audit", "least_epsilon", "released"]
@@ -80,7 +80,7 @@ def _tried(tables: Sequence[Floats], event: Event, alpha: float) -> Audit:
 def released(people: int, epsilon: Fraction, runs: int) -> Floats:
     """One published cell, over ``runs`` releases of a table with ``people`` in that cell, and some in three others.
 
-    Each run goes through :func:`dpengine.measure.measure`, as a release does.
+    Each run goes through :func:`dpengine.measure.measure.measure`, as a release does.
     """
     values = ["hers", "second", "third", "fourth"]
     plan = Plan(dataset="audit", epsilon=epsilon, tables=[["group"]],

@@ -83,7 +83,7 @@ def unbudgeted(epsilon: Fraction) -> Defence:
 def engine(epsilon: Fraction) -> Defence:
     """This engine: exact discrete Laplace noise of scale Δ/ε, one ε for all questions, each answered once.
 
-    The noise is that of a release (:func:`dpengine.measure.add_noise`), from the operating system: no seed repeats it.
+    The noise is that of a release (:func:`dpengine.measure.measure.add_noise`), from the operating system: no seed repeats it.
     """
     _check(epsilon)
 

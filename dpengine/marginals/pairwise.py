@@ -25,7 +25,7 @@ from dpengine.marginals.latent_classes import kinds_of_people
 from dpengine.marginals.least_squares import Columns, Number, marginalise
 from dpengine.marginals.measurement import Measurement
 from dpengine.marginals.shrinkage import project, shrink, smooth
-from dpengine.strategy import Share
+from dpengine.measure.strategy import Share
 
 __all__ = ["Pair", "Pairwise", "alone", "fit", "grand_total", "merge"]
 

@@ -229,7 +229,7 @@ class Plan(Declared):
 
     @property
     def key(self) -> str:
-        """Identity of what is asked; :func:`dpengine.strategy.identity` says what that makes one release.
+        """Identity of what is asked; :func:`dpengine.measure.measure.strategy.identity` says what that makes one release.
 
         Title, notes, dataset name, rough size, provenance and the order of columns and tables leave it
         unchanged. The order of cells counts, since it is part of what a reader is given.

@@ -11,10 +11,10 @@ import pandas as pd
 import streamlit as st
 
 from dpengine import accuracy, predict
+from dpengine.measure.strategy import Share, choose
 from dpengine.result import EXACT
 from dpengine.spec.plan import MAX_TABLE_CELLS, Plan
 from dpengine.standin import made_up, preview
-from dpengine.strategy import Share, choose
 from pages.parts.words import name_of
 
 __all__ = [

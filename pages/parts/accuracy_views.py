@@ -9,9 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.accuracy import posterior
+from dpengine.measure.strategy import choose
 from dpengine.spec.plan import Plan, epsilon_text
 from dpengine.standin import DEFAULT_ROWS
-from dpengine.strategy import choose
 from pages.parts.accuracy_charts import draw, meaning_figure, noise_figure, simulation_figure
 from pages.parts.accuracy_numbers import all_errors, compare, curve, errors, noise_shares, predictions, simulate
 from pages.parts.words import name_of, noun, people, percent, plain, protected, sure, why_measured

@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from dpengine import Plan, charts, predict, preview
+from dpengine.measure.strategy import maximal, why
 from dpengine.result import EXACT, Result
 from dpengine.spec.plan import epsilon_text
 from dpengine.standin import DEFAULT_ROWS, mostly_noise_share
-from dpengine.strategy import maximal, why
 from pages.parts.release_view import figure_with_choice
 from pages.parts.tried import is_adaptive, show_trial
 from pages.parts.words import name_of, noun, people, plain

@@ -10,8 +10,8 @@ import streamlit as st
 
 from dpengine import PlanError, epsilon_for
 from dpengine.accuracy import posterior
+from dpengine.measure.strategy import why
 from dpengine.spec.plan import Plan, epsilon_text, exact_epsilon
-from dpengine.strategy import why
 from pages.parts import session
 from pages.parts.words import plain, sure
 

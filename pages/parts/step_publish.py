@@ -6,9 +6,9 @@ import streamlit as st
 
 from dpengine import BudgetError, Plan, PlanError, PrivateReleaseError, TableError
 from dpengine.counting import count
+from dpengine.measure.strategy import identity
 from dpengine.release import recognised
 from dpengine.spec.plan import epsilon_text, exact
-from dpengine.strategy import identity
 from pages.parts import jobs, publishing, reading, session, state
 from pages.parts.words import plain
 

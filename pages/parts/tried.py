@@ -8,11 +8,12 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from dpengine import PlanError, charts, predict, strategy
+from dpengine import PlanError, charts, predict
+from dpengine.measure import strategy
+from dpengine.measure.strategy import ADAPTIVE, DIRECT, OPTIMISED, settled, why
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
 from dpengine.standin import DEFAULT_ROWS
-from dpengine.strategy import ADAPTIVE, DIRECT, OPTIMISED, settled, why
 from pages.parts.accuracy_charts import strategies_figure
 from pages.parts.words import noun, plain
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dpengine.measure.strategy import Share, maximal
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import noun, people, percent, sure
-from dpengine.strategy import Share, maximal
 
 __all__ = [
     "OURS",

@@ -12,9 +12,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine.accuracy import epsilon_for, posterior, predict
+from dpengine.measure.strategy import choose
 from dpengine.spec.plan import Plan, epsilon_text
 from dpengine.standin import mostly_noise_share
-from dpengine.strategy import choose
 from pages.parts.accuracy_numbers import EPSILONS, compare, simulate
 from pages.parts.words import name_of, people, percent, why_measured
 

@@ -15,9 +15,9 @@ from dpengine.accounting.ledger import Ledger
 from dpengine.accuracy import posterior
 from dpengine.ask import ask
 from dpengine.choose import Candidates, draw_once
+from dpengine.measure.strategy import identity
 from dpengine.spec.plan import Plan
 from dpengine.spec.query import Count, Question
-from dpengine.strategy import identity
 from pages.parts.words import percent
 
 ENTRY = Path(__file__).parents[2] / "app.py"

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.marginals.measurement import Boxes
+from dpengine.measure.strategy import PARTS
 from dpengine.noise.discrete_laplace import discrete_laplace
-from dpengine.strategy import PARTS
 
 __all__ = ["Axis", "measure_boxes"]
 

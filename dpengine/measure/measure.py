@@ -1,4 +1,4 @@
-"""Exact counts + noise → measurements: with :mod:`dpengine.adaptive`, where private numbers meet noise.
+"""Exact counts + noise → measurements: with :mod:`dpengine.measure.measure.adaptive`, where private numbers meet noise.
 
 Before this line everything about rows is exact and private; after it, everything is noisy and public.
 """
@@ -11,14 +11,14 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.adaptive import measure_adaptively
 from dpengine.marginals.least_squares import Columns
 from dpengine.marginals.measurement import Measured, Measurement
 from dpengine.marginals.pairwise import Pair
+from dpengine.measure.adaptive import measure_adaptively
+from dpengine.measure.hierarchical import Axis, measure_boxes
+from dpengine.measure.strategy import ADAPTIVE, Share, choose, maximal, settled
 from dpengine.noise.discrete_laplace import discrete_laplace
-from dpengine.ranges import Axis, measure_boxes
 from dpengine.spec.plan import Plan
-from dpengine.strategy import ADAPTIVE, Share, choose, maximal, settled
 
 __all__ = ["add_noise", "measure", "wanted"]
 

@@ -12,8 +12,8 @@ variance Σ n_S·2/ε_S² of independent marginals under Σ ε_S = ε):
 *optimised*: shares over all maximal tables, what any two of them have in common, and the table of all columns,
 found numerically to make the total variance least; *direct* where that is no better.
 
-*adaptive*: chosen privately while measuring (:mod:`dpengine.adaptive`; for a table whose ranges matter,
-:mod:`dpengine.ranges`).
+*adaptive*: chosen privately while measuring (:mod:`dpengine.measure.measure.adaptive`; for a table whose ranges matter,
+:mod:`dpengine.measure.hierarchical`).
 
 *auto*: *direct*, unless the tables overlap so widely that they can agree only through a model, and measuring each
 of them is predicted to leave more noise than the model leaves out; unless ranges of many cells matter; and unless a

@@ -1,0 +1,1 @@
+"""Exact counts into noisy measurements: which marginals, at which part of epsilon."""
