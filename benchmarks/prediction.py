@@ -19,8 +19,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this folder, wherever this is run
 
 import dpengine as dpe
-from dpengine.accuracy import least_squares
-from dpengine.answers import answers
+from dpengine.estimate.error_distribution import least_squares
+from dpengine.estimate.estimates import answers
 from dpengine.marginals.measurement import Measured
 from dpengine.measure.measure import add_noise, measure
 from dpengine.measure.strategy import choose

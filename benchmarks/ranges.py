@@ -28,7 +28,7 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from dpengine.consistency import whole_boxes
+from dpengine.estimate.consistency import whole_boxes
 from dpengine.marginals.box_tree import Tree
 from dpengine.measure.hierarchical import measure_boxes
 

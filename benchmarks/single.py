@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.accuracy import SOURCES
 from dpengine import Plan
-from dpengine.consistency import round_whole
+from dpengine.estimate.consistency import round_whole
 from dpengine.marginals.least_squares import marginalise
 from dpengine.marginals.shrinkage import project
 from dpengine.measure.measure import measure

@@ -8,9 +8,9 @@
 """
 
 from dpengine.accounting.ledger import Ledger
-from dpengine.accuracy import epsilon_for
 from dpengine.ask import Answer, ask, expect
 from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseError, ReleaseError, TableError
+from dpengine.estimate.error_distribution import epsilon_for
 from dpengine.files import verify
 from dpengine.noise import discrete_laplace
 from dpengine.prediction import predict

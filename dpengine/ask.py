@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.accounting.ledger import Ledger
-from dpengine.accuracy import sum_law
 from dpengine.counting import count
 from dpengine.counting.count import Asked
 from dpengine.errors import LedgerError, PlanError
+from dpengine.estimate.error_distribution import sum_law
 from dpengine.mechanisms.scalar_queries import noisy, quantile_scores, ratio, ratio_half_width, reach
 from dpengine.noise.selection import permute_and_flip
 from dpengine.sources.open import Source, Table, open_table

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dpengine.accuracy import error_law
+from dpengine.estimate.error_distribution import error_law
 from dpengine.heatmaps import SCALE, WRITTEN, Grid, traces
 from dpengine.looks import ACCENT, CONFIG, GREY, INK, category_axis, dressed, escaped, listed, shortened
 from dpengine.marginals.least_squares import Columns

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from dpengine import accuracy
-from dpengine.answers import answers
 from dpengine.errors import PlanError
+from dpengine.estimate import error_distribution
+from dpengine.estimate.estimates import answers
 from dpengine.marginals.least_squares import Columns
 from dpengine.measure.measure import measure
 from dpengine.measure.strategy import ADAPTIVE, settled
@@ -59,7 +59,7 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
 
 def _at(plan: Plan) -> pd.DataFrame:
     plan = settled(plan)
-    frame = _tried(plan) if plan.strategy == ADAPTIVE else accuracy.predict(plan)
+    frame = _tried(plan) if plan.strategy == ADAPTIVE else error_distribution.predict(plan)
     frame.attrs["simulated"] = plan.strategy == ADAPTIVE
     return frame
 
@@ -82,4 +82,4 @@ def _tried(plan: Plan) -> pd.DataFrame:
         (" × ".join(table) or "total", plan.cells(table), float(np.mean(each)), float(np.quantile(each, 0.95)), total)
         for table, each in off.items()
     ]
-    return pd.DataFrame(rows, columns=list(accuracy.PREDICTED))
+    return pd.DataFrame(rows, columns=list(error_distribution.PREDICTED))

@@ -15,8 +15,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from dpengine import charts, manifest
-from dpengine.accuracy import posterior
-from dpengine.answers import Boxed, Modelled
+from dpengine.estimate.error_distribution import posterior
+from dpengine.estimate.estimates import Boxed, Modelled
 from dpengine.looks import shortened
 from dpengine.marginals.least_squares import Columns
 from dpengine.result import NUMBERS, Result, published_name

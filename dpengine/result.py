@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine import placing, stored, synthesis
-from dpengine.accuracy import least_squares
-from dpengine.answers import Answers, Boxed, Modelled, answers
-from dpengine.consistency import Model, Rows, rows_of, solve, whole_boxes
 from dpengine.errors import ReleaseError
+from dpengine.estimate.consistency import Model, Rows, rows_of, solve, whole_boxes
+from dpengine.estimate.error_distribution import least_squares
+from dpengine.estimate.estimates import Answers, Boxed, Modelled, answers
 from dpengine.marginals.least_squares import Columns
 from dpengine.marginals.measurement import Measured, Measurement
 from dpengine.measure.strategy import MOST_SYNTHETIC

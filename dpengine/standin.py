@@ -12,8 +12,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.accuracy import error_law
-from dpengine.consistency import round_whole
+from dpengine.estimate.consistency import round_whole
+from dpengine.estimate.error_distribution import error_law
 from dpengine.marginals.least_squares import Columns
 from dpengine.measure.measure import measure
 from dpengine.measure.strategy import ASSUMED_ROWS, check, choose, settled

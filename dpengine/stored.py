@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.consistency import Model, Rows
 from dpengine.errors import LedgerError
+from dpengine.estimate.consistency import Model, Rows
 from dpengine.marginals.measurement import Audit, Boxes, Choice, Measured, Measurement
 from dpengine.measure.strategy import Share
 

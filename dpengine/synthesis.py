@@ -19,7 +19,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.consistency import Model, Rows
+from dpengine.estimate.consistency import Model, Rows
 from dpengine.marginals.least_squares import Columns
 from dpengine.rows import shuffled
 

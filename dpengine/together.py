@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpengine.accuracy import sum_law
 from dpengine.errors import PlanError
+from dpengine.estimate.error_distribution import sum_law
 from dpengine.marginals.least_squares import Columns
 from dpengine.measure.strategy import Share, choose
 from dpengine.spec.domain import Column

@@ -15,8 +15,8 @@ from fractions import Fraction
 from typing import Any
 
 from dpengine import manifest
-from dpengine.accuracy import error_law
 from dpengine.errors import PlanError, ReleaseError
+from dpengine.estimate.error_distribution import error_law
 from dpengine.marginals.least_squares import Columns
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP
 from dpengine.measure.strategy import ADAPTIVE, Share

@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from dpengine import BudgetError, Plan, PlanError, TableError, ask
-from dpengine.accuracy import posterior
 from dpengine.ask import Answer
 from dpengine.counting import count
+from dpengine.estimate.error_distribution import posterior
 from dpengine.sources.table import Table
 from dpengine.spec.plan import epsilon_text, exact
 from dpengine.spec.query import Question

@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.accounting.ledger import Entry, Ledger
-from dpengine.accuracy import posterior
 from dpengine.errors import BudgetError
+from dpengine.estimate.error_distribution import posterior
 from dpengine.spec.plan import Plan, epsilon_text, exact
 from pages.parts import state
 from pages.parts.accuracy_charts import draw, spending_figure

@@ -10,8 +10,8 @@ from typing import Any
 import streamlit as st
 
 from dpengine import files
-from dpengine.accuracy import posterior
 from dpengine.errors import ReleaseError
+from dpengine.estimate.error_distribution import posterior
 from pages.parts import state
 from pages.parts.words import name_of, plain, sure
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpengine import Plan, PlanError, predict
-from dpengine.accuracy import _law, epsilon_for, error_law, noise_variance, posterior
+from dpengine.estimate.error_distribution import _law, epsilon_for, error_law, noise_variance, posterior
 from dpengine.measure.strategy import choose
 from dpengine.noise.discrete_laplace import discrete_laplace
 from tests.plans import CLINIC, letters_plan, plans

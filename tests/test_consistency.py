@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from dpengine import Plan
-from dpengine.accuracy import least_squares
-from dpengine.consistency import project, round_whole, solve
+from dpengine.estimate.consistency import project, round_whole, solve
+from dpengine.estimate.error_distribution import least_squares
 from dpengine.marginals.least_squares import marginalise
 from dpengine.measure.strategy import choose
 from dpengine.noise.discrete_laplace import discrete_laplace

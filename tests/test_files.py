@@ -17,7 +17,7 @@ import yaml
 from hypothesis import given, settings
 
 from dpengine import files, manifest, report
-from dpengine.consistency import Rows
+from dpengine.estimate.consistency import Rows
 from dpengine.manifest import table_files
 from dpengine.result import Result
 from dpengine.spec.plan import Plan

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import dpengine as dpe
-from dpengine import consistency, result, standin, synthesis
-from dpengine.accuracy import least_squares
+from dpengine import result, standin, synthesis
+from dpengine.estimate import consistency
+from dpengine.estimate.error_distribution import least_squares
 from dpengine.marginals import least_squares as estimate
 from dpengine.marginals.measurement import Measured, Measurement
 from dpengine.measure import measure

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine import Plan, ReleaseError, files, open_table, preview, verify
-from dpengine.consistency import Model
 from dpengine.counting import count
+from dpengine.estimate.consistency import Model
 from dpengine.placing import cells, series, texts, values
 from dpengine.result import Result
 from dpengine.spec.domain import Category, Column, Date, Number, YesNo

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dpengine import Plan, predict
-from dpengine.accuracy import least_squares
-from dpengine.answers import answers
+from dpengine.estimate.error_distribution import least_squares
+from dpengine.estimate.estimates import answers
 from dpengine.marginals.measurement import Measured
 from dpengine.measure.measure import add_noise, measure
 from dpengine.measure.strategy import choose, settled

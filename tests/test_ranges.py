@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpengine as dpe
-from dpengine.consistency import whole_boxes
+from dpengine.estimate.consistency import whole_boxes
 from dpengine.marginals.box_tree import Tree
 from dpengine.marginals.measurement import Boxes
 from dpengine.measure import hierarchical

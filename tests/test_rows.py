@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine import rows as rooms
-from dpengine.consistency import Model, Rows, rows_of
+from dpengine.estimate.consistency import Model, Rows, rows_of
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.rows import MOST_ONCE, deal_rows
 from dpengine.synthesis import deal, repeated

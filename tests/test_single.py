@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine import Ledger, Plan, preview, release, verify
-from dpengine.accuracy import noise_variance
-from dpengine.consistency import _rake, project, solve
+from dpengine.estimate.consistency import _rake, project, solve
+from dpengine.estimate.error_distribution import noise_variance
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.measurement import Measurement
 from dpengine.measure.measure import measure

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from dpengine import Plan, accuracy, standin
+from dpengine import Plan, standin
+from dpengine.estimate import error_distribution
 from dpengine.marginals.least_squares import marginalise
 from dpengine.measure.strategy import choose
 from dpengine.result import EXACT
@@ -36,7 +37,7 @@ def test_a_preview_is_drawn_afresh_each_time() -> None:
 
 
 def test_nothing_that_previews_or_predicts_can_be_handed_a_table() -> None:
-    for room in (standin, accuracy):
+    for room in (standin, error_distribution):
         for name in room.__all__:
             if callable(thing := getattr(room, name)) and not inspect.isclass(thing):
                 assert not {"table", "counts", "source", "frame", "data", "rows", "ledger"} & {
@@ -74,9 +75,9 @@ def test_predicted_error_is_observed_and_intervals_cover(sizes: list[int], table
     shares = choose(plan)
     # Each measured marginal is rounded by itself, so the truth of a table is what its least squares say of them.
     exact = [made_up(plan, share.columns) for share in shares]
-    squares = accuracy.least_squares(plan, shares)
+    squares = error_distribution.least_squares(plan, shares)
     names = {table: " × ".join(table) or "total" for table in (*plan.marginals, ())}
-    predicted = accuracy.predict(plan).set_index("table")["mean_abs_error"]
+    predicted = error_distribution.predict(plan).set_index("table")["mean_abs_error"]
     errors: dict[object, list[float]] = {table: [] for table in names}
     covered: dict[object, list[float]] = {table: [] for table in names}
     for _ in range(150):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine import preview
-from dpengine.consistency import Rows
+from dpengine.estimate.consistency import Rows
 from dpengine.marginals.measurement import Measured
 from dpengine.result import Result
 from dpengine.stored import pack, unpack

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine import Plan
-from dpengine.accuracy import least_squares
-from dpengine.consistency import Model, Rows, solve
+from dpengine.estimate.consistency import Model, Rows, solve
+from dpengine.estimate.error_distribution import least_squares
 from dpengine.measure.strategy import choose
 from dpengine.synthesis import deal, dealt, repeated, scaled
 from tests.plans import plans

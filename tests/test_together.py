@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from dpengine.accuracy import sum_law
+from dpengine.estimate.error_distribution import sum_law
 from dpengine.spec.domain import Category
 from dpengine.spec.query import Condition, Count, Mode, Question
 from dpengine.together import together

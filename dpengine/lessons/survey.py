@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from dpengine.accuracy import noise_variance
 from dpengine.errors import TableError
+from dpengine.estimate.error_distribution import noise_variance
 from dpengine.mechanisms.local.frequency_oracles import HadamardResponse, LocalHashing, UnaryEncoding
 from dpengine.mechanisms.local.randomized_response import (
     Estimate,

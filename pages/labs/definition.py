@@ -10,7 +10,7 @@ from fractions import Fraction
 import pandas as pd
 import streamlit as st
 
-from dpengine.accuracy import posterior
+from dpengine.estimate.error_distribution import posterior
 from dpengine.lessons import definition as lesson
 from dpengine.spec.plan import epsilon_text
 from pages.parts import definition_examples as examples

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpengine import accuracy, predict
+from dpengine import predict
+from dpengine.estimate import error_distribution
 from dpengine.measure.strategy import Share, choose
 from dpengine.result import EXACT
 from dpengine.spec.plan import MAX_TABLE_CELLS, Plan
@@ -51,7 +52,7 @@ _kept = st.cache_data(scope="session", max_entries=64, show_spinner=False, hash_
 def errors(plan: Plan, table: Columns) -> pd.DataFrame:
     """The one row of `predict` that is about ``table``, led by ε, without working out all the others."""
     shares = choose(plan)
-    law, total = accuracy.error_law(plan, shares, table), accuracy.error_law(plan, shares, ())
+    law, total = error_distribution.error_law(plan, shares, table), error_distribution.error_law(plan, shares, ())
     numbers = (float(plan.epsilon), law.mean_abs, law.half_width(), total.half_width())
     return pd.DataFrame([numbers], columns=["epsilon", "mean_abs_error", "half_width_95", "total_half_width_95"])
 
@@ -79,7 +80,7 @@ def predictions(plan: Plan) -> bytes:
 
 @_kept
 def _wanted(plan: Plan, half_width: float, confidence: float) -> Fraction:
-    return accuracy.epsilon_for(plan, half_width, confidence)
+    return error_distribution.epsilon_for(plan, half_width, confidence)
 
 
 def wanted(plan: Plan, half_width: float, confidence: float) -> Fraction:
@@ -113,9 +114,9 @@ def compare(plan: Plan) -> pd.DataFrame:
     rows = []
     for table in plan.marginals:
         alone = (Share(tuple(sorted(table)), evenly, plan.unit.rows),)
-        widths = [accuracy.error_law(plan, shares, table).half_width() for shares in (chosen, alone)]
+        widths = [error_distribution.error_law(plan, shares, table).half_width() for shares in (chosen, alone)]
         feasible = plan.cells(every) <= MAX_TABLE_CELLS
-        widths.append(accuracy.error_law(plan, whole, table).half_width() if feasible else math.nan)
+        widths.append(error_distribution.error_law(plan, whole, table).half_width() if feasible else math.nan)
         rows.append((name_of(table), *widths))
     cells = np.array([plan.cells(table) for table in plan.marginals], dtype=float)
     mean = cells @ np.array([row[1:] for row in rows]) / cells.sum()

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpengine.accuracy import posterior
+from dpengine.estimate.error_distribution import posterior
 from dpengine.measure.strategy import choose
 from dpengine.spec.plan import Plan, epsilon_text
 from dpengine.standin import DEFAULT_ROWS

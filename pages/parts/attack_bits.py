@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpengine.accuracy import posterior
 from dpengine.errors import PlanError
+from dpengine.estimate.error_distribution import posterior
 from dpengine.lessons.floating_point import SAMPLERS, Neighbourhood, Sampler, Verdicts, around, tried, tried_on_engine
 from dpengine.spec.plan import epsilon_text
 from pages.parts.accuracy_charts import draw

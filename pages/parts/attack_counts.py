@@ -9,7 +9,7 @@ from fractions import Fraction
 import pandas as pd
 import streamlit as st
 
-from dpengine.accuracy import posterior
+from dpengine.estimate.error_distribution import posterior
 from dpengine.lessons.averaging import averaging, engine_asked
 from dpengine.lessons.defences import RAW, Defence, engine, jittered, rounded, unbudgeted
 from dpengine.lessons.differencing import differencing

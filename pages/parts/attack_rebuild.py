@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import streamlit as st
 
-from dpengine.accuracy import posterior
 from dpengine.errors import PlanError
+from dpengine.estimate.error_distribution import posterior
 from dpengine.lessons.reconstruction import METHODS, Reconstruction, least_squares, reconstruct
 from pages.parts.accuracy_charts import draw
 from pages.parts.accuracy_views import twin

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine import charts
-from dpengine.accuracy import posterior
+from dpengine.estimate.error_distribution import posterior
 from dpengine.release import Release, true_counts
 from dpengine.report import in_words
 from dpengine.result import Result

@@ -9,7 +9,7 @@ from fractions import Fraction
 import streamlit as st
 
 from dpengine import PlanError, epsilon_for
-from dpengine.accuracy import posterior
+from dpengine.estimate.error_distribution import posterior
 from dpengine.measure.strategy import why
 from dpengine.spec.plan import Plan, epsilon_text, exact_epsilon
 from pages.parts import session

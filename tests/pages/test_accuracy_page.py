@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpengine.accuracy import epsilon_for, posterior, predict
+from dpengine.estimate.error_distribution import epsilon_for, posterior, predict
 from dpengine.measure.strategy import choose
 from dpengine.spec.plan import Plan, epsilon_text
 from dpengine.standin import mostly_noise_share

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting.ledger import Ledger
-from dpengine.accuracy import posterior
+from dpengine.estimate.error_distribution import posterior
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 OURS = "This engine"

@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting.composition import Rule, allowance, odds_factor
 from dpengine.accounting.ledger import Ledger
-from dpengine.accuracy import posterior
 from dpengine.ask import ask
 from dpengine.choose import Candidates, draw_once
+from dpengine.estimate.error_distribution import posterior
 from dpengine.measure.strategy import identity
 from dpengine.spec.plan import Plan
 from dpengine.spec.query import Count, Question

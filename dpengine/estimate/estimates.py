@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.accuracy import ErrorLaw, error_law, least_squares
+from dpengine.estimate.error_distribution import ErrorLaw, error_law, least_squares
 from dpengine.marginals.box_tree import Tree
 from dpengine.marginals.least_squares import Columns
 from dpengine.marginals.measurement import Audit, Measured

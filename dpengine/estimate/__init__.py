@@ -1,0 +1,1 @@
+"""Measurements into estimates, intervals and consistent counts."""
