@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpengine import placing
 from dpengine.result import Result
+from dpengine.synthesis import cell_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +29,9 @@ def compared(result: Result, rows: int | None = None) -> pd.DataFrame:
     read = {}
     for salt, (name, codes) in enumerate(made.items()):
         column = plan.column(name)
-        read[name] = placing.cells(column, placing.texts(column, placing.values(column, codes, salt), codes))
+        read[name] = cell_values.cells(
+            column, cell_values.texts(column, cell_values.values(column, codes, salt), codes)
+        )
     count, published = len(read[plan.used[0]]), int(result.counts(()))
     scale = count / published if published else 1.0
     found = []

@@ -12,9 +12,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from dpengine import manifest, placing, registry, safe_csv
+from dpengine import manifest, registry, safe_csv
 from dpengine.marginals.least_squares import Columns
 from dpengine.result import NUMBERS, Result, published_name
+from dpengine.synthesis import cell_values
 from dpengine.verification import PROSE, verify
 
 __all__ = ["PROSE", "manifest_of", "pack", "save", "synthetic_csv", "verify", "write"]
@@ -113,12 +114,12 @@ def synthetic_csv(result: Result, count: int | None = None) -> bytes:
 def _synthetic(result: Result, count: int | None = None) -> Iterator[Piece]:
     rows, taken = result.taken(count)
     columns = [result.plan.column(name) for name in rows]
-    values = [placing.values(column, rows[column.name][taken], salt) for salt, column in enumerate(columns)]
+    values = [cell_values.values(column, rows[column.name][taken], salt) for salt, column in enumerate(columns)]
     yield safe_csv.header(list(rows))
     for start in range(0, len(taken), CHUNK_ROWS):
         part = slice(start, start + CHUNK_ROWS)
         texts = (
-            placing.texts(column, found[part], rows[column.name][taken[part]])
+            cell_values.texts(column, found[part], rows[column.name][taken[part]])
             for column, found in zip(columns, values, strict=True)
         )
         yield safe_csv.rows([safe_csv.fields(text) for text in texts])

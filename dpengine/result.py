@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dpengine import placing, stored, synthesis
+from dpengine import stored
 from dpengine.errors import ReleaseError
 from dpengine.estimate.consistency import Model, Rows, rows_of, solve, whole_boxes
 from dpengine.estimate.error_distribution import least_squares
@@ -23,6 +23,7 @@ from dpengine.marginals.least_squares import Columns
 from dpengine.marginals.measurement import Measured, Measurement
 from dpengine.measure.strategy import MOST_SYNTHETIC
 from dpengine.spec.plan import Plan
+from dpengine.synthesis import cell_values, resample
 from dpengine.version import VERSION
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class Result:
         """Synthetic rows as cells of each used column: counted, they give every published table exactly.
 
         With ``count``, so many rows, whose tables are the published ones scaled, but for rounding
-        (:mod:`dpengine.synthesis`). Raises :class:`ReleaseError` where there are no rows to scale, or too many are
+        (:mod:`dpengine.synthesis.resample`). Raises :class:`ReleaseError` where there are no rows to scale, or too many are
         asked for.
         """
         rows, taken = self.taken(count)
@@ -144,29 +145,29 @@ class Result:
     def taken(self, count: int | None = None) -> tuple[dict[str, npt.NDArray[np.int64]], npt.NDArray[np.int64]]:
         """The same as different rows, and for each row to give its place among them, which takes much less memory."""
         plan = self.plan
-        rows, times = synthesis.dealt(self.model)
+        rows, times = resample.dealt(self.model)
         if count is not None:
             if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 0 <= count <= MOST_SYNTHETIC:
                 raise ReleaseError(f"a number of synthetic rows is whole, from 0 to {MOST_SYNTHETIC:,}")
             if count and not times.size:
                 raise ReleaseError("the published total is 0: there are no synthetic rows to scale")
             sizes = {name: plan.column(name).size for name in plan.used}
-            times = synthesis.scaled(rows, times, int(count), plan.marginals, sizes) if count else 0 * times
-        return {name: rows[name] for name in plan.used}, synthesis.repeated(times)
+            times = resample.scaled(rows, times, int(count), plan.marginals, sizes) if count else 0 * times
+        return {name: rows[name] for name in plan.used}, resample.repeated(times)
 
     def synthetic(self, rows: int | None = None) -> pd.DataFrame:
         """Synthetic rows typed like the declared columns; counted by the plan, they give every published table exactly.
 
         Whole numbers are Int64, other numbers float64, dates datetime64, categories texts; missing values are NA, and a
         column in which ``(other)`` occurs holds Python objects. Values are placed within cells as
-        :data:`dpengine.placing.HOW` says. With ``rows``, so many of them: see :meth:`rows`.
+        :data:`dpengine.synthesis.cell_values.HOW` says. With ``rows``, so many of them: see :meth:`rows`.
         """
         import pandas as pd
 
         columns = map(self.plan.column, self.plan.used)
         made = self.rows(rows)
         return pd.DataFrame({
-            column.name: placing.series(column, made[column.name], salt) for salt, column in enumerate(columns)
+            column.name: cell_values.series(column, made[column.name], salt) for salt, column in enumerate(columns)
         })  # fmt: skip
 
     def to_bytes(self) -> bytes:

@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dpengine import placing, safe_csv
+from dpengine import safe_csv
 from dpengine.marginals.least_squares import Columns, marginalise
 from dpengine.result import NUMBERS, published_name
 from dpengine.spec.plan import Plan
+from dpengine.synthesis import cell_values
 
 __all__ = ["Tally"]
 
@@ -52,7 +53,9 @@ class Tally:
             columns = safe_csv.read(payload, plan.used)
         except ValueError as error:
             return [f"synthetic.csv {error}"]
-        rows = {name: placing.cells(plan.column(name), column) for name, column in zip(plan.used, columns, strict=True)}
+        rows = {
+            name: cell_values.cells(plan.column(name), column) for name, column in zip(plan.used, columns, strict=True)
+        }
         strangers = [name for name, codes in rows.items() if (codes < 0).any()]
         if strangers:
             return [f"synthetic.csv: the column {name} holds a text that is no declared cell" for name in strangers]

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpengine import rows as rooms
 from dpengine.estimate.consistency import Model, Rows, rows_of
 from dpengine.marginals.pairwise import Pairwise
-from dpengine.rows import MOST_ONCE, deal_rows
-from dpengine.synthesis import deal, repeated
+from dpengine.synthesis import generate_rows as rooms
+from dpengine.synthesis.generate_rows import MOST_ONCE, deal_rows
+from dpengine.synthesis.resample import deal, repeated
 
 NAMES = ("a", "b", "c", "d")
 

@@ -10,7 +10,7 @@ from dpengine import Plan
 from dpengine.estimate.consistency import Model, Rows, solve
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.measure.strategy import choose
-from dpengine.synthesis import deal, dealt, repeated, scaled
+from dpengine.synthesis.resample import deal, dealt, repeated, scaled
 from tests.plans import plans
 
 

@@ -29,10 +29,10 @@ import pyarrow.compute as pc
 
 from dpengine import arrow, safe_csv
 from dpengine.counting.encode_sql import binning
-from dpengine.rows import shuffled
 from dpengine.sources.relation import literal
 from dpengine.spec.domain import OTHER, Column, Date, Number
 from dpengine.spec.parsing import decimal
+from dpengine.synthesis.generate_rows import shuffled
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,0 +1,1 @@
+"""Synthetic rows that add up to the published counts."""
