@@ -24,7 +24,7 @@ from dpengine.estimate.estimates import answers
 from dpengine.marginals.measurement import Measured
 from dpengine.measure.measure import add_noise, measure
 from dpengine.measure.strategy import choose
-from dpengine.standin import made_up
+from dpengine.results.mock_table import made_up
 from tests.plans import letters_plan
 
 PLANS = {

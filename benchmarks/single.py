@@ -25,7 +25,7 @@ from dpengine.marginals.least_squares import marginalise
 from dpengine.marginals.shrinkage import project
 from dpengine.measure.measure import measure
 from dpengine.measure.strategy import settled
-from dpengine.result import conclude
+from dpengine.results.result import conclude
 
 METHODS = ("auto", "direct", "adaptive", "projected")
 

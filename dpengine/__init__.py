@@ -13,13 +13,13 @@ from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseE
 from dpengine.estimate.error_distribution import epsilon_for
 from dpengine.files import verify
 from dpengine.noise import discrete_laplace
-from dpengine.prediction import predict
 from dpengine.release import Release, release
+from dpengine.results.mock_table import preview
+from dpengine.results.predict import predict
 from dpengine.sources.open import open_table
 from dpengine.spec.numeric_grid import Grid
 from dpengine.spec.plan import Plan
 from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
-from dpengine.standin import preview
 
 __all__ = [
     "Answer",

@@ -18,8 +18,8 @@ from dpengine.heatmaps import SCALE, WRITTEN, Grid, traces
 from dpengine.looks import ACCENT, CONFIG, GREY, INK, category_axis, dressed, escaped, listed, shortened
 from dpengine.marginals.least_squares import Columns
 from dpengine.measure.strategy import ADAPTIVE, choose, settled
-from dpengine.prediction import predict
-from dpengine.result import Result
+from dpengine.results.predict import predict
+from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import noun
 

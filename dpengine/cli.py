@@ -89,7 +89,7 @@ def columns(table: Path, encoding: str | None, delimiter: str | None) -> None:
 @_faults
 def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
     """Say what a release of PLAN will cost and how wrong it will be. Reads no table."""
-    from dpengine import prediction
+    from dpengine.results import predict as prediction
 
     loaded = Plan.load(plan)
     frame = prediction.predict(loaded, epsilons or None)

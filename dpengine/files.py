@@ -14,7 +14,7 @@ import numpy as np
 
 from dpengine import manifest, registry, safe_csv
 from dpengine.marginals.least_squares import Columns
-from dpengine.result import NUMBERS, Result, published_name
+from dpengine.results.result import NUMBERS, Result, published_name
 from dpengine.synthesis import cell_values
 from dpengine.verification import PROSE, verify
 

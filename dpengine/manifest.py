@@ -14,7 +14,7 @@ from typing import Any
 from dpengine.marginals.least_squares import Columns
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, Boxes, Measured
 from dpengine.measure.strategy import ADAPTIVE, Share, why
-from dpengine.result import Result
+from dpengine.results.result import Result
 from dpengine.spec.plan import Plan, epsilon_text
 from dpengine.synthesis.cell_values import HOW
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from dpengine.result import Result
+from dpengine.results.result import Result
 from dpengine.spec import strict_yaml
 
 __all__ = ["draft_entry"]

@@ -19,7 +19,7 @@ from dpengine.marginals.least_squares import Columns
 from dpengine.measure import strategy
 from dpengine.measure.measure import measure, wanted
 from dpengine.measure.strategy import settled
-from dpengine.result import Result, conclude
+from dpengine.results.result import Result, conclude
 from dpengine.sources.open import Source, Table, open_table
 from dpengine.spec.plan import Plan
 

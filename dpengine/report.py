@@ -19,7 +19,7 @@ from dpengine.estimate.error_distribution import posterior
 from dpengine.estimate.estimates import Boxed, Modelled
 from dpengine.looks import shortened
 from dpengine.marginals.least_squares import Columns
-from dpengine.result import NUMBERS, Result, published_name
+from dpengine.results.result import NUMBERS, Result, published_name
 from dpengine.spec.domain import Category, Date
 from dpengine.spec.wording import noun, people, percent, sure
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from dpengine import safe_csv
 from dpengine.marginals.least_squares import Columns, marginalise
-from dpengine.result import NUMBERS, published_name
+from dpengine.results.result import NUMBERS, published_name
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 
 from dpengine import Plan, files, preview
-from dpengine.result import Result
+from dpengine.results.result import Result
 from tests import engines
 from tests.plans import CLINIC
 

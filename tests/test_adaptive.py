@@ -17,7 +17,7 @@ from dpengine.marginals.pairwise import Pairwise
 from dpengine.measure.adaptive import GRAIN, _audit, _bins, _Candidate, _how_wrong, _Work
 from dpengine.measure.measure import measure
 from dpengine.measure.strategy import settled
-from dpengine.standin import made_up
+from dpengine.results.mock_table import made_up
 from tests.plans import letters_plan
 
 

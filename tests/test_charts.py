@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpengine import Plan, charts, predict, preview
-from dpengine.result import Result
+from dpengine.results.result import Result
 from tests.plans import CLINIC, letters_plan
 
 

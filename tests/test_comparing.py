@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dpengine import Plan, ReleaseError, preview
-from dpengine.comparing import compared
-from dpengine.result import Result
+from dpengine.results.fidelity import compared
+from dpengine.results.result import Result
 from tests.plans import CLINIC
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from dpengine import files, safe_csv
 from dpengine.manifest import table_files
+from dpengine.results.mock_table import preview
 from dpengine.spec.plan import Plan
-from dpengine.standin import preview
 from tests.bundles import members_of, rows_of
 
 ODD = ["=1+1", "+cmd", "-x", "@SUM(A1)", "\tx", "\rx", "\nx", "＝1", "＋1", "－1", "＠x", "'=x", "''=x"]

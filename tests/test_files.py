@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from dpengine import files, manifest, report
 from dpengine.estimate.consistency import Rows
 from dpengine.manifest import table_files
-from dpengine.result import Result
+from dpengine.results.mock_table import preview
+from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
-from dpengine.standin import preview
 from tests.bundles import AGE, TOTAL, VISIT, members_of, rows_of
 from tests.plans import CLINIC, letters_plan, plans
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import dpengine as dpe
-from dpengine import result, standin
 from dpengine.estimate import consistency
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.marginals import least_squares as estimate
 from dpengine.marginals.measurement import Measured, Measurement
 from dpengine.measure import measure
 from dpengine.measure.strategy import choose
+from dpengine.results import mock_table, result
 from dpengine.synthesis import resample
 from tests.plans import CLINIC
 
@@ -103,11 +103,11 @@ def test_everything_after_the_noise_works_without_any_table() -> None:
     measured = tuple(Measurement(share, values) for share, values in zip(shares, noisy, strict=True))
     finished = result.conclude(plan, Measured(measured))
     assert len(finished.to_bytes()) > 0
-    for function in (dpe.predict, dpe.preview, result.conclude, standin.made_up, consistency.solve, resample.deal):
+    for function in (dpe.predict, dpe.preview, result.conclude, mock_table.made_up, consistency.solve, resample.deal):
         with pytest.raises((TypeError, AssertionError, AttributeError)):
             function(poison)  # type: ignore[operator]
     assert least_squares(plan, shares).estimate((), noisy) == 0
-    for room in (estimate, measure, consistency, resample, result, standin):
+    for room in (estimate, measure, consistency, resample, result, mock_table):
         assert "Table" not in vars(room)
 
 

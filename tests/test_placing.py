@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dpengine import Plan, ReleaseError, files, open_table, preview, verify
 from dpengine.counting import count
 from dpengine.estimate.consistency import Model
-from dpengine.result import Result
+from dpengine.results.result import Result
 from dpengine.spec.domain import Category, Column, Date, Number, YesNo
 from dpengine.synthesis.cell_values import cells, series, texts, values
 from tests.plans import letters_plan

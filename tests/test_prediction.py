@@ -14,7 +14,7 @@ from dpengine.estimate.estimates import answers
 from dpengine.marginals.measurement import Measured
 from dpengine.measure.measure import add_noise, measure
 from dpengine.measure.strategy import choose, settled
-from dpengine.standin import made_up
+from dpengine.results.mock_table import made_up
 from tests.plans import letters_plan
 
 SIGMAS = 6.0  # a normal variable is farther out with probability 2e-9

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from dpengine import charts, manifest, report
-from dpengine.result import Result
+from dpengine.results.mock_table import preview
+from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
-from dpengine.standin import preview
 from tests.plans import CLINIC, letters_plan
 
 HOSTILE = "</script><script>document.title = 'run'</script><img src=x onerror=\"document.title='run'\">{{ 7 * 7 }}"

@@ -19,7 +19,7 @@ from dpengine.marginals.measurement import Measurement
 from dpengine.measure.measure import measure
 from dpengine.measure.strategy import Share, identity, settled, why
 from dpengine.noise.discrete_laplace import discrete_laplace
-from dpengine.standin import made_up
+from dpengine.results.mock_table import made_up
 from tests.plans import letters_plan
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from dpengine import Plan, standin
+from dpengine import Plan
 from dpengine.estimate import error_distribution
 from dpengine.marginals.least_squares import marginalise
 from dpengine.measure.strategy import choose
-from dpengine.result import EXACT
-from dpengine.standin import made_up, mostly_noise_share, preview
+from dpengine.results import mock_table
+from dpengine.results.mock_table import made_up, mostly_noise_share, preview
+from dpengine.results.result import EXACT
 from tests.plans import CLINIC, letters_plan, plans
 
 
@@ -37,7 +38,7 @@ def test_a_preview_is_drawn_afresh_each_time() -> None:
 
 
 def test_nothing_that_previews_or_predicts_can_be_handed_a_table() -> None:
-    for room in (standin, error_distribution):
+    for room in (mock_table, error_distribution):
         for name in room.__all__:
             if callable(thing := getattr(room, name)) and not inspect.isclass(thing):
                 assert not {"table", "counts", "source", "frame", "data", "rows", "ledger"} & {

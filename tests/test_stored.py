@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from dpengine import preview
 from dpengine.estimate.consistency import Rows
 from dpengine.marginals.measurement import Measured
-from dpengine.result import Result
-from dpengine.stored import pack, unpack
+from dpengine.results.result import Result
+from dpengine.results.serialise import pack, unpack
 from tests.plans import letters_plan
 
 STORY = {"release_id": "1", "created": "now", "software": {}}

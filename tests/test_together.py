@@ -8,9 +8,9 @@ from itertools import product
 import pytest
 
 from dpengine.estimate.error_distribution import sum_law
+from dpengine.results.batch_pricing import together
 from dpengine.spec.domain import Category
 from dpengine.spec.query import Condition, Count, Mode, Question
-from dpengine.together import together
 
 A = Category(name="a", values=["a0", "a1", "a2"], other=False, missing=False)
 B = Category(name="b", values=["b0", "b1", "b2", "b3"], other=False, missing=False)

@@ -13,9 +13,9 @@ import streamlit as st
 from dpengine import predict
 from dpengine.estimate import error_distribution
 from dpengine.measure.strategy import Share, choose
-from dpengine.result import EXACT
+from dpengine.results.mock_table import made_up, preview
+from dpengine.results.result import EXACT
 from dpengine.spec.plan import MAX_TABLE_CELLS, Plan
-from dpengine.standin import made_up, preview
 from pages.parts.words import name_of
 
 __all__ = [

@@ -10,8 +10,8 @@ import streamlit as st
 
 from dpengine.estimate.error_distribution import posterior
 from dpengine.measure.strategy import choose
+from dpengine.results.mock_table import DEFAULT_ROWS
 from dpengine.spec.plan import Plan, epsilon_text
-from dpengine.standin import DEFAULT_ROWS
 from pages.parts.accuracy_charts import draw, meaning_figure, noise_figure, simulation_figure
 from pages.parts.accuracy_numbers import all_errors, compare, curve, errors, noise_shares, predictions, simulate
 from pages.parts.words import name_of, noun, people, percent, plain, protected, sure, why_measured

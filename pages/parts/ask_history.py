@@ -9,9 +9,9 @@ import streamlit as st
 
 from dpengine import ask
 from dpengine.ask import Answer
+from dpengine.results.batch_pricing import Together, together
 from dpengine.safe_csv import guard
 from dpengine.spec.plan import epsilon_text
-from dpengine.together import Together, together
 from pages.parts import state
 from pages.parts.ask_words import interval, shown, told
 from pages.parts.words import name_of, plain, plural

@@ -6,9 +6,9 @@ import streamlit as st
 
 from dpengine import Plan, charts, predict, preview
 from dpengine.measure.strategy import maximal, why
-from dpengine.result import EXACT, Result
+from dpengine.results.mock_table import DEFAULT_ROWS, mostly_noise_share
+from dpengine.results.result import EXACT, Result
 from dpengine.spec.plan import epsilon_text
-from dpengine.standin import DEFAULT_ROWS, mostly_noise_share
 from pages.parts.release_view import figure_with_choice
 from pages.parts.tried import is_adaptive, show_trial
 from pages.parts.words import name_of, noun, people, plain

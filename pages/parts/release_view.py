@@ -13,7 +13,7 @@ from dpengine import charts
 from dpengine.estimate.error_distribution import posterior
 from dpengine.release import Release, true_counts
 from dpengine.report import in_words
-from dpengine.result import Result
+from dpengine.results.result import Result
 from dpengine.spec.plan import epsilon_text
 from pages.parts import reading, session, state
 from pages.parts.synthetic_view import show_rows

@@ -7,9 +7,9 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dpengine import PrivateReleaseError, charts, files
-from dpengine.comparing import compared
 from dpengine.looks import dressed, shortened
 from dpengine.release import Release
+from dpengine.results.fidelity import compared
 from pages.parts.words import plain, plural
 
 __all__ = ["show_rows"]

@@ -11,9 +11,9 @@ import streamlit as st
 from dpengine import PlanError, charts, predict
 from dpengine.measure import strategy
 from dpengine.measure.strategy import ADAPTIVE, DIRECT, OPTIMISED, settled, why
+from dpengine.results.mock_table import DEFAULT_ROWS
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
-from dpengine.standin import DEFAULT_ROWS
 from pages.parts.accuracy_charts import strategies_figure
 from pages.parts.words import noun, plain
 

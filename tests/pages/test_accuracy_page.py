@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.estimate.error_distribution import epsilon_for, posterior, predict
 from dpengine.measure.strategy import choose
+from dpengine.results.mock_table import mostly_noise_share
 from dpengine.spec.plan import Plan, epsilon_text
-from dpengine.standin import mostly_noise_share
 from pages.parts.accuracy_numbers import EPSILONS, compare, simulate
 from pages.parts.words import name_of, people, percent, why_measured
 

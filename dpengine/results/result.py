@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dpengine import stored
 from dpengine.errors import ReleaseError
 from dpengine.estimate.consistency import Model, Rows, rows_of, solve, whole_boxes
 from dpengine.estimate.error_distribution import least_squares
@@ -22,6 +21,7 @@ from dpengine.estimate.estimates import Answers, Boxed, Modelled, answers
 from dpengine.marginals.least_squares import Columns
 from dpengine.marginals.measurement import Measured, Measurement
 from dpengine.measure.strategy import MOST_SYNTHETIC
+from dpengine.results import serialise
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values, resample
 from dpengine.version import VERSION
@@ -173,12 +173,12 @@ class Result:
     def to_bytes(self) -> bytes:
         """The release as the ledger keeps it: whole, and readable without running anything."""
         story = {"release_id": self.release_id, "created": self.created, "software": self.software}
-        return stored.pack(self.plan.to_dict() | {"strategy": self.plan.strategy}, self.measured, self.model, story)
+        return serialise.pack(self.plan.to_dict() | {"strategy": self.plan.strategy}, self.measured, self.model, story)
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> Result:
         """Read what :meth:`to_bytes` wrote. Raises :class:`LedgerError` where it is damaged."""
-        plan, measured, model, story = stored.unpack(payload)
+        plan, measured, model, story = serialise.unpack(payload)
         return cls(Plan(**plan), measured, model, **story)
 
 

@@ -1,7 +1,7 @@
 """How wrong a release will be, for every strategy: by calculation where there is a law, else by trying it out.
 
 What an adaptive release gets wrong depends on what it will choose, which no law says beforehand. So it is tried
-on the made-up table (:mod:`dpengine.standin`), which knows nothing of the owner's: real tables may do better or worse.
+on the made-up table (:mod:`dpengine.results.mock_table`), which knows nothing of the owner's: real tables may do better or worse.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dpengine.estimate.estimates import answers
 from dpengine.marginals.least_squares import Columns
 from dpengine.measure.measure import measure
 from dpengine.measure.strategy import ADAPTIVE, settled
+from dpengine.results.mock_table import made_up
 from dpengine.spec.plan import Plan
-from dpengine.standin import made_up
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,7 +17,7 @@ from dpengine.estimate.error_distribution import error_law
 from dpengine.marginals.least_squares import Columns
 from dpengine.measure.measure import measure
 from dpengine.measure.strategy import ASSUMED_ROWS, check, choose, settled
-from dpengine.result import Result, conclude, mostly_noise
+from dpengine.results.result import Result, conclude, mostly_noise
 from dpengine.spec.domain import Category, Column, Date, Number
 from dpengine.spec.plan import Plan
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpengine.result import Result
+from dpengine.results.result import Result
 from dpengine.synthesis import cell_values
 
 if TYPE_CHECKING:

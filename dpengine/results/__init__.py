@@ -1,0 +1,1 @@
+"""A finished release as a value, its prediction and its preview."""
