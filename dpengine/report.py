@@ -14,10 +14,11 @@ import numpy.typing as npt
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from dpengine import charts, manifest
+from dpengine import manifest
+from dpengine.charts import figures
+from dpengine.charts.style import shortened
 from dpengine.estimate.error_distribution import posterior
 from dpengine.estimate.estimates import Boxed, Modelled
-from dpengine.looks import shortened
 from dpengine.marginals.least_squares import Columns
 from dpengine.results.result import NUMBERS, Result, published_name
 from dpengine.spec.domain import Category, Date
@@ -158,21 +159,21 @@ def _table(result: Result, table: Columns, file: str) -> dict[str, Any]:
             )
         ],
         "whole": whole,
-        "alt": charts.alt_text(result, table),
+        "alt": figures.alt_text(result, table),
     }
 
 
 def _figure(result: Result, table: Columns, room: int) -> dict[str, Any]:
     """The figure as JSON, or nothing where it has more cells than there is ``room`` for."""
     plan = result.plan
-    fixed = {name: _fullest(result, table, name) for name in charts.needs_fixing(plan, table)}
+    fixed = {name: _fullest(result, table, name) for name in figures.needs_fixing(plan, table)}
     seen = tuple(name for name in table if name not in fixed)
     cells = plan.cells(seen)
     if cells > room:
         return {"figure": None, "drawn": 0}
-    figure = charts.release_figure(result, table, fixed=fixed)
+    figure = figures.release_figure(result, table, fixed=fixed)
     across = plan.column(seen[min(1, len(seen) - 1)]).size
-    across *= charts.facets_across(across, plan.column(seen[2]).size) if len(seen) > 2 else 1
+    across *= figures.facets_across(across, plan.column(seen[2]).size) if len(seen) > 2 else 1
     return {
         "figure": _script_json(figure.to_json()),
         "drawn": cells,
@@ -184,9 +185,9 @@ def _figure(result: Result, table: Columns, room: int) -> dict[str, Any]:
 
 def _dark_colours() -> dict[str, str]:
     """What each colour of a figure becomes on a dark page, so that a figure need not be there twice."""
-    pairs = {tones[False]: tones[True] for tones in (charts.ACCENT, charts.GREY, charts.INK)}
-    pairs |= dict(zip(charts.WRITTEN[False], charts.WRITTEN[True], strict=True))
-    return pairs | {str(light[1]): str(dark[1]) for light, dark in zip(*charts.SCALE.values(), strict=True)}
+    pairs = {tones[False]: tones[True] for tones in (figures.ACCENT, figures.GREY, figures.INK)}
+    pairs |= dict(zip(figures.WRITTEN[False], figures.WRITTEN[True], strict=True))
+    return pairs | {str(light[1]): str(dark[1]) for light, dark in zip(*figures.SCALE.values(), strict=True)}
 
 
 def _fullest(result: Result, table: Columns, name: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dpengine import Plan, charts, preview
+from dpengine import Plan, preview
+from dpengine.charts import figures
 from tests.plans import letters_plan
 
 
@@ -14,7 +15,7 @@ def columns_of(*names: str) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("table", [("a",), ("a", "b"), ("a", "b", "c")])
 def test_axes_end_where_the_cells_end(table: tuple[str, ...]) -> None:
-    figure = charts.release_figure(preview(letters_plan([60, 50, 2], [table], epsilon=50)), table)
+    figure = figures.release_figure(preview(letters_plan([60, 50, 2], [table], epsilon=50)), table)
     across, down = (60, 0) if len(table) == 1 else (50, 60)
     figure.for_each_xaxis(lambda axis: _holds(axis.range, (-0.5, across - 0.5)))
     if down:
@@ -25,9 +26,9 @@ def _holds(ends: tuple[float, float], wanted: tuple[float, float]) -> None:
     assert tuple(ends) == wanted
 
 
-@pytest.mark.parametrize("facets", range(2, charts.MOST_FACETS + 1))
+@pytest.mark.parametrize("facets", range(2, figures.MOST_FACETS + 1))
 def test_the_lowest_facet_of_each_column_names_its_axis(facets: int) -> None:
-    figure = charts.release_figure(preview(letters_plan([3, 4, facets], [["a", "b", "c"]])), ("a", "b", "c"))
+    figure = figures.release_figure(preview(letters_plan([3, 4, facets], [["a", "b", "c"]])), ("a", "b", "c"))
     across = min(3, facets)
     assert len([trace for trace in figure.data if trace.customdata is not None]) == facets
     for k in range(facets):
@@ -42,22 +43,22 @@ def test_the_lowest_facet_of_each_column_names_its_axis(facets: int) -> None:
 
 def test_facet_titles_leave_room_for_the_figure_s_own() -> None:
     result = preview(letters_plan([3, 4, 5], [["a", "b", "c"]]))
-    plain = charts.release_figure(result, ("a", "b", "c"), fixed={"c": "c0"})
-    assert charts.release_figure(result, ("a", "b", "c")).layout.margin.t > plain.layout.margin.t
+    plain = figures.release_figure(result, ("a", "b", "c"), fixed={"c": "c0"})
+    assert figures.release_figure(result, ("a", "b", "c")).layout.margin.t > plain.layout.margin.t
 
 
 def test_titles_name_their_columns_once_as_written() -> None:
     names = ("R&D", "long" * 20, "<i>")
     plan = Plan(dataset="d", epsilon=1, columns=columns_of(*names), tables=[names])
     result = preview(plan)
-    whole = charts.release_figure(result, names).layout.title.text
+    whole = figures.release_figure(result, names).layout.title.text
     assert whole.replace("<br>", " ") == "People by R&amp;D, longlonglong…onglonglong and &lt;i&gt;"
-    cut = charts.release_figure(result, names, fixed={"<i>": "R&D"}).layout.title.text
+    cut = figures.release_figure(result, names, fixed={"<i>": "R&D"}).layout.title.text
     assert cut.endswith(", &lt;i&gt;: R&amp;D")
 
 
 def test_numbers_are_written_in_cells_only_where_there_is_room() -> None:
     for size in (10, 60):
-        figure = charts.release_figure(preview(letters_plan([size, size], [["a", "b"]])), ("a", "b"))
+        figure = figures.release_figure(preview(letters_plan([size, size], [["a", "b"]])), ("a", "b"))
         assert (figure.data[0].texttemplate is not None) is (size == 10)
         assert figure.layout.height <= 900

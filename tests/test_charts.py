@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpengine import Plan, charts, predict, preview
+from dpengine import Plan, predict, preview
+from dpengine.charts import figures
 from dpengine.results.result import Result
 from tests.plans import CLINIC, letters_plan
 
@@ -17,7 +18,7 @@ def result() -> Result:
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_one_column_is_bars_with_whiskers_and_hatching(result: Result, dark: bool) -> None:
-    figure = charts.release_figure(result, ("visit",), dark=dark)
+    figure = figures.release_figure(result, ("visit",), dark=dark)
     bars = [trace for trace in figure.data if trace.type == "bar"]
     frame = result.tables[("visit",)].set_index("visit")
     drawn = {label: (y, y + up, y - down) for trace in bars for label, y, up, down in
@@ -28,7 +29,7 @@ def test_one_column_is_bars_with_whiskers_and_hatching(result: Result, dark: boo
 
 
 def test_two_columns_are_a_heatmap_in_declared_order(result: Result) -> None:
-    figure = charts.release_figure(result, ("age", "region"))
+    figure = figures.release_figure(result, ("age", "region"))
     heat, marks = figure.data[0], figure.data[-1]
     assert tuple(heat.y) == result.plan.column("age").labels
     assert tuple(heat.x) == result.plan.column("region").labels
@@ -41,25 +42,25 @@ def test_two_columns_are_a_heatmap_in_declared_order(result: Result) -> None:
 
 def test_three_columns_are_small_multiples_or_a_drill_down(result: Result) -> None:
     table = ("age", "region", "visit")
-    assert charts.needs_fixing(result.plan, table) == ()
-    figure = charts.release_figure(result, table)
+    assert figures.needs_fixing(result.plan, table) == ()
+    figure = figures.release_figure(result, table)
     heats = [trace for trace in figure.data if trace.type == "heatmap" and trace.hoverinfo != "skip"]
     assert len(heats) == result.plan.column("visit").size
     assert sum(int(np.sum(trace.z)) for trace in heats) == result.counts(table).sum()
-    cut = charts.release_figure(result, table, fixed={"visit": "2024-Q2"})
+    cut = figures.release_figure(result, table, fixed={"visit": "2024-Q2"})
     assert (np.array(cut.data[0].z) == result.counts(table)[:, :, 1]).all()
     assert "2024-Q2" in cut.layout.title.text
 
 
 def test_what_has_no_room_must_be_fixed(result: Result) -> None:
     with pytest.raises(ValueError, match="fix columns"):
-        charts.release_figure(result, ("visit",), fixed={"visit": "2024-Q1"})
+        figures.release_figure(result, ("visit",), fixed={"visit": "2024-Q1"})
 
 
 def test_labels_are_shown_as_text_and_shortened() -> None:
     long = "<b>" + "x" * 80
     plan = Plan.loads(CLINIC.replace("North,", f'"{long}",'))
-    figure = charts.release_figure(preview(plan), ("age", "region"))
+    figure = figures.release_figure(preview(plan), ("age", "region"))
     assert "<b>" not in figure.data[0].x[0]
     assert len(figure.data[0].x[0]) < 40
     assert "<b>x" not in figure.data[0].customdata[0][0]
@@ -67,14 +68,14 @@ def test_labels_are_shown_as_text_and_shortened() -> None:
 
 def test_large_tables_leave_their_labels_to_the_browser_and_numbers_to_the_hover() -> None:
     plan = Plan.loads(CLINIC.replace("[0, 18, 30, 45, 65, 120]", "{from: 0, to: 100, bins: 200}"))
-    figure = charts.release_figure(preview(plan), ("age", "region"))
+    figure = figures.release_figure(preview(plan), ("age", "region"))
     assert figure.layout.yaxis.tickvals is None
     assert figure.data[0].texttemplate is None
 
 
 def test_the_error_curve_marks_the_plan_and_needs_no_data() -> None:
     plan = Plan.loads(CLINIC).at("0.3")
-    figure = charts.error_curve(plan)
+    figure = figures.error_curve(plan)
     lines = [trace for trace in figure.data if trace.mode == "lines"]
     assert len({trace.line.dash for trace in lines}) == len(lines), "lines differ by more than colour"
     marks = [trace for trace in figure.data if trace.mode == "markers"]
@@ -84,26 +85,26 @@ def test_the_error_curve_marks_the_plan_and_needs_no_data() -> None:
 
 def test_rows_are_called_rows_where_a_person_may_have_several() -> None:
     plan = Plan.loads(CLINIC.replace("rows: 1", "rows: 3, id: who"))
-    assert charts.release_figure(preview(plan), ("age", "region")).layout.title.text.startswith("Rows by")
+    assert figures.release_figure(preview(plan), ("age", "region")).layout.title.text.startswith("Rows by")
 
 
 def test_alternative_text_says_what_is_seen(result: Result) -> None:
-    said = charts.alt_text(result, ("age", "region"))
+    said = figures.alt_text(result, ("age", "region"))
     assert f"adding up to {result.counts(()).sum():,}" in said
-    assert charts.alt_text(result, ()) == f"The published total is {int(result.counts(())):,}."
+    assert figures.alt_text(result, ()) == f"The published total is {int(result.counts(())):,}."
 
 
 def test_comparison_draws_every_cell(result: Result) -> None:
     exact = result.counts(("visit",)) + 3
-    figure = charts.comparison_figure(result, ("visit",), exact)
+    figure = figures.comparison_figure(result, ("visit",), exact)
     assert list(figure.data[1].x) == list(exact)
     assert list(figure.data[1].y) == list(result.counts(("visit",)))
 
 
 def test_the_numbers_of_the_curve_are_those_that_are_drawn() -> None:
     plan = Plan.loads(CLINIC).at("0.3")
-    numbers = charts.curve_numbers(plan)
-    lines = [trace for trace in charts.error_curve(plan).data if trace.mode == "lines"]
+    numbers = figures.curve_numbers(plan)
+    lines = [trace for trace in figures.error_curve(plan).data if trace.mode == "lines"]
     assert [list(trace.customdata) for trace in lines] == [numbers[name] for name in numbers if name != "ε"]
     predicted = predict(plan).set_index("table")["half_width_95"]
     here = numbers["ε"].index(0.3)
@@ -112,13 +113,13 @@ def test_the_numbers_of_the_curve_are_those_that_are_drawn() -> None:
 
 @pytest.mark.parametrize(("columns", "across"), [(2, 3), (6, 3), (7, 2), (13, 1)])
 def test_the_wider_small_multiples_are_the_fewer_go_side_by_side(columns: int, across: int) -> None:
-    assert charts.facets_across(columns, 5) == across
-    assert charts.facets_across(columns, 1) == 1
+    assert figures.facets_across(columns, 5) == across
+    assert figures.facets_across(columns, 1) == 1
 
 
 @pytest.mark.parametrize(("columns", "written"), [(12, True), (60, False)])
 def test_numbers_that_no_saved_picture_has_room_for_are_left_out(columns: int, written: bool) -> None:
     plan = letters_plan([3, columns], [["a", "b"]], rows_about=200_000)
-    figure = charts.release_figure(preview(plan), ("a", "b"))
+    figure = figures.release_figure(preview(plan), ("a", "b"))
     assert (figure.data[0].texttemplate is not None) == written
-    assert charts.CONFIG["toImageButtonOptions"]["width"] == 1000
+    assert figures.CONFIG["toImageButtonOptions"]["width"] == 1000

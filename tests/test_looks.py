@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpengine import looks
-from dpengine.heatmaps import SCALE, TURN, WRITTEN, Grid, traces
+from dpengine.charts import style
+from dpengine.charts.heatmap import SCALE, TURN, WRITTEN, Grid, traces
 
 LONG = "Hospital of the Holy Ghost, ward {} for children and their parents"
 
@@ -40,25 +40,25 @@ def grid(counts: list[list[int]]) -> Grid:
 
 @given(st.lists(st.text(max_size=60), unique=True, max_size=12))
 def test_shortened_labels_are_still_different(labels: list[str]) -> None:
-    short = looks.shortened(labels)
+    short = style.shortened(labels)
     assert len(set(short)) == len(labels)
-    assert all(len(label) <= looks.MOST_LABEL + 5 for label in short)
+    assert all(len(label) <= style.MOST_LABEL + 5 for label in short)
 
 
 def test_labels_are_cut_in_the_middle_where_that_tells_them_apart() -> None:
-    assert looks.shortened(["Home", LONG.format(7)]) == ["Home", "Hospital of…eir parents"]
-    wards = looks.shortened([LONG.format(k) for k in range(12)])
+    assert style.shortened(["Home", LONG.format(7)]) == ["Home", "Hospital of…eir parents"]
+    wards = style.shortened([LONG.format(k) for k in range(12)])
     assert [str(k) in label for k, label in enumerate(wards)] == [True] * 12, "the number of the ward is kept"
     prefix = "x" * 30
-    assert len(set(looks.shortened([prefix, prefix + "x" * 10]))) == 2
+    assert len(set(style.shortened([prefix, prefix + "x" * 10]))) == 2
 
 
 def test_long_titles_are_wrapped_for_a_phone() -> None:
     import plotly.graph_objects as go
 
-    figure = looks.dressed(go.Figure(), "People by " + ", ".join(["a name of many letters"] * 4), dark=False)
+    figure = style.dressed(go.Figure(), "People by " + ", ".join(["a name of many letters"] * 4), dark=False)
     lines = figure.layout.title.text.split("<br>")
-    assert max(map(len, lines)) <= looks.TITLE_LINE
+    assert max(map(len, lines)) <= style.TITLE_LINE
     assert figure.layout.margin.t > 40 + 15 * len(lines) - 15
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from dpengine import charts, manifest, report
+from dpengine import manifest, report
+from dpengine.charts import figures
 from dpengine.results.mock_table import preview
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
@@ -210,8 +211,8 @@ def test_it_opens_without_any_network_or_fault(
     assert html_element["data-wrong"] == ""
     assert int(html_element["data-drawn"] or 0) >= len(result.plan.marginals)
     assert int(html_element["data-wide"] or 0) <= width
-    assert charts.INK[dark] in outline.colours
-    assert charts.INK[not dark] not in outline.colours
+    assert figures.INK[dark] in outline.colours
+    assert figures.INK[not dark] not in outline.colours
 
 
 def test_hostile_texts_run_nothing(hostile: Result, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from dpengine.charts import ACCENT, CONFIG, GREY
-from dpengine.looks import dressed
+from dpengine.charts.figures import ACCENT, CONFIG, GREY
+from dpengine.charts.style import dressed
 
 __all__ = [
     "draw", "error_figure", "meaning_figure", "noise_figure", "simulation_figure", "spending_figure",

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpengine.charts.style import escaped, shortened
 from dpengine.choose import Mechanism
-from dpengine.looks import escaped, shortened
 from pages.parts.accuracy_charts import tones
 
 __all__ = ["SHOWN", "likely_figure", "over_epsilon_figure"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpengine import Plan, charts, predict, preview
+from dpengine import Plan, predict, preview
+from dpengine.charts import figures
 from dpengine.measure.strategy import maximal, why
 from dpengine.results.mock_table import DEFAULT_ROWS, mostly_noise_share
 from dpengine.results.result import EXACT, Result
@@ -49,14 +50,14 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
         words = st.container()
         figure_with_choice(result, key="preview")
         words.markdown(in_words(plan))
-    numbers = charts.curve_numbers(plan)
+    numbers = figures.curve_numbers(plan)
     with st.container(border=True):
         st.plotly_chart(
-            charts.error_curve(plan, numbers=numbers, dark=is_dark()).update_layout(height=340),
+            figures.error_curve(plan, numbers=numbers, dark=is_dark()).update_layout(height=340),
             key="curve",
             theme=None,
             alt="Error against the privacy budget; the tables below have the numbers.",
-            config=charts.CONFIG,
+            config=figures.CONFIG,
         )
         folded = st.expander("The numbers", icon=":material/table:", key="curve-numbers", on_change="rerun")
         if folded.open:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpengine import charts
+from dpengine.charts import figures
 from dpengine.estimate.error_distribution import posterior
 from dpengine.release import Release, true_counts
 from dpengine.report import in_words
@@ -43,11 +43,11 @@ def figure_with_choice(result: Result, *, key: str) -> tuple[str, ...]:
         table = st.selectbox("Table", tables, format_func=name_of, key=f"{key}-table", label_visibility="collapsed")
     fixed = _fixed(result, table, key)
     dark = st.context.theme.type == "dark"
-    figure = charts.release_figure(result, table, fixed=fixed, dark=dark)
+    figure = figures.release_figure(result, table, fixed=fixed, dark=dark)
     side_by_side = len(table) - len(fixed) > 2
     with st.container(key=f"{key}-{'facets' if side_by_side else 'chart'}"):
         st.plotly_chart(
-            figure, key=f"{key}-figure", theme=None, alt=charts.alt_text(result, table), config=charts.CONFIG
+            figure, key=f"{key}-figure", theme=None, alt=figures.alt_text(result, table), config=figures.CONFIG
         )
     twin = st.expander("The same as a table", icon=":material/table:", key=f"{key}-twin", on_change="rerun")
     if twin.open:  # a browser draws a table anew at each change, seen or not
@@ -59,7 +59,7 @@ def figure_with_choice(result: Result, *, key: str) -> tuple[str, ...]:
 def _fixed(result: Result, table: tuple[str, ...], key: str) -> dict[str, str]:
     """One label for each column past the second, or past the third where people want small charts side by side."""
     plan, looked_into = result.plan, table[2:]
-    crowded = charts.needs_fixing(plan, table)
+    crowded = figures.needs_fixing(plan, table)
     if len(crowded) < len(looked_into):
         layout = st.segmented_control(
             f"Values of {table[2]}", LAYOUTS, default=LAYOUTS[0], required=True, key=f"{key}-layout"
@@ -175,13 +175,13 @@ def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
         labels = [name for name in frame.columns if name not in NUMBERS]
         order = [*labels, "true (private)", "count", "off by", "low", "high"]
         numbers.dataframe(frame, hide_index=True, column_order=order, column_config=NUMBERS, height=420)
-        figure = charts.comparison_figure(release, shown, exact, dark=st.context.theme.type == "dark")
+        figure = figures.comparison_figure(release, shown, exact, dark=st.context.theme.type == "dark")
         picture.plotly_chart(
             figure.update_layout(height=420),
             key="compare-figure",
             theme=None,
             alt="Published against true counts, cell by cell; the table beside it has the numbers.",
-            config={**charts.CONFIG, "displayModeBar": False},
+            config={**figures.CONFIG, "displayModeBar": False},
         )
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
+from dpengine.charts.style import escaped, shortened
 from dpengine.lessons.rates import Rate
 from dpengine.lessons.syntactic import Band
-from dpengine.looks import escaped, shortened
 from pages.parts.accuracy_charts import tones
 
 __all__ = ["alone_figure", "band_name", "bands_figure", "curve_figure", "rates_figure"]

@@ -63,14 +63,15 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 
 def _warm() -> None:
     """Load, and try once, what the first screen draws, so that the first visitor need not wait for it."""
-    from dpengine import Ledger, charts, predict, preview
+    from dpengine import Ledger, predict, preview
+    from dpengine.charts import figures
     from dpengine.lessons import reconstruction, survey  # noqa: F401  (what takes long to load of the labs)
     from pages.parts import connections
     from pages.parts.consequence import example
 
     plan = example()
-    charts.release_figure(preview(plan), plan.marginals[0]).to_json()
-    charts.error_curve(plan).to_json()
+    figures.release_figure(preview(plan), plan.marginals[0]).to_json()
+    figures.error_curve(plan).to_json()
     predict(plan)
     with suppress(BudgetError):  # the health check tells of it
         Ledger().spent(plan.dataset)

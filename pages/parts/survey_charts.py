@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from dpengine.charts.style import escaped, shortened
 from dpengine.lessons.survey import Spread
-from dpengine.looks import escaped, shortened
 from pages.parts.accuracy_charts import tones
 
 __all__ = ["and_figure", "answers_figure", "cells_figure", "days_figure", "people_figure"]

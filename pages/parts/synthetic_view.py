@@ -6,8 +6,9 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from dpengine import PrivateReleaseError, charts, files
-from dpengine.looks import dressed, shortened
+from dpengine import PrivateReleaseError, files
+from dpengine.charts import figures
+from dpengine.charts.style import dressed, shortened
 from dpengine.release import Release
 from dpengine.results.fidelity import compared
 from pages.parts.words import plain, plural
@@ -94,7 +95,7 @@ def _told(release: Release, frame: pd.DataFrame, sample: pd.DataFrame, wanted: i
             _figure(tables, rows),
             key="rows-figure",
             theme=None,
-            config={**charts.CONFIG, "displayModeBar": False},
+            config={**figures.CONFIG, "displayModeBar": False},
             alt="How far cells counted from the rows are off the scaled counts, by table; the table below has the "
             "numbers.",
         )
@@ -120,8 +121,8 @@ def _figure(tables: pd.DataFrame, rows: int) -> go.Figure:
     names = shortened(drawn["table"])
     figure = go.Figure()
     for column, name, colour, symbol in (
-        ("mean_off", "on average", charts.ACCENT[dark], "circle"),
-        ("most_off", "at most", charts.GREY[dark], "diamond-open"),
+        ("mean_off", "on average", figures.ACCENT[dark], "circle"),
+        ("most_off", "at most", figures.GREY[dark], "diamond-open"),
     ):
         figure.add_scatter(
             x=drawn[column],

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from dpengine import PlanError, charts, predict
+from dpengine import PlanError, predict
+from dpengine.charts import figures
 from dpengine.measure import strategy
 from dpengine.measure.strategy import ADAPTIVE, DIRECT, OPTIMISED, settled, why
 from dpengine.results.mock_table import DEFAULT_ROWS
@@ -56,7 +57,7 @@ def show_trial(plan: Plan) -> None:
         strategies_figure(numbers),
         key="tried-curve",
         theme=None,
-        config=charts.CONFIG,
+        config=figures.CONFIG,
         alt=f"{line}. Errors of each strategy against the privacy budget; the table below has the numbers.",
     )
     for name, fault in refused.items():

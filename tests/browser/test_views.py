@@ -8,7 +8,8 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from dpengine import Plan, charts, preview
+from dpengine import Plan, preview
+from dpengine.charts import figures
 from tests.browser.conftest import NewPage
 from tests.plans import letters_plan
 
@@ -25,7 +26,7 @@ def sample(page: Page) -> Page:
 def drawn(chromium: Browser, plan: Plan, width: int) -> Page:
     """The figure of the first table of ``plan``, by itself in a page of ``width``."""
     page = chromium.new_page(viewport={"width": width, "height": 900})
-    page.set_content(charts.release_figure(preview(plan), plan.marginals[0]).to_html(config={"responsive": True}))
+    page.set_content(figures.release_figure(preview(plan), plan.marginals[0]).to_html(config={"responsive": True}))
     page.wait_for_selector(".xtick text", state="attached")
     return page
 

@@ -13,9 +13,9 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from dpengine.charts.heatmap import SCALE, WRITTEN, Grid, traces
+from dpengine.charts.style import ACCENT, CONFIG, GREY, INK, category_axis, dressed, escaped, listed, shortened
 from dpengine.estimate.error_distribution import error_law
-from dpengine.heatmaps import SCALE, WRITTEN, Grid, traces
-from dpengine.looks import ACCENT, CONFIG, GREY, INK, category_axis, dressed, escaped, listed, shortened
 from dpengine.marginals.least_squares import Columns
 from dpengine.measure.strategy import ADAPTIVE, choose, settled
 from dpengine.results.predict import predict

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from dpengine.looks import GREY, SAVED_WIDTH
+from dpengine.charts.style import GREY, SAVED_WIDTH
 
 __all__ = ["SCALE", "WRITTEN", "Grid", "traces"]
 

@@ -1,0 +1,1 @@
+"""Figures of releases and errors, for the pages and the report."""
