@@ -9,9 +9,9 @@
 
 from dpengine.accounting.ledger import Ledger
 from dpengine.ask import Answer, ask, expect
+from dpengine.bundle.write import verify
 from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseError, ReleaseError, TableError
 from dpengine.estimate.error_distribution import epsilon_for
-from dpengine.files import verify
 from dpengine.noise import discrete_laplace
 from dpengine.release import Release, release
 from dpengine.results.mock_table import preview

@@ -161,16 +161,16 @@ def release(
 @_faults
 def verify(bundle: Path, as_json: bool) -> None:
     """Check that BUNDLE is whole, consistent, and what it says it is."""
-    from dpengine import files
+    from dpengine.bundle import write
 
-    manifest = files.verify(bundle)
+    manifest = write.verify(bundle)
     if as_json:
         click.echo(json.dumps({"release_id": manifest["release_id"], "guarantee": manifest["guarantee"], "faults": [],
-                               "not_read": files.PROSE}))  # fmt: skip
+                               "not_read": write.PROSE}))  # fmt: skip
         return
     epsilon = manifest["guarantee"]["epsilon"]
     click.echo(f"{bundle.name}: whole and consistent; release {manifest['release_id']}, ε = {epsilon}")
-    click.echo(f"not read: what {', '.join(files.PROSE)} say; these are held to the manifest's checksums only")
+    click.echo(f"not read: what {', '.join(write.PROSE)} say; these are held to the manifest's checksums only")
 
 
 @main.command()

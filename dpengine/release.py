@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpengine import files
 from dpengine.accounting.ledger import Ledger
+from dpengine.bundle import write
 from dpengine.counting import count
 from dpengine.errors import LedgerError, PlanError
 from dpengine.marginals.least_squares import Columns
@@ -34,18 +34,18 @@ class Release(Result):
     @cached_property
     def bundle(self) -> bytes:
         """The release bundle, a zip file; the same bytes each time."""
-        return files.pack(self)
+        return write.pack(self)
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """What the release says of itself, as in ``manifest.json``."""
-        return files.manifest_of(self.bundle)
+        return write.manifest_of(self.bundle)
 
     def save(self, path: str | Path) -> None:
         """Write the release bundle to ``path``, whose folder is made where it is not there."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        files.save(self, path)
+        write.save(self, path)
 
 
 def release(

@@ -13,7 +13,8 @@ import psycopg
 import pytest
 from hypothesis import settings
 
-from dpengine import Plan, files, preview
+from dpengine import Plan, preview
+from dpengine.bundle import write
 from dpengine.results.result import Result
 from tests import engines
 from tests.plans import CLINIC
@@ -36,7 +37,7 @@ def result() -> Result:
 
 @pytest.fixture(scope="module")
 def bundle(result: Result) -> bytes:
-    return files.pack(result)
+    return write.pack(result)
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ import pytest
 import yaml
 from hypothesis import given, settings
 
-from dpengine import files, manifest, report
+from dpengine.bundle import manifest, report, write
+from dpengine.bundle.manifest import table_files
 from dpengine.estimate.consistency import Rows
-from dpengine.manifest import table_files
 from dpengine.results.mock_table import preview
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
@@ -33,7 +33,7 @@ def test_a_bundle_holds_what_the_contract_names(bundle: bytes) -> None:
 
 def test_equal_results_are_equal_bytes(result: Result, bundle: bytes) -> None:
     again = Result.from_bytes(result.to_bytes())
-    assert files.pack(again) == bundle
+    assert write.pack(again) == bundle
     with zipfile.ZipFile(io.BytesIO(bundle)) as opened:
         assert {entry.date_time for entry in opened.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
@@ -62,8 +62,8 @@ def test_the_synthetic_rows_are_those_of_the_result(result: Result, bundle: byte
 def test_a_long_synthetic_file_is_written_in_parts(
     bundle: bytes, result: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "CHUNK_ROWS", 7)
-    assert files.pack(result) == bundle
+    monkeypatch.setattr(write, "CHUNK_ROWS", 7)
+    assert write.pack(result) == bundle
 
 
 def test_rows_that_stand_several_times_are_written_as_often() -> None:
@@ -71,8 +71,8 @@ def test_rows_that_stand_several_times_are_written_as_often() -> None:
     result = preview(plan)
     assert isinstance(result.model, Rows)
     assert result.model.times.max() > 1
-    packed = files.pack(result)
-    files.verify(packed)
+    packed = write.pack(result)
+    write.verify(packed)
     assert members_of(packed)["synthetic.csv"].count(b"\r\n") == 1 + result.counts(())
 
 
@@ -80,16 +80,16 @@ def test_a_bundle_is_saved_as_it_is_packed_and_stands_whole_or_not_at_all(
     bundle: bytes, result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "release.zip"
-    files.save(result, path)
+    write.save(result, path)
     assert path.read_bytes() == bundle
     path.write_bytes(b"an earlier one")
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files, "_synthetic", full)  # after the tables
+    monkeypatch.setattr(write, "_synthetic", full)  # after the tables
     with pytest.raises(OSError, match="No space"):
-        files.save(result, path)
+        write.save(result, path)
     assert path.read_bytes() == b"an earlier one"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -98,14 +98,14 @@ def test_a_link_is_written_through_and_a_pipe_is_filled(bundle: bytes, result: R
     kept, link, pipe = tmp_path / "kept.zip", tmp_path / "link.zip", tmp_path / "pipe"
     kept.write_bytes(b"old")
     link.symlink_to(kept)
-    files.save(result, link)
+    write.save(result, link)
     assert link.is_symlink()
     assert kept.read_bytes() == bundle
     os.mkfifo(pipe)
     with ThreadPoolExecutor(1) as other:
         read = other.submit(pipe.read_bytes)
-        files.save(result, pipe)
-        files.verify(read.result(timeout=60))
+        write.save(result, pipe)
+        write.verify(read.result(timeout=60))
     assert pipe.is_fifo()
 
 
@@ -120,19 +120,19 @@ def test_tables_are_written_one_at_a_time(result: Result) -> None:
             seen.append(sink.tell())
             return super().cells(table)
 
-    files.write(Watched(**{each.name: getattr(result, each.name) for each in fields(result)}), sink)
+    write.write(Watched(**{each.name: getattr(result, each.name) for each in fields(result)}), sink)
     assert len(set(seen)) > len(result.plan.marginals)
 
 
 def test_a_release_of_nobody_is_whole() -> None:
     result = preview(letters_plan([3, 2], [["a", "b"]], epsilon=1000, rows_about=1))
-    files.verify(files.pack(result))
+    write.verify(write.pack(result))
 
 
 @settings(max_examples=15)
 @given(plans())
 def test_every_bundle_is_found_whole(plan: Plan) -> None:
-    manifest = files.verify(files.pack(preview(plan)))
+    manifest = write.verify(write.pack(preview(plan)))
     assert Fraction(manifest["guarantee"]["epsilon"]) == plan.epsilon
     assert sum(Fraction(entry["epsilon"]) for entry in manifest["measurements"]) == plan.epsilon
     for entry in manifest["measurements"]:
@@ -142,18 +142,18 @@ def test_every_bundle_is_found_whole(plan: Plan) -> None:
 def test_a_bundle_is_verified_from_bytes_a_path_or_an_open_file(bundle: bytes, tmp_path: Path) -> None:
     path = tmp_path / "release.zip"
     path.write_bytes(bundle)
-    told = files.manifest_of(bundle)
+    told = write.manifest_of(bundle)
     assert (
-        files.verify(bundle)
-        == files.verify(path)
-        == files.verify(str(path))
-        == files.verify(io.BytesIO(bundle))
+        write.verify(bundle)
+        == write.verify(path)
+        == write.verify(str(path))
+        == write.verify(io.BytesIO(bundle))
         == told
     )
 
 
 def test_the_manifest_says_what_a_release_must_state(result: Result, bundle: bytes) -> None:
-    told = files.manifest_of(bundle)
+    told = write.manifest_of(bundle)
     assert told["guarantee"]["definition"] == "pure ε-differential privacy"
     assert told["guarantee"]["unit"]["rows"] == 1
     assert told["guarantee"]["delta"] == "0"
@@ -190,7 +190,7 @@ def test_a_release_says_which_rows_it_leaves_out() -> None:
     ]
     plan = Plan(dataset="d", epsilon=1, columns=closed, tables={"each": 1}, unit={"id": "who", "rows": 3})
     result = preview(plan)
-    told = files.manifest_of(files.pack(result))
+    told = write.manifest_of(write.pack(result))
     assert told["coverage"] == (
         "Left out of every table and of the total: rows whose a is missing or not a declared cell; "
         "rows whose b is not a declared cell; rows without who; rows of a person beyond 3."

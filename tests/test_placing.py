@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpengine import Plan, ReleaseError, files, open_table, preview, verify
+from dpengine import Plan, ReleaseError, open_table, preview, verify
+from dpengine.bundle import write
 from dpengine.counting import count
 from dpengine.estimate.consistency import Model
 from dpengine.results.result import Result
@@ -67,7 +68,7 @@ NAMES = ["age", "grade", "children", "big", "visit", "day", "born", "place", "sm
 def test_rows_counted_by_the_engine_give_the_published_counts(tables: list[list[str]], tmp_path) -> None:  # type: ignore[no-untyped-def]
     """As a frame and as the bundle's file, for columns of every kind."""
     result = preview(mixed(*tables))
-    bundle = files.pack(result)
+    bundle = write.pack(result)
     verify(io.BytesIO(bundle))
     with zipfile.ZipFile(io.BytesIO(bundle)) as opened:
         opened.extract("synthetic.csv", tmp_path)
@@ -81,7 +82,7 @@ def test_rows_counted_by_the_engine_give_the_published_counts(tables: list[list[
 
 def test_a_format_that_cannot_say_every_declared_day_spoils_no_bundle() -> None:
     result = preview(mixed(["odd"], ["odd", "smokes"]))
-    assert verify(io.BytesIO(files.pack(result)))
+    assert verify(io.BytesIO(write.pack(result)))
 
 
 @settings(max_examples=15)

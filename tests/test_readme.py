@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dpengine import Plan
-from dpengine.verification import verify
+from dpengine.bundle.verify import verify
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dpengine import manifest, report
+from dpengine.bundle import manifest, report
 from dpengine.charts import figures
 from dpengine.results.mock_table import preview
 from dpengine.results.result import Result

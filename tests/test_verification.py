@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from dpengine import files
+from dpengine.bundle import write
 from dpengine.errors import ReleaseError
 from tests.bundles import AGE, TOTAL, VISIT, Members, members_of, rows_of, zipped
 
 
 def faults_of(source: bytes) -> tuple[str, ...]:
     with pytest.raises(ReleaseError) as refused:
-        files.verify(source)
+        write.verify(source)
     return refused.value.faults
 
 
@@ -177,7 +177,7 @@ def test_every_change_is_told_even_where_all_digests_were_made_anew(
     if fault:
         assert any(fault in told for told in faults_of(forged)), faults_of(forged)
     else:
-        files.verify(forged)
+        write.verify(forged)
 
 
 def test_all_faults_are_told_at_once(bundle: bytes) -> None:
@@ -229,15 +229,15 @@ def test_a_zip_bomb_is_not_unpacked() -> None:
 
 def test_a_missing_file_is_an_error_without_its_path(tmp_path: Path) -> None:
     with pytest.raises(ReleaseError, match="cannot be read") as refused:
-        files.verify(tmp_path / "none.zip")
+        write.verify(tmp_path / "none.zip")
     assert str(tmp_path) not in str(refused.value)
 
 
 def test_what_is_not_read_is_just_what_is_named_so(bundle: bytes) -> None:
-    for name in files.PROSE:
+    for name in write.PROSE:
         changed = members_of(bundle)
         changed[name] += b"\nAll numbers here are exact.\n"
-        files.verify(zipped(changed))
+        write.verify(zipped(changed))
         assert faults_of(zipped(changed, rehash=False)) == (
             f"{name} was changed: it does not have the SHA-256 and size that the manifest gives",
         )

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpengine.bundle.report import in_words
 from dpengine.charts import figures
 from dpengine.estimate.error_distribution import posterior
 from dpengine.release import Release, true_counts
-from dpengine.report import in_words
 from dpengine.results.result import Result
 from dpengine.spec.plan import epsilon_text
 from pages.parts import reading, session, state

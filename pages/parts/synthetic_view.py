@@ -6,7 +6,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from dpengine import PrivateReleaseError, files
+from dpengine import PrivateReleaseError
+from dpengine.bundle import write
 from dpengine.charts import figures
 from dpengine.charts.style import dressed, shortened
 from dpengine.release import Release
@@ -105,7 +106,7 @@ def _told(release: Release, frame: pd.DataFrame, sample: pd.DataFrame, wanted: i
         st.dataframe(sample, hide_index=True)
     st.download_button(
         f"Download {plural(rows, 'row')}",
-        lambda: files.synthetic_csv(release, wanted),
+        lambda: write.synthetic_csv(release, wanted),
         f"synthetic-{release.release_id[:8]}-{rows}.csv",
         "text/csv",
         icon=":material/download:",

@@ -14,7 +14,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from dpengine import manifest
+from dpengine.bundle import manifest
+from dpengine.bundle.cross_check import Tally
+from dpengine.bundle.read import FIXED, Manifest, Members, Source, read_manifest, unpacked
 from dpengine.errors import PlanError, ReleaseError
 from dpengine.estimate.error_distribution import error_law
 from dpengine.marginals.least_squares import Columns
@@ -23,8 +25,6 @@ from dpengine.measure.strategy import ADAPTIVE, Share
 from dpengine.spec import strict_yaml
 from dpengine.spec.parsing import rational
 from dpengine.spec.plan import Plan, epsilon_text
-from dpengine.tally import Tally
-from dpengine.unpacking import FIXED, Manifest, Members, Source, read_manifest, unpacked
 
 __all__ = ["PROSE", "verify"]
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from dpengine import manifest
+from dpengine.bundle import manifest
 from dpengine.charts import figures
 from dpengine.charts.style import shortened
 from dpengine.estimate.error_distribution import posterior

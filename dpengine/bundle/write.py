@@ -12,11 +12,12 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from dpengine import manifest, registry, safe_csv
+from dpengine import safe_csv
+from dpengine.bundle import manifest, registry
+from dpengine.bundle.verify import PROSE, verify
 from dpengine.marginals.least_squares import Columns
 from dpengine.results.result import NUMBERS, Result, published_name
 from dpengine.synthesis import cell_values
-from dpengine.verification import PROSE, verify
 
 __all__ = ["PROSE", "manifest_of", "pack", "save", "synthetic_csv", "verify", "write"]
 
@@ -73,7 +74,7 @@ def manifest_of(bundle: bytes) -> dict[str, Any]:
 
 def _contents(result: Result, told: dict[str, Any]) -> Iterator[tuple[str, Iterable[Piece]]]:
     """Name and content of every file but the manifest, in the order of the bundle."""
-    from dpengine import report  # drawing and templating take a while to load, and only writing needs them
+    from dpengine.bundle import report  # drawing and templating take a while to load, and only writing needs them
 
     yield "README.txt", [report.read_me(result, told).encode()]
     yield "plan.yaml", [result.plan.dumps().encode()]

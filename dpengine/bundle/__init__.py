@@ -1,0 +1,1 @@
+"""The release bundle: written, read, explained and verified."""
