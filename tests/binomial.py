@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scipy.stats import binom
 
-from dpengine.lessons.rates import Rate
+from dpengine.lessons.success_rate import Rate
 
 __all__ = ["agrees", "within"]
 

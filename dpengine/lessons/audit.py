@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.errors import PlanError
-from dpengine.lessons.rates import Rate
+from dpengine.lessons.success_rate import Rate
 from dpengine.marginals.least_squares import Columns
 from dpengine.measure.measure import measure
 from dpengine.spec.plan import Plan

@@ -11,7 +11,7 @@ import pyarrow as pa
 from dpengine.accounting.ledger import Ledger
 from dpengine.errors import PlanError
 from dpengine.lessons.defences import Defence
-from dpengine.lessons.rates import Rate
+from dpengine.lessons.success_rate import Rate
 from dpengine.release import release
 from dpengine.sources.open import open_table
 from dpengine.spec.plan import Plan

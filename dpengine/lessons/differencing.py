@@ -10,7 +10,7 @@ import numpy as np
 
 from dpengine.errors import PlanError
 from dpengine.lessons.defences import Defence
-from dpengine.lessons.rates import Rate
+from dpengine.lessons.success_rate import Rate
 
 __all__ = ["differencing"]
 

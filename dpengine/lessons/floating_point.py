@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from dpengine.errors import PlanError
 from dpengine.lessons.defences import engine
-from dpengine.lessons.rates import Rate
+from dpengine.lessons.success_rate import Rate
 
 __all__ = ["NUMPY", "SAMPLERS", "TEXTBOOK", "Neighbourhood", "Sampler", "Verdicts", "around", "possible", "tried",
            "tried_on_engine"]  # fmt: skip

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dpengine.errors import PlanError
-from dpengine.lessons.rates import Rate
+from dpengine.lessons.success_rate import Rate
 from dpengine.release import release
 from dpengine.spec.plan import Plan
 

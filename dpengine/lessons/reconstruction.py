@@ -19,7 +19,7 @@ from scipy.optimize import linprog
 
 from dpengine.errors import PlanError
 from dpengine.lessons.defences import Defence
-from dpengine.lessons.rates import Rate
+from dpengine.lessons.success_rate import Rate
 
 __all__ = [
     "METHODS", "Reconstruction", "groups", "least_error", "least_largest_error", "least_squares", "one_person",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpengine.lessons import inpatient
+from dpengine.lessons import textbook_patients
 from dpengine.lessons.syntactic import profile
 from dpengine.sources.open import Table
 from pages.parts import session, state
@@ -14,9 +14,9 @@ from pages.parts.risk_profile import explained, show_profile
 
 OWN, SAMPLE = "Your table", "A textbook's patients"
 TABLES = {
-    "4-anonymous": inpatient.FOUR_ANONYMOUS,
-    "3-diverse": inpatient.THREE_DIVERSE,
-    "before either": inpatient.PATIENTS,
+    "4-anonymous": textbook_patients.FOUR_ANONYMOUS,
+    "3-diverse": textbook_patients.THREE_DIVERSE,
+    "before either": textbook_patients.PATIENTS,
 }
 
 
@@ -47,7 +47,7 @@ def sample() -> None:
         st.dataframe(patients_frame(TABLES[chosen]), height="content", alt=f"The inpatient table, {chosen}")
         st.caption("Made up by Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam, ℓ-Diversity, ACM TKDD 2007.")
     with right:
-        classes = inpatient.classes(TABLES[chosen])
+        classes = textbook_patients.classes(TABLES[chosen])
         show_profile(classes, 12, profile(classes).unique, "sample", across=2)
     explained()
 

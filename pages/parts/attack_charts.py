@@ -8,8 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dpengine.lessons.floating_point import Neighbourhood
-from dpengine.lessons.rates import Rate
 from dpengine.lessons.reconstruction import Reconstruction
+from dpengine.lessons.success_rate import Rate
 from pages.parts.accuracy_charts import tones
 
 __all__ = ["audit_figure", "guns_figure", "people_figure", "rates_figure", "sides_figure"]

@@ -13,7 +13,7 @@ from dpengine.estimate.error_distribution import posterior
 from dpengine.lessons.averaging import averaging, engine_asked
 from dpengine.lessons.defences import RAW, Defence, engine, jittered, rounded, unbudgeted
 from dpengine.lessons.differencing import differencing
-from dpengine.lessons.rates import Rate
+from dpengine.lessons.success_rate import Rate
 from dpengine.spec.plan import epsilon_text
 from pages.parts.accuracy_charts import draw
 from pages.parts.accuracy_views import twin

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from dpengine.charts.style import escaped, shortened
-from dpengine.lessons.rates import Rate
+from dpengine.lessons.success_rate import Rate
 from dpengine.lessons.syntactic import Band
 from pages.parts.accuracy_charts import tones
 

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from dpengine.lessons import inpatient
-from dpengine.lessons.inpatient import Patient
-from dpengine.lessons.rates import Rate
+from dpengine.lessons import textbook_patients
+from dpengine.lessons.success_rate import Rate
+from dpengine.lessons.textbook_patients import Patient
 from pages.parts import risk_numbers as numbers
 from pages.parts.accuracy_charts import draw
 from pages.parts.risk_charts import curve_figure, rates_figure
@@ -59,14 +59,14 @@ def _interval(rate: Rate) -> str:
 
 def homogeneity() -> None:
     """All of a class have the same, or all but what one can rule out."""
-    stories = {story.title: story for story in inpatient.STORIES}
+    stories = {story.title: story for story in textbook_patients.STORIES}
     chosen = st.segmented_control("Attack", list(stories), default="Homogeneity", required=True, key="risk_story")
     story = stories[chosen]
-    look = inpatient.FOUR_ANONYMOUS[story.patient].look
+    look = textbook_patients.FOUR_ANONYMOUS[story.patient].look
     left, right = st.columns([3, 2], gap="large")
     with left:
-        frame = patients_frame(inpatient.FOUR_ANONYMOUS).drop(columns="nationality")  # * for all
-        frame.insert(0, "fits", ["◀" if each.look == look else "" for each in inpatient.FOUR_ANONYMOUS])
+        frame = patients_frame(textbook_patients.FOUR_ANONYMOUS).drop(columns="nationality")  # * for all
+        frame.insert(0, "fits", ["◀" if each.look == look else "" for each in textbook_patients.FOUR_ANONYMOUS])
         st.dataframe(
             frame, height="content", alt="The 4-anonymous inpatient table, with the rows that fit the person marked"
         )
@@ -112,13 +112,13 @@ def two_tables() -> None:
 
 def one_more() -> None:
     """The table of today and that of tomorrow."""
-    after = (*inpatient.FOUR_ANONYMOUS, inpatient.NEWCOMER)
-    new = inpatient.differenced(inpatient.FOUR_ANONYMOUS, after)[0]
+    after = (*textbook_patients.FOUR_ANONYMOUS, textbook_patients.NEWCOMER)
+    new = textbook_patients.differenced(textbook_patients.FOUR_ANONYMOUS, after)[0]
     st.markdown(
         "The hospital publishes its 4-anonymous table on Monday, and again on Tuesday. A neighbour, 44 years old, "
         "zip code 14853, was taken there on Tuesday."
     )
-    class_ = [each.condition for each in inpatient.FOUR_ANONYMOUS if each.look == new.look]
+    class_ = [each.condition for each in textbook_patients.FOUR_ANONYMOUS if each.look == new.look]
     counts = pd.DataFrame({"Monday": pd.Series(class_).value_counts(),
                            "Tuesday": pd.Series([*class_, new.condition]).value_counts()})  # fmt: skip
     counts["difference"] = counts["Tuesday"] - counts["Monday"]

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import streamlit as st
 
-from dpengine.lessons import linkage, sparse
+from dpengine.lessons import deanonymisation, linkage
+from dpengine.lessons.deanonymisation import Found, Ratings
 from dpengine.lessons.linkage import Guesses, Named, Town
-from dpengine.lessons.rates import Rate
-from dpengine.lessons.sparse import Found, Ratings
+from dpengine.lessons.success_rate import Rate
 
 __all__ = ["KNOWN", "TARGETS", "films", "given_away", "guesses", "names_found"]
 
@@ -51,7 +51,7 @@ def given_away(seed: int, ks: Sequence[int]) -> list[tuple[Rate, Rate]]:
 
 @_kept
 def _ratings(seed: int) -> Ratings:
-    return sparse.made_up_ratings(seed=seed)
+    return deanonymisation.made_up_ratings(seed=seed)
 
 
 @_kept
@@ -59,8 +59,8 @@ def _published(seed: int, epsilon: str) -> dict[str, Ratings]:
     ratings = _ratings(seed)
     return {
         "names removed": ratings,
-        "names and days removed": sparse.without_days(ratings),
-        "our release": sparse.redrawn(ratings, Fraction(epsilon)),
+        "names and days removed": deanonymisation.without_days(ratings),
+        "our release": deanonymisation.redrawn(ratings, Fraction(epsilon)),
     }
 
 
@@ -69,7 +69,9 @@ def films(seed: int, epsilon: str, wrong: int) -> dict[str, list[Found]]:
     """People found again for each number of known films, by what is published."""
     return {
         name: [
-            sparse.found_again(_ratings(seed), each, known, wrong=min(wrong, known - 1), targets=TARGETS, seed=seed)
+            deanonymisation.found_again(
+                _ratings(seed), each, known, wrong=min(wrong, known - 1), targets=TARGETS, seed=seed
+            )
             for known in KNOWN
         ]
         for name, each in _published(seed, epsilon).items()

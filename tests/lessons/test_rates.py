@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from dpengine.errors import PlanError
-from dpengine.lessons.rates import Rate
+from dpengine.lessons.success_rate import Rate
 
 
 @given(st.integers(1, 300), st.integers(0, 300), st.sampled_from([0.9, 0.95, 0.999]))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpengine.errors import PlanError
-from dpengine.lessons import sparse as lesson
+from dpengine.lessons import deanonymisation as lesson
 
 SURE = 1 - 1e-9
 RATINGS = lesson.made_up_ratings(people=800, films=200, seed=2)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from dpengine.counting.equivalence_classes import Classes
 from dpengine.errors import PlanError
-from dpengine.lessons import inpatient
 from dpengine.lessons import syntactic as lesson
+from dpengine.lessons import textbook_patients
 
 ROWS = st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from("abcde")), min_size=1, max_size=25)
 
@@ -75,7 +75,7 @@ def test_the_example_of_the_salaries() -> None:
 
 
 def test_the_inpatient_table_is_4_anonymous_and_1_diverse() -> None:
-    found = lesson.profile(inpatient.classes(inpatient.FOUR_ANONYMOUS))
+    found = lesson.profile(textbook_patients.classes(textbook_patients.FOUR_ANONYMOUS))
     assert (found.people, found.classes, found.k, found.unique) == (12, 3, 4, 0)
     assert found.distinct == 1
     assert found.entropy == pytest.approx(1)
@@ -84,47 +84,47 @@ def test_the_inpatient_table_is_4_anonymous_and_1_diverse() -> None:
 
 
 def test_the_second_table_of_the_same_patients_is_3_diverse() -> None:
-    found = lesson.profile(inpatient.classes(inpatient.THREE_DIVERSE))
+    found = lesson.profile(textbook_patients.classes(textbook_patients.THREE_DIVERSE))
     assert (found.k, found.distinct) == (4, 3)
     assert found.entropy == pytest.approx(math.exp(1.5 * math.log(2))), "2.8: a half and two quarters in each class"
 
 
 def test_before_they_were_generalised_all_patients_were_unique() -> None:
-    found = lesson.profile(inpatient.classes(inpatient.PATIENTS))
+    found = lesson.profile(textbook_patients.classes(textbook_patients.PATIENTS))
     assert (found.k, found.unique) == (1, 12)
 
 
 def test_generalised_tables_are_of_the_same_patients() -> None:
-    for table in (inpatient.FOUR_ANONYMOUS, inpatient.THREE_DIVERSE):
-        for row, patient in zip(table, inpatient.PATIENTS, strict=True):
+    for table in (textbook_patients.FOUR_ANONYMOUS, textbook_patients.THREE_DIVERSE):
+        for row, patient in zip(table, textbook_patients.PATIENTS, strict=True):
             assert row.condition == patient.condition
             assert patient.zip.startswith(row.zip.rstrip("*"))
 
 
 def test_whoever_knows_the_neighbour_learns_of_the_cancer() -> None:
-    homogeneity, background = inpatient.STORIES
+    homogeneity, background = textbook_patients.STORIES
     assert homogeneity.left == ["Cancer"] * 4
     assert background.left == ["Viral infection"] * 2
-    assert set(inpatient.candidates(inpatient.FOUR_ANONYMOUS, background.patient)) == {
+    assert set(textbook_patients.candidates(textbook_patients.FOUR_ANONYMOUS, background.patient)) == {
         "Heart disease",
         "Viral infection",
     }
 
 
 def test_two_tables_together_say_more_than_either() -> None:
-    first, second = inpatient.FOUR_ANONYMOUS, inpatient.THREE_DIVERSE
+    first, second = textbook_patients.FOUR_ANONYMOUS, textbook_patients.THREE_DIVERSE
     both = lesson.classes_of([(a.look, b.look) for a, b in zip(first, second, strict=True)])
     assert lesson.k_anonymity(both) == 2, "each alone is 4-anonymous"
-    assert inpatient.shared(second, first, 3) == ["Heart disease", "Viral infection"]
-    assert len(set(inpatient.candidates(second, 3))) == 3
-    assert inpatient.shared(second, first, 9) == ["Cancer"]
+    assert textbook_patients.shared(second, first, 3) == ["Heart disease", "Viral infection"]
+    assert len(set(textbook_patients.candidates(second, 3))) == 3
+    assert textbook_patients.shared(second, first, 9) == ["Cancer"]
 
 
 def test_a_table_of_today_and_one_of_tomorrow_tell_of_who_came_in_between() -> None:
-    today, tomorrow = inpatient.FOUR_ANONYMOUS, (*inpatient.FOUR_ANONYMOUS, inpatient.NEWCOMER)
-    assert all(lesson.k_anonymity(inpatient.classes(table)) == 4 for table in (today, tomorrow))
-    assert inpatient.differenced(today, tomorrow) == [inpatient.NEWCOMER]
-    assert inpatient.differenced(today, today) == []
+    today, tomorrow = textbook_patients.FOUR_ANONYMOUS, (*textbook_patients.FOUR_ANONYMOUS, textbook_patients.NEWCOMER)
+    assert all(lesson.k_anonymity(textbook_patients.classes(table)) == 4 for table in (today, tomorrow))
+    assert textbook_patients.differenced(today, tomorrow) == [textbook_patients.NEWCOMER]
+    assert textbook_patients.differenced(today, today) == []
 
 
 def test_people_stand_in_bands_by_size_of_their_class() -> None:

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine import open_table
 from dpengine.counting import count
-from dpengine.lessons import inpatient, linkage, syntactic
+from dpengine.lessons import linkage, syntactic, textbook_patients
 from dpengine.sources.open import Table
 from pages.parts.entries import Entries
 from pages.parts.words import percent
@@ -63,14 +63,14 @@ def choose(at: AppTest, columns: list[str], sensitive: str | None = None) -> App
 @pytest.mark.parametrize(
     ("form", "table"),
     [
-        ("4-anonymous", inpatient.FOUR_ANONYMOUS),
-        ("3-diverse", inpatient.THREE_DIVERSE),
-        ("before either", inpatient.PATIENTS),
+        ("4-anonymous", textbook_patients.FOUR_ANONYMOUS),
+        ("3-diverse", textbook_patients.THREE_DIVERSE),
+        ("before either", textbook_patients.PATIENTS),
     ],
 )
-def test_the_textbooks_patients_have_the_numbers_of_the_library(form: str, table: inpatient.Published) -> None:
+def test_the_textbooks_patients_have_the_numbers_of_the_library(form: str, table: textbook_patients.Published) -> None:
     at = whole(page().segmented_control(key="risk_form").set_value(form).run())
-    found = syntactic.profile(inpatient.classes(table))
+    found = syntactic.profile(textbook_patients.classes(table))
     shown = metrics(at)
     assert (shown["k"], shown["ℓ"], shown["Alone"]) == (str(found.k), str(found.distinct), str(found.unique))
     assert "Machanavajjhala" in words(at)
