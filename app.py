@@ -10,7 +10,9 @@ PARTS = Path(__file__).parent / "pages" / "parts"
 
 
 def visit() -> None:
-    from pages.parts import serving, state, step_table, tour
+    from pages.parts.publish import table_step
+    from pages.parts.server import lifespan
+    from pages.parts.visit import state, tour
 
     st.set_page_config(page_title="Private Release", page_icon=PARTS / "logo.svg", layout="wide")
 
@@ -45,15 +47,15 @@ def visit() -> None:
         },
         position="top",
     )
-    if serving.is_served():
-        from pages.parts import tab  # its component can be made only once a server is there
+    if lifespan.is_served():
+        from pages.parts.server import tab_storage  # its component can be made only once a server is there
 
-        tab.recall()
-    step_table.bring_sample()
+        tab_storage.recall()
+    table_step.bring_sample()
     tour.show(page.url_path)
     page.run()
-    if serving.is_served():
-        tab.remember()
+    if lifespan.is_served():
+        tab_storage.remember()
 
 
 if __name__ == "__main__":  # the script of a visit; Streamlit gives it this name
@@ -61,10 +63,10 @@ if __name__ == "__main__":  # the script of a visit; Streamlit gives it this nam
 else:
     from streamlit.runtime.pages_manager import PagesManager
 
-    from pages.parts import health_route, serving, tab_route, upload_route
+    from pages.parts.server import health_route, lifespan, tab_route, upload_route
 
     # Else the first visitor of a server, who comes by the address of a lab, is told that there is no such page:
     # until a visit has run this file, the server would know only what lies right in ``pages``.
     PagesManager.uses_pages_directory = False
     routes = [*upload_route.routes(), *tab_route.routes(), *health_route.routes()]
-    app = st.App(__file__, routes=routes, lifespan=serving.lifespan)
+    app = st.App(__file__, routes=routes, lifespan=lifespan.lifespan)

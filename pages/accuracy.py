@@ -15,12 +15,12 @@ from dpengine.errors import PlanError
 from dpengine.estimate.error_distribution import posterior
 from dpengine.measure.strategy import choose
 from dpengine.spec.plan import Plan, epsilon_text
-from pages.parts import session, state
-from pages.parts.accuracy_charts import draw, error_figure
-from pages.parts.accuracy_numbers import EPSILONS, curve, errors, noise_shares, wanted
-from pages.parts.accuracy_views import all_tables, meaning, measured, mostly_noise, small_cells, twin
-from pages.parts.tried import is_adaptive, show_trial
-from pages.parts.words import name_of, noun, people, percent, plain
+from pages.parts.accuracy.charts import draw, error_figure
+from pages.parts.accuracy.numbers import EPSILONS, curve, errors, noise_shares, wanted
+from pages.parts.accuracy.strategies import is_adaptive, show_trial
+from pages.parts.accuracy.tabs import all_tables, meaning, measured, mostly_noise, small_cells, twin
+from pages.parts.shared.wording import name_of, noun, people, percent, plain
+from pages.parts.visit import session, state
 
 DATA = Path(__file__).parent.parent / "data"
 SAMPLES = {"Census sample": "census.plan.yaml", "Health insurance sample": "rand.plan.yaml"}

@@ -11,14 +11,15 @@ from dpengine.estimate.error_distribution import posterior
 from dpengine.sources.table import Table
 from dpengine.spec.plan import epsilon_text, exact
 from dpengine.spec.query import Question
-from pages.parts import ask_form, reading, session, state
-from pages.parts import entries as draft
-from pages.parts.ask_history import show_answer, show_history
-from pages.parts.ask_words import error_words, sensitivity_words
-from pages.parts.faults import sentence
-from pages.parts.step_publish import digest_of_table
-from pages.parts.step_table import SAMPLES, load_sample
-from pages.parts.words import plain, sure
+from pages.parts.ask import form
+from pages.parts.ask.history import show_answer, show_history
+from pages.parts.ask.wording import error_words, sensitivity_words
+from pages.parts.publish.release_step import digest_of_table
+from pages.parts.publish.table_step import SAMPLES, load_sample
+from pages.parts.shared.wording import plain, sure
+from pages.parts.visit import background_read, session, state
+from pages.parts.visit import plan_form as draft
+from pages.parts.visit.fault_text import sentence
 
 PUBLISH, BUDGET = "pages/publish.py", "pages/budget.py"
 
@@ -63,7 +64,7 @@ def main() -> None:
     try:
         count.check_asked(table, (), plan.unit)
     except TableError as error:
-        reading.refused(error)
+        background_read.refused(error)
         st.page_link(PUBLISH, label="Go on with the table on Publish", icon=":material/publish:")
     else:
         _ask(plan, table)
@@ -78,7 +79,7 @@ def _ask(plan: Plan, table: Table) -> None:
     left, right = st.columns([5, 6], gap="large")
     with left, st.container(border=True):
         try:
-            question: Question | None = ask_form.build(plan, table.columns)
+            question: Question | None = form.build(plan, table.columns)
             faults: tuple[str, ...] = ()
         except PlanError as error:
             question, faults = None, error.faults
@@ -144,10 +145,10 @@ def _consequence(question: Question, table: Table) -> None:
         _refused(refused)
         return
     paid, label = f"answer-{question.key}", f"Ask, for ε = {epsilon_text(question.epsilon)}"
-    if reading.held(paid) is not None or st.button(
+    if background_read.held(paid) is not None or st.button(
         label, type="primary", icon=":material/contact_support:", key=session.key("ask-pay"), width="stretch"
     ):
-        answer: Answer | None = reading.read(paid, lambda _: ask.ask(table, question, book), table)
+        answer: Answer | None = background_read.read(paid, lambda _: ask.ask(table, question, book), table)
         if answer is None:
             st.caption("Nothing is spent before the answer is recorded.")
             return
@@ -156,7 +157,7 @@ def _consequence(question: Question, table: Table) -> None:
 
 
 def _refused(error: BudgetError) -> None:
-    reading.refused(error)
+    background_read.refused(error)
     st.caption("Nothing was drawn, and nothing spent.")
     st.page_link(BUDGET, label="See the budget", icon=":material/account_balance_wallet:")
 

@@ -10,22 +10,23 @@ from dpengine import Plan, PlanError
 from dpengine.ask import is_answer
 from dpengine.measure import strategy
 from dpengine.release import reopen
-from pages.parts import entries as draft
-from pages.parts import publishing, session, state, step_columns, step_domain, step_table, step_unit, tour
-from pages.parts.consequence import example, in_words, show_consequence
-from pages.parts.faults import sentence
-from pages.parts.kept import is_release
-from pages.parts.release_view import show_release
-from pages.parts.step_epsilon import choose_epsilon
-from pages.parts.step_publish import publish_step
-from pages.parts.words import plain
+from pages.parts.publish import columns_step, domain_step, progress, table_step, unit_step
+from pages.parts.publish.epsilon_step import choose_epsilon
+from pages.parts.publish.preview import example, in_words, show_consequence
+from pages.parts.publish.release_step import publish_step
+from pages.parts.release.ledger_entry import is_release
+from pages.parts.release.view import show_release
+from pages.parts.shared.wording import plain
+from pages.parts.visit import plan_form as draft
+from pages.parts.visit import session, state, tour
+from pages.parts.visit.fault_text import sentence
 
 
 def main() -> None:
     if (found := _release_of_the_address()) is not None:
         show_release(found)
         return
-    job = publishing.current()
+    job = progress.current()
     if job is None and session.table() is None:
         _welcome()
     left, right = st.columns([5, 6], gap="large")
@@ -33,7 +34,7 @@ def main() -> None:
         plan, fault = _whole_plan()
         refusal = "" if plan is None else _refusal(plan)
         if job is not None:
-            publishing.follow(job)
+            progress.follow(job)
         else:
             _steps(plan, fault, refusal)
     with right, st.container(key="consequence"):
@@ -65,7 +66,7 @@ def _release_of_the_address() -> object:
 
 
 def _welcome() -> None:
-    if (ended := publishing.outcome()) is not None:
+    if (ended := progress.outcome()) is not None:
         st.info(f"{plain(str(ended))} Nothing was spent.", icon=":material/stop_circle:")
     st.title("Publish tables about people, not the people", anchor=False)
     st.markdown(
@@ -104,10 +105,10 @@ def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
     _reask()
     opened = session.opened()
     steps: list[tuple[str, str, Callable[[], None], Callable[[], str]]] = [
-        ("table", "Table", step_table.choose_table, step_table.summary),
-        ("columns", "What to publish", step_columns.choose_columns, lambda: step_columns.summary(plan)),
-        ("domain", "What is publicly known", step_domain.declare_columns, step_domain.summary),
-        ("unit", "Whom it protects", step_unit.choose_unit, step_unit.summary),
+        ("table", "Table", table_step.choose_table, table_step.summary),
+        ("columns", "What to publish", columns_step.choose_columns, lambda: columns_step.summary(plan)),
+        ("domain", "What is publicly known", domain_step.declare_columns, domain_step.summary),
+        ("unit", "Whom it protects", unit_step.choose_unit, unit_step.summary),
     ]
     for number, (name, title, body, summary) in enumerate(steps, start=1):
         if name == opened:
@@ -146,13 +147,13 @@ def _reask() -> None:
     if entries.id_column in draft.used(entries) and entries.several_rows:
         session.change(id_column=None)
         session.settled().discard("unit")
-    if session.opened() and step_domain.faulty():
+    if session.opened() and domain_step.faulty():
         session.settled().discard("domain")
 
 
 def _mend(fault: str) -> None:
     """What keeps the entries from being a plan, and the way to mend it."""
-    missing, entries = step_domain.faulty(), session.entries()
+    missing, entries = domain_step.faulty(), session.entries()
     if missing:
         need = "needs" if len(missing) == 1 else "need"
         said, step, label = f"{', '.join(map(plain, missing))} {need} your knowledge.", "domain", "Fill it in"

@@ -12,8 +12,8 @@ import streamlit as st
 from dpengine.bundle import write
 from dpengine.errors import ReleaseError
 from dpengine.estimate.error_distribution import posterior
-from pages.parts import state
-from pages.parts.words import name_of, plain, sure
+from pages.parts.shared.wording import name_of, plain, sure
+from pages.parts.visit import state
 
 READABLE = 680
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import state, tour
-from pages.parts.attack_audit import break_ours
-from pages.parts.attack_bits import bits
-from pages.parts.attack_counts import AVERAGING, DIFFERENCING, Counted, counts
-from pages.parts.attack_rebuild import rebuild
+from pages.parts.attacks.audit import break_ours
+from pages.parts.attacks.differencing import AVERAGING, DIFFERENCING, Counted, counts
+from pages.parts.attacks.floating_point import bits
+from pages.parts.attacks.reconstruction import rebuild
+from pages.parts.visit import state, tour
 
 
 def told(attack: Counted) -> None:

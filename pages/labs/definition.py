@@ -13,11 +13,11 @@ import streamlit as st
 from dpengine.estimate.error_distribution import posterior
 from dpengine.lessons import definition as lesson
 from dpengine.spec.plan import epsilon_text
-from pages.parts import definition_examples as examples
-from pages.parts import state, tour
-from pages.parts.accuracy_charts import draw
-from pages.parts.definition_charts import laws_figure
-from pages.parts.words import percent, sure
+from pages.parts.accuracy.charts import draw
+from pages.parts.definition import examples as examples
+from pages.parts.definition.charts import laws_figure
+from pages.parts.shared.wording import percent, sure
+from pages.parts.visit import state, tour
 
 EPSILONS = tuple(map(Fraction, ("0.01", "0.05", "0.1", "0.2", "0.5", "1", "1.5", "2", "3", "5")))
 PEOPLE = pd.DataFrame({"name": ["Fatma", "Hong", "Ron", "Oren"], "age": [21, 20, 35, 25], "income": [35, 20, 100, 50]})

@@ -19,12 +19,12 @@ from dpengine.mechanisms.online_learning import (
     regret_bound,
 )
 from dpengine.spec.plan import epsilon_text
-from pages.parts import state
-from pages.parts.accuracy_charts import draw
-from pages.parts.accuracy_views import twin
-from pages.parts.learn_charts import end_figure, time_figure
-from pages.parts.learn_numbers import NO_PRIVACY, RATES, Run, over_epsilon, rate, run, thinned
-from pages.parts.words import plain
+from pages.parts.accuracy.charts import draw
+from pages.parts.accuracy.tabs import twin
+from pages.parts.learn.charts import end_figure, time_figure
+from pages.parts.learn.numbers import NO_PRIVACY, RATES, Run, over_epsilon, rate, run, thinned
+from pages.parts.shared.wording import plain
+from pages.parts.visit import state
 
 SIMULATED, SHARES, OWN = "Simulated market", "Six shares, 2018–19", "My own table"
 MARKETS = {SIMULATED: simulated, SHARES: shares}

@@ -7,10 +7,10 @@ import streamlit as st
 from dpengine.lessons import textbook_patients
 from dpengine.lessons.syntactic import profile
 from dpengine.sources.open import Table
-from pages.parts import session, state
-from pages.parts.own_table import show_own_table
-from pages.parts.risk_lessons import LESSONS, patients_frame
-from pages.parts.risk_profile import explained, show_profile
+from pages.parts.risk.lessons import LESSONS, patients_frame
+from pages.parts.risk.own_table import show_own_table
+from pages.parts.risk.profile import explained, show_profile
+from pages.parts.visit import session, state
 
 OWN, SAMPLE = "Your table", "A textbook's patients"
 TABLES = {

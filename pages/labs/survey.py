@@ -11,13 +11,13 @@ import streamlit as st
 from dpengine.lessons import survey
 from dpengine.mechanisms.local.randomized_response import Estimate, KaryResponse, norm_sub
 from dpengine.spec.plan import epsilon_text
-from pages.parts import state
-from pages.parts.accuracy_charts import draw
-from pages.parts.accuracy_views import twin
-from pages.parts.survey_charts import answers_figure
-from pages.parts.survey_people import People, choose_people, stand_in
-from pages.parts.survey_views import VIEWS, epsilon_words, named
-from pages.parts.words import people, percent, plain, plural
+from pages.parts.accuracy.charts import draw
+from pages.parts.accuracy.tabs import twin
+from pages.parts.shared.wording import people, percent, plain, plural
+from pages.parts.survey.charts import answers_figure
+from pages.parts.survey.people import People, choose_people, stand_in
+from pages.parts.survey.tabs import VIEWS, epsilon_words, named
+from pages.parts.visit import state
 
 EPSILONS = tuple(map(Fraction, ("0.1", "0.2", "0.5", "1", "1.5", "2", "3", "4", "6", "8")))
 CHANCES = tuple(Fraction(k, 20) for k in range(1, 20))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pages.parts import reading
+from pages.parts.visit import background_read
 
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page waits for what it reads, so that a busy machine shows it as a quiet one does."""
-    monkeypatch.setattr(reading, "QUICK", 60.0)
+    monkeypatch.setattr(background_read, "QUICK", 60.0)

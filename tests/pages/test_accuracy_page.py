@@ -15,8 +15,8 @@ from dpengine.estimate.error_distribution import epsilon_for, posterior, predict
 from dpengine.measure.strategy import choose
 from dpengine.results.mock_table import mostly_noise_share
 from dpengine.spec.plan import Plan, epsilon_text
-from pages.parts.accuracy_numbers import EPSILONS, compare, simulate
-from pages.parts.words import name_of, people, percent, why_measured
+from pages.parts.accuracy.numbers import EPSILONS, compare, simulate
+from pages.parts.shared.wording import name_of, people, percent, why_measured
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 VIEWS = ["Every table", "Mostly noise", "Small and empty cells", "What is measured", "What ε means", "Strategies"]

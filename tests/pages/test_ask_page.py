@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine import ask
 from dpengine.accounting.ledger import Ledger
-from pages.parts.ask_words import number
+from pages.parts.ask.wording import number
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 
@@ -152,7 +152,7 @@ def test_the_budget_and_the_address_show_an_answer_as_one(book: Ledger) -> None:
 
 
 def test_answers_can_be_taken_along(book: Ledger) -> None:
-    from pages.parts.ask_history import _csv, _json
+    from pages.parts.ask.history import _csv, _json
 
     pay(page())
     answers = ask.history(book, "rand-hie")

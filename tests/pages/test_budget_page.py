@@ -18,7 +18,7 @@ from dpengine.estimate.error_distribution import posterior
 from dpengine.measure.strategy import identity
 from dpengine.spec.plan import Plan
 from dpengine.spec.query import Count, Question
-from pages.parts.words import percent
+from pages.parts.shared.wording import percent
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 ONE, OTHER = b"\x01" * 32, b"\x02" * 32

@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting.ledger import Ledger
 from dpengine.choose import Candidates, Mechanism, draw_once, probabilities
-from pages.parts.choose_samples import SAMPLES
-from pages.parts.words import percent
+from pages.parts.choose.samples import SAMPLES
+from pages.parts.shared.wording import percent
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 

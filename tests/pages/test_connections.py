@@ -13,7 +13,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
-from pages.parts import connections, reading
+from pages.parts.server import connections
+from pages.parts.visit import background_read
 from tests.pages.following import settled
 from tests.pages.test_publishing import press, texts
 
@@ -112,7 +113,7 @@ def test_what_a_database_is_at_is_broken_off_by_the_button_and_the_connection_se
 def test_a_database_that_is_slow_to_count_does_not_hold_up_the_page(
     postgres: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "QUICK", 8.0)
+    monkeypatch.setattr(background_read, "QUICK", 8.0)
     with psycopg.connect(postgres) as held:
         held.execute("CREATE TABLE slow AS SELECT i % 90 AS age FROM generate_series(1, 1000) AS s(i)")
         held.commit()

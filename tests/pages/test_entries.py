@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from dpengine import Plan, PlanError
-from pages.parts.entries import Entries, column_faults, entry, from_plan, suggestion, tables_of, to_plan
+from pages.parts.visit.plan_form import Entries, column_faults, entry, from_plan, suggestion, tables_of, to_plan
 from tests.plans import CLINIC, plans
 
 ROOT = Path(__file__).parent.parent.parent

@@ -12,8 +12,8 @@ import pytest
 
 from dpengine import TableError, open_table
 from dpengine.sources.table import Table
-from pages.parts import belongings, jobs
-from pages.parts.jobs import Job, Stopped
+from pages.parts.server import jobs, session_resources
+from pages.parts.server.jobs import Job, Stopped
 
 SOON = 20.0  # seconds, on a busy machine
 
@@ -131,10 +131,10 @@ def test_nothing_is_cleared_from_under_a_job_whose_visitor_has_gone(table: Table
     job: Job[bool] = jobs.start(lambda _: go.wait(SOON), table)
     while not job.stages:
         job.wait(0.01)
-    assert belongings.at_work(belongings.here())
+    assert session_resources.at_work(session_resources.here())
     go.set()
     assert job.result()
-    assert not belongings.at_work(belongings.here())
+    assert not session_resources.at_work(session_resources.here())
 
 
 def test_old_jobs_are_forgotten(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
-from pages.parts.faults import sentence
+from pages.parts.visit.fault_text import sentence
 from tests.pages.following import settled
 
 ROOT = Path(__file__).parent.parent.parent

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine import open_table
 from dpengine.sources.table import Table
-from pages.parts import reading
+from pages.parts.visit import background_read
 from tests.pages.following import settled
 from tests.pages.test_jobs import held_up
 from tests.pages.test_publishing import press, texts, visit
@@ -22,7 +22,7 @@ BILL = "Spent so far"
 @contextmanager
 def long_read(table: Table, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whatever is asked of ``table`` takes long."""
-    monkeypatch.setattr(reading, "QUICK", 0.0)
+    monkeypatch.setattr(background_read, "QUICK", 0.0)
     _, go = held_up(table)
     try:
         yield

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
 from dpengine.spec.plan import Plan
-from pages.parts.consequence import in_words
+from pages.parts.publish.preview import in_words
 from tests.plans import CLINIC, letters_plan
 
 ENTRY = Path(__file__).parents[2] / "app.py"

@@ -11,9 +11,10 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine import Plan
 from dpengine.sources.table import Table
-from pages.parts import entries as draft
-from pages.parts import remembered, step_table
-from pages.parts.remembered import Draft
+from pages.parts.publish import table_step
+from pages.parts.visit import plan_form as draft
+from pages.parts.visit import saved_draft
+from pages.parts.visit.saved_draft import Draft
 from tests.pages.following import settled
 from tests.pages.test_publish_steps import CLINIC, labelled
 from tests.pages.test_publishing import press, texts, visit
@@ -39,9 +40,9 @@ def waiting(kept: Draft) -> AppTest:
 def test_what_is_kept_gives_the_same_plan_again(name: str) -> None:
     plan = Plan.load(DATA / f"{name}.plan.yaml")
     kept = Draft(name, name, ("table",), draft.from_plan(plan))
-    text = remembered.to_text(kept)
+    text = saved_draft.to_text(kept)
     assert text is not None
-    again = remembered.from_text(text)
+    again = saved_draft.from_text(text)
     assert again is not None
     assert (again.table, again.sample, again.settled) == (name, name, ("table",))
     assert draft.to_plan(again.entries) == draft.to_plan(kept.entries)
@@ -50,11 +51,11 @@ def test_what_is_kept_gives_the_same_plan_again(name: str) -> None:
 def test_half_a_plan_is_kept_as_it_is() -> None:
     date = draft.suggestion("day", "date")
     half = clinic(chosen=("age", "day"), declared={"age": AGE, "day": date}, several_rows=None, epsilon="")
-    assert remembered.from_text(remembered.to_text(half) or "") == half
+    assert saved_draft.from_text(saved_draft.to_text(half) or "") == half
 
 
 def test_what_is_too_long_for_a_browser_is_not_kept() -> None:
-    assert remembered.to_text(clinic(title="x" * remembered.MOST)) is None
+    assert saved_draft.to_text(clinic(title="x" * saved_draft.MOST)) is None
 
 
 @pytest.mark.parametrize(
@@ -75,11 +76,11 @@ def test_what_is_too_long_for_a_browser_is_not_kept() -> None:
     ],
 )
 def test_what_is_no_draft_is_not_believed(change: dict[str, object]) -> None:
-    told = json.loads(remembered.to_text(clinic()) or "")
-    assert remembered.from_text(json.dumps(told)) is not None
+    told = json.loads(saved_draft.to_text(clinic()) or "")
+    assert saved_draft.from_text(json.dumps(told)) is not None
     told["entries"] |= change
-    assert remembered.from_text(json.dumps(told)) is None
-    assert remembered.from_text("{") is None
+    assert saved_draft.from_text(json.dumps(told)) is None
+    assert saved_draft.from_text("{") is None
 
 
 def test_a_plan_goes_on_where_it_was_once_its_table_is_brought() -> None:
@@ -120,9 +121,9 @@ def as_a_run_begins(**state: object) -> AppTest:
     """What ``app.py`` has done before it draws a page."""
 
     def begins() -> None:
-        from pages.parts import step_table
+        from pages.parts.publish import table_step
 
-        step_table.bring_sample()
+        table_step.bring_sample()
 
     page = AppTest.from_function(begins, default_timeout=60)
     for name, value in state.items():
@@ -132,7 +133,7 @@ def as_a_run_begins(**state: object) -> AppTest:
 
 def clicked_meanwhile(monkeypatch: pytest.MonkeyPatch, times: int) -> list[str]:
     """So many clicks in the middle of opening a sample: the run ends there, and another begins."""
-    left, there = ["click"] * times, step_table.open_table
+    left, there = ["click"] * times, table_step.open_table
 
     def opened(path: Path) -> Table:
         if left:
@@ -140,7 +141,7 @@ def clicked_meanwhile(monkeypatch: pytest.MonkeyPatch, times: int) -> list[str]:
             st.rerun()
         return there(path)
 
-    monkeypatch.setattr(step_table, "open_table", opened)
+    monkeypatch.setattr(table_step, "open_table", opened)
     return left
 
 

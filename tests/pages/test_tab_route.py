@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.parts.tab_route import ADDRESS, Question, routes
+from pages.parts.server.tab_route import ADDRESS, Question, routes
 
 
 def test_an_answer_is_there_once_it_came_and_may_be_empty() -> None:

@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting.ledger import Ledger
-from pages.parts.tour import STEPS
+from pages.parts.visit.tour import STEPS
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 ATTACKS, DEFINITION = "pages/labs/attacks.py", "pages/labs/definition.py"

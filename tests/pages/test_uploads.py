@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pages.parts import belongings, serving, uploads
-from pages.parts.uploads import Busy, Closed, Place
+from pages.parts.server import lifespan, session_resources, uploads
+from pages.parts.server.uploads import Busy, Closed, Place
 
 
 @pytest.fixture(autouse=True)
@@ -97,34 +97,34 @@ class Visitors(set[str]):
 
 def test_what_visitors_leave_is_cleared_once_they_have_been_gone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr(serving.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(belongings, "_kept", {})
+    monkeypatch.setattr(lifespan.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(session_resources, "_kept", {})
     place = Place("")
-    belongings.keep(place)
-    (session,) = belongings.sessions()
+    session_resources.keep(place)
+    (session,) = session_resources.sessions()
     seen: dict[str, float] = {}
     patience = 60
     for at, there, expected in [(0, True, []), (70, True, []), (125, False, []), (131, False, [session])]:
         clock[0] = at
-        assert serving.gone(seen, Visitors({session} if there else ())) == expected, f"at {at} of {patience} s"
-    belongings.clear(session)
+        assert lifespan.gone(seen, Visitors({session} if there else ())) == expected, f"at {at} of {patience} s"
+    session_resources.clear(session)
     assert place.closed
-    assert belongings.sessions() == []
-    assert serving.gone(seen, Visitors()) == []
+    assert session_resources.sessions() == []
+    assert lifespan.gone(seen, Visitors()) == []
     assert seen == {}
 
 
 def test_a_server_has_one_private_folder_and_removes_what_a_killed_one_left(files: Path) -> None:
-    killed = files / f"{serving.PREFIX}killed"
+    killed = files / f"{lifespan.PREFIX}killed"
     killed.mkdir()
     (killed / "lock").touch()
     (killed / "table.csv").touch()
-    with serving.private_folder() as first:
+    with lifespan.private_folder() as first:
         assert not killed.exists()
         assert Path(tempfile.mkdtemp()).parent == first
         assert first.stat().st_mode & 0o777 == 0o700
         tempfile.tempdir = str(files)  # as another process would
-        with serving.private_folder() as second:
+        with lifespan.private_folder() as second:
             assert second != first
             assert first.exists(), "a running server's files are its own"
     assert list(files.iterdir()) == []

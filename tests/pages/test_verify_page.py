@@ -14,7 +14,7 @@ from dpengine.estimate.error_distribution import posterior
 from dpengine.release import Release, release
 from dpengine.sources.open import open_table
 from dpengine.spec.plan import Plan
-from pages.parts.words import percent
+from pages.parts.shared.wording import percent
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine.lessons import definition as lesson
-from pages.parts.words import percent
+from pages.parts.shared.wording import percent
 
 ENTRY = Path(__file__).parents[3] / "app.py"
 

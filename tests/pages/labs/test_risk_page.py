@@ -14,8 +14,8 @@ from dpengine import open_table
 from dpengine.counting import count
 from dpengine.lessons import linkage, syntactic, textbook_patients
 from dpengine.sources.open import Table
-from pages.parts.entries import Entries
-from pages.parts.words import percent
+from pages.parts.shared.wording import percent
+from pages.parts.visit.plan_form import Entries
 
 ENTRY = Path(__file__).parents[3] / "app.py"
 ROWS = pd.DataFrame(

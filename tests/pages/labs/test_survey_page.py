@@ -17,8 +17,8 @@ from dpengine import Plan, open_table
 from dpengine.accounting.ledger import Ledger
 from dpengine.lessons import survey
 from dpengine.mechanisms.local.randomized_response import FAIR
-from pages.parts.survey_views import VIEWS, epsilon_words
-from pages.parts.words import people, percent
+from pages.parts.shared.wording import people, percent
+from pages.parts.survey.tabs import VIEWS, epsilon_words
 
 ENTRY = Path(__file__).parents[3] / "app.py"
 SIGMAS = 7  # of a normal number: beyond with a chance below 1e-11, for some hundred answers

@@ -1,0 +1,193 @@
+"""Ask: the question, put together from columns, cells and bounds; every part of it is public."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from dpengine import Plan, PlanError
+from dpengine.sources.table import Field
+from dpengine.spec.domain import Column, Number
+from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
+from pages.parts.shared.wording import plain
+from pages.parts.visit import session
+
+__all__ = ["build"]
+
+STATISTICS = {
+    "count": "How many rows there are",
+    "proportion": "What share of the rows …",
+    "mean": "The average of a number",
+    "sum": "The sum of a number",
+    "quantile": "The median, or another quantile",
+    "mode": "The most common value",
+}
+WAYS = ("Values", "From – to", "Mask")
+
+
+def build(plan: Plan, fields: tuple[Field, ...]) -> Question:
+    """The question as entered. Raises :class:`PlanError` with what is still wrong with it."""
+    kind = st.selectbox(
+        "What do you want to know?", list(STATISTICS), format_func=STATISTICS.__getitem__, key=session.key("ask-what")
+    )
+    faults: list[str] = []
+    statistic = _statistic(kind, plan, fields, faults)
+    st.markdown("**Of which rows?**")
+    where = _conditions("ask-where", "Only rows where", plan, faults)
+    price, about = st.columns(2, vertical_alignment="bottom")
+    epsilon = price.text_input(
+        "Price: ε of the budget",
+        "0.1",
+        key=session.key("ask-epsilon"),
+        help="An exact number. A larger one buys a more exact answer, and tells more about each person.",
+    )
+    rows = plan.rows_about
+    if kind in ("proportion", "mean"):
+        rows = about.number_input(
+            "Roughly how many such rows",
+            1,
+            10**12,
+            value=plan.rows_about,
+            placeholder="as anyone may know",
+            key=session.key("ask-rows"),
+            help="A public guess, to tell the error beforehand. The answer does not depend on it.",
+        )
+    if faults or statistic is None:
+        raise PlanError(faults or "choose a column")
+    return Question(
+        dataset=plan.dataset, epsilon=epsilon, statistic=statistic, where=where, unit=plan.unit, rows_about=rows
+    )
+
+
+def _statistic(kind: str, plan: Plan, fields: tuple[Field, ...], faults: list[str]) -> Any:
+    match kind:
+        case "proportion":
+            of = _conditions("ask-of", "… that meet this", plan, faults)
+            if not of and not faults:
+                faults.append("say what the rows of the share have in common")
+            return _made(faults, Proportion, of=of) if of else None
+        case "mode":
+            names = [column.name for column in plan.columns]
+            name = st.selectbox("Of which column", names, key=session.key("ask-mode"))
+            return _made(faults, Mode, of=plan.column(name))
+        case "sum" | "mean" | "quantile":
+            grid = _grid(plan, fields, faults)
+            if grid is None:
+                return None
+            if kind == "quantile":
+                level = st.text_input(
+                    "Share of the rows below it",
+                    "0.5",
+                    key=session.key("ask-level"),
+                    help="0.5 is the median, 0.9 the value that nine in ten do not pass.",
+                )
+                return _made(faults, Quantile, of=grid, level=level)
+            return _made(faults, {"sum": Sum, "mean": Mean}[kind], of=grid)
+    return Count()
+
+
+def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str]) -> Grid | None:
+    """A numeric column with bounds and a step that are public."""
+    declared = {column.name: column for column in plan.columns if isinstance(column, Number)}
+    others = [
+        field.name
+        for field in fields
+        if field.kind_hint == "number" and field.name != plan.unit.id and field.name not in declared
+    ]
+    names = [*declared, *others]
+    if not names:
+        faults.append("no column of this table is known to hold numbers; declare one as a number on Publish")
+        return None
+    name = st.selectbox("Of which column", names, key=session.key("ask-number"))
+    column = declared.get(name)
+    given = ("", "") if column is None else (f"{column.edges[0]:f}", f"{column.edges[-1]:f}")
+    low, high, step = st.columns(3)
+    bounds = {
+        "low": low.text_input("Lowest", given[0], key=session.key(f"ask-low-{name}"), placeholder="such as 0"),
+        "high": high.text_input("Highest", given[1], key=session.key(f"ask-high-{name}"), placeholder="such as 120"),
+        "step": step.text_input("In steps of", "1", key=session.key(f"ask-step-{name}")),
+    }
+    st.caption(
+        "From public knowledge, not from the data. Values beyond a bound count as that bound, those between two steps "
+        "as the nearer; wide bounds mean much noise."
+    )
+    absent = st.text_input(
+        "A missing value counts as",
+        "",
+        key=session.key(f"ask-absent-{name}"),
+        placeholder="nothing: its row is left out",
+        help="Missing, not a number, infinite or unreadable.",
+    )
+    if any(not text.strip() for text in bounds.values()):
+        faults.append(f"say between which bounds {name} lies, as anyone may know")
+        return None
+    missing_as = () if column is None else column.missing_as
+    found: Grid | None = _made(faults, Grid, name=name, **bounds, absent=absent.strip() or None, missing_as=missing_as)
+    return found
+
+
+def _conditions(key: str, label: str, plan: Plan, faults: list[str]) -> tuple[Condition, ...]:
+    names = [column.name for column in plan.columns]
+    chosen = st.multiselect(
+        label, names, key=session.key(key), placeholder="all rows: choose columns to narrow it down"
+    )
+    found = []
+    for name in chosen:
+        with st.container(border=True):
+            try:
+                condition = _condition(f"{key}-{name}", plan.column(name))
+            except PlanError as error:
+                faults.extend(error.faults)
+                continue
+            if condition is None:
+                faults.append(f"choose values of {name}")
+            else:
+                found.append(condition)
+    return tuple(found)
+
+
+def _condition(key: str, column: Column) -> Condition | None:
+    """Some cells of a column: picked, by a range, or by a mask of bits."""
+    ways = [way for way in WAYS if way != "From – to" or isinstance(column, Number)]
+    title, choice = st.columns([1, 1], vertical_alignment="center")
+    title.markdown(f"**{plain(column.name)}**")
+    way = choice.segmented_control(
+        f"How to choose of {column.name}",
+        ways,
+        default=ways[0],
+        required=True,
+        key=session.key(f"{key}-way"),
+        label_visibility="collapsed",
+    )
+    if way == "Mask":
+        bits = st.text_input(
+            f"One bit for each of {column.size} cells",
+            key=session.key(f"{key}-mask"),
+            placeholder="1" + "0" * (min(column.size, 12) - 1),
+            help=", ".join(column.labels[:60]),
+        )
+        return Condition.masked(column, bits) if bits.strip() else None
+    if way == "From – to":
+        first, last = st.columns(2)
+        low = first.text_input("From", key=session.key(f"{key}-low"), placeholder="no bound").strip()
+        high = last.text_input("To, included", key=session.key(f"{key}-high"), placeholder="no bound").strip()
+        return Condition.between(column.name, low or None, high or None) if low or high else None
+    labels = st.multiselect(
+        f"is one of these values of {column.name}",
+        column.labels,
+        key=session.key(f"{key}-values"),
+        placeholder="choose values",
+        label_visibility="collapsed",
+    )
+    return Condition(column=column, labels=labels) if labels else None
+
+
+def _made(faults: list[str], make: Any, **fields: Any) -> Any:
+    """What ``make`` makes of the fields; None where they are at fault, which is noted."""
+    try:
+        return make(**fields)
+    except PlanError as error:
+        faults.extend(error.faults)
+        return None

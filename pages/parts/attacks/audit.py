@@ -1,0 +1,101 @@
+"""The Attacks lab's audit: try to break a release of this engine, and one with too little noise for comparison."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpengine.lessons.audit import Audit, audit, released
+from dpengine.spec.plan import epsilon_text
+from pages.parts.accuracy.charts import draw
+from pages.parts.accuracy.tabs import twin
+from pages.parts.attacks.charts import audit_figure
+from pages.parts.shared.wording import OURS
+
+__all__ = ["break_ours"]
+
+RUNS = 4000  # on each table
+BATCH = 500
+EPSILONS = tuple(map(Fraction, ("0.5", "1", "2", "3")))
+FAULTY = "With half the noise"
+HERE, THERE = 5, 6  # people in one cell of two neighbouring tables
+STORY = (
+    "Release two tables that differ in one person, thousands of times each, and look for anything that comes more "
+    "often from one than from the other. If some outcome is e^ε′ times as frequent, the promise of any smaller ε is "
+    "broken. A copy with half the noise that it needs shows that the search would find it."
+)
+
+
+def break_ours() -> None:
+    st.markdown(STORY)
+    epsilon = st.select_slider(
+        "ε that is promised", EPSILONS, value=Fraction(1), format_func=epsilon_text, key="attacks_claimed"
+    )
+    held = st.session_state.get("attacks_audit")
+    own = held is not None and held[0] == epsilon
+    with st.container(horizontal=True, vertical_alignment="center"):
+        label = "Run it again" if own else "Try to break it"
+        st.button(
+            label, type="primary", icon=":material/play_arrow:", key="attacks_break", on_click=_begin, args=(epsilon,)
+        )
+        st.caption(f"{4 * RUNS:,} releases; a few seconds. Any change of a setting stops it.", width="content")
+    if not own:
+        st.caption("Nothing has been run at this ε yet.")
+        return
+    if not held[1]:
+        held[1].update(_run(epsilon))
+    _show(epsilon, held[1])
+
+
+def _begin(epsilon: Fraction) -> None:
+    found: dict[str, Audit] = {}
+    st.session_state["attacks_audit"] = epsilon, found
+
+
+def _run(epsilon: Fraction) -> dict[str, Audit]:
+    place = st.empty()
+    bar = place.progress(0.0)
+    budgets = ((OURS, epsilon), (FAULTY, 2 * epsilon))
+    jobs = [(name, budget, people) for name, budget in budgets for people in (HERE, THERE)]
+    drawn: dict[str, list[np.ndarray]] = {OURS: [], FAULTY: []}
+    batches = RUNS // BATCH
+    for k, (name, budget, people) in enumerate(jobs):
+        parts = []
+        for batch in range(batches):
+            bar.progress((k + batch / batches) / len(jobs), text=f"{name}: releases of a table with {people} in a cell")
+            parts.append(released(people, budget, BATCH))
+        drawn[name].append(np.concatenate(parts))
+    place.empty()
+    return {name: audit(here, there) for name, (here, there) in drawn.items()}
+
+
+def _show(epsilon: Fraction, found: dict[str, Audit]) -> None:
+    ours, faulty = found[OURS], found[FAULTY]
+    kept = ours.least <= epsilon
+    with st.grid(3, min_column_width=170):
+        st.metric("Promised", f"ε = {epsilon_text(epsilon)}", border=True)
+        st.metric("Shown of this engine", f"ε ≥ {max(ours.least, 0):.2f}", border=True)
+        st.metric("Shown of half the noise", f"ε ≥ {max(faulty.least, 0):.2f}", border=True)
+    line = (
+        f"{OURS}: the answers show that ε is at least {max(ours.least, 0):.2f}, "
+        f"{'within' if kept else 'more than'} the {epsilon_text(epsilon)} promised"
+    )
+    st.markdown(f"**{line}.** Half the noise is {'caught' if faulty.least > epsilon else 'not caught this time'}.")
+    rows = [(OURS, ours.least, True), (FAULTY, faulty.least, False)]
+    draw(audit_figure(rows, float(epsilon)), line, "attacks-audit", 240)
+    st.caption(
+        "95 % confidence each: one search in twenty may say too much. An audit can show that a promise is broken; that "
+        "ours is kept is proved on paper and tested exactly, not by this."
+    )
+    table = [
+        {"release": name, "event": f"published count {each.event}",
+         "often": f"{each.often.successes:,} of {each.often.tries:,}",
+         "seldom": f"{each.seldom.successes:,} of {each.seldom.tries:,}", "least": each.least}
+        for name, each in found.items()
+    ]  # fmt: skip
+    shown = {"often": "on one table", "seldom": "on the other",
+             "least": st.column_config.NumberColumn("ε is at least", format="%.3f")}  # fmt: skip
+    twin(pd.DataFrame(table), "attacks-audit", shown)

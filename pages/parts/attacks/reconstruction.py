@@ -1,0 +1,120 @@
+"""The Attacks lab's reconstruction: takes seconds, so it runs when asked, step by step, and can be stopped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import streamlit as st
+
+from dpengine.errors import PlanError
+from dpengine.estimate.error_distribution import posterior
+from dpengine.lessons.reconstruction import METHODS, Reconstruction, least_squares, reconstruct
+from pages.parts.accuracy.charts import draw
+from pages.parts.accuracy.tabs import twin
+from pages.parts.attacks.charts import people_figure, rates_figure
+from pages.parts.attacks.differencing import DEFENCES, RATE_COLUMNS, choose, numbers, rate_rows, said
+from pages.parts.shared.wording import OURS
+
+__all__ = ["rebuild"]
+
+STORY = (
+    "Of some people it is secret who is in the register. Ask how many of a random half of them are in it, again and "
+    "again with other halves, and solve for everybody at once. No question is about any one person."
+)
+PEOPLE = (100, 500)
+STEPS = {True: (0.25, 0.5, 2, 4, 8), False: (0.5, 1.5, 3)}  # questions a person; programs take longer than squares
+
+
+@dataclass(slots=True)
+class Job:
+    """What is to be run, what was found, and what stopped it."""
+
+    asked: tuple[str, Fraction, int, str]
+    left: list[tuple[str, int]]
+    found: dict[str, dict[int, Reconstruction]] = field(default_factory=dict)
+    fault: str = ""
+
+    @property
+    def steps(self) -> int:
+        return len(self.left) + sum(map(len, self.found.values()))
+
+
+def rebuild() -> None:
+    st.markdown(STORY)
+    name, epsilon = choose()
+    left, right = st.columns([3, 2], gap="large")
+    method = left.selectbox("Solve by", list(METHODS), key="attacks_method")
+    people = right.segmented_control("People", PEOPLE, default=500, required=True, key="attacks_people")
+    asked = name, epsilon, int(people), method
+    job: Job | None = st.session_state.get("attacks_job")
+    own = job is not None and job.asked == asked
+    with st.container(horizontal=True, vertical_alignment="center"):
+        label = "Run it again" if own else "Run the attack"
+        st.button(
+            label, type="primary", icon=":material/play_arrow:", key="attacks_run", on_click=_begin, args=(asked,)
+        )
+        st.caption("Least squares takes a few seconds, linear programs up to half a minute.", width="content")
+    if job is None or not own:
+        st.caption("Nothing has been run with these settings yet.")
+        return
+    if job.left:
+        _work(job)
+    _show(job)
+
+
+def _begin(asked: tuple[str, Fraction, int, str]) -> None:
+    name, _, people, method = asked
+    steps = STEPS[METHODS[method] is least_squares]
+    left = [(each, round(step * people)) for step in steps for each in dict.fromkeys([name, OURS])]
+    st.session_state["attacks_job"] = Job(asked, left)
+
+
+def _stop() -> None:
+    job: Job = st.session_state["attacks_job"]
+    job.left.clear()
+
+
+def _work(job: Job) -> None:
+    """Whatever a visitor presses meanwhile takes over between two steps; what is found stays."""
+    _, epsilon, people, method = job.asked
+    total = job.steps
+    place = st.empty()
+    with place.container():
+        bar = st.progress(0.0)
+        st.button("Stop", icon=":material/stop:", key="attacks_stop", on_click=_stop)
+    while job.left:
+        name, questions = job.left[0]
+        bar.progress(1 - len(job.left) / total, text=f"{name}: {questions:,} questions")
+        try:
+            found = reconstruct(DEFENCES[name](epsilon), people, questions, method=METHODS[method])
+        except PlanError as late:
+            job.fault = " ".join(late.faults)
+            job.left.clear()
+            break
+        job.found.setdefault(name, {})[questions] = found
+        job.left[:1] = []
+    place.empty()
+
+
+def _show(job: Job) -> None:
+    name, epsilon, people, _ = job.asked
+    if job.fault:
+        st.warning(f"It stopped: {job.fault}.", icon=":material/timer_off:")
+    if name not in job.found:
+        st.caption("Stopped before anything was found.")
+        return
+    most = posterior(0.5, epsilon)
+    lines = {each: {k: found.rate for k, found in steps.items()} for each, steps in job.found.items()}
+    numbers(lines, most, "questions")
+    line = said(name, lines[name], most, "questions")
+    st.markdown(f"**{line}**")
+    draw(rates_figure(lines, OURS, most, "questions asked"), line, "attacks-reconstruction", 380)
+    shown = st.columns(len(job.found))
+    for place, (each, steps) in zip(shown, job.found.items(), strict=True):
+        questions, last = list(steps.items())[-1]
+        title = f"{each}: {last.rate.successes} of {people} people guessed right from {questions:,} answers"
+        with place:
+            st.markdown(f"**{title}**")
+            draw(people_figure(last), title, f"attacks-people-{each}", 300)
+    twin(rate_rows(lines, "questions asked"), "attacks-reconstruction", RATE_COLUMNS)

@@ -1,0 +1,70 @@
+"""Figures of the Choose lab: how likely each candidate is to be drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dpengine.charts.style import escaped, shortened
+from dpengine.choose import Mechanism
+from pages.parts.accuracy.charts import tones
+
+__all__ = ["SHOWN", "likely_figure", "over_epsilon_figure"]
+
+SHOWN = 6
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross")
+
+
+def likely_figure(names: list[str], both: dict[Mechanism, np.ndarray]) -> go.Figure:
+    """Bars of probability for each candidate, as they come, a colour and a hatching for each mechanism."""
+    colours = tones()
+    looks = {Mechanism.PERMUTE_AND_FLIP: (colours["accent"], ""), Mechanism.EXPONENTIAL: (colours["other"], "/")}
+    labels = [escaped(name) for name in shortened(names)]
+    figure = go.Figure()
+    for mechanism, chances in both.items():
+        colour, pattern = looks[mechanism]
+        figure.add_bar(
+            x=labels,
+            y=chances.tolist(),
+            name=mechanism.value,
+            marker={
+                "color": colour,
+                "pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": colours["ground"], "size": 6},
+            },
+            hovertemplate="%{x}: %{y:.1%}<extra>" + mechanism.value + "</extra>",
+        )
+    figure.update_layout(barmode="group", bargap=0.25)
+    figure.update_xaxes(title_text="candidate", type="category")
+    figure.update_yaxes(title_text="probability of being drawn", tickformat=".0%", rangemode="tozero")
+    return figure
+
+
+def over_epsilon_figure(rows: pd.DataFrame, best: list[str], epsilon: float) -> go.Figure:
+    """Probability over ε of the candidates in ``best``; the first, which scores highest, in the accent."""
+    colours = tones()
+    figure = go.Figure()
+    for k, (name, label) in enumerate(zip(best, shortened(best), strict=True)):
+        figure.add_scatter(
+            x=rows["epsilon"],
+            y=rows[name],
+            name=escaped(label),
+            mode="lines+markers",
+            line={
+                "color": colours["accent" if k == 0 else "grey"],
+                "dash": _DASHES[k],
+                "width": 2.5 if k == 0 else 1.6,
+            },
+            marker={"symbol": _SYMBOLS[k], "size": 5},
+            hovertemplate="ε = %{x:g}: %{y:.1%}<extra>" + escaped(label) + "</extra>",
+        )
+    figure.add_vline(x=epsilon, line={"color": colours["grey"], "width": 1, "dash": "dot"})
+    figure.update_xaxes(
+        title_text="privacy budget ε (more private ← → sharper)",
+        type="log",
+        tickvals=[0.01, 0.03, 0.1, 0.3, 1, 3, 10],
+        tickformat="~g",
+    )
+    figure.update_yaxes(title_text="probability of being drawn", tickformat=".0%", range=[-0.02, 1.02])
+    return figure

@@ -1,0 +1,83 @@
+"""Figures of the Learn lab: regret over time, and what is left of it at the end over ε."""
+
+from __future__ import annotations
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from pages.parts.accuracy.charts import tones
+from pages.parts.learn.numbers import LEADER, NO_PRIVACY
+
+__all__ = ["end_figure", "time_figure"]
+
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+
+
+def time_figure(rows: pd.DataFrame, unit: str, bound: float) -> go.Figure:
+    """A line a learner; private ones in the accent, told apart by dashes and named at their ends."""
+    colours = tones()
+    figure = go.Figure()
+    private = [name for name in rows.columns[1:] if name not in (NO_PRIVACY, LEADER)]
+    looks = {name: (colours["accent"], _DASHES[k % len(_DASHES)], 2.2) for k, name in enumerate(private)}
+    looks |= {NO_PRIVACY: (colours["other"], "solid", 2.2), LEADER: (colours["grey"], "dot", 1.6)}
+    for name in rows.columns[1:]:
+        colour, dash, width = looks[name]
+        figure.add_scatter(
+            x=rows["round"].tolist(),
+            y=rows[name].tolist(),
+            name=name,
+            mode="lines",
+            line={"color": colour, "dash": dash, "width": width},
+            hovertemplate=f"{unit} %{{x:,}}: %{{y:.3f}}<extra>{name}</extra>",
+        )
+    figure.add_hline(y=0, line={"color": colours["grey"], "width": 1.2})
+    if bound < 2 * max(0.05, float(rows.iloc[:, 1:].max().max())):
+        figure.add_scatter(
+            x=[int(rows["round"].iloc[0]), int(rows["round"].iloc[-1])],
+            y=[bound, bound],
+            name="bound without privacy, at the end",
+            mode="lines",
+            line={"color": colours["other"], "width": 1.2, "dash": "dash"},
+            hovertemplate="%{y:.3f}<extra>2√(ln k/T)</extra>",
+        )
+    figure.update_xaxes(title_text=f"{unit}s gone by", tickformat=",")
+    figure.update_yaxes(title_text="regret: average loss above the best expert", tickformat=".2f")
+    return figure
+
+
+def end_figure(rows: pd.DataFrame, free: float, chosen: list[float]) -> go.Figure:
+    """Expected regret at the end over ε, and its bound, as far as that comes into the picture."""
+    colours = tones()
+    figure = go.Figure()
+    top = max(float(rows["expected"].max()), free, 0.01)
+    telling = rows[rows["bound"] < 1]  # from 1 on it says nothing
+    for name, column, part, dash, symbol in (
+        ("expected on this table", "expected", rows, "solid", "circle"),
+        ("bound for every table, η + ln k/(ηT)", "bound", telling, "dash", "square"),
+    ):
+        figure.add_scatter(
+            x=part["epsilon"].tolist(),
+            y=part[column].tolist(),
+            name=name,
+            mode="lines+markers",
+            line={"color": colours["accent"], "dash": dash, "width": 2.2},
+            marker={"symbol": symbol, "size": 6},
+            hovertemplate="ε = %{x:g}: %{y:.3f}<extra>" + name + "</extra>",
+        )
+    figure.add_hline(
+        y=free,
+        line={"color": colours["other"], "width": 1.5},
+        annotation={"text": "expected without privacy", "font": {"size": 11}},
+        annotation_position="bottom left",
+    )
+    for epsilon in chosen:
+        figure.add_vline(x=epsilon, line={"color": colours["grey"], "width": 1, "dash": "dot"})
+    figure.update_xaxes(
+        title_text="privacy budget ε (more private ← → less regret)",
+        type="log",
+        tickvals=[0.01, 0.1, 1, 10, 100],
+        tickformat="~g",
+        range=[-2.1, 2.1],
+    )
+    figure.update_yaxes(title_text="regret after the last round", tickformat=".2f", range=[0, 4 * top])
+    return figure

@@ -1,0 +1,226 @@
+"""What is asked of one column: its bins, its values, or its span of days. Nothing here reads a row but
+:func:`look`, which says so before it does."""
+
+from __future__ import annotations
+
+from datetime import date
+from itertools import pairwise
+from typing import Any
+
+import streamlit as st
+
+from dpengine.counting import count as counting
+from dpengine.sources.table import Table
+from dpengine.spec.codebook import STANDARD
+from dpengine.spec.domain import equal_edges
+from pages.parts.shared.wording import plain, plural
+from pages.parts.visit import background_read, session
+from pages.parts.visit import plan_form as draft
+
+__all__ = ["ask_date", "ask_number", "ask_values"]
+
+LONG_AGO, FAR_OFF = date(1800, 1, 1), date(2200, 12, 31)
+LIST_NAMES = {
+    "months": "Months",
+    "weekdays": "Days of the week",
+    "us-states": "US states and D.C., by name",
+    "us-state-codes": "US states and D.C., by code",
+    "eu-countries": "Countries of the European Union",
+    "german-states": "German states",
+}
+BANDS = {
+    "Child, working age, older": "0, 18, 65, 120",
+    "Ten years each": "0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 120",
+    "Five years each, to 85": "0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 120",
+    "As in surveys": "0, 18, 25, 35, 45, 55, 65, 75, 120",
+}
+WRITTEN = {
+    "": "2024-12-31 (ISO)",
+    "%d/%m/%Y": "31/12/2024",
+    "%m/%d/%Y": "12/31/2024",
+    "%d.%m.%Y": "31.12.2024",
+    "%d-%m-%Y": "31-12-2024",
+    "%Y/%m/%d": "2024/12/31",
+    "%Y%m%d": "20241231",
+    "%d %b %Y": "31 Dec 2024",
+    "%b %d, %Y": "Dec 31, 2024",
+    "%m/%d/%Y %H:%M": "12/31/2024 18:30",
+    "%d/%m/%Y %H:%M": "31/12/2024 18:30",
+}
+OWN = "otherwise"
+
+
+def ask_number(name: str, column: dict[str, Any]) -> dict[str, Any]:
+    """The edges of a column's bins, said back in words."""
+    typed = st.text_input(
+        "Edges of the bins",
+        value=", ".join(str(edge) for edge in column.get("edges", [])),
+        placeholder="0, 18, 30, 45, 65, 120",
+        key=session.turned(f"edges-{name}"),
+        help="Each bin runs from one edge up to, not including, the next; the last one includes its end. "
+        "With a decimal comma, put semicolons between the edges: 0; 1,5; 3.",
+    )
+    edges = draft.edges_of(typed)
+    if len(edges) > 1:
+        st.caption(plain(in_words(edges)))
+    steps, bands = st.columns(2)
+    with _popover(steps, "Equal steps", "straighten", f"edges-{name}"):
+        low, high, bins = st.columns(3)
+        start = low.text_input("From", "0", key=session.key(f"low-{name}"))
+        stop = high.text_input("To", "100", key=session.key(f"high-{name}"))
+        count = bins.number_input("Bins", 1, 100_000, 10, key=session.key(f"bins-{name}"))
+        try:
+            equal = [str(edge) for edge in equal_edges(_point(start), _point(stop), count)]
+        except ValueError as error:
+            st.caption(plain(str(error)))
+        else:
+            _fill_in(f"fill-{name}", name, edges=equal, source="typed")
+    with _popover(bands, "Age bands", "cake", f"edges-{name}"):
+        band = st.selectbox("Bands", list(BANDS), key=session.key(f"band-{name}"))
+        st.caption(BANDS[band])
+        _fill_in(f"take-band-{name}", name, edges=draft.edges_of(BANDS[band]), source="standard")
+    return {"edges": edges}
+
+
+def in_words(edges: list[str]) -> str:
+    """The bins between ``edges``, the first few and the last of them.
+
+    >>> in_words(["0", "18", "65"])
+    '2 bins: 0 to under 18, 18 to 65'
+    """
+    bins = [f"{low} to under {high}" for low, high in pairwise(edges)]
+    bins[-1] = f"{edges[-2]} to {edges[-1]}"
+    shown = bins if len(bins) <= 5 else [*bins[:3], "…", bins[-1]]
+    return f"{plural(len(bins), 'bin')}: {', '.join(shown)}"
+
+
+def ask_values(name: str, column: dict[str, Any]) -> dict[str, Any]:
+    """The values of a column: pasted, from a common list, or seen and confirmed as public."""
+    values = list(column.get("values", []))
+    typed = st.text_area(
+        "Values, one a line",
+        value="\n".join(values),
+        height=min(240, 90 + 22 * min(len(values), 7)),
+        key=session.turned(f"values-{name}"),
+        help="Paste a list. Commas, quotes and leading zeros belong to the value.",
+    )
+    lists, own = st.columns(2)
+    with _popover(lists, "Common lists", "list", f"values-{name}"):
+        listed = st.selectbox(
+            "List",
+            list(STANDARD),
+            format_func=lambda key: LIST_NAMES.get(key, key),
+            key=session.key(f"standard-{name}"),
+        )
+        _fill_in(f"take-{name}", name, values=list(STANDARD[listed]), source="standard")
+    with _popover(own, "Look at my data", "visibility", f"values-{name}"):
+        _look(name, values)
+    return {"values": [line for line in typed.splitlines() if line.strip()]}
+
+
+def _look(name: str, values: list[str]) -> None:
+    """The values in the rows, for the owner alone; only those ticked as public enter the plan."""
+    st.markdown(
+        "The values in your rows are private: one that only one person has would give that person away. "
+        "Tick those that anyone could know to be possible, without having seen the data."
+    )
+    if not st.toggle("Show them to me", key=session.turned(f"look-{name}")):
+        return
+    table = session.table()
+    assert table is not None
+    # Read once, so that a place in it means one value for as long as the table lives.
+    seen = background_read.read(f"seen-{name}", lambda _: _texts(table, name), table, said="Looking")
+    if seen is None:
+        return
+    fresh = [(k, text) for k, text in enumerate(seen) if text not in values]
+    ticked = [text for k, text in fresh if st.checkbox(plain(text), key=session.turned(f"tick-{name}-{k}"))]
+    _fill_in(
+        f"add-{name}",
+        name,
+        label="These are public: add them",
+        disabled=not ticked,
+        forget=[f"look-{name}", *(f"tick-{name}-{k}" for k, _ in fresh)],
+        values=[*values, *ticked],
+        source="confirmed",
+    )
+
+
+def _texts(table: Table, name: str) -> list[str]:
+    return list(dict.fromkeys(text.strip() for text in counting.distinct_texts(table, name)))
+
+
+def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
+    """The span of days, the length of a period, and how days are written where they are texts."""
+    first, last, by = st.columns(3)
+    start = first.date_input("From", _day(column.get("from")), LONG_AGO, FAR_OFF, key=session.key(f"from-{name}"))
+    stop = last.date_input("To", _day(column.get("to")), LONG_AGO, FAR_OFF, key=session.key(f"to-{name}"))
+    periods = ["day", "week", "month", "quarter", "year"]
+    period = by.selectbox("By", periods, index=periods.index(column.get("by", "month")), key=session.key(f"by-{name}"))
+    said = {"from": str(start or ""), "to": str(stop or ""), "by": period}
+    return said | ({"format": _written(name, column.get("format", ""))} if as_text else {})
+
+
+def _written(name: str, now: str | None) -> str | None:
+    """How days are written; None until it is said, since a wrong guess would put everyone into (other)."""
+    options = [*WRITTEN, OWN]
+    chosen = st.selectbox(
+        "How the last day of 2024 is written in this column",
+        options,
+        index=None if now is None else options.index(now if now in WRITTEN else OWN),
+        format_func=lambda pattern: WRITTEN.get(pattern, "otherwise…"),
+        placeholder="Choose; dates written otherwise count as (other)",
+        key=session.key(f"written-{name}"),
+    )
+    if chosen != OWN:
+        return chosen
+    typed = st.text_input(
+        "The pattern",
+        value="" if now in WRITTEN else now or "",
+        placeholder="%d/%m/%y",
+        key=session.key(f"format-{name}"),
+        help="%d day, %m month, %b month's name, %Y year, %y year in two digits, %H:%M time.",
+    )
+    return typed.strip() or None
+
+
+def _popover(place: Any, label: str, icon: str, turns_with: str) -> Any:
+    """A popover that closes when its button has filled the box beside it."""
+    return place.popover(
+        label,
+        icon=f":material/{icon}:",
+        width="stretch",
+        key=session.turned(turns_with) + label.lower().replace(" ", "-"),
+        on_change="rerun",
+    )
+
+
+def _fill_in(
+    key: str, name: str, *, label: str = "Fill in", disabled: bool = False, forget: list[str] | None = None, **said: Any
+) -> None:
+    box = "edges" if "edges" in said else "values"
+    st.button(
+        label,
+        key=session.key(key),
+        disabled=disabled,
+        on_click=_refill,
+        args=(name, [f"{box}-{name}", *(forget or [])], said),
+    )
+
+
+def _refill(name: str, turning: list[str], said: dict[str, Any]) -> None:
+    """Put new values into a column's entry; its box and the popovers beside it start afresh."""
+    entries = session.entries()
+    session.change(declared=entries.declared | {name: entries.declared[name] | said})
+    for widget in turning:
+        session.turn(widget)
+
+
+def _point(text: str) -> str:
+    return text.strip().replace(",", ".")
+
+
+def _day(text: Any) -> date | None:
+    try:
+        return date.fromisoformat(str(text))
+    except ValueError:
+        return None

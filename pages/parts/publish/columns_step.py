@@ -1,0 +1,158 @@
+"""Step 2: which columns matter, and in which tables."""
+
+from __future__ import annotations
+
+import math
+
+import streamlit as st
+
+from dpengine import Plan, PlanError
+from dpengine.counting import count
+from dpengine.sources.table import Table
+from dpengine.spec.plan import MAX_TABLE_CELLS
+from pages.parts.shared.wording import name_of, plain, plural
+from pages.parts.visit import background_read, saved_draft, session
+from pages.parts.visit import plan_form as draft
+from pages.parts.visit.fault_text import sentence
+
+__all__ = ["choose_columns", "summary"]
+
+MOST_OWN = 12
+MOST_SHOWN = 8
+
+
+def choose_columns() -> None:
+    """Columns, how they make tables, and the list of tables that results."""
+    table, entries = session.table(), session.entries()
+    assert table is not None
+    saved_draft.say_what_waits()
+    _load_plan()
+    names = [field.name for field in table.columns]
+    fields = {field.name: field for field in table.columns}
+    chosen = st.multiselect(
+        "Columns that matter",
+        names,
+        default=[name for name in entries.chosen if name in names],
+        key=session.key("chosen"),
+        help="Only these are read. Fewer columns mean fewer cells, and more people in each.",
+    )
+    declared = entries.declared | {
+        name: draft.suggestion(name, fields[name].kind_hint, stored_as=fields[name].type)
+        for name in chosen
+        if name not in entries.declared
+    }
+    layout = st.radio(
+        "Published as",
+        list(draft.LAYOUTS),
+        index=list(draft.LAYOUTS).index(entries.layout),
+        format_func=draft.LAYOUTS.__getitem__,
+        horizontal=True,
+        key=session.key("layout"),
+    )
+    own = entries.own
+    if layout == "own":
+        own = _own_tables(chosen, own)
+    margins = entries.margins
+    if layout != "single":
+        margins = st.checkbox(
+            "Also each column by itself, at no extra cost",
+            value=entries.margins,
+            key=session.key("margins"),
+            help="Sums of a table that is published anyway. Their own intervals are narrower than adding cells up.",
+        )
+    session.change(chosen=tuple(chosen), declared=declared, layout=layout, own=own, margins=margins)
+    if draft.has_ranges(session.entries()):
+        ranges = st.checkbox(
+            "Ranges matter, such as all ages up to 40",
+            value=entries.ranges,
+            key=session.key("ranges"),
+            help="Then neighbouring cells are measured together where there are few people, so that sums over long "
+            "stretches of a number or a date are far more exact, and single cells less so.",
+        )
+        session.change(ranges=ranges)
+    tables = draft.tables_of(session.entries())
+    _sizes(tables)
+    if st.button("Go on to what is known", type="primary", key=session.key("columns-done"), disabled=not tables):
+        session.settle("columns")
+        st.rerun()
+
+
+def _sizes(tables: tuple[tuple[str, ...], ...]) -> None:
+    """The cells of each table, as far as they can be said yet; a table may have only so many."""
+    entries, lines, total = session.entries(), [], 0
+    sizes = {name: draft.size_of(entries, name) for name in draft.used(entries)}
+    for table in tables:
+        known = [size for name in table if (size := sizes[name]) is not None]
+        cells, whole = math.prod(known), len(known) == len(table)
+        total += cells if whole else 0
+        if cells > MAX_TABLE_CELLS:
+            said = (
+                f"**{cells:,} cells are too many** (at most {MAX_TABLE_CELLS:,}): take a column out, or use wider bins"
+            )
+        elif whole:
+            said = plural(cells, "cell")
+        else:
+            said = " × ".join("?" if sizes[name] is None else f"{sizes[name]:,}" for name in table) + " cells"
+        lines.append(f"{plain(name_of(table))}: {said}")
+    unknown = [name for name, size in sizes.items() if size is None]
+    if len(lines) > MOST_SHOWN:
+        lines = [*lines[:MOST_SHOWN], f"… {plural(len(lines) - MOST_SHOWN, 'more table')}"]
+    if len(tables) > 1:
+        lines.append(f"together {plural(total, 'cell')}" + (", and those still unknown" if unknown else ""))
+    if unknown:
+        lines.append(f"? is said in the next step, for {', '.join(map(plain, unknown))}")
+    st.caption("  \n".join(lines))
+
+
+def _load_plan() -> None:
+    """A plan file that was saved earlier fills every step, where the table has its columns."""
+    with st.popover("Load a plan", icon=":material/upload_file:", key=session.key("plan-box"), on_change="rerun"):
+        file = st.file_uploader("A plan file for this table", type=["yaml", "yml"], key=session.key("plan-file"))
+        table = session.table()
+        if file is None or table is None:
+            return
+        try:
+            plan = Plan.loads(file.getvalue().decode("utf-8-sig", "replace"))
+        except PlanError as error:
+            st.warning("\n\n".join(plain(sentence(fault)) for fault in error.faults[:5]), icon=":material/report:")
+            return
+        if background_read.read("fits", lambda _: _fits(table, plan), table, asked=plan.key, said="Checking") is None:
+            return
+        session.refresh(draft.from_plan(plan))
+        session.settle(all_steps=True)
+        st.rerun()
+
+
+def _fits(table: Table, plan: Plan) -> bool:
+    count.check(table, plan)
+    return True
+
+
+def _own_tables(chosen: list[str], own: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+    """A multiselect a table, and an empty one to add the next."""
+    kept = [tuple(name for name in table if name in chosen) for table in own]
+    rows = [table for table in kept if table]
+    tables = []
+    for k in range(min(MOST_OWN, len(rows) + 1)):
+        table = st.multiselect(
+            f"Table {k + 1}" if k < len(rows) else "Another table",
+            chosen,
+            default=list(rows[k]) if k < len(rows) else [],
+            key=session.key(f"own-{k}-{len(rows)}"),
+        )
+        if table:
+            tables.append(tuple(table))
+    if len(tables) != len(rows):
+        session.change(own=tuple(tables), chosen=tuple(chosen))
+        st.rerun()
+    return tuple(tables)
+
+
+def summary(plan: Plan | None) -> str:
+    """One line for the folded step."""
+    tables = draft.tables_of(session.entries())
+    named = ", ".join(plain(name_of(table)) for table in tables[:4]) + (", …" if len(tables) > 4 else "")
+    if plan is None:
+        return named or "nothing chosen yet"
+    cells = sum(plan.cells(table) for table in plan.marginals)
+    return f"{named} · {plural(cells, 'cell')}"

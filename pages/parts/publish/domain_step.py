@@ -1,0 +1,190 @@
+"""Step 3: what is publicly known about each column. Blank until a person says it; never read from the rows
+unless the owner looks, and then confirms each value as public."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from dpengine import Plan, PlanError
+from dpengine.counting import count
+from dpengine.spec.codebook import loads as read_codebook
+from pages.parts.publish.column_forms import ask_date, ask_number, ask_values
+from pages.parts.server.jobs import Tell
+from pages.parts.shared.wording import percent, plain, plural
+from pages.parts.visit import background_read, session
+from pages.parts.visit import plan_form as draft
+from pages.parts.visit.fault_text import sentence
+
+__all__ = ["declare_columns", "faulty", "summary"]
+
+KIND_NAMES = {"number": "number", "category": "category", "yesno": "yes or no", "date": "date"}
+SOURCE_NAMES = {"typed": "I typed it", "codebook": "a codebook", "standard": "a standard list"}
+SEEN = {"confirmed": "seen in the data, confirmed public by me"}
+
+
+def faulty() -> list[str]:
+    """The columns that stand in a table and of which something is still to be said."""
+    entries = session.entries()
+    return [name for name in draft.used(entries) if draft.column_faults(entries, name)]
+
+
+def declare_columns() -> None:
+    """A box a column, folded where nothing is missing; a codebook may fill them all."""
+    st.caption(
+        "Readers will see these cells whether or not anybody is in them. Values that you do not list count as "
+        "*(other)*, empty ones as *(missing)*. So nothing about any one person decides what is shown."
+    )
+    _from_codebook()
+    entries = session.entries()
+    declared = dict(entries.declared)
+    used = draft.used(entries)
+    for name in used:
+        faults = draft.column_faults(entries, name)
+        icon = ":material/edit:" if faults else ":material/check_circle:"
+        head = f"**{plain(name)}** · {_brief(name)}"
+        with st.expander(head, expanded=bool(faults), icon=icon, key=session.key(f"box-{name}")):
+            declared[name] = _declare(name, declared[name])
+            for fault in draft.column_faults(entries.with_(declared=declared), name):
+                st.caption(f":material/arrow_right: {plain(fault)}")
+    if declared != entries.declared:  # once more, so that the heads of the boxes say what is in them
+        session.change(declared=declared)
+        st.rerun()
+    if open_faults := faulty():
+        st.caption(f"Still to say: {', '.join(plain(name) for name in open_faults)}.")
+    else:
+        _check_the_fit(used)
+    if st.button(
+        "Go on to whom it protects", type="primary", key=session.key("domain-done"), disabled=bool(open_faults)
+    ):
+        session.settle("domain")
+        st.rerun()
+
+
+def _declare(name: str, column: dict[str, Any]) -> dict[str, Any]:
+    table = session.table()
+    assert table is not None
+    stored_as = next((field.type for field in table.columns if field.name == name), "VARCHAR")
+    kind = st.segmented_control(
+        "Kind",
+        list(KIND_NAMES),
+        default=column["kind"],
+        format_func=KIND_NAMES.__getitem__,
+        required=True,
+        key=session.key(f"kind-{name}"),
+    )
+    if kind != column["kind"]:
+        column = draft.suggestion(name, kind, stored_as=stored_as)
+    match kind:
+        case "number":
+            entered = ask_number(name, column)
+        case "category":
+            entered = ask_values(name, column)
+        case "date":
+            entered = ask_date(name, column, as_text=stored_as == "VARCHAR")
+        case _:
+            entered = {}
+    other, missing, source = st.columns([1, 1, 1.4], vertical_alignment="bottom")
+    now = column.get("source", "typed")
+    sources = SEEN if now in SEEN else SOURCE_NAMES
+    kept = {
+        "other": other.checkbox(
+            "cell *(other)*",
+            value=column.get("other", True),
+            key=session.key(f"other-{name}"),
+            help="For values that you did not list. Without it, people with such a value are left out altogether.",
+        ),
+        "missing": missing.checkbox(
+            "cell *(missing)*", value=column.get("missing", True), key=session.key(f"missing-{name}")
+        ),
+        "source": source.selectbox(
+            "How you know",
+            list(sources),
+            index=list(sources).index(now),
+            format_func=sources.__getitem__,
+            key=session.key(f"source-{name}-{now}"),
+            help="Readers are told this.",
+        ),
+    }
+    return column | entered | kept
+
+
+def _check_the_fit(used: list[str]) -> None:
+    """How much of the data the declared cells miss: shown to the owner once, on request, and kept nowhere."""
+    with st.popover("Check the fit", icon=":material/fact_check:", key=session.key("fit"), on_change="rerun"):
+        st.markdown(
+            "This reads your real rows and shows, **to you alone**, what share of them falls outside of what you "
+            "declared: a way to notice dates read in the wrong layout. It is not protected, is not kept, and enters "
+            "no file. Mend layouts and spellings by it, not the list of values."
+        )
+        entries, table = session.entries(), session.table()
+        assert table is not None
+        whole = entries.with_(chosen=tuple(used), layout="single", several_rows=False, epsilon="1", dataset="fit")
+        try:
+            plan = draft.to_plan(whole)
+            cells = [column.model_copy(update={"other": True, "missing": True}) for column in plan.columns]
+            plan = Plan(dataset="fit", epsilon="1", columns=cells, tables=plan.tables)
+        except PlanError as error:
+            st.caption("\n\n".join(plain(sentence(fault, used)) for fault in error.faults))
+            return
+        clicked = st.button("Look at my real data", key=session.key("fit-look"))
+        if not clicked and background_read.held("fit", plan.key) is None:
+            return
+
+        def work(tell: Tell) -> list[NDArray[np.int64]]:
+            part = partial(tell, "counting")
+            return count.count(table, plan, plan.marginals, truncation_key=b"fit", progress=part)
+
+        counts = background_read.read("fit", work, table, asked=plan.key)
+        if counts is None:
+            return
+        background_read.drop("fit")  # it is not kept
+        for column, found in zip(plan.columns, counts, strict=True):
+            share = int(found[column.other_code]) / max(int(found.sum()), 1)
+            st.markdown(f"**{plain(column.name)}**: {percent(share)} of the rows fall in *(other)*")
+
+
+def _from_codebook() -> None:
+    with st.popover("Load a codebook", icon=":material/menu_book:", key=session.key("codebook-box"), on_change="rerun"):
+        file = st.file_uploader(
+            "A YAML file that lists columns as a plan does", type=["yaml", "yml"], key=session.key("codebook")
+        )
+        if file is None:
+            return
+        try:
+            book = read_codebook(file.getvalue().decode("utf-8-sig", "replace"))
+        except PlanError as error:
+            st.warning("\n\n".join(plain(sentence(fault)) for fault in error.faults[:5]), icon=":material/report:")
+            return
+        declared = session.entries().declared
+        found = {c.name: draft.entry(c) for c in book.columns if c.name in declared}
+        session.change(declared=declared | found)
+        st.session_state["generation"] += 1
+        st.rerun()
+
+
+def _brief(name: str) -> str:
+    entries = session.entries()
+    column = entries.declared[name]
+    if draft.column_faults(entries, name):
+        return "needs your knowledge"
+    match column["kind"]:
+        case "number":
+            edges = column["edges"]
+            return f"{plural(len(edges) - 1, 'bin')} from {plain(str(edges[0]))} to {plain(str(edges[-1]))}"
+        case "category":
+            return plural(len(column["values"]), "value")
+        case "date":
+            return f"by {column['by']}, {column['from']} to {column['to']}"
+        case _:
+            return "yes or no"
+
+
+def summary() -> str:
+    """One line for the folded step."""
+    parts = [f"{plain(name)}: {_brief(name)}" for name in draft.used(session.entries())]
+    return " · ".join(parts[:4]) + (" · …" if len(parts) > 4 else "")

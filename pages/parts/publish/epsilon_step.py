@@ -1,0 +1,124 @@
+"""Step 5: how private. A slider, an exact number, or the error that one can live with."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from fractions import Fraction
+
+import streamlit as st
+
+from dpengine import PlanError, epsilon_for
+from dpengine.estimate.error_distribution import posterior
+from dpengine.measure.strategy import why
+from dpengine.spec.plan import Plan, epsilon_text, exact_epsilon
+from pages.parts.shared.wording import plain, sure
+from pages.parts.visit import session
+
+__all__ = ["choose_epsilon"]
+
+MARKS = ("0.01", "0.02", "0.05", "0.1", "0.2", "0.3", "0.5", "0.7", "1", "1.5", "2", "3", "4", "6", "8", "10")
+WAYS = ("Slide", "Type it", "From an error")
+STRATEGIES = {
+    "auto": "Automatic: by predicted error",
+    "direct": "Direct: measure what is asked",
+    "optimised": "Optimised: shares of ε by least predicted error",
+    "adaptive": "Adaptive: choose privately what to measure, and fit a model",
+}
+KNOWN = """\
+For reference, not as advice: ε is comparable only where the protected unit is. The 2020 U.S. Census redistricting
+files had a global ε of about 17.1 for persons (with δ = 10⁻¹⁰); textbooks think of 0.01 to 1; most published
+statistical releases lie between 0.1 and 10.
+"""
+
+
+def choose_epsilon(plan: Plan) -> None:
+    """Set ε in one of three ways and say what it means."""
+    way = st.segmented_control(
+        "Set it by", WAYS, default=WAYS[0], required=True, key=session.key("way"), label_visibility="collapsed"
+    )
+    {"Slide": _slide, "Type it": _type, "From an error": _from_error}[way](plan)
+    belief = sure(posterior(0.5, plan.epsilon))
+    st.markdown(
+        f"Someone who is 50 % sure that a person is in this table can become **{belief}** by seeing the "
+        "release, whatever else they know."
+    )
+    _choose_strategy(plan)
+    with st.expander("For the curious", icon=":material/school:"):
+        st.markdown(
+            f"The guarantee is pure ε-differential privacy with ε = {epsilon_text(plan.epsilon)}: with or without any "
+            f"one person, no release is more than e^ε = {math.exp(min(float(plan.epsilon), 50)):.3g} times as likely. "
+            "Several releases of the same people add up."
+        )
+        st.caption(KNOWN)
+
+
+def _choose_strategy(plan: Plan) -> None:
+    """How ε is spent; hardly anyone needs to change it, so it is folded."""
+    with st.expander("How it is measured", icon=":material/tune:"):
+        key = session.key("strategy")
+        st.session_state.setdefault(key, plan.strategy)
+        st.selectbox(
+            "Strategy",
+            list(STRATEGIES),
+            key=key,
+            format_func=STRATEGIES.__getitem__,
+            on_change=lambda: session.change(strategy=st.session_state[key]),
+        )
+        st.caption(plain(why(plan)))
+
+
+def _slide(plan: Plan) -> None:
+    here = epsilon_text(plan.epsilon)
+    if st.session_state.get(session.turned("slider"), here) != here:  # ε was set in another way
+        session.turn("slider")
+    key = session.turned("slider")
+    st.select_slider(
+        "Privacy budget ε: more private on the left, more exact on the right",
+        sorted({*MARKS, here}, key=Fraction),
+        here,  # a browser shows this first, whatever else it is told: with the least ε, a quick hand would start there
+        key=key,
+        on_change=_take,
+        args=(key,),
+    )
+
+
+def _type(plan: Plan) -> None:
+    key = session.key("exact")
+    st.session_state.setdefault(key, epsilon_text(plan.epsilon))
+    st.text_input("Privacy budget ε, exactly", key=key, help="Such as 0.37 or 1/3.", on_change=_take, args=(key,))
+    try:
+        exact_epsilon(st.session_state[key])
+    except ValueError as error:
+        st.caption(f":material/report: {plain(str(error))}; still at {epsilon_text(plan.epsilon)}")
+
+
+def _take(key: str) -> None:
+    """Take what a widget holds into the entries before the page is drawn, so that it is drawn once."""
+    with contextlib.suppress(ValueError):  # what is no ε is said beside the box
+        session.change(epsilon=epsilon_text(exact_epsilon(st.session_state[key])))
+
+
+def _from_error(plan: Plan) -> None:
+    wanted, use = st.columns([2, 1], vertical_alignment="bottom")
+    reach = wanted.number_input("I need every cell within ±", 0, 10**9, 10, key=session.key("reach"))
+    try:
+        needed = epsilon_text(_rounded_up(epsilon_for(plan, float(reach))))
+    except PlanError as error:
+        st.caption(f":material/report: {plain(str(error))}")
+        return
+    use.button(
+        f"Use ε = {needed}",
+        key=session.key("use"),
+        width="stretch",
+        on_click=session.change,
+        kwargs={"epsilon": needed},
+    )
+
+
+def _rounded_up(epsilon: Fraction) -> Fraction:
+    """Three leading digits, never less: a number that a person can say, and that still does it."""
+    unit = Fraction(1)
+    while epsilon < 100 * unit:
+        unit /= 10
+    return -(-epsilon // unit) * unit

@@ -1,0 +1,151 @@
+"""The right side: what the plan would give, shown on a made-up table that never saw the owner's."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpengine import Plan, predict, preview
+from dpengine.charts import figures
+from dpengine.measure.strategy import maximal, why
+from dpengine.results.mock_table import DEFAULT_ROWS, mostly_noise_share
+from dpengine.results.result import EXACT, Result
+from dpengine.spec.plan import epsilon_text
+from pages.parts.accuracy.strategies import is_adaptive, show_trial
+from pages.parts.release.view import figure_with_choice
+from pages.parts.shared.wording import name_of, noun, people, plain
+
+__all__ = ["example", "in_words", "show_consequence"]
+
+MOST_QUICK = 100_000  # cells of a single table that is drawn without being asked for
+
+EXAMPLE = """
+title: An example
+dataset: example
+epsilon: "1"
+rows_about: 3000
+columns:
+  - {name: age, kind: number, edges: [0, 18, 30, 45, 65, 120], missing: false}
+  - {name: region, kind: category, values: [North, East, South, West], missing: false}
+tables:
+  - [age, region]
+"""
+
+
+def example() -> Plan:
+    """A small plan that keeps the first screen alive before there is one of the owner's."""
+    return Plan.loads(EXAMPLE)
+
+
+def show_consequence(plan: Plan, *, own: bool) -> None:
+    """The made-up release, its error in words, and error against ε."""
+    if is_adaptive(plan):
+        _show_adaptive(plan)
+        return
+    with st.container(border=True):
+        head, again = st.columns([3, 1], vertical_alignment="center")
+        head.markdown("**What readers will see**" if own else "**What a release looks like**")
+        redraw = again.button("Draw again", icon=":material/refresh:", key="redraw", width="stretch", type="tertiary")
+        st.badge("Made-up numbers: your table has not been read for this", icon=":material/science:", color="blue")
+        result = _previewed(plan, afresh=redraw)
+        words = st.container()
+        figure_with_choice(result, key="preview")
+        words.markdown(in_words(plan))
+    numbers = figures.curve_numbers(plan)
+    with st.container(border=True):
+        st.plotly_chart(
+            figures.error_curve(plan, numbers=numbers, dark=is_dark()).update_layout(height=340),
+            key="curve",
+            theme=None,
+            alt="Error against the privacy budget; the tables below have the numbers.",
+            config=figures.CONFIG,
+        )
+        folded = st.expander("The numbers", icon=":material/table:", key="curve-numbers", on_change="rerun")
+        if folded.open:
+            with folded:
+                _show_numbers(plan, numbers)
+
+
+def _show_numbers(plan: Plan, numbers: dict[str, list[float]]) -> None:
+    st.caption(f"At ε = {epsilon_text(plan.epsilon)}, every table")
+    st.dataframe(predict(plan), hide_index=True, column_config=COLUMNS)
+    st.caption("As drawn: 95 in 100 are within ±, for each ε")
+    whole = {name: st.column_config.NumberColumn(name, format="%.4g") for name in numbers}
+    st.dataframe(numbers, hide_index=True, column_config=whole)
+
+
+def _show_adaptive(plan: Plan) -> None:
+    """The same for a plan whose errors follow no law; on request, where it takes a while to try out."""
+    with st.container(border=True):
+        head, again = st.columns([3, 1], vertical_alignment="center")
+        head.markdown("**What readers will see**")
+        redraw = again.button("Draw again", icon=":material/refresh:", key="redraw", width="stretch", type="tertiary")
+        st.badge("Made-up numbers: your table has not been read for this", icon=":material/science:", color="blue")
+        tables = maximal(plan.marginals)
+        quick = len(tables) == 1 and plan.cells(tables[0]) <= MOST_QUICK
+        held = st.session_state.get("preview")
+        if quick:
+            figure_with_choice(_previewed(plan, afresh=redraw), key="preview")
+        elif redraw or (held is not None and held[0] == _key(plan)):
+            with st.status("Choosing, measuring and fitting on a made-up table", expanded=False):
+                result = _previewed(plan, afresh=redraw)
+            figure_with_choice(result, key="preview")
+        else:
+            st.caption("It takes some seconds to draw: press *Draw again*.")
+    with st.container(border=True):
+        show_trial(plan)
+
+
+COLUMNS = {
+    "table": "table",
+    "cells": st.column_config.NumberColumn("cells", format="localized"),
+    "mean_abs_error": st.column_config.NumberColumn("typically off by", format="%.1f"),
+    "half_width_95": st.column_config.NumberColumn("95 in 100 within ±", format="%.0f"),
+    "total_half_width_95": st.column_config.NumberColumn("total within ±", format="%.0f"),
+}
+
+
+def is_dark() -> bool:
+    return st.context.theme.type == "dark"
+
+
+def _previewed(plan: Plan, *, afresh: bool) -> Result:
+    """One draw for each plan, so that the picture stands still while other things change."""
+    held = st.session_state.get("preview")
+    if afresh or held is None or held[0] != _key(plan):
+        held = (_key(plan), preview(plan))
+        st.session_state["preview"] = held
+    result: Result = held[1]
+    return result
+
+
+def _key(plan: Plan) -> tuple[object, ...]:
+    return plan.key, plan.rows_about, tuple(plan.marginals)
+
+
+def in_words(plan: Plan) -> str:
+    """How wrong the table that is looked at would be, one fact a sentence."""
+    if is_adaptive(plan):
+        return f"{plain(why(plan))} How wrong it will be can be tried on a made-up table."
+    table = st.session_state.get("preview-table")
+    if table not in plan.marginals:
+        table = plan.marginals[0]
+    row, told = predict(plan).set_index("table").loc[name_of(table)], noun(plan)
+    at, name = f"At ε = {epsilon_text(plan.epsilon)}", plain(name_of(table))
+    cell, total = row["half_width_95"], row["total_half_width_95"]
+    if cell >= EXACT:
+        facts = [
+            f"{at} a typical cell of {name} is off by about **{people(row['mean_abs_error'])}** {told}.",
+            f"95 in 100 are within **±{people(cell)}**.",
+        ]
+    else:
+        facts = [f"{at} a cell of {name} is **almost certain** to be exact."]
+    if total >= EXACT:
+        facts.append(f"The total is within **±{people(total)}**, 95 times in 100.")
+    else:
+        facts.append("The total is **almost certain** to be exact.")
+    cells = plan.cells(table)
+    noisy = round(mostly_noise_share(plan, table) * cells)
+    size = f"about {plan.rows_about:,}" if plan.rows_about else f"an assumed {DEFAULT_ROWS:,}"
+    part = f"**{noisy:,} of {cells:,} cells**" if noisy else "No cell"
+    facts.append(f"{part} would be mostly noise in a table of {size} {told}.")
+    return " ".join(facts)

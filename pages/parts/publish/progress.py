@@ -1,0 +1,110 @@
+"""A release under way: drawn up in a thread of its own, followed from any page, stopped until it is recorded."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import streamlit as st
+
+from dpengine import Plan, PrivateReleaseError
+from dpengine.counting import count
+from dpengine.release import Release, release
+from dpengine.sources.table import Table
+from pages.parts.server import jobs
+from pages.parts.server.jobs import Job, Stopped
+from pages.parts.shared.wording import lasted, plain
+from pages.parts.visit import state
+
+__all__ = ["begin", "current", "follow", "outcome"]
+
+QUICK = 1.0  # seconds that a small release is waited for without a word
+EVERY = 0.5  # seconds between looks at a longer one
+
+
+def begin(table: Table, plan: Plan) -> None:
+    """Begin to publish ``plan``; the address then leads back to it."""
+    book = state.ledger()
+
+    def work(tell: jobs.Tell) -> Release:
+        count.check(table, plan)
+        return release(table, plan, book, progress=tell)
+
+    st.session_state.pop("unpublished", None)
+    job = jobs.start(work, table, plan.title or plan.dataset, findable=True)
+    st.session_state["publishing"] = job
+    job.wait(QUICK)
+    st.rerun()
+
+
+def current() -> Job[Release] | None:
+    """What this visitor, or the address, has begun to publish and has not yet been told the end of."""
+    if "publishing" in st.session_state:
+        return st.session_state["publishing"]
+    token = st.query_params.get("publishing")
+    if token is None:
+        return None
+    job: Job[Release] | None = jobs.find(token)  # type: ignore[assignment]
+    if job is None:
+        del st.query_params["publishing"]
+        st.info(
+            "What was being published here has ended. If it was recorded, *Budget* lists it.", icon=":material/info:"
+        )
+    return job
+
+
+def follow(job: Job[Release]) -> None:
+    """How far it is, and the way to stop it; or on to its end."""
+    if job.done:
+        _conclude(job)
+    st.session_state["publishing"] = job
+    st.query_params["publishing"] = job.token
+    with st.container(border=True, key="publishing"):
+        st.markdown(f"**6 · Publish** {plain(job.title)}")
+        _progress(job)
+    st.caption("You may look at other pages meanwhile; this one comes back to it, also after a reload.")
+
+
+@st.fragment(run_every=EVERY)
+def _progress(job: Job[Release]) -> None:
+    if job.done:
+        st.rerun()
+    stages, now = job.stages, time.monotonic()
+    for (stage, began), (_, ended) in pairwise(stages):
+        if stage != "starting":
+            st.caption(f":material/check: {stage.capitalize()} · {lasted(ended - began)}")
+    if job.stopping:
+        st.markdown(":material/hourglass_top: Stopping")
+    elif stages:
+        st.markdown(f":material/hourglass_top: **{stages[-1][0].capitalize()}** · {lasted(now - stages[-1][1])}")
+    else:
+        st.markdown(":material/hourglass_top: Waiting for others")
+    st.button(
+        "Stop",
+        key="stop-publishing",
+        icon=":material/stop_circle:",
+        on_click=job.stop,
+        disabled=job.stopping,
+        help="Until it is recorded, nothing is spent.",
+    )
+
+
+def _conclude(job: Job[Release]) -> None:
+    """Turn the page into the release, or back to the steps with the reason why there is none."""
+    st.session_state.pop("publishing", None)
+    st.query_params.pop("publishing", None)
+    try:
+        finished = job.result()
+    except Stopped:
+        st.session_state["unpublished"] = "Stopped before it was recorded."
+    except PrivateReleaseError as error:
+        st.session_state["unpublished"] = error
+    else:
+        state.set_release(finished)
+        st.query_params["release"] = finished.release_id
+    st.rerun()
+
+
+def outcome() -> PrivateReleaseError | str | None:
+    """Why what was last begun was not published, until something else is entered."""
+    return st.session_state.get("unpublished")

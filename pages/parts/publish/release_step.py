@@ -1,0 +1,169 @@
+"""Step 6: the bill, and the one button that cannot be undone."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpengine import BudgetError, Plan, PlanError, PrivateReleaseError, TableError
+from dpengine.counting import count
+from dpengine.measure.strategy import identity
+from dpengine.release import recognised
+from dpengine.spec.plan import epsilon_text, exact
+from pages.parts.publish import progress
+from pages.parts.server import jobs
+from pages.parts.shared.wording import plain
+from pages.parts.visit import background_read, session, state
+
+__all__ = ["digest_of_table", "is_published", "publish_step"]
+
+DIGEST = "digest"
+
+
+def publish_step(plan: Plan) -> None:
+    """What it costs, what it leaves, and the button."""
+    book, entries = state.ledger(), session.entries()
+    name, title = st.columns(2)
+    dataset = name.text_input(
+        "Dataset whose budget is spent",
+        value=entries.dataset,
+        key=session.key("dataset"),
+        help="Keep one name for the same people, year after year. The same data under another name is recognised.",
+    )
+    heading = title.text_input("Title for readers", value=entries.title, key=session.key("title"))
+    if dataset.strip() and (dataset, heading) != (entries.dataset, entries.title):
+        session.change(dataset=dataset.strip(), title=heading)
+        st.rerun()
+    digest = digest_of_table(plan)
+    if digest is None:
+        return
+    data = book.fingerprint(digest)
+    published = book.find(data, identity(plan)) is not None
+    price = exact(0) if published else plan.epsilon
+    spent, cap = book.spent(plan.dataset, data), book.cap(plan.dataset, data)
+    bill = {"Spent so far": epsilon_text(spent), "This release": epsilon_text(price)}
+    bill["Left after"] = "no cap" if cap is None else epsilon_text(max(cap - spent - price, exact(0)))
+    for place, (label, value) in zip(st.columns(3), bill.items(), strict=True):
+        place.metric(label, value)
+    if cap is None:
+        _offer_cap(plan.dataset)
+    refusal = None if published else _refusal(plan, data)
+    ended = progress.outcome()
+    if published:
+        st.markdown("**Already published: costs 0.** The same plan on the same data is the same release, drawn once.")
+    elif refusal is not None:
+        _refused(refusal, plan, data)
+    else:
+        if isinstance(ended, str):
+            st.info(f"{ended} Nothing was spent.", icon=":material/stop_circle:")
+        elif ended is not None:
+            _refused(ended, plan, data)
+        st.markdown(
+            f"Publishing spends **ε = {epsilon_text(plan.epsilon)}** of the budget of **{plain(plan.dataset)}** "
+            "for good. Publishing the same plan on the same data again shows the same release and costs nothing."
+        )
+    clicked = st.button(
+        "Show it again" if published else "Publish once",
+        type="primary",
+        icon=":material/publish:",
+        key=session.key("publish"),
+        width="stretch",
+        disabled=refusal is not None,
+    )
+    if clicked and refusal is None:
+        table = session.table()
+        assert table is not None
+        progress.begin(table, plan)
+    st.download_button(
+        "Save this plan",
+        plan.dumps(),
+        file_name="plan.yaml",
+        mime="application/yaml",
+        icon=":material/download:",
+        key=session.key("save-plan"),
+        type="tertiary",
+        on_click="ignore",
+        help="What you have said so far, without any data. A reload of this tab brings it back by itself; elsewhere, "
+        "step 2 loads it.",
+    )
+
+
+def digest_of_table(plan: Plan | None = None) -> bytes | None:
+    """What the data is recognised by, worked out once a table; it stays in this session. None while it is awaited.
+
+    With a ``plan``, also as what a table elsewhere held of which it was published.
+    """
+    table, book, published = session.table(), state.ledger(), _published(plan)
+    assert table is not None
+    digest = background_read.read(
+        DIGEST,
+        lambda _: recognised(table, published[0], book) if published else count.digest(table),
+        table,
+        asked=published,
+        said="Recognising the data",
+    )
+    if digest is None:
+        st.caption("Every row is read once, so that no budget is missed.")
+    return digest
+
+
+def _published(plan: Plan | None) -> tuple[str, ...]:
+    """What the ledger knows the plan's release by, where it has one, on whatever data."""
+    try:
+        measured = () if plan is None else (identity(plan),)
+    except PlanError:
+        return ()
+    return measured if measured and state.ledger().holds(measured[0]) else ()
+
+
+def is_published(plan: Plan) -> bool:
+    """Whether the ledger holds this plan of the open table; False too where the table is not recognised yet."""
+    job = background_read.held(DIGEST, _published(plan)) or background_read.held(DIGEST)
+    if job is None or not job.done:
+        return False
+    try:
+        return state.ledger().find(state.ledger().fingerprint(job.result()), identity(plan)) is not None
+    except (TableError, PlanError, jobs.Stopped):
+        return False
+
+
+def _refusal(plan: Plan, data: bytes) -> BudgetError | None:
+    """Why the ledger would refuse the charge now; the ledger itself decides when it is made."""
+    try:
+        state.ledger().check(plan.dataset, data, plan.epsilon)
+    except BudgetError as error:
+        return error
+    return None
+
+
+def _offer_cap(dataset: str) -> None:
+    name = "cap-box"
+    with st.popover("Set a cap", icon=":material/lock:", key=session.turned(name), on_change="rerun"):
+        typed = st.text_input("Total ε that it may ever spend", "4", key=session.key("cap"))
+        sure = st.checkbox(
+            f"Refuse every release of **{plain(dataset)}** that would take its total above {plain(typed.strip())}",
+            key=session.turned("cap-sure"),
+        )
+        if st.button("Set the cap", key=session.key("set-cap"), disabled=not sure):
+            try:
+                state.ledger().set_cap(dataset, typed.strip())
+            except BudgetError as error:
+                st.caption(f":material/report: {plain(str(error))}")
+            else:
+                session.turn(name)
+                session.turn("cap-sure")
+                st.rerun()
+
+
+def _refused(error: PrivateReleaseError, plan: Plan, data: bytes) -> None:
+    st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/block:")
+    st.caption("Nothing was spent.")
+    left = state.ledger().left(plan.dataset, data)
+    if isinstance(error, BudgetError) and left:
+        st.button(
+            f"Use what is left: ε = {epsilon_text(left)}",
+            key=session.key("use-left"),
+            on_click=session.change,
+            kwargs={"epsilon": epsilon_text(left)},
+        )
+    if isinstance(error, BudgetError):
+        st.page_link("pages/budget.py", label="See the budget", icon=":material/account_balance_wallet:")

@@ -1,0 +1,81 @@
+"""Step 4: whom the guarantee protects, and roughly how many they are."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.parts.shared.wording import plain, plural
+from pages.parts.visit import plan_form as draft
+from pages.parts.visit import session
+
+__all__ = ["choose_unit", "summary"]
+
+
+def choose_unit() -> None:
+    """One row a person, or an ID column with at most so many rows each."""
+    table, entries = session.table(), session.entries()
+    assert table is not None
+    names = [field.name for field in table.columns if field.name not in draft.used(entries)]
+    likely = [name for name in names if draft.names_people(name)]
+    said = True if entries.several_rows is None and likely else entries.several_rows
+    several = st.radio(
+        "In this table",
+        [False, True],
+        index=None if said is None else int(said),
+        format_func=lambda many: "a person may have several rows" if many else "each row is a different person",
+        key=session.key("several"),
+        help="If people can have several rows and you say otherwise, they are protected less than you promise.",
+    )
+    id_column, rows = entries.id_column, entries.rows
+    if several:
+        who, most = st.columns(2)
+        id_column = who.selectbox(
+            "Column that names the person",
+            names,
+            index=names.index(guess) if (guess := id_column or next(iter(likely), None)) in names else None,
+            placeholder="such as patient_id",
+            key=session.key("id"),
+        )
+        rows = most.number_input(
+            "Rows counted of each person, at most",
+            1,
+            1_000_000,
+            max(rows, 1),
+            key=session.key("rows"),
+            help="Noise grows with this number.",
+        )
+        st.caption(
+            f"Of a person with more than {plural(int(rows), 'row')}, {int(rows):,} drawn at random "
+            f"{'is' if rows == 1 else 'are'} counted; the others are left out of every table."
+        )
+    about = st.number_input(
+        "Roughly how many rows, as anyone may know",
+        min_value=1,
+        max_value=10**12,
+        value=entries.rows_about,
+        placeholder="for instance 5000; used for the preview only",
+        key=session.key("about"),
+        help="A public figure, not the exact number. It only scales the made-up preview.",
+    )
+    session.change(
+        several_rows=several, id_column=id_column, rows=int(rows), rows_about=None if about is None else int(about)
+    )
+    if st.button(
+        "Go on to how private",
+        type="primary",
+        key=session.key("unit-done"),
+        disabled=several is None or (several and id_column is None),
+    ):
+        session.settle("unit")
+        st.rerun()
+
+
+def summary() -> str:
+    """One line for the folded step."""
+    entries = session.entries()
+    if entries.several_rows is None:
+        return "still to be said"
+    whom = "each row is one person"
+    if entries.several_rows:
+        whom = f"each person, named by {plain(str(entries.id_column))}, with at most {plural(entries.rows, 'row')}"
+    return whom + (f" · about {entries.rows_about:,} rows" if entries.rows_about else "")

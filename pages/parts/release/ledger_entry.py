@@ -1,0 +1,29 @@
+"""What an entry of the ledger bought, where that is not a release of tables: an answer, or a choice."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpengine import ask, choose
+from pages.parts.ask.history import show_answer
+from pages.parts.choose.draw import show_drawn
+
+__all__ = ["is_release", "show_kept"]
+
+ASK = "pages/ask.py"
+
+
+def is_release(payload: bytes) -> bool:
+    """Whether an entry is a release of tables: answers and choices are kept as JSON."""
+    return not payload.startswith(b"{")
+
+
+def show_kept(payload: bytes) -> None:
+    """The answer or the choice, as it may be passed on."""
+    if not ask.is_answer(payload):
+        with st.container(border=True):
+            show_drawn(choose.reopen(payload))
+        return
+    answer = ask.reopen(payload)
+    show_answer(answer)
+    st.page_link(ASK, label="Open on Ask", icon=":material/open_in_new:", query_params={"answer": answer.answer_id})

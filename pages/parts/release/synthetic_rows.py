@@ -1,0 +1,139 @@
+"""Synthetic rows of a release: what they look like, and whether they give the published tables when counted."""
+
+from __future__ import annotations
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from dpengine import PrivateReleaseError
+from dpengine.bundle import write
+from dpengine.charts import figures
+from dpengine.charts.style import dressed, shortened
+from dpengine.release import Release
+from dpengine.results.fidelity import compared
+from pages.parts.shared.wording import plain, plural
+
+__all__ = ["show_rows"]
+
+MOST_ROWS = 1_000_000
+MOST_DRAWN = 12
+SHOWN = 8
+COLUMNS = {
+    "table": "table",
+    "cells": st.column_config.NumberColumn("cells", format="localized"),
+    "mean_off": st.column_config.NumberColumn("off by, on average", format="%.3g"),
+    "most_off": st.column_config.NumberColumn("off by, at most", format="%.3g"),
+    "exact": st.column_config.NumberColumn("cells that are exact", format="percent"),
+}
+
+
+@st.fragment
+def show_rows(release: Release) -> None:
+    """On request, since counting many rows takes a while."""
+    published = int(release.counts(()))
+    with st.container(border=True, key="rows"):
+        st.markdown("**Synthetic rows**")
+        st.caption(
+            "Made-up rows that add up to the published tables. Numbers and dates are spread evenly over their bin or "
+            "period; where in it one stands says nothing."
+        )
+        number, press = st.columns([3, 2], vertical_alignment="bottom")
+        asked = number.number_input(
+            "How many rows",
+            min_value=1,
+            max_value=MOST_ROWS,
+            value=None,
+            step=1000,
+            placeholder=f"as published: {published:,}",
+            key="rows-asked",
+            help="Leave it empty for the rows that give every published count. Any other number scales the tables.",
+        )
+        wanted = None if asked is None else int(asked)
+        held = st.session_state.get("rows-compared")
+        if press.button("Count tables from the rows", icon=":material/compare_arrows:", key="rows-compare"):
+            with st.spinner("Counting"):
+                held = _worked_out(release, wanted)
+            st.session_state["rows-compared"] = held
+        if held is not None and held[0] == (release.release_id, wanted):
+            _, sample, frame, fault = held
+            if fault:
+                st.warning(plain(fault), icon=":material/report:")
+            else:
+                _told(release, frame, sample, wanted, published)
+
+
+def _worked_out(release: Release, wanted: int | None) -> tuple[object, pd.DataFrame, pd.DataFrame, str]:
+    """For which release and number, the first rows, the comparison, and what kept it from being made."""
+    of = (release.release_id, wanted)
+    try:
+        return of, release.synthetic(wanted).head(SHOWN), compared(release, wanted), ""
+    except PrivateReleaseError as error:
+        return of, pd.DataFrame(), pd.DataFrame(), str(error)
+
+
+def _told(release: Release, frame: pd.DataFrame, sample: pd.DataFrame, wanted: int | None, published: int) -> None:
+    rows = published if wanted is None else wanted
+    tables = frame[frame["table"] != "total"]
+    if (frame["most_off"] == 0).all():
+        scaled = "" if rows == published else f", times {rows / published:g}"
+        st.markdown(
+            f":material/task_alt: Counted again, {plural(rows, 'row')} give **exactly** the published counts{scaled}: "
+            f"no cell of {plural(len(tables), 'table')} differs."
+        )
+    else:
+        worst, least = float(tables["most_off"].max()), rows // published
+        mean = float((tables["mean_off"] * tables["cells"]).sum() / tables["cells"].sum())
+        st.markdown(
+            f"{plural(rows, 'row')} give the published counts, scaled by {rows / published:.4g}, but for rounding: a "
+            f"cell is off by **{mean:.2g}** on average and by **{worst:.3g}** at most."
+        )
+        st.caption(
+            f"Every published row is taken {least} or {plural(least + 1, 'time')}. So a count c becomes one between "
+            f"{least} × c and {least + 1} × c, and cells that were empty stay empty."
+        )
+        st.plotly_chart(
+            _figure(tables, rows),
+            key="rows-figure",
+            theme=None,
+            config={**figures.CONFIG, "displayModeBar": False},
+            alt="How far cells counted from the rows are off the scaled counts, by table; the table below has the "
+            "numbers.",
+        )
+    with st.expander("Table by table", icon=":material/table:"):
+        st.dataframe(frame, hide_index=True, column_config=COLUMNS)
+    with st.expander("The first rows", icon=":material/groups:"):
+        st.dataframe(sample, hide_index=True)
+    st.download_button(
+        f"Download {plural(rows, 'row')}",
+        lambda: write.synthetic_csv(release, wanted),
+        f"synthetic-{release.release_id[:8]}-{rows}.csv",
+        "text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+        key="rows-download",
+    )
+
+
+def _figure(tables: pd.DataFrame, rows: int) -> go.Figure:
+    """The tables that are off most: the mean and the most of each."""
+    dark = st.context.theme.type == "dark"
+    drawn = tables.nlargest(MOST_DRAWN, "most_off").iloc[::-1]
+    names = shortened(drawn["table"])
+    figure = go.Figure()
+    for column, name, colour, symbol in (
+        ("mean_off", "on average", figures.ACCENT[dark], "circle"),
+        ("most_off", "at most", figures.GREY[dark], "diamond-open"),
+    ):
+        figure.add_scatter(
+            x=drawn[column],
+            y=names,
+            name=name,
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 10, "line": {"width": 2}},
+            hovertemplate="%{y}: %{x:.3g}<extra>" + name + "</extra>",
+        )
+    figure.update_xaxes(title="rows off the scaled count, by cell", rangemode="tozero")
+    figure.update_yaxes(type="category")
+    title = f"{rows:,} rows: off by rounding" + (f", the {MOST_DRAWN} widest" if len(tables) > MOST_DRAWN else "")
+    return dressed(figure, title, dark).update_layout(height=170 + 24 * len(drawn))

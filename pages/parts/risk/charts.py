@@ -1,0 +1,135 @@
+"""Figures of the Risk lab: people by size of class, who is alone on which columns, how often attacks succeed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import plotly.graph_objects as go
+
+from dpengine.charts.style import escaped, shortened
+from dpengine.lessons.success_rate import Rate
+from dpengine.lessons.syntactic import Band
+from pages.parts.accuracy.charts import tones
+
+__all__ = ["alone_figure", "band_name", "bands_figure", "curve_figure", "rates_figure"]
+
+
+def band_name(band: Band) -> str:
+    """Sizes of class in words.
+
+    >>> band_name(Band(1, 1, 0, 0)), band_name(Band(3, 4, 0, 0)), band_name(Band(100, None, 0, 0))
+    ('1', '3–4', '100 +')
+    """
+    if band.high is None:
+        return f"{band.low} +"
+    return str(band.low) if band.low == band.high else f"{band.low}–{band.high}"
+
+
+def bands_figure(bands: Sequence[Band]) -> go.Figure:
+    """People by how many look like them; those who are alone hatched, in a colour of their own."""
+    tone = tones()
+    figure = go.Figure()
+    for alone in (True, False):
+        chosen = [band for band in bands if (band.low == 1) == alone]
+        figure.add_bar(
+            x=[band_name(band) for band in chosen],
+            y=[band.people for band in chosen],
+            customdata=[band.classes for band in chosen],
+            name="alone" if alone else "in company",
+            marker={
+                "color": tone["other" if alone else "accent"],
+                "pattern": {"shape": "/" if alone else "", "fillmode": "overlay", "fgcolor": tone["ground"], "size": 6},
+            },
+            hovertemplate="%{y:,} people in %{customdata:,} classes of %{x}<extra></extra>",
+        )
+    figure.update_layout(showlegend=any(band.people for band in bands if band.low == 1))
+    figure.update_xaxes(title_text="people who look alike", type="category")
+    figure.update_yaxes(title_text="people", rangemode="tozero", tickformat=",~d")
+    return figure
+
+
+def alone_figure(names: Sequence[str], shares: Sequence[float]) -> go.Figure:
+    """Part of the people that are alone, for each set of columns, largest at the top."""
+    tone = tones()
+    short = [escaped(name) for name in shortened(names)]
+    figure = go.Figure()
+    figure.add_bar(
+        x=list(shares),
+        y=short,
+        orientation="h",
+        text=[f"{share:.1%}" for share in shares],
+        textposition="outside",
+        cliponaxis=False,
+        marker={
+            "color": tone["other"],
+            "pattern": {"shape": "/", "fillmode": "overlay", "fgcolor": tone["ground"], "size": 6},
+        },
+        customdata=[escaped(name) for name in names],
+        hovertemplate="%{customdata}: %{x:.2%} alone<extra></extra>",
+    )
+    figure.update_xaxes(title_text="people alone", tickformat=".2~%", rangemode="tozero")
+    figure.update_xaxes(range=[0, 1.18 * max(0.01, *shares)])
+    figure.update_yaxes(autorange="reversed")
+    return figure
+
+
+def rates_figure(places: Sequence[str], rates: Mapping[str, Sequence[Rate]], axis: str) -> go.Figure:
+    """Success rates with their 95 % intervals: a group of bars a place, a bar for each of ``rates``."""
+    tone = tones()
+    looks = ((tone["accent"], ""), (tone["grey"], "/"), (tone["other"], "x"))
+    figure = go.Figure()
+    for (name, each), (colour, pattern) in zip(rates.items(), looks, strict=False):
+        ends = [rate.interval() for rate in each]
+        figure.add_bar(
+            x=list(places),
+            y=[rate.share for rate in each],
+            name=name,
+            marker={
+                "color": colour,
+                "pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": tone["ground"], "size": 6},
+            },
+            error_y={
+                "type": "data",
+                "symmetric": False,
+                "array": [high - rate.share for rate, (_, high) in zip(each, ends, strict=True)],
+                "arrayminus": [rate.share - low for rate, (low, _) in zip(each, ends, strict=True)],
+                "thickness": 1.2,
+                "width": 4,
+            },
+            customdata=[f"{low:.1%} to {high:.1%}" for low, high in ends],
+            hovertemplate="%{y:.1%} (95 %: %{customdata})<extra>" + name + "</extra>",
+        )
+    figure.update_layout(barmode="group", bargap=0.3)
+    figure.update_yaxes(title_text=axis, tickformat=".0%", range=[0, 1.05])
+    figure.update_xaxes(type="category")
+    return figure
+
+
+def curve_figure(x: Sequence[int], rates: Mapping[str, Sequence[Rate]], now: int, axes: tuple[str, str]) -> go.Figure:
+    """Success rates over a number, with their 95 % intervals."""
+    tone = tones()
+    looks = (("accent", "solid", "circle"), ("other", "dash", "diamond"), ("grey", "dot", "square"))
+    figure = go.Figure()
+    for (name, each), (colour, dash, symbol) in zip(rates.items(), looks, strict=False):
+        ends = [rate.interval() for rate in each]
+        figure.add_scatter(
+            x=list(x),
+            y=[rate.share for rate in each],
+            name=name,
+            mode="lines+markers",
+            line={"color": tone[colour], "dash": dash, "width": 2.5},
+            marker={"symbol": symbol, "size": 8},
+            error_y={
+                "type": "data",
+                "symmetric": False,
+                "array": [high - rate.share for rate, (_, high) in zip(each, ends, strict=True)],
+                "arrayminus": [rate.share - low for rate, (low, _) in zip(each, ends, strict=True)],
+                "thickness": 1,
+                "width": 3,
+            },
+            hovertemplate="%{x}: %{y:.1%}<extra>" + name + "</extra>",
+        )
+    figure.add_vline(x=now, line={"color": tone["grey"], "width": 1, "dash": "dot"})
+    figure.update_xaxes(title_text=axes[0])
+    figure.update_yaxes(title_text=axes[1], tickformat=".0%", range=[-0.03, 1.05])
+    return figure

@@ -1,0 +1,120 @@
+"""The owner's table in the Risk lab: exact numbers for the owner's eyes, which no one else may see.
+
+What is counted is held in the session alone, with the table, and offered in no file.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pandas as pd
+import streamlit as st
+
+from dpengine.counting import count
+from dpengine.counting.equivalence_classes import Alone, Classes
+from dpengine.sources.open import Table
+from pages.parts.accuracy.charts import draw
+from pages.parts.risk.charts import alone_figure
+from pages.parts.risk.profile import explained, show_profile
+from pages.parts.server.jobs import Tell
+from pages.parts.shared.wording import percent, plain, plural
+from pages.parts.visit import background_read, session
+
+__all__ = ["show_own_table"]
+
+MOST_COLUMNS = 8
+ALL_SUBSETS = 5  # up to so many columns every combination is tried, beyond only single ones, pairs, and all
+SHOWN = 10
+
+Counted = tuple[Classes, dict[tuple[str, ...], Alone], int]
+
+
+def show_own_table(table: Table) -> None:
+    names = [column.name for column in table.columns]
+    entries = session.entries()
+    person = entries.id_column if entries.several_rows and entries.id_column in names else None
+    open_to_all = [name for name in names if name != person]
+    first = [name for name in entries.chosen if name in open_to_all][:3]
+    left, right = st.columns(2)
+    columns = left.multiselect(
+        "What might a neighbour know?",
+        open_to_all,
+        default=first,
+        max_selections=MOST_COLUMNS,
+        key=session.key("risk_columns"),
+        placeholder="such as age, sex, postcode",
+        help="The quasi-identifiers: columns that others can know of a person from elsewhere.",
+    )
+    sensitive = right.selectbox(
+        "What should stay unknown?",
+        [name for name in open_to_all if name not in columns],
+        index=None,
+        key=session.key("risk_sensitive"),
+        placeholder="a sensitive column; optional",
+        help="ℓ and t are about this column's values.",
+    )
+    if not columns:
+        st.caption("Choose at least one column.")
+        return
+    with st.container(border=True, key="private"):
+        st.markdown(
+            ":material/visibility_lock: **For your eyes only.** These are exact numbers of your table, without noise: "
+            "shown to others, even k is a disclosure. They are saved nowhere and cannot be downloaded."
+        )
+        if (counted := _counted(table, columns, sensitive, person)) is None:
+            return
+        classes, alone, people = counted
+        if not people:
+            st.markdown("There is nobody in this table.")
+            return
+        show_profile(classes, people, alone[tuple(columns)].people, "own", private=True)
+        if len(columns) > 1:
+            _combinations(alone, people)
+        if person is not None:
+            st.caption(
+                f"People are told apart by {plain(person)}; someone with several rows may be in several classes."
+            )
+    explained()
+
+
+def _counted(table: Table, columns: list[str], sensitive: str | None, person: str | None) -> Counted | None:
+    """What counting says of these columns."""
+    sizes = range(1, len(columns) + 1) if len(columns) <= ALL_SUBSETS else (1, 2, len(columns))
+    sets = [each for size in sizes for each in combinations(columns, size)]
+
+    def work(tell: Tell) -> Counted:
+        tell("classes")
+        classes = count.class_sizes(table, columns, sensitive, person=person)
+        tell("combinations")
+        alone = count.unique_people(table, sets, person=person)
+        tell("people")
+        people = count.people_count(table, person)
+        table.check_unchanged()
+        return classes, alone, people
+
+    return background_read.read("risk", work, table, asked=(*columns, None, sensitive, person))
+
+
+def _combinations(alone: dict[tuple[str, ...], Alone], people: int) -> None:
+    """Which columns, alone or together, give people away."""
+    ranked = sorted(alone.items(), key=lambda item: (-item[1].people, len(item[0])))
+    named = {" × ".join(names): found for names, found in ranked}
+    top = list(named.items())[:SHOWN]
+    singly = max(found.people for names, found in alone.items() if len(names) == 1)
+    one = f"no column leaves more than {percent(singly / people)} alone" if singly else "no column leaves anybody alone"
+    together = f"{plural(max(map(len, alone)), 'column')} together leave {percent(ranked[0][1].people / people)}"
+    line = f"By itself {one}; {together}"
+    st.markdown(f"**{line}**")
+    figure = alone_figure([name for name, _ in top], [found.people / people for _, found in top])
+    draw(figure, f"{line}.", "risk-alone", 90 + 28 * len(top), private=True)
+    with st.expander("The same as a table, all combinations", icon=":material/table_rows:", key="risk-alone-twin"):
+        told = [
+            {"columns": name, "alone": found.people, "of all": found.people / people, "classes": found.classes}
+            for name, found in named.items()
+        ]
+        columns = {
+            "alone": st.column_config.NumberColumn("alone", format="localized"),
+            "of all": st.column_config.NumberColumn("of all", format="percent"),
+            "classes": st.column_config.NumberColumn("classes", format="localized"),
+        }
+        st.dataframe(pd.DataFrame(told), hide_index=True, column_config=columns)

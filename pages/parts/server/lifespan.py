@@ -1,0 +1,128 @@
+"""What the server does beside answering: one private folder for all its files, visitors' leavings, a warm start.
+
+Every temporary file of this process, uploads and copies of tables among them, lies in one folder that only
+this account may enter. It goes when the server stops; where a server was killed, the next one to start removes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import shutil
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from anyio import to_thread
+from streamlit import config, runtime
+
+from dpengine import BudgetError
+from pages.parts.server import jobs, session_resources, uploads
+
+try:
+    import fcntl
+except ImportError:  # Windows removes no open file, so that a folder in use is safe there without a lock
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["is_served", "lifespan"]
+
+PREFIX = "private-release-server-"
+EVERY = 5.0  # seconds between looks for visitors who have left
+
+_served = False
+
+
+def is_served() -> bool:
+    """Whether the routes of this app are there to be used, or Streamlit runs its script by itself."""
+    return _served
+
+
+@asynccontextmanager
+async def lifespan(_: object) -> AsyncIterator[None]:
+    """From the start of the server to its end."""
+    global _served
+    uploads.limit()  # an unreadable limit stops the start, not the first upload
+    with private_folder():
+        await to_thread.run_sync(_warm)
+        gc.collect()
+        gc.freeze()  # what is loaded stays: Streamlit looks for garbage after each run, else through all of it
+        watch = asyncio.create_task(_watch())
+        _served = True
+        try:
+            yield
+        finally:
+            _served = False
+            watch.cancel()
+            jobs.end()
+            for session in session_resources.sessions():
+                session_resources.clear(session)
+
+
+def _warm() -> None:
+    """Load, and try once, what the first screen draws, so that the first visitor need not wait for it."""
+    from dpengine import Ledger, predict, preview
+    from dpengine.charts import figures
+    from dpengine.lessons import reconstruction, survey  # noqa: F401  (what takes long to load of the labs)
+    from pages.parts.publish.preview import example
+    from pages.parts.server import connections
+
+    plan = example()
+    figures.release_figure(preview(plan), plan.marginals[0]).to_json()
+    figures.error_curve(plan).to_json()
+    predict(plan)
+    with suppress(BudgetError):  # the health check tells of it
+        Ledger().spent(plan.dataset)
+    if connections.known():
+        import ibis  # noqa: F401  (it takes a second or more, which the first to choose a database would wait)
+
+
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """A folder of this process for all its temporary files; removes what killed servers have left."""
+    before = tempfile.tempdir
+    for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        _remove_where_abandoned(left)
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    with open(folder / "starting", "wb") as lock:
+        if fcntl is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        (folder / "starting").rename(folder / "lock")  # locked before any other can look
+        tempfile.tempdir = str(folder)
+        try:
+            yield folder
+        finally:
+            tempfile.tempdir = before
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_where_abandoned(folder: Path) -> None:
+    with suppress(OSError):  # another account's, another server's, or gone by now
+        with open(folder / "lock", "rb") as lock:
+            if fcntl is not None:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=fcntl is not None)
+
+
+async def _watch() -> None:
+    """Clear away what belongs to visitors who have been gone for longer than Streamlit waits for them."""
+    seen: dict[str, float] = {}
+    while True:
+        await asyncio.sleep(EVERY)
+        for session in gone(seen, runtime.get_instance()):
+            await to_thread.run_sync(session_resources.clear, session)
+
+
+def gone(seen: dict[str, float], server: Any) -> list[str]:
+    """The sessions that something is kept for and that nobody has been at for a while; notes in ``seen`` who is."""
+    now, patience = time.monotonic(), float(config.get_option("server.disconnectedSessionTTL"))
+    kept = session_resources.sessions()
+    for session in kept:
+        if session not in seen or server.is_active_session(session) or session_resources.at_work(session):
+            seen[session] = now
+    left = [session for session in kept if now - seen[session] > patience]
+    for session in [name for name in seen if name in left or name not in kept]:
+        del seen[session]
+    return left

@@ -1,0 +1,120 @@
+"""The way of a large file into this server: a route that writes what arrives to disk, a piece at a time.
+
+Streamlit's own uploader holds each file in memory, twice. This one is guarded as that one is: by a token of the
+session (:mod:`pages.parts.server.uploads`), the token against requests forged by other sites, a limit of size; and by
+the origin that browsers tell. What arrives is never run, nor served to anyone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import unquote, urlsplit
+
+from anyio import to_thread
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from streamlit import config, runtime
+from streamlit.web.server.server_util import is_xsrf_enabled
+from streamlit.web.server.starlette.starlette_app_utils import validate_xsrf_token
+
+from pages.parts.server import uploads
+
+__all__ = ["ADDRESS", "address", "check_origin", "routes"]
+
+ADDRESS = "/upload"
+PIECE = 1 << 20  # bytes that are written at once
+STALL = 120.0  # seconds without a byte after which a sender is taken to be gone
+SPARE = 256 << 20  # bytes of disk that no upload may use up
+XSRF_COOKIE, XSRF_HEADER = "_streamlit_xsrf", "X-Xsrftoken"
+
+
+def address(path: str = ADDRESS) -> str:
+    """Where a route is, from the root of the host."""
+    base = str(config.get_option("server.baseUrlPath")).strip("/")
+    return f"/{base}{path}" if base else path
+
+
+def routes() -> list[Route]:
+    return [Route(address(), receive, methods=["PUT"])]
+
+
+async def receive(request: Request) -> Response:
+    """Take one file, sent as the body. Answers 204, or a sentence that can be shown to whoever sent it."""
+    place = _let_in(request)
+    name = unquote(request.headers.get("X-File-Name", ""))[-255:]
+    if Path(name).suffix.lower().removeprefix(".") not in uploads.KINDS:
+        raise HTTPException(415, "Files of this kind are not known here.")
+    _room_for(request)
+    try:
+        with place.receiving(name) as file:
+            await _write(request, place, file)
+    except uploads.Busy:
+        raise HTTPException(409, "Another file is just arriving here. Wait for it, or cancel it.") from None
+    except uploads.Closed:
+        raise HTTPException(410, "This page has moved on. Reload it, and try again.") from None
+    except TimeoutError:
+        raise HTTPException(408, "Nothing more arrived. Nothing was kept; try again.") from None
+    except ClientDisconnect:
+        return Response(status_code=400)  # nobody is there to read it
+    except OSError:
+        raise HTTPException(507, "There is no room for this file on the server. Nothing was kept.") from None
+    return Response(status_code=204)
+
+
+def _let_in(request: Request) -> uploads.Place:
+    """The place that the request has the key to, having seen that a page of ours sent it."""
+    check_origin(request)
+    place = uploads.find(request.headers.get("X-Upload-Token", ""))
+    if place is None or not runtime.get_instance().is_active_session(place.session):
+        raise HTTPException(403, "This page is not connected any more. Reload it, and try again.")
+    return place
+
+
+def check_origin(request: Request) -> None:
+    """Refuse, with status 403, what no page of this server has sent."""
+    own = {request.headers.get("host", ""), *map(_host, config.get_option("server.corsAllowedOrigins"))}
+    ours = _host(request.headers.get("origin", "")) in own - {""}
+    ours &= request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
+    if is_xsrf_enabled():
+        ours &= validate_xsrf_token(request.headers.get(XSRF_HEADER), request.cookies.get(XSRF_COOKIE))
+    if not ours:
+        raise HTTPException(403, "Only a page of this server may send files to it.")
+
+
+def _host(origin: str) -> str:
+    return urlsplit(origin.strip()).netloc
+
+
+def _room_for(request: Request) -> None:
+    told = request.headers.get("content-length", "")
+    if not told.isascii() or not told.isdigit():
+        raise HTTPException(411, "The size of the file must be told.")
+    if int(told) > uploads.limit():
+        raise HTTPException(413, "The file is larger than this server takes.")
+    if int(told) + SPARE > shutil.disk_usage(tempfile.gettempdir()).free:
+        raise HTTPException(507, "There is no room for this file on the server.")
+
+
+async def _write(request: Request, place: uploads.Place, file: BinaryIO) -> None:
+    """Write the body to ``file``, no more of it than may be, with at most a piece of it in memory."""
+    piece, left, body = bytearray(), uploads.limit(), aiter(request.stream())
+    while True:
+        async with asyncio.timeout(STALL):
+            part = await anext(body, None)
+        if place.closed:
+            raise uploads.Closed
+        if part is None or len(piece) + len(part) > PIECE:
+            await to_thread.run_sync(file.write, bytes(piece))
+            piece.clear()
+        if part is None:
+            return
+        left -= len(part)
+        if left < 0:
+            raise HTTPException(413, "The file is larger than this server takes.")
+        piece += part

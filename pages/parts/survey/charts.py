@@ -1,0 +1,155 @@
+"""Figures of the Survey lab: estimates beside the truth, errors over people, four cells, and days."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpengine.charts.style import escaped, shortened
+from dpengine.lessons.survey import Spread
+from pages.parts.accuracy.charts import tones
+
+__all__ = ["and_figure", "answers_figure", "cells_figure", "days_figure", "people_figure"]
+
+
+def answers_figure(labels: Sequence[str], true: np.ndarray, told: np.ndarray, within: np.ndarray) -> go.Figure:
+    """Bars of the estimated counts with their intervals; diamonds where the truth is."""
+    tone = tones()
+    names = [escaped(label) for label in shortened(labels)]
+    figure = go.Figure()
+    figure.add_bar(
+        x=names,
+        y=told,
+        name="estimate from reports, 95 % interval",
+        marker={"color": tone["soft"], "line": {"color": tone["accent"], "width": 1.5}},
+        error_y={"type": "data", "array": within, "color": tone["accent"], "thickness": 1.8, "width": 4},
+        hovertemplate="%{x}: %{y:,.0f} ± %{error_y.array:,.0f}<extra>estimate</extra>",
+    )
+    figure.add_scatter(
+        x=names,
+        y=true,
+        name="truth",
+        mode="markers",
+        marker={
+            "symbol": "diamond",
+            "size": 9,
+            "color": tone["other"],
+            "line": {"width": 1.5, "color": tone["ground"]},
+        },
+        hovertemplate="%{x}: %{y:,}<extra>truth</extra>",
+    )
+    figure.update_xaxes(type="category")
+    figure.update_yaxes(title_text="people", zeroline=True, zerolinecolor=tone["grey"])
+    return figure
+
+
+def people_figure(spreads: Sequence[Spread], here: int) -> go.Figure:
+    """Standard error of a count over people, on logarithmic axes: coins as a line, the curator dashed; dots as run."""
+    tone = tones()
+    figure = go.Figure()
+    lines = (
+        ("everyone flips coins", [each.local for each in spreads], "accent", "solid"),
+        ("a trusted curator", [each.central for each in spreads], "other", "dash"),
+    )
+    sizes = [each.people for each in spreads]
+    for name, errors, colour, dash in lines:
+        figure.add_scatter(
+            x=sizes, y=errors, name=name, mode="lines", line={"color": tone[colour], "dash": dash, "width": 2.5},
+            hovertemplate="%{x:,} people: %{y:,.3~g} off<extra>" + name + ", predicted</extra>",
+        )  # fmt: skip
+    dots = (
+        ("coins, in one run", [each.local_found for each in spreads], "accent", "circle"),
+        ("curator, in one run", [each.central_found for each in spreads], "other", "square"),
+    )
+    for name, found, colour, symbol in dots:
+        figure.add_scatter(
+            x=sizes,
+            y=[None if each is None else max(each, 0.1) for each in found],
+            name=name,
+            mode="markers",
+            marker={
+                "color": tone[colour],
+                "symbol": symbol,
+                "size": 9,
+                "line": {"width": 1.5, "color": tone["ground"]},
+            },
+            hovertemplate="%{x:,} people: %{y:,.3~g} off<extra>" + name + "</extra>",
+        )
+    figure.add_vline(x=here, line={"color": tone["grey"], "width": 1, "dash": "dot"})
+    figure.update_xaxes(title_text="people who are asked", type="log", dtick=1, tickformat=",~s")
+    figure.update_yaxes(title_text="a count is off by (people)", type="log", dtick=1, tickformat=",~s")
+    return figure
+
+
+def cells_figure(labels: Sequence[str], coins: np.ndarray, within: np.ndarray, noise: np.ndarray) -> go.Figure:
+    """How far each of the four cells is off, by coins with their interval, and by a curator's noise."""
+    tone = tones()
+    figure = go.Figure()
+    figure.add_bar(
+        x=list(labels),
+        y=coins,
+        name="everyone flips coins, 95 % interval",
+        marker={"color": tone["soft"], "line": {"color": tone["accent"], "width": 1.5}},
+        error_y={"type": "data", "array": within, "color": tone["accent"], "thickness": 1.8, "width": 4},
+        hovertemplate="%{x}: %{y:+,.0f} ± %{error_y.array:,.0f}<extra>coins</extra>",
+    )
+    figure.add_bar(
+        x=list(labels),
+        y=noise,
+        name="a trusted curator",
+        marker={
+            "color": tone["other"],
+            "pattern": {"shape": "/", "fillmode": "overlay", "fgcolor": tone["ground"], "size": 6},
+        },
+        text=[f"{each:+d}" if each else "0" for each in noise.tolist()],
+        textposition="outside",
+        hovertemplate="%{x}: %{y:+,}<extra>curator</extra>",
+    )
+    figure.update_layout(barmode="group", bargap=0.35)
+    figure.update_xaxes(type="category")
+    figure.update_yaxes(title_text="off by (people)", zeroline=True, zerolinecolor=tone["grey"])
+    return figure
+
+
+def and_figure(truths: Sequence[str], chances: Sequence[float], texts: Sequence[str]) -> go.Figure:
+    """How often the AND of two reported bits is yes, for what the true bits may be."""
+    tone = tones()
+    figure = go.Figure()
+    figure.add_bar(
+        x=list(truths),
+        y=list(chances),
+        text=list(texts),
+        textposition="outside",
+        cliponaxis=False,
+        marker={"color": tone["accent"]},
+        hovertemplate="%{x}: %{y:.2%}<extra></extra>",
+    )
+    figure.update_layout(bargap=0.4, showlegend=False)
+    figure.update_xaxes(title_text="true answers to the two questions", type="category")
+    figure.update_yaxes(title_text="both reports say yes", tickformat=".0%", range=[0, 1.12 * max(chances)])
+    return figure
+
+
+def days_figure(
+    days: Sequence[int], right: Sequence[float], bound: Sequence[float], once: float, now: int
+) -> go.Figure:
+    """How sure somebody who sees all reports is, over days: with fresh coins, at most, and with coins kept."""
+    tone = tones()
+    figure = go.Figure()
+    lines = (
+        ("fresh coins every day", right, "accent", "solid"),
+        ("the most that ε allows", bound, "grey", "dot"),
+        ("the first report repeated", [once] * len(days), "other", "dash"),
+    )
+    for name, values, colour, dash in lines:
+        figure.add_scatter(
+            x=list(days), y=list(values), name=name, mode="lines",
+            line={"color": tone[colour], "dash": dash, "width": 2.5},
+            hovertemplate="day %{x}: %{y:.1%}<extra>" + name + "</extra>",
+        )  # fmt: skip
+    figure.add_vline(x=now, line={"color": tone["grey"], "width": 1, "dash": "dot"})
+    figure.update_xaxes(title_text="days", type="log", tickvals=[1, 3, 10, 30, 100, 365])
+    figure.update_yaxes(title_text="a guess is right", tickformat=".0%", range=[0.45, 1.02])
+    return figure

@@ -1,0 +1,212 @@
+"""What the owner has entered so far, and the plan that it makes: plain values, no widgets.
+
+Defaults come from names and kinds. Nothing here has ever seen a row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any
+
+from dpengine.errors import PlanError
+from dpengine.spec.domain import Column
+from dpengine.spec.plan import Plan, epsilon_text
+from pages.parts.visit.fault_text import sentence
+
+__all__ = [
+    "LAYOUTS", "Entries", "column_faults", "edges_of", "entry", "from_plan", "has_ranges", "names_people", "size_of",
+    "suggestion", "tables_of", "to_plan", "used",
+]  # fmt: skip
+
+LAYOUTS = {
+    "together": "One table of all of them",
+    "pairs": "Every pair of them",
+    "single": "Each by itself",
+    "own": "A list of my own",
+}
+
+
+HOW_WRITTEN = "say how its dates are written"
+WHO = "id|pid|uid|ssn|mrn|patient|person|subject|respondent|participant|member|customer|client|student|user"
+PEOPLE = rf"((.*_)?({WHO})(_?(id|no|nr|num|number|key|code))?)"
+
+
+@dataclass(frozen=True)
+class Entries:
+    """One visitor's half-filled plan. ``declared`` holds a plan file's entry for each column by name."""
+
+    title: str = ""
+    dataset: str = ""
+    chosen: tuple[str, ...] = ()
+    layout: str = "together"
+    own: tuple[tuple[str, ...], ...] = ()
+    margins: bool = True
+    ranges: bool = False
+    declared: dict[str, dict[str, Any]] = field(default_factory=dict)
+    several_rows: bool | None = None
+    id_column: str | None = None
+    rows: int = 1
+    rows_about: int | None = None
+    epsilon: str = "1"
+    strategy: str = "auto"
+
+    def with_(self, **changes: Any) -> Entries:
+        return replace(self, **changes)
+
+
+def suggestion(name: str, kind: str, *, stored_as: str = "VARCHAR") -> dict[str, Any]:
+    """A first entry for a column, from its name, kind and declared type; blank where a person must know.
+
+    A ``format`` of None waits for an answer; "" is ISO, which columns that are stored as dates need not say.
+    """
+    lower = name.strip().lower()
+    column: dict[str, Any] = {"name": name, "kind": kind, "source": "typed"}
+    if kind == "number":
+        column["edges"] = ["0", "18", "30", "45", "65", "120"] if re.search(r"\bage\b|_age\b|^age", lower) else []
+    elif kind == "category":
+        column["values"] = []
+    elif kind == "date":
+        column |= {"from": "", "to": "", "by": "month", "format": None if stored_as == "VARCHAR" else ""}
+    return column
+
+
+def tables_of(entries: Entries) -> tuple[tuple[str, ...], ...]:
+    """The tables that the layout makes of the chosen columns, without repeats."""
+    chosen = entries.chosen
+    match entries.layout:
+        case "together":
+            tables: Sequence[tuple[str, ...]] = [chosen] if chosen else []
+        case "pairs":
+            tables = list(combinations(chosen, 2)) or [chosen]
+        case "single":
+            tables = [(name,) for name in chosen]
+        case _:
+            tables = [kept for table in entries.own if (kept := tuple(name for name in table if name in chosen))]
+    if entries.margins and entries.layout != "single":
+        within = {name for table in tables if len(table) > 1 for name in table}
+        tables = [*tables, *((name,) for name in chosen if name in within)]
+    distinct: dict[frozenset[str], tuple[str, ...]] = {}
+    for table in tables:
+        if table:
+            distinct.setdefault(frozenset(table), table)
+    return tuple(distinct.values())
+
+
+def has_ranges(entries: Entries) -> bool:
+    """Whether one table holds all columns, and one of them has an order: then sums over stretches of it can matter."""
+    names = used(entries)
+    ordered = any(entries.declared[name]["kind"] in ("number", "date") for name in names)
+    return ordered and any(set(table) == set(names) for table in tables_of(entries))
+
+
+def to_plan(entries: Entries) -> Plan:
+    """The plan as entered. Raises :class:`PlanError` with every fault."""
+    tables: list[Any] = list(tables_of(entries))
+    if entries.ranges and has_ranges(entries):
+        everything = set(used(entries))
+        tables = [{"columns": t, "ranges": True} if set(t) == everything else t for t in tables]
+    if entries.several_rows is None:
+        raise PlanError("say whether a person may have several rows")
+    if unwritten := [name for name in used(entries) if _waits(entries.declared[name])]:
+        raise PlanError([f"{name}: {HOW_WRITTEN}" for name in unwritten])
+    unit: dict[str, Any] = {"rows": 1}
+    if entries.several_rows:
+        if entries.id_column is None:
+            raise PlanError("choose the column that names the person")
+        unit = {"id": entries.id_column, "rows": entries.rows}
+    return Plan(
+        title=entries.title,
+        dataset=entries.dataset,
+        epsilon=entries.epsilon,
+        unit=unit,
+        rows_about=entries.rows_about,
+        columns=[_cleaned(entries.declared[name]) for name in used(entries)],
+        tables=tables,
+        strategy=entries.strategy,
+    )
+
+
+def column_faults(entries: Entries, name: str) -> tuple[str, ...]:
+    """What is still wrong with what was said of one column."""
+    unwritten = (HOW_WRITTEN,) if _waits(entries.declared[name]) else ()
+    try:
+        _alone(entries, name)
+    except PlanError as error:
+        return (*(sentence(fault) for fault in error.faults), *unwritten)
+    return unwritten
+
+
+def size_of(entries: Entries, name: str) -> int | None:
+    """The number of cells of a column, where what was said of it makes one."""
+    try:
+        return _alone(entries, name).columns[0].size
+    except PlanError:
+        return None
+
+
+def used(entries: Entries) -> list[str]:
+    """The chosen columns that stand in a table."""
+    within = {name for table in tables_of(entries) for name in table}
+    return [name for name in entries.chosen if name in within]
+
+
+def names_people(name: str) -> bool:
+    """Whether a column of this name is likely to say whom a row is about.
+
+    >>> names_people("patient_id"), names_people("PID"), names_people("paid"), names_people("id")
+    (True, True, False, True)
+    """
+    return bool(re.fullmatch(PEOPLE, name.strip().replace("-", "_"), re.IGNORECASE))
+
+
+def edges_of(text: str) -> list[str]:
+    """The edges that a person has typed, apart by commas, blanks or semicolons; beside semicolons, 1,5 is a number.
+
+    >>> edges_of("0, 18 65"), edges_of("0; 1,5; 3")
+    (['0', '18', '65'], ['0', '1.5', '3'])
+    """
+    text = text.replace(",", ".").replace(";", " ") if ";" in text else text.replace(",", " ")
+    return text.split()
+
+
+def _alone(entries: Entries, name: str) -> Plan:
+    return Plan(dataset="x", epsilon="1", columns=[_cleaned(entries.declared[name])], tables=[[name]])
+
+
+def _waits(column: dict[str, Any]) -> bool:
+    return column["kind"] == "date" and column.get("format", "") is None
+
+
+def entry(column: Column) -> dict[str, Any]:
+    """The entry that declares ``column``."""
+    plan = Plan(dataset="x", epsilon="1", columns=[column], tables=[[column.name]])
+    declared: dict[str, Any] = plan.to_dict()["columns"][0]
+    return declared
+
+
+def from_plan(plan: Plan) -> Entries:
+    """The entries that would make ``plan``."""
+    return Entries(
+        title=plan.title,
+        dataset=plan.dataset,
+        chosen=tuple(column.name for column in plan.columns),
+        layout="own",
+        own=plan.marginals,
+        margins=False,
+        ranges=plan.ranged is not None,
+        declared={column.name: entry(column) for column in plan.columns},
+        several_rows=plan.unit.id is not None,
+        id_column=plan.unit.id,
+        rows=plan.unit.rows,
+        rows_about=plan.rows_about,
+        epsilon=epsilon_text(plan.epsilon),
+        strategy=plan.strategy,
+    )
+
+
+def _cleaned(column: dict[str, Any]) -> dict[str, Any]:
+    """Without what is blank, so that a fault says that it is missing rather than unreadable."""
+    return {key: value for key, value in column.items() if value not in ("", None)}
