@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-PARTS = Path(__file__).parent / "pages" / "parts"
+LOOK = Path(__file__).parent / "pages" / "parts" / "shared"
 
 
 def visit() -> None:
@@ -14,11 +14,11 @@ def visit() -> None:
     from pages.parts.server import lifespan
     from pages.parts.visit import state, tour
 
-    st.set_page_config(page_title="Private Release", page_icon=PARTS / "logo.svg", layout="wide")
+    st.set_page_config(page_title="Private Release", page_icon=LOOK / "logo.svg", layout="wide")
 
     state.enter()
-    st.logo(PARTS / "logo.svg", size="large")
-    st.html(PARTS / "look.css")
+    st.logo(LOOK / "logo.svg", size="large")
+    st.html(LOOK / "look.css")
 
     page = st.navigation(
         {

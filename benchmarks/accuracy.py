@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this 
 
 import dpengine as dpe
 from dpengine.marginals.shrinkage import project
-from dpengine.noise.discrete_laplace import discrete_laplace
+from dpengine.noise.laplace import discrete_laplace
 
 ROOT = Path(__file__).parent.parent
 Coded = tuple[np.ndarray, dict[str, int]]  # codes, one row a person; cells of each column

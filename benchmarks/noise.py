@@ -19,7 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this folder, wherever this is run
 
-from dpengine.noise.discrete_laplace import discrete_laplace
+from dpengine.noise.laplace import discrete_laplace
 
 MILLION = 10**6
 UNSAFE = [(1, MILLION, 25, 0.5), (10, MILLION, 25, 0.5), (1000, MILLION, 25, 0.9), (10, 10 * MILLION, 9, 0.9)]

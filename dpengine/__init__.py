@@ -7,12 +7,12 @@
 3.0
 """
 
+from dpengine import noise
 from dpengine.accounting.ledger import Ledger
 from dpengine.ask import Answer, ask, expect
 from dpengine.bundle.write import verify
 from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseError, ReleaseError, TableError
 from dpengine.estimate.error_distribution import epsilon_for
-from dpengine.noise import discrete_laplace
 from dpengine.release import Release, release
 from dpengine.results.mock_table import preview
 from dpengine.results.predict import predict

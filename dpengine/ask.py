@@ -59,7 +59,7 @@ class Answer:
     """A paid answer, as it may be shown to anyone.
 
     ``value`` is a number, or for the most common value a label; ``low`` and ``high`` are its 95 % interval. For a
-    chosen value ``reach`` stands instead, as in :class:`Expected`. ``drawn`` are the noisy whole numbers, or the place
+    chosen value ``reach`` stands instead, as in `Expected`. ``drawn`` are the noisy whole numbers, or the place
     of the chosen candidate: all that the mechanism gave, from which the rest follows.
     """
 
@@ -110,8 +110,8 @@ def ask(table: Table | Source, question: Question, ledger: Ledger | None = None)
     ``ledger`` a fresh one in memory serves for this one call: for experiments, since nothing is remembered.
 
     The answer is ε-differentially private for ``question.unit`` under adding or removing one person: each row is coded
-    by itself, at most ``unit.rows`` rows of a person count, and so Δ of :attr:`Question.sensitivity` bounds what a
-    person moves. Raises :class:`PlanError`, :class:`TableError` or :class:`BudgetError`; then nothing has been spent.
+    by itself, at most ``unit.rows`` rows of a person count, and so Δ of `Question.sensitivity` bounds what a
+    person moves. Raises `PlanError`, `TableError` or `BudgetError`; then nothing has been spent.
     """
     if not isinstance(table, Table):
         with open_table(table) as opened:
@@ -161,7 +161,7 @@ def is_answer(payload: bytes) -> bool:
 
 
 def reopen(payload: bytes) -> Answer:
-    """A stored answer. Raises :class:`LedgerError` where it is none."""
+    """A stored answer. Raises `LedgerError` where it is none."""
     try:
         held: dict[str, Any] = json.loads(payload)
         if held.pop("kind") != KIND:

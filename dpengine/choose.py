@@ -60,7 +60,7 @@ _LAWS = {
 class Candidates:
     """What there is to choose from, and how: names, a score each, and the most that a person moves a score.
 
-    ``monotone`` says that one person moves all scores the same way. Build it with :meth:`of`, which reads
+    ``monotone`` says that one person moves all scores the same way. Build it with `of`, which reads
     numbers as they were typed.
     """
 
@@ -77,7 +77,7 @@ class Candidates:
         mechanism: Mechanism = Mechanism.PERMUTE_AND_FLIP, monotone: bool = False,
     ) -> Candidates:  # fmt: skip
         """Read names and numbers: a number is an int, a Fraction, a text such as "0.1" or "1/3", or a float by its
-        first 12 digits. Raises :class:`PlanError`, which names places and never a score.
+        first 12 digits. Raises `PlanError`, which names places and never a score.
         """
         if len(names) != len(scores):
             raise PlanError("each candidate needs a score, and each score a candidate")
@@ -148,7 +148,7 @@ def draw_once(candidates: Candidates, dataset: str, ledger: Ledger, question: st
 
     The same again gives the stored answer and costs nothing, whatever the ``question`` is called and in whatever
     order the candidates come. The ledger knows the data by ``dataset`` and scores together: scores typed under
-    another name for the same people are not recognised, so keep one name for them. Raises :class:`BudgetError`
+    another name for the same people are not recognised, so keep one name for them. Raises `BudgetError`
     where the budget does not allow it; then nothing was drawn that anyone sees, and nothing spent.
     """
     if (before := published(candidates, dataset, ledger)) is not None:
@@ -175,7 +175,7 @@ def draw_once(candidates: Candidates, dataset: str, ledger: Ledger, question: st
 
 
 def reopen(payload: bytes) -> Drawn:
-    """What :func:`draw_once` stored. Raises :class:`LedgerError` where that is not what it is."""
+    """What `draw_once` stored. Raises `LedgerError` where that is not what it is."""
     try:
         held: dict[str, Any] = json.loads(payload)
         if held.pop("kind") != KIND:

@@ -53,7 +53,7 @@ def release(
 ) -> Release:
     """Publish ``plan`` of ``table`` once: count, add noise, make consistent, record, and only then return.
 
-    ``table`` is open, or what :func:`dpengine.open_table` opens. The same plan on the same data again gives the
+    ``table`` is open, or what `open_table` opens. The same plan on the same data again gives the
     stored release back and costs nothing; so does another plan of which the same is measured, such as one with a
     further table whose sums are free: then the tables it names come from the stored measurements. Without a
     ``ledger``, a fresh one in memory serves for this one call: for experiments, since nothing is
@@ -62,8 +62,8 @@ def release(
 
     The release is ε-differentially private for ``plan.unit`` under adding or removing one person:
     ``measure`` adds to each marginal noise calibrated to its share, the shares add up to ε exactly, and
-    all that follows is post-processing. Raises :class:`PlanError`, :class:`TableError`, or
-    :class:`BudgetError`; then nothing has been spent.
+    all that follows is post-processing. Raises `PlanError`, `TableError`, or
+    `BudgetError`; then nothing has been spent.
     """
     if not isinstance(table, Table):
         with open_table(table) as opened:
@@ -166,7 +166,7 @@ def _truncation_key(ledger: Ledger, fingerprint: bytes, identity: str) -> bytes:
 def _readable(finished: Result) -> bytes:
     """The release as the ledger is to keep it, having seen that it can be had again from that.
 
-    Raises :class:`PlanError`, before anything is spent.
+    Raises `PlanError`, before anything is spent.
     """
     plan = finished.plan
     try:

@@ -37,7 +37,7 @@ def guard(text: str) -> str:
 
 
 def unguard(text: str) -> str:
-    """The text that :func:`guard` was given.
+    """The text that `guard` was given.
 
     >>> [unguard(guard(text)) for text in ("=1+1", "'=1+1", "-5", "'-5", "'n")]
     ['=1+1', "'=1+1", '-5', "'-5", "'n"]
@@ -51,18 +51,18 @@ def _field(text: str) -> str:
 
 
 def labels(texts: Sequence[str], positions: npt.NDArray[np.int64]) -> Any:
-    """A column of texts for :func:`rows`: entry k is ``texts[positions[k]]``."""
+    """A column of texts for `rows`: entry k is ``texts[positions[k]]``."""
     return arrow.of_texts([_field(text) for text in texts]).take(arrow.of_numbers(positions))
 
 
 def fields(texts: Any) -> Any:
-    """A column for :func:`rows` from an Arrow array of texts."""
+    """A column for `rows` from an Arrow array of texts."""
     encoded = texts.dictionary_encode()
     return arrow.of_texts([_field(text) for text in encoded.dictionary.to_pylist()]).take(encoded.indices)
 
 
 def numbers(values: npt.NDArray[Any]) -> Any:
-    """A column of numbers for :func:`rows`: whole ones as such, others with at most 6 decimals."""
+    """A column of numbers for `rows`: whole ones as such, others with at most 6 decimals."""
     whole = np.rint(values)
     if np.array_equal(whole, values):
         return arrow.of_numbers(whole.astype(np.int64)).cast(pa.large_string())
@@ -71,7 +71,7 @@ def numbers(values: npt.NDArray[Any]) -> Any:
 
 
 def rows(columns: Sequence[Any]) -> memoryview:
-    """The rows of a CSV file as bytes, from columns made by :func:`labels`, :func:`fields` and :func:`numbers`."""
+    """The rows of a CSV file as bytes, from columns made by `labels`, `fields` and `numbers`."""
     comma, end, nothing = arrow.of_texts([",", "\r\n", ""])
     if len(columns) == 1:  # a line with nothing on it would be taken for none
         columns = [pc.if_else(pc.equal(columns[0], nothing), arrow.text('""'), columns[0])]
@@ -89,7 +89,7 @@ def header(names: Sequence[str]) -> bytes:
 def read(payload: bytes, names: Sequence[str]) -> list[Any]:
     """The columns of a CSV file whose first line is ``names``, each an Arrow array of texts as they stand.
 
-    Raises :class:`ValueError` that says what is wrong.
+    Raises `ValueError` that says what is wrong.
     """
     keys = [str(k) for k in range(len(names))]
     try:
@@ -108,7 +108,7 @@ def read(payload: bytes, names: Sequence[str]) -> list[Any]:
 
 
 def codes(column: Any, texts: Sequence[str]) -> npt.NDArray[np.int64]:
-    """Position in ``texts`` of each entry of a column that :func:`read` gave; -1 for any other text."""
+    """Position in ``texts`` of each entry of a column that `read` gave; -1 for any other text."""
     encoded = column.combine_chunks().dictionary_encode()
     place = {text: k for k, text in enumerate(texts)}
     known = np.array([place.get(unguard(text), -1) for text in encoded.dictionary.to_pylist()], dtype=np.int64)
@@ -117,5 +117,5 @@ def codes(column: Any, texts: Sequence[str]) -> npt.NDArray[np.int64]:
 
 
 def values(column: Any, kind: pa.DataType) -> npt.NDArray[Any]:
-    """The numbers of a column that :func:`read` gave. Raises :class:`ValueError` where one is none of that kind."""
+    """The numbers of a column that `read` gave. Raises `ValueError` where one is none of that kind."""
     return arrow.numbers(column.cast(kind))

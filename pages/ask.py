@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpengine import BudgetError, Plan, PlanError, TableError, ask
-from dpengine.ask import Answer
+from dpengine import BudgetError, Plan, PlanError, TableError
+from dpengine.ask import Answer, ask, expect, is_answer, published, reopen
 from dpengine.counting import count
 from dpengine.estimate.error_distribution import posterior
 from dpengine.sources.table import Table
@@ -107,10 +107,10 @@ def _bring() -> None:
 def _from_the_address(wanted: str) -> None:
     """The answer that the address names, as the Budget page links to it."""
     payload = state.ledger().payload(wanted)
-    if payload is None or not ask.is_answer(payload):
+    if payload is None or not is_answer(payload):
         st.warning("There is no answer of that name in this ledger.", icon=":material/search_off:")
         return
-    show_answer(ask.reopen(payload))
+    show_answer(reopen(payload))
 
 
 def _consequence(question: Question, table: Table) -> None:
@@ -118,7 +118,7 @@ def _consequence(question: Question, table: Table) -> None:
     with st.container(border=True):
         st.markdown(f"#### The {plain(question.words)}")
         st.markdown(sensitivity_words(question))
-        st.markdown(error_words(question, ask.expect(question)))
+        st.markdown(error_words(question, expect(question)))
         belief = sure(posterior(0.5, question.epsilon))
         st.caption(
             f"Someone who is 50 % sure that a person is in the table can become {belief} by this answer, whatever else "
@@ -128,7 +128,7 @@ def _consequence(question: Question, table: Table) -> None:
     if digest is None:
         return
     book, data = state.ledger(), state.ledger().fingerprint(digest)
-    before = ask.published(digest, question, book)
+    before = published(digest, question, book)
     if before is not None:
         st.markdown("**Already answered: costs 0.** The same question of the same data is one answer, drawn once.")
         show_answer(before)
@@ -148,7 +148,7 @@ def _consequence(question: Question, table: Table) -> None:
     if background_read.held(paid) is not None or st.button(
         label, type="primary", icon=":material/contact_support:", key=session.key("ask-pay"), width="stretch"
     ):
-        answer: Answer | None = background_read.read(paid, lambda _: ask.ask(table, question, book), table)
+        answer: Answer | None = background_read.read(paid, lambda _: ask(table, question, book), table)
         if answer is None:
             st.caption("Nothing is spent before the answer is recorded.")
             return
@@ -164,3 +164,4 @@ def _refused(error: BudgetError) -> None:
 
 state.require_entry()
 main()
+#!!

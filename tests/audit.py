@@ -20,7 +20,7 @@ PART = 0.8  # of ε: what the evidence must exceed to be called a hit
 
 
 def leaning(measured: Measured) -> float:
-    """How much the noisy numbers speak for :data:`SOMEBODY` and against :data:`NOBODY`: the logarithm of their ratio.
+    """How much the noisy numbers speak for `SOMEBODY` and against `NOBODY`: the logarithm of their ratio.
 
     By the law of the noise on the scales that were used: the person is in one cell of each marginal, and their being
     there makes what was seen of that cell e^share times more or less likely.

@@ -71,7 +71,7 @@ def selection_zcdp(epsilon: Fraction, times: int = 1) -> Fraction:
     """The ρ of ``times`` draws of the exponential mechanism at ``epsilon`` each, exactly: ε²/8 a draw.
 
     Its log-probabilities move within a range of width ε, not 2ε (Dong, Durfee & Rogers 2020; Cesar & Rogers 2021,
-    "Bounding, Concentrating, and Truncating"): a quarter of :func:`zcdp`.
+    "Bounding, Concentrating, and Truncating"): a quarter of `zcdp`.
     """
     return zcdp(epsilon, times) / 4
 
@@ -84,7 +84,7 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> float:
 
 
 def zcdp_allowed(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The ρ that (ε, δ) leaves room for: the largest, rounded down, with :func:`zcdp_epsilon` at most ε."""
+    """The ρ that (ε, δ) leaves room for: the largest, rounded down, with `zcdp_epsilon` at most ε."""
     if epsilon <= 0:
         raise PlanError("ε must be above 0")
     log = log_inverse(delta)
@@ -107,7 +107,7 @@ def allowance(rule: Rule, total: Fraction, times: int, delta: Fraction) -> Fract
     """The most that each of ``times`` releases may cost for all to stay within ``total`` (and ``delta``).
 
     Exact for the basic rule; else in billionths, rounded down, and 0 where less than that is left for each.
-    Raises :class:`PlanError` unless ``total`` is above 0 and ``times`` is from 1 to a billion.
+    Raises `PlanError` unless ``total`` is above 0 and ``times`` is from 1 to a billion.
     """
     _check(times, total)
     if total == 0:
@@ -124,14 +124,14 @@ def allowance(rule: Rule, total: Fraction, times: int, delta: Fraction) -> Fract
 def group(epsilon: Fraction, size: int) -> Fraction:
     """The ε for ``size`` people at once, exactly: size·ε, a factor of e^(size·ε) (Dwork & Roth 2014, Theorem 2.2).
 
-    A δ grows too: see :func:`group_delta`.
+    A δ grows too: see `group_delta`.
     """
     _check(size, epsilon)
     return size * Fraction(epsilon)
 
 
 def group_delta(epsilon: Fraction, delta: Fraction, size: int) -> float:
-    """The δ that goes with :func:`group`: δ·(1 + e^ε + … + e^((size−1)ε)), rounded up, and 1 where it is no promise.
+    """The δ that goes with `group`: δ·(1 + e^ε + … + e^((size−1)ε)), rounded up, and 1 where it is no promise.
 
     By going from one table to the other a person at a time (Vadhan 2017, Lemma 2.2, whose bound is a little larger).
     """

@@ -95,7 +95,7 @@ class Members(Mapping[str, bytes]):
     """The files of an open bundle by name, each unpacked when it is asked for."""
 
     def __init__(self, bundle: zipfile.ZipFile) -> None:
-        """Raises :class:`ReleaseError` with every fault of the list of files."""
+        """Raises `ReleaseError` with every fault of the list of files."""
         entries = bundle.infolist()
         # Judged by what the entries declare, before anything is unpacked; zipfile reads no more than that.
         if len(entries) > MAX_FILES or sum(entry.file_size for entry in entries) > MAX_BYTES:
@@ -114,7 +114,7 @@ class Members(Mapping[str, bytes]):
             raise ReleaseError(faults)
 
     def __getitem__(self, name: str) -> bytes:
-        """Raises KeyError for a file that is not there, :class:`ReleaseError` for one that is damaged."""
+        """Raises KeyError for a file that is not there, `ReleaseError` for one that is damaged."""
         entry = self._entries[name]
         try:
             return self._bundle.read(entry)
@@ -133,7 +133,7 @@ class Members(Mapping[str, bytes]):
 
 @contextmanager
 def unpacked(source: Source) -> Iterator[Members]:
-    """The files in a bundle, while it is open. Raises :class:`ReleaseError` with every fault found."""
+    """The files in a bundle, while it is open. Raises `ReleaseError` with every fault found."""
     try:
         bundle = zipfile.ZipFile(io.BytesIO(source) if isinstance(source, bytes) else source)
     except OSError as error:
@@ -153,7 +153,7 @@ def _is_plain(entry: zipfile.ZipInfo) -> bool:
 
 
 def read_manifest(members: Mapping[str, bytes]) -> tuple[dict[str, Any], Manifest]:
-    """The manifest as it stands and as checked. Raises :class:`ReleaseError` with every fault of its shape."""
+    """The manifest as it stands and as checked. Raises `ReleaseError` with every fault of its shape."""
     if "manifest.json" not in members:
         raise ReleaseError("manifest.json is missing")
     try:

@@ -2,7 +2,7 @@
 
 What can be worked out again is worked out again: domain, prices, scales and half-widths from the plan,
 each table from the synthetic rows, each interval from its estimate. What this cannot show is who made
-the file: someone able to make a release can make another one. Nor does it read :data:`PROSE`, files of
+the file: someone able to make a release can make another one. Nor does it read `PROSE`, files of
 words for people: they are held to their SHA-256 in the manifest and to nothing else.
 """
 
@@ -34,7 +34,7 @@ PROSE = ("README.txt", "report.html", "registry.yaml")
 def verify(source: Source) -> dict[str, Any]:
     """The manifest of a release bundle that is whole: ``source`` is its path, its bytes, or an open file.
 
-    What :data:`PROSE` says is not read. Raises :class:`ReleaseError` with every fault found.
+    What `PROSE` says is not read. Raises `ReleaseError` with every fault found.
     """
     with unpacked(source) as members:
         told, checked = read_manifest(members)
@@ -154,7 +154,7 @@ def _exact(text: str) -> Fraction | None:
 def _contents(members: Members, checked: Manifest, plan: Plan | None) -> list[str]:
     """Read each file once, rows and small tables first: against its digest, and tables against all that came before.
 
-    Raises :class:`ReleaseError` where a file is damaged.
+    Raises `ReleaseError` where a file is damaged.
     """
     faults = [f"{name} is missing" for name in checked.files if name not in members]
     damaged: list[str] = []

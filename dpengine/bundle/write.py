@@ -66,7 +66,7 @@ def save(result: Result, path: Path) -> None:
 
 
 def manifest_of(bundle: bytes) -> dict[str, Any]:
-    """The manifest in the bytes of a bundle that :func:`pack` wrote."""
+    """The manifest in the bytes of a bundle that `pack` wrote."""
     with zipfile.ZipFile(io.BytesIO(bundle)) as opened:
         told: dict[str, Any] = json.loads(opened.read("manifest.json"))
     return told
@@ -108,7 +108,7 @@ def _table(result: Result, table: Columns) -> Iterator[Piece]:
 
 
 def synthetic_csv(result: Result, count: int | None = None) -> bytes:
-    """What ``synthetic.csv`` holds, or the same with ``count`` rows. Raises :class:`ReleaseError` for an odd number."""
+    """What ``synthetic.csv`` holds, or the same with ``count`` rows. Raises `ReleaseError` for an odd number."""
     return b"".join(_synthetic(result, count))
 
 

@@ -42,7 +42,7 @@ def release_figure(
 ) -> go.Figure:
     """The published counts of ``table``: bars for one column, a heatmap for two, small ones side by side for three.
 
-    ``fixed`` holds one label for each column that is looked at one cell at a time (see :func:`needs_fixing`).
+    ``fixed`` holds one label for each column that is looked at one cell at a time (see `needs_fixing`).
     """
     fixed = dict(fixed or {})
     shown = tuple(name for name in table if name not in fixed)
@@ -76,7 +76,7 @@ def alt_text(result: Result, table: Columns) -> str:
 
 
 def curve_numbers(plan: Plan, *, epsilons: Sequence[float] = CURVE) -> dict[str, list[float]]:
-    """What :func:`error_curve` draws: ``epsilons`` and the plan's own, and the half-widths at each.
+    """What `error_curve` draws: ``epsilons`` and the plan's own, and the half-widths at each.
 
     They are those of a cell of each of the first tables, and of the total.
     """
@@ -96,7 +96,7 @@ def curve_numbers(plan: Plan, *, epsilons: Sequence[float] = CURVE) -> dict[str,
 def error_curve(plan: Plan, *, numbers: Mapping[str, list[float]] | None = None, dark: bool = False) -> go.Figure:
     """How far 95 in 100 cells are within, over ε; the plan's own ε is marked. Needs no data.
 
-    ``numbers`` are the plan's :func:`curve_numbers`, where they are known already.
+    ``numbers`` are the plan's `curve_numbers`, where they are known already.
     """
     here = float(plan.epsilon)
     reaches = dict(numbers or curve_numbers(plan))

@@ -1,6 +1,6 @@
 """The SQL that turns coded cells into the rows that count: those that meet what is asked, and only so many a person.
 
-How a person's rows are chosen, and why that keeps one person's part bounded, is told in :mod:`dpengine.counting.count`.
+How a person's rows are chosen, and why that keeps one person's part bounded, is told in `counting.count`.
 """
 
 from __future__ import annotations

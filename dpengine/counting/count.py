@@ -1,8 +1,8 @@
 """Rows into exact integer tables: the one place where rows are read.
 
 One pass over the table, whatever the number of marginals, in constant memory: DuckDB turns each used
-column into cell codes (:mod:`dpengine.counting.encode_sql`) and these into cells of a few joint tables
-(:mod:`dpengine.counting.joint_tables`), batches of which stream to numpy and are added up; the marginals are their sums.
+column into cell codes (`counting.encode_sql`) and these into cells of a few joint tables
+(`counting.joint_tables`), batches of which stream to numpy and are added up; the marginals are their sums.
 
 With an ID column, each person keeps at most ``unit.rows`` rows. The rows of a person are put in order
 by a keyed hash of (ID, cell codes, copy number), where the copy number tells rows apart that a person
@@ -12,7 +12,7 @@ is kept of a person is a fixed function of that person's rows alone (copies are 
 numbering does not matter). Adding or removing a person therefore changes each marginal by at most
 ``unit.rows`` in L1, whatever the others' rows and whatever the order of rows in the table.
 
-Rows of a table in another engine are coded, bounded and added up there (:mod:`dpengine.sources.remote`), in the same
+Rows of a table in another engine are coded, bounded and added up there (`sources.remote`), in the same
 cells, and of each person the same rows are kept: all engines have the same hash (MD5 of the same text; secrecy of
 the key makes its order a uniform one, not strength of the hash against who knows it).
 """
@@ -58,7 +58,7 @@ __all__ = [
 class Asked:
     """What a single question reads: the rows that meet all of ``where``, at most ``unit.rows`` of them a person's.
 
-    Rows are chosen among those that meet it, by ``truncation_key``, as :func:`count` chooses among all.
+    Rows are chosen among those that meet it, by ``truncation_key``, as `count` chooses among all.
     """
 
     where: tuple[Condition, ...]
@@ -67,12 +67,12 @@ class Asked:
 
 
 def check(table: Table, plan: Plan) -> None:
-    """Raise :class:`TableError` with every reason why ``table`` cannot be counted by ``plan``; reads no row."""
+    """Raise `TableError` with every reason why ``table`` cannot be counted by ``plan``; reads no row."""
     _check(table, [plan.column(name) for name in plan.used], plan.unit)
 
 
 def check_asked(table: Table, columns: Sequence[Column | Grid], unit: Unit) -> None:
-    """Raise :class:`TableError` with every reason why a question about ``columns`` cannot be answered; reads no row."""
+    """Raise `TableError` with every reason why a question about ``columns`` cannot be answered; reads no row."""
     if not isinstance(table, LocalTable):
         raise TableError(
             "a single question is not answered of rows that stay in their database; publish a table of them, or bring "
@@ -118,7 +118,7 @@ def count(
     persons with more than ``plan.unit.rows``; equal keys on equal tables keep equal rows. ``progress`` is
     told now and then which part is done, from 0 to 1; what it raises ends the counting.
 
-    Raises :class:`TableError` as :func:`check` does, or where the table turns out damaged.
+    Raises `TableError` as `check` does, or where the table turns out damaged.
     """
     check(table, plan)
     tell = progress or (lambda part: None)
@@ -135,10 +135,10 @@ def count(
 def recognise(
     table: Table, plan: Plan, marginals: Sequence[tuple[str, ...]]
 ) -> tuple[bytes, list[NDArray[np.int64]] | None]:
-    """The table's :func:`digest`, and the counts that :func:`count` gives where they come with it, else None.
+    """The table's `digest`, and the counts that `count` gives where they come with it, else None.
 
     They do where rows are read for the digest and no person's rows are to be chosen, which takes the digest.
-    Raises :class:`TableError` as :func:`count` does.
+    Raises `TableError` as `count` does.
     """
     fresh = isinstance(table, LocalTable) and table.recognised is None and table.frame is None
     if not fresh or plan.unit.id is not None:
@@ -205,11 +205,11 @@ def _answer(
 def digest(table: Table) -> bytes:
     """32 bytes that identify the table's content: equal for equal rows in any order of rows or columns.
 
-    How rows are told apart is said in :mod:`dpengine.counting.fingerprint`; null and empty texts are alike, since both are
+    How rows are told apart is said in `counting.fingerprint`; null and empty texts are alike, since both are
     missing. Files and frames of all formats agree where the texts of their cells do. An engine elsewhere hashes with
-    what it has: there the same rows have another digest, which is their :func:`digest_of_texts`.
+    what it has: there the same rows have another digest, which is their `digest_of_texts`.
 
-    The rows of an open table are read for this once; :meth:`Table.check_unchanged` tells whether they still are
+    The rows of an open table are read for this once; `Table.check_unchanged` tells whether they still are
     what they were.
     """
     if isinstance(table, RemoteTable):
@@ -281,8 +281,8 @@ def class_sizes(
     """The people who look alike on ``columns``, and how many of them have which ``sensitive`` value.
 
     Exact, and for the eyes of the table's owner only. Each row is a person, or where the column ``person`` names
-    them each person counts once in a class. Raises :class:`TableError` for columns that are not there or cannot be
-    grouped, :class:`PlanError` where none is named.
+    them each person counts once in a class. Raises `TableError` for columns that are not there or cannot be
+    grouped, `PlanError` where none is named.
     """
     cells, own = _cells(table, columns, person)
     extra = None if sensitive is None else _cells(table, [sensitive], None)[0][0]
@@ -308,7 +308,7 @@ def unique_people(
 ) -> dict[tuple[str, ...], Alone]:
     """For each of ``sets`` of columns, how many people no other is like on them; for the owner's eyes only.
 
-    All sets are counted in one pass. Errors are those of :func:`class_sizes`.
+    All sets are counted in one pass. Errors are those of `class_sizes`.
     """
     columns = list(dict.fromkeys(name for names in sets for name in names))
     cells, own = _cells(table, columns, person)

@@ -1,7 +1,7 @@
 """Rows that stream by, in batches, become codes and are added up: SQL gives values, tables of numbers the codes.
 
-The codes are those of :mod:`dpengine.counting.encode_sql`. Many comparisons in SQL are what counting would spend most of its
-time on; here a number or a day is looked up (:mod:`dpengine.counting.lookup`), a day that is written as declared is one of a
+The codes are those of `counting.encode_sql`. Many comparisons in SQL are what counting would spend most of its
+time on; here a number or a day is looked up (`counting.lookup`), a day that is written as declared is one of a
 list of texts, and SQL decides on the rest alone.
 """
 

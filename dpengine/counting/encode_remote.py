@@ -1,7 +1,7 @@
 """Codes of cells as SQL for an engine elsewhere: the same code for the same value as counting here gives.
 
-Values of declared types are compared with cuts (:mod:`dpengine.counting.bin_boundaries`). Texts are compared with all spellings
-of the declared ones (:mod:`dpengine.counting.unicode_forms`), and numbers, days and times in texts are read by what their
+Values of declared types are compared with cuts (`counting.bin_boundaries`). Texts are compared with all spellings
+of the declared ones (`counting.unicode_forms`), and numbers, days and times in texts are read by what their
 digits say; nothing depends on a locale, a time zone or a calendar of the engine's own.
 """
 
@@ -54,7 +54,7 @@ class Pushed:
 def code_of(column: Column, cell: str, type_name: str, sql: Dialect, tag: str = "") -> Pushed:
     """SQL for the code of the value in ``cell``, which is of the given type (in DuckDB's words).
 
-    Names in its layers end in ``tag``. Raises :class:`TableError` where the engine cannot be asked for it.
+    Names in its layers end in ``tag``. Raises `TableError` where the engine cannot be asked for it.
     """
     family = family_of(type_name) or "text"
     if column.size > MOST_CELLS and not (isinstance(column, Date) and column.by in ("day", "week")):

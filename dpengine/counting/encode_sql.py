@@ -208,7 +208,7 @@ def _number(column: Number | Grid, index: int, family: Family, whole: bool) -> C
 
 
 def number_of(column: Number | Grid, index: int, family: Family) -> tuple[dict[str, str], str, str]:
-    """Cells as in :class:`Coding`, that of them which is a number in 64 bits, and SQL for the code of all others.
+    """Cells as in `Coding`, that of them which is a number in 64 bits, and SQL for the code of all others.
 
     The code is for cells that say no finite number. A text says one if all of it is a numeral. The engine
     also reads underscores and exponents of any length, so texts with such letters are looked at more closely.

@@ -1,7 +1,7 @@
 """People who look alike on chosen columns: the classes of k-anonymity and its kin, and the SQL that forms them.
 
 What is in here is exact and private: it is for the eyes of a table's owner, and nothing that is published uses it.
-Null, blank text and NaN are one value of their own. :mod:`dpengine.counting.count` runs the queries.
+Null, blank text and NaN are one value of their own. `counting.count` runs the queries.
 """
 
 from __future__ import annotations

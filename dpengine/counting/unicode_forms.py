@@ -19,7 +19,7 @@ MOST = 4096
 
 
 def spellings(text: str) -> list[str]:
-    """Every text whose composed form is that of ``text``. Raises :class:`TableError` for more than 4,096."""
+    """Every text whose composed form is that of ``text``. Raises `TableError` for more than 4,096."""
     if text.isascii() and not set(text) & set("K;`"):  # most are; these three have signs of their own
         return [text]
     pieces = [_closure(piece) for piece in _pieces(unicodedata.normalize("NFD", text))]

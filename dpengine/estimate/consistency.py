@@ -11,7 +11,7 @@ Everything here sees noisy numbers and public structure only, and so costs no pr
    counts of the first bind the second, so every step is a rounding with a given whole sum.
 3. Marginals that overlap in a ring (a×b, b×c, c×a) admit no such tree, and may have no whole solution
    one by one (Cox 1987). They are fitted by one joint table, which is rounded and then mended.
-4. Where that joint table is too large to write down, whole rows take its place (:mod:`dpengine.synthesis.generate_rows`): all
+4. Where that joint table is too large to write down, whole rows take its place (`synthesis.generate_rows`): all
    published counts are then counted from synthetic rows that come as near to the fitted pairs as rows can.
 """
 

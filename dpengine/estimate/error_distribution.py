@@ -131,7 +131,7 @@ def error_law(plan: Plan, shares: Sequence[Share], table: Columns) -> ErrorLaw:
 
 
 def predict(plan: Plan) -> pd.DataFrame:
-    """One row a table of ``plan``, which is not adaptive, then the total; the columns are :data:`PREDICTED`."""
+    """One row a table of ``plan``, which is not adaptive, then the total; the columns are `PREDICTED`."""
     import pandas as pd
 
     shares = choose(plan)
@@ -147,8 +147,8 @@ def predict(plan: Plan) -> pd.DataFrame:
 def epsilon_for(plan: Plan, half_width: float, confidence: float = CONFIDENCE) -> Fraction:
     """The least ε, in millionths, at which every cell of every published table is within ±``half_width``.
 
-    "Within" holds with probability ``confidence`` for each cell by itself. Raises :class:`PlanError`
-    where no ε in range does it, and for an adaptive plan, whose errors follow no law: try :func:`predict` there.
+    "Within" holds with probability ``confidence`` for each cell by itself. Raises `PlanError`
+    where no ε in range does it, and for an adaptive plan, whose errors follow no law: try `predict` there.
     """
     if settled(plan).strategy == ADAPTIVE:
         raise PlanError("no law gives the ε of an adaptive plan: try several with predict(plan, epsilons=[0.1, 1, 10])")

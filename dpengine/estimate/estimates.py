@@ -2,7 +2,7 @@
 
 Three kinds, with the same questions. Where the tables themselves were measured, the estimate is the unbiased
 least-squares one and its interval follows from the exact law of the noise. Where a model stands between, the
-estimate is the model's; how far models are off no law says, so it was measured (:class:`dpengine.marginals.measurement.Audit`).
+estimate is the model's; how far models are off no law says, so it was measured (`marginals.measurement.Audit`).
 Where boxes of cells were measured, a cell that was not measured by itself may hold none or all of its box.
 """
 
@@ -79,7 +79,7 @@ class Modelled:
     """Answers from a model of pairs.
 
     The total and single columns were measured by themselves, so their intervals are the noise's. Those of larger
-    tables are :data:`TAIL` times the mean error that the audit found in cells of that size.
+    tables are `TAIL` times the mean error that the audit found in cells of that size.
     """
 
     plan: Plan
@@ -119,7 +119,7 @@ class Modelled:
 
 @dataclass(frozen=True)
 class Boxed:
-    """Answers from boxes of cells (:mod:`dpengine.measure.hierarchical`)."""
+    """Answers from boxes of cells (`measure.hierarchical`)."""
 
     tree: Tree
 

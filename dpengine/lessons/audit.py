@@ -56,7 +56,7 @@ def audit(here: Floats, there: Floats, alpha: float = 0.05) -> Audit:
     """The least ε that answers on two neighbouring tables show; ``here`` and ``there`` have one number a run.
 
     The event, a threshold and a side of it, is picked on the first half of the runs and counted on the second, so
-    that picking the best one costs no confidence. Raises :class:`PlanError` for fewer than four runs on either.
+    that picking the best one costs no confidence. Raises `PlanError` for fewer than four runs on either.
     """
     if min(len(here), len(there)) < 4:
         raise PlanError("an audit needs at least four runs on each table")
@@ -80,7 +80,7 @@ def _tried(tables: Sequence[Floats], event: Event, alpha: float) -> Audit:
 def released(people: int, epsilon: Fraction, runs: int) -> Floats:
     """One published cell, over ``runs`` releases of a table with ``people`` in that cell, and some in three others.
 
-    Each run goes through :func:`dpengine.measure.measure.measure`, as a release does.
+    Each run goes through `measure.measure`, as a release does.
     """
     values = ["hers", "second", "third", "fourth"]
     plan = Plan(dataset="audit", epsilon=epsilon, tables=[["group"]],

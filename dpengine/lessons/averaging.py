@@ -37,7 +37,7 @@ def averaging(defence: Defence, asks: int, games: int, *, seed: int | None = Non
     the average lies nearer to the total with her. A stored answer is the same each time, so that asking again shows
     nothing: the guess is right with probability e^ε/(1 + e^ε) for the engine's noise.
 
-    A ``seed`` repeats all but noise of the engine. Raises :class:`PlanError` for no asks or games.
+    A ``seed`` repeats all but noise of the engine. Raises `PlanError` for no asks or games.
     """
     if asks < 1 or games < 1:
         raise PlanError("there must be at least one ask and one game")

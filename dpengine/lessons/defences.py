@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.errors import PlanError
-from dpengine.noise.discrete_laplace import discrete_laplace
+from dpengine.noise.laplace import discrete_laplace
 
 __all__ = ["RAW", "Defence", "engine", "jittered", "rounded", "unbudgeted"]
 
@@ -69,7 +69,7 @@ def jittered(width: int) -> Defence:
 def unbudgeted(epsilon: Fraction) -> Defence:
     """Floating-point Laplace noise of scale 1/ε on each answer, afresh each time, and nobody adds the ε up.
 
-    Each answer is ε-differentially private but for its low bits (:mod:`dpengine.lessons.floating_point`); k of
+    Each answer is ε-differentially private but for its low bits (`lessons.floating_point`); k of
     them are k·ε-private.
     """
     _check(epsilon)
@@ -83,7 +83,7 @@ def unbudgeted(epsilon: Fraction) -> Defence:
 def engine(epsilon: Fraction) -> Defence:
     """This engine: exact discrete Laplace noise of scale Δ/ε, one ε for all questions, each answered once.
 
-    The noise is that of a release (:func:`dpengine.measure.measure.add_noise`), from the operating system: no seed repeats it.
+    The noise is that of a release (`measure.measure.add_noise`), from the operating system: no seed repeats it.
     """
     _check(epsilon)
 

@@ -101,7 +101,7 @@ def at_least(true: int, scale: Fraction, bound: int) -> float:
 def reach(first: int, second: int, scale: Fraction, beyond: float = 0.002) -> Ints:
     """The answers worth looking at: all within the distance that noise passes with probability ``beyond``.
 
-    Where they are more than :data:`MOST_ANSWERS` they are thinned evenly; the two true answers always stay.
+    Where they are more than `MOST_ANSWERS` they are thinned evenly; the two true answers always stay.
     """
     rate = float(1 / scale)
     width = max(3, math.ceil((math.log(2 / beyond) - math.log1p(math.exp(-rate))) / rate))
@@ -118,7 +118,7 @@ def compare(first: int, second: int, sensitivity: int, epsilon: Fraction, answer
     | |x − f′| − |x − f| | ≤ |f − f′|, and it is the largest there is for each x that does not lie between the two.
     A sensitivity that is claimed too small breaks this, and the comparison shows by how much.
 
-    Raises :class:`PlanError` for ε or a sensitivity that is not positive.
+    Raises `PlanError` for ε or a sensitivity that is not positive.
     """
     if epsilon <= 0 or sensitivity <= 0:
         raise PlanError("ε and the sensitivity must be above 0")
@@ -132,7 +132,7 @@ def reader(prior: float, comparison: Comparison) -> Floats:
     """How sure a reader is of the first table, once they have seen each answer; ``prior`` is how sure before.
 
     Bayes' rule: odds after = odds before · ratio. The ratio is within e^±ε, so the odds cannot move further, whatever
-    else the reader knows. Raises :class:`PlanError` unless 0 < ``prior`` < 1.
+    else the reader knows. Raises `PlanError` unless 0 < ``prior`` < 1.
     """
     if not 0 < prior < 1:
         raise PlanError("how sure a reader was before must lie between 0 and 1, both excluded")
@@ -178,7 +178,7 @@ def bounded_mean(values: Sequence[int], low: int, high: int, epsilon: Fraction) 
     less; the number of values counts as known. E|Z| = 1/sinh(ε/Δ) for discrete Laplace noise. Narrow bounds cut
     honest values off, wide ones pay for people who are not there with noise.
 
-    Raises :class:`PlanError` for no values, or bounds that are not in order.
+    Raises `PlanError` for no values, or bounds that are not in order.
     """
     _check_bounds(low, high)
     if not values:

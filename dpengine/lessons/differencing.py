@@ -28,7 +28,7 @@ def differencing(defence: Defence, pairs: int, games: int, *, seed: int | None =
     is then the same published cell, hers, whose noise has sensitivity 1: the attacker's best guess is right with
     probability e^ε/(1 + e^ε), the most that ε allows, and further pairs bring nothing.
 
-    A ``seed`` repeats all but noise of the engine. Raises :class:`PlanError` for no pairs or games.
+    A ``seed`` repeats all but noise of the engine. Raises `PlanError` for no pairs or games.
     """
     if pairs < 1 or games < 1:
         raise PlanError("there must be at least one pair of questions and one game")

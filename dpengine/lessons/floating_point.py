@@ -100,7 +100,7 @@ def possible(sampler: Sampler, outputs: Floats, true: float, scale: float) -> Bo
     in the last place of x and three of the logarithm, and the inverse is off by as little: together less than
     4 + abs(true)/2s steps, since w·abs(log w) ≤ 1/e. So trying ``MARGIN`` + abs(true)/s steps either way decides it.
 
-    Raises :class:`PlanError` where |true| is more than ``FARTHEST`` scales.
+    Raises `PlanError` where |true| is more than ``FARTHEST`` scales.
     """
     if not scale > 0 or abs(true) > FARTHEST * scale:
         raise PlanError(f"the true answer must lie within {FARTHEST} scales of the noise")
@@ -131,7 +131,7 @@ class Neighbourhood:
 
 
 def around(sampler: Sampler, output: float, epsilon: Fraction, reach: int) -> Neighbourhood:
-    """The ``reach`` doubles on either side of ``output``. Raises :class:`PlanError` where they would pass 0."""
+    """The ``reach`` doubles on either side of ``output``. Raises `PlanError` where they would pass 0."""
     _check(epsilon)
     bits = int(np.float64(abs(output)).view(np.int64))
     if not math.isfinite(output) or reach < 0 or bits <= reach:

@@ -113,7 +113,7 @@ def generalised(points: Ints, members: Bools, k: int) -> Ints:
     """The box of a ``k``-anonymous table that each of ``points``, shape (people, columns), falls into.
 
     All of space is halved at the median of the widest column of the ``members``, again and again, while each half
-    keeps ``k`` of them. (LeFevre, DeWitt & Ramakrishnan 2006, "Mondrian".) Raises :class:`PlanError` where there are
+    keeps ``k`` of them. (LeFevre, DeWitt & Ramakrishnan 2006, "Mondrian".) Raises `PlanError` where there are
     fewer than ``k`` members, or k < 1.
     """
     inside = np.flatnonzero(members)

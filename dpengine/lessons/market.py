@@ -73,7 +73,7 @@ def uploaded(content: bytes) -> Market:
     """A CSV file with a header: a column an expert, a row a round, losses from 0 to 1.
 
     A first column that holds no numbers names the rounds and is left out. What the numbers are is not looked at
-    here. Raises :class:`TableError` where it cannot be read, or is larger than the page can take.
+    here. Raises `TableError` where it cannot be read, or is larger than the page can take.
     """
     import pandas as pd
 

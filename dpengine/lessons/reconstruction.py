@@ -112,7 +112,7 @@ def reconstruct(
     The questions are public before any is answered. The engine answers them all under one ε: its noise has the scale
     Δ/ε, Δ the most questions that ask about any one person. A ``seed`` repeats all but noise of the engine.
 
-    Raises :class:`PlanError` for fewer than two people, no questions, or a program that takes too long.
+    Raises `PlanError` for fewer than two people, no questions, or a program that takes too long.
     """
     rng = np.random.default_rng(seed)
     asked = groups(people, questions, rng)

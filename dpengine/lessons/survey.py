@@ -29,7 +29,7 @@ from dpengine.mechanisms.local.randomized_response import (
     pair_table,
 )
 from dpengine.mechanisms.local.sketches import CountMeanSketch, HadamardSketch
-from dpengine.noise.discrete_laplace import discrete_laplace
+from dpengine.noise.laplace import discrete_laplace
 
 __all__ = [
     "METHODS",
@@ -85,7 +85,7 @@ def central(counts: Ints, epsilon: Fraction) -> Ints:
 
 
 def central_error(epsilon: Fraction) -> float:
-    """Standard error of :func:`central`, in people; the same for any number of people."""
+    """Standard error of `central`, in people; the same for any number of people."""
     return math.sqrt(noise_variance(2 / Fraction(epsilon)))
 
 

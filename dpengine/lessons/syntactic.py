@@ -1,8 +1,9 @@
 """k-anonymity, ℓ-diversity and t-closeness: properties of a table's form, for comparison; none is a guarantee.
 
-All are functions of the classes of people who look alike on the quasi-identifiers (:class:`dpengine.counting.equivalence_classes.Classes`)
-and of who has which sensitive value in each. They are exact: computing them spends nothing as long as nobody but
-the table's owner sees them, and shown to others each is a disclosure without noise.
+All are functions of the classes of people who look alike on the quasi-identifiers
+(`counting.equivalence_classes.Classes`) and of who has which sensitive value in each. They are exact: computing them
+spends nothing as long as nobody but the table's owner sees them, and shown to others each is a disclosure without
+noise.
 
 Sources: Sweeney 2002 (k-anonymity); Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007 (ℓ-diversity);
 Li, Li & Venkatasubramanian 2007 (t-closeness).
@@ -99,7 +100,7 @@ def recursive(classes: Classes, c: Fraction | int = 3) -> Ints:
     """Recursive (c, ℓ)-diversity, class by class: the largest ℓ with r₁ < c·(r_ℓ + … + r_m), 0 where there is none.
 
     r₁ ≥ r₂ ≥ … are the counts of the class's sensitive values (Machanavajjhala et al. 2007, Definition 4.2).
-    Compared in whole numbers. Raises :class:`PlanError` for c ≤ 0.
+    Compared in whole numbers. Raises `PlanError` for c ≤ 0.
     """
     _check(classes, sensitive=True)
     ratio = Fraction(c)

@@ -112,7 +112,7 @@ class Tree:
 
     @cached_property
     def order(self) -> Ints:
-        """Every cell of the table once, as flat places; each box holds a stretch of them, from :attr:`starts`."""
+        """Every cell of the table once, as flat places; each box holds a stretch of them, from `starts`."""
         leaves, cells = self.leaves, self.cells[self.leaves]
         leaf = np.repeat(np.arange(leaves.size), cells)
         within = np.arange(leaf.size) - np.repeat(np.cumsum(cells) - cells, cells)
@@ -130,7 +130,7 @@ class Tree:
 
     @cached_property
     def starts(self) -> Ints:
-        """Where the stretch of each box begins in :attr:`order`."""
+        """Where the stretch of each box begins in `order`."""
         starts = np.zeros(self.cells.size, dtype=np.int64)
         for places in self._generations:
             parents = self.boxes.parents[places]

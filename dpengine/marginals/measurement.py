@@ -79,7 +79,7 @@ class Boxes:
     ``first`` and ``last`` hold, one row a box and one column for each of ``columns``, its first cell and the one past
     its last. A box comes after its parent; that of a root is -1, and roots cover the table. Children cover their
     parent. ``parts`` are shares of ``epsilon``: on the way from a root to any cell they add up to exactly
-    :data:`dpengine.measure.measure.strategy.PARTS`, so that a row of a person spends ε once.
+    `measure.strategy.PARTS`, so that a row of a person spends ε once.
     """
 
     columns: Columns

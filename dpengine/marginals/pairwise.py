@@ -1,7 +1,7 @@
 """Noisy totals, columns and pairs of columns → a model of every pair, and from pairs of any table.
 
 What wide tables are estimated from: a pair that was measured is its noisy table, drawn towards what the rest
-says of it (:mod:`dpengine.marginals.shrinkage`); a pair that was not is composed through columns that both are tied to, as
+says of it (`marginals.shrinkage`); a pair that was not is composed through columns that both are tied to, as
 in a tree of conditional independence (Chow & Liu 1968), or left independent. A table of more columns is the one
 of greatest entropy with the pairs' tables, by iterative proportional fitting.
 

@@ -2,10 +2,10 @@
 
 Part of ε measures the total and every single column; a model that takes columns as independent follows. Then, in
 one to three phases, part of ε chooses the pairs that the model gets most wrong, by exact permute-and-flip, part
-measures them, and the model learns (:mod:`dpengine.marginals.pairwise`). How ε is shared follows from ``public error``, the
+measures them, and the model learns (`marginals.pairwise`). How ε is shared follows from ``public error``, the
 expected error of the single columns had they all of ε: a function of ε, sizes and the noisy total alone.
 
-This is the one module beside :mod:`dpengine.measure.measure` where exact counts are seen, and it returns only what has noise.
+This is the one module beside `measure.measure` where exact counts are seen, and it returns only what has noise.
 What it decides (phases, shares, merged bins, candidates) depends on public structure and on what it measured
 before. So the whole is ε-differentially private by adaptive composition (Dwork & Roth 2014, Theorem 3.16 and
 section 3.5.1): the shares are whole millionths of ε that add up to ε. Adding or removing one person changes at most
@@ -45,7 +45,7 @@ from dpengine.marginals.measurement import (
 )
 from dpengine.marginals.pairwise import Pairwise, fit, merge
 from dpengine.measure.strategy import PARTS, Share
-from dpengine.noise.discrete_laplace import discrete_laplace
+from dpengine.noise.laplace import discrete_laplace
 from dpengine.noise.selection import permute_and_flip
 
 __all__ = ["measure_adaptively"]

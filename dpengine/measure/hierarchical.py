@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from dpengine.marginals.measurement import Boxes
 from dpengine.measure.strategy import PARTS
-from dpengine.noise.discrete_laplace import discrete_laplace
+from dpengine.noise.laplace import discrete_laplace
 
 __all__ = ["Axis", "measure_boxes"]
 

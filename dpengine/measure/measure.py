@@ -1,4 +1,4 @@
-"""Exact counts + noise → measurements: with :mod:`dpengine.measure.measure.adaptive`, where private numbers meet noise.
+"""Exact counts + noise → measurements: with `measure.adaptive`, where private numbers meet noise.
 
 Before this line everything about rows is exact and private; after it, everything is noisy and public.
 """
@@ -17,7 +17,7 @@ from dpengine.marginals.pairwise import Pair
 from dpengine.measure.adaptive import measure_adaptively
 from dpengine.measure.hierarchical import Axis, measure_boxes
 from dpengine.measure.strategy import ADAPTIVE, Share, choose, maximal, settled
-from dpengine.noise.discrete_laplace import discrete_laplace
+from dpengine.noise.laplace import discrete_laplace
 from dpengine.spec.plan import Plan
 
 __all__ = ["add_noise", "measure", "wanted"]
@@ -26,7 +26,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def wanted(plan: Plan) -> list[Columns]:
-    """The marginals that :func:`measure` asks the exact counts of, which the plan alone decides."""
+    """The marginals that `measure` asks the exact counts of, which the plan alone decides."""
     if settled(plan).strategy != ADAPTIVE:
         return [share.columns for share in choose(plan)]
     if plan.ranged is not None:
@@ -42,7 +42,7 @@ def measure(
     """Measure what the plan's strategy says, for ``plan.epsilon`` in all.
 
     ``counted`` gives the exact counts of a list of marginals, one axis a column; it is called once, with those
-    :func:`wanted`. ``tell`` is called with the name of each stage.
+    `wanted`. ``tell`` is called with the name of each stage.
     """
     exact = counted(wanted(plan))
     if settled(plan).strategy != ADAPTIVE:
@@ -102,6 +102,6 @@ MOST_AUDITED = 12
 
 
 def _some(tables: Sequence[Columns]) -> list[Columns]:
-    """Up to :data:`MOST_AUDITED` of the tables, spread evenly: whose errors stand for those of all."""
+    """Up to `MOST_AUDITED` of the tables, spread evenly: whose errors stand for those of all."""
     step = max(1, -(-len(tables) // MOST_AUDITED))
     return list(tables[::step])

@@ -12,8 +12,8 @@ variance Σ n_S·2/ε_S² of independent marginals under Σ ε_S = ε):
 *optimised*: shares over all maximal tables, what any two of them have in common, and the table of all columns,
 found numerically to make the total variance least; *direct* where that is no better.
 
-*adaptive*: chosen privately while measuring (:mod:`dpengine.measure.measure.adaptive`; for a table whose ranges matter,
-:mod:`dpengine.measure.hierarchical`).
+*adaptive*: chosen privately while measuring (`measure.adaptive`; for a table whose ranges matter,
+`measure.hierarchical`).
 
 *auto*: *direct*, unless the tables overlap so widely that they can agree only through a model, and measuring each
 of them is predicted to leave more noise than the model leaves out; unless ranges of many cells matter; and unless a
@@ -33,7 +33,7 @@ import numpy as np
 
 from dpengine.errors import PlanError
 from dpengine.marginals.least_squares import Columns, LeastSquares, subsets
-from dpengine.noise.discrete_laplace import MOST_SCALE
+from dpengine.noise.laplace import MOST_SCALE
 from dpengine.spec.plan import MAX_TABLE_CELLS, Plan
 from dpengine.spec.wording import portion
 
@@ -129,7 +129,7 @@ def choose(plan: Plan) -> tuple[Share, ...]:
     marginal has L1 sensitivity ``plan.unit.rows``; the shares compose by addition (Dwork & Roth 2014,
     Theorem 3.16). Columns are in sorted order, so that the order of a plan's tables changes nothing.
 
-    Raises :class:`PlanError` where the tables could not be made to agree.
+    Raises `PlanError` where the tables could not be made to agree.
     """
     shares = _direct(plan)
     if plan.strategy == OPTIMISED:
@@ -142,7 +142,7 @@ def identity(plan: Plan) -> str:
 
     So a table whose sums are free, asked for later, is free. What an adaptive plan measures is not known beforehand:
     there, the tables asked for are part of it, unless they are sums of a single one.
-    Raises :class:`PlanError` as :func:`choose` does.
+    Raises `PlanError` as `choose` does.
     """
     plan = settled(plan)
     if plan.strategy == ADAPTIVE:
@@ -177,7 +177,7 @@ def _direct(plan: Plan) -> tuple[Share, ...]:
 def check(plan: Plan) -> None:
     """Refuse a plan that cannot be measured, or that noise would bury: a total that may need too many synthetic rows.
 
-    Raises :class:`PlanError`. Costs nothing, and is to be asked before anything is read.
+    Raises `PlanError`. Costs nothing, and is to be asked before anything is read.
     """
     if plan.strategy == ADAPTIVE:
         if plan.unit.rows / plan.epsilon > MOST_ADAPTIVE_SCALE:
@@ -282,7 +282,7 @@ def _optimised(plan: Plan, direct: tuple[Share, ...]) -> tuple[Share, ...]:
 
     With e_S the part of ε for marginal S, the total variance is Σ_A c_A / Σ_{S ⊇ A} e_S²/n_{S∖A} up to a constant: the
     objective of OPT_MARG (McKenna et al., "Optimizing error of high-dimensional statistical queries", PVLDB 2018) in
-    the closed form of :mod:`dpengine.marginals.least_squares`. It is not convex, so the search starts at *direct* and at equal shares.
+    the closed form of `marginals.least_squares`. It is not convex, so the search starts at *direct* and equal shares.
     """
     from scipy.optimize import minimize
 

@@ -43,7 +43,7 @@ _RATE_STEPS = 10**12
 def on_grid(losses: npt.ArrayLike, grid: int = GRID) -> Ints:
     """``losses``, a row a round and a column an expert, as whole steps of 1/``grid``: each to the nearest.
 
-    Raises :class:`TableError` where it is no table of numbers from 0 to 1, has no round or fewer than two experts.
+    Raises `TableError` where it is no table of numbers from 0 to 1, has no round or fewer than two experts.
     A message names places, never a loss.
     """
     try:
@@ -64,7 +64,7 @@ def advanced_rate(epsilon: Fraction, delta: Fraction, rounds: int) -> Fraction:
     """The η at which ``rounds`` picks are (ε, δ)-private by advanced composition: ε/√(32·T·ln(1/δ)), rounded down.
 
     Dwork & Roth 2014, Corollary 3.21 and Section 11.2, for ε up to 1. The theorem behind it carries further, to about
-    4·ln(1/δ) if rounds are many: what :func:`dpengine.accounting.composition.advanced` does not prove for this very η is refused
+    4·ln(1/δ) if rounds are many: what `accounting.composition.advanced` does not prove for this very η is refused
     as PlanError. T must be known beforehand.
     """
     _check_rounds(rounds)
@@ -80,7 +80,7 @@ def zcdp_rate(epsilon: Fraction, delta: Fraction, rounds: int) -> Fraction:
     """The η at which ``rounds`` picks are (ε, δ)-private by zCDP: √(2ρ/T) with ρ + 2√(ρ ln(1/δ)) = ε, rounded down.
 
     A pick is the exponential mechanism at 2η, so it is (2η)²/8 = η²/2-zCDP (Cesar & Rogers 2021), and T of them
-    T·η²/2. About four times :func:`advanced_rate`, for every ε.
+    T·η²/2. About four times `advanced_rate`, for every ε.
     """
     _check_rounds(rounds)
     eta = _down(math.sqrt(2 * float(composition.zcdp_allowed(epsilon, delta)) / rounds))
@@ -89,7 +89,7 @@ def zcdp_rate(epsilon: Fraction, delta: Fraction, rounds: int) -> Fraction:
 
 
 def free_rate(rounds: int, experts: int) -> Fraction:
-    """The η of least :func:`regret_bound`, √(ln k/T), which is then 2√(ln k/T): best where nothing is private.
+    """The η of least `regret_bound`, √(ln k/T), which is then 2√(ln k/T): best where nothing is private.
 
     A private η above it would serve neither privacy nor regret: take the smaller of both.
     """
@@ -110,7 +110,7 @@ def regret_bound(eta: Fraction, rounds: int, experts: int) -> float:
 def weighted_majority(losses: Ints, eta: Fraction, grid: int = GRID) -> Ints:
     """The expert picked in each round: exact draws, independent given the losses; a vector as long as ``losses``.
 
-    ``losses`` are as :func:`on_grid` gives them. The picks are private as the module says; to draw them again for
+    ``losses`` are as `on_grid` gives them. The picks are private as the module says; to draw them again for
     the same losses costs as much again.
 
     In each round an expert is drawn evenly and kept if a coin of probability exp(−η·(L_i − min L)) lands heads,
@@ -132,7 +132,7 @@ def weighted_majority(losses: Ints, eta: Fraction, grid: int = GRID) -> Ints:
 
 
 def expected_loss(losses: Ints, eta: Fraction, grid: int = GRID) -> Floats:
-    """The loss that :func:`weighted_majority` expects in each round, as floats: to look at, as private as losses."""
+    """The loss that `weighted_majority` expects in each round, as floats: to look at, as private as losses."""
     _check_losses(losses, grid)
     _check_rate(eta)
     sums = np.cumsum(losses, axis=0, dtype=np.int64) - losses

@@ -1,6 +1,6 @@
 """Answers to single questions: exact whole numbers in, noisy or chosen ones out, and how far off they may be.
 
-Chance comes from :mod:`dpengine.noise.discrete_laplace` and :mod:`dpengine.noise.discrete_laplace.selection`, exactly; all else here is arithmetic
+Chance comes from `noise.discrete_laplace` and `noise.selection`, exactly; all else here is arithmetic
 on what is public or already noisy. Neighbouring tables differ in one person.
 """
 
@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.noise.discrete_laplace import discrete_laplace
+from dpengine.noise.laplace import discrete_laplace
 
 __all__ = ["noisy", "quantile_scores", "ratio", "ratio_half_width", "reach"]
 
@@ -87,7 +87,7 @@ def ratio(first: int, second: int, scale: Fraction, confidence: float = CONFIDEN
     """The part A/(A + B), from A and B with noise, and an interval for it: (estimate, low, high), each in [0, 1].
 
     Fieller's method (1954) without its normal approximation. At the true part θ, (1 − θ)·A − θ·B is 0, so what the
-    noisy numbers make of it is noise alone, and stays within :func:`ratio_half_width` of 0 with probability at least
+    noisy numbers make of it is noise alone, and stays within `ratio_half_width` of 0 with probability at least
     ``confidence``, whatever A and B are: the interval holds every θ for which it does. Where the noisy total is below
     four times the scale the interval is all of [0, 1]: there are too few rows to say anything.
     """

@@ -1,6 +1,6 @@
 """Private selection: which of many candidates is (nearly) the best, and nothing else.
 
-Chance is exact here as in :mod:`dpengine.noise.discrete_laplace`: a coin that lands heads with probability exp(−x) is a
+Chance is exact here as in `noise.discrete_laplace`: a coin that lands heads with probability exp(−x) is a
 64-bit word held against an interval around exp(−x), and against a narrower one with more bits for as
 long as the two cannot be told apart. Both mechanisms are made of such coins and of even draws alone.
 
@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.noise.discrete_laplace import exp_between
+from dpengine.noise.laplace import exp_between
 
 __all__ = [
     "Draw", "evenly", "exp_coins", "exponential_mechanism", "exponential_probabilities", "permute_and_flip",
@@ -68,7 +68,7 @@ def exponential_mechanism(scores: Ints, epsilon: Fraction, sensitivity: int = 1,
     """The place of a candidate drawn with probability proportional to exp(ε·score/2Δ), exactly.
 
     ε-differentially private (McSherry & Talwar 2007; Dwork & Roth 2014, Theorem 3.10). ``monotone``, and what is
-    refused, are as in :func:`permute_and_flip`: then ε/Δ stands for ε/2Δ.
+    refused, are as in `permute_and_flip`: then ε/Δ stands for ε/2Δ.
 
     A candidate is drawn evenly and kept if a coin of probability exp(ε·(score − max)/2Δ) lands heads, else
     another is drawn; as the best is always kept, no more than one try for each candidate is expected. How many
@@ -87,7 +87,7 @@ def exponential_mechanism(scores: Ints, epsilon: Fraction, sensitivity: int = 1,
 def exponential_probabilities(
     scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, monotone: bool = False
 ) -> Floats:
-    """Probability of each candidate under :func:`exponential_mechanism`, as floats: to look at, not to draw by."""
+    """Probability of each candidate under `exponential_mechanism`, as floats: to look at, not to draw by."""
     weights = _weights(scores, epsilon, sensitivity, monotone)
     shares: Floats = weights / weights.sum()
     return shares
@@ -96,7 +96,7 @@ def exponential_probabilities(
 def permute_and_flip_probabilities(
     scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, monotone: bool = False
 ) -> Floats:
-    """Probability of each candidate under :func:`permute_and_flip`, as floats: to look at, not to draw by.
+    """Probability of each candidate under `permute_and_flip`, as floats: to look at, not to draw by.
 
     Give every candidate an even place t in [0, 1) in the walk. Candidate r wins if its own coin lands heads
     and nobody before t has heads: P(r) = p_r·∫ Π_{s≠r} (1 − t·p_s) dt. The integrand falls like exp(−t·Σp),

@@ -20,7 +20,7 @@ def compared(result: Result, rows: int | None = None) -> pd.DataFrame:
 
     Rows are written out with their values, read back into cells, and counted. Off is the distance of a cell's count
     from the published one, scaled to ``rows`` where these are another number; ``exact`` is the part of cells that are
-    not off. Raises :class:`ReleaseError` as :meth:`Result.rows` does.
+    not off. Raises `ReleaseError` as `Result.rows` does.
     """
     import pandas as pd
 

@@ -1,7 +1,7 @@
 """How wrong a release will be, for every strategy: by calculation where there is a law, else by trying it out.
 
 What an adaptive release gets wrong depends on what it will choose, which no law says beforehand. So it is tried
-on the made-up table (:mod:`dpengine.results.mock_table`), which knows nothing of the owner's: real tables may do better or worse.
+on the made-up table (`results.mock_table`), which knows nothing of the owner's: real tables may do better or worse.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
     One row a published table, then ``total``: table, cells, mean_abs_error and half_width_95 of
     ``estimate`` in each cell, total_half_width_95 of the grand total. With ``epsilons``, the same for
     each of them, led by a column epsilon. Exact from the law of the noise, and the mean of some trials on a made-up
-    table under the strategy *adaptive*; ``frame.attrs["simulated"]`` says which. Raises :class:`PlanError` for an
+    table under the strategy *adaptive*; ``frame.attrs["simulated"]`` says which. Raises `PlanError` for an
     unusable ε.
     """
     import pandas as pd

@@ -48,7 +48,7 @@ def published_name(column: str) -> str:
 def mostly_noise(counts: npt.NDArray[np.int64], half_width: float | npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
     """Which of ``counts`` cannot be told from 0: those no larger than the half-width of their interval.
 
-    Below :data:`EXACT` an interval holds one whole number, so that a count of 0 is no guess either.
+    Below `EXACT` an interval holds one whole number, so that a count of 0 is no guess either.
     """
     return (counts <= half_width) & (half_width >= EXACT)
 
@@ -95,7 +95,7 @@ class Result:
 
     @cached_property
     def tables(self) -> dict[Columns, pd.DataFrame]:
-        """Each published table by its column names, and the total by ``()``, as :meth:`cells` gives them."""
+        """Each published table by its column names, and the total by ``()``, as `cells` gives them."""
         return _Tables(self)
 
     def cells(self, table: Columns) -> dict[str, npt.NDArray[Any]]:
@@ -129,14 +129,14 @@ class Result:
         return self.model.table(table)
 
     def mostly_noise(self, table: Columns) -> npt.NDArray[np.bool_]:
-        """Which cells are mostly noise, as :func:`mostly_noise` has it of their published counts."""
+        """Which cells are mostly noise, as `mostly_noise` has it of their published counts."""
         return mostly_noise(self.counts(table), self.answers.around(table)[1])
 
     def rows(self, count: int | None = None) -> dict[str, npt.NDArray[np.int64]]:
         """Synthetic rows as cells of each used column: counted, they give every published table exactly.
 
         With ``count``, so many rows, whose tables are the published ones scaled, but for rounding
-        (:mod:`dpengine.synthesis.resample`). Raises :class:`ReleaseError` where there are no rows to scale, or too many are
+        (`synthesis.resample`). Raises `ReleaseError` where there are no rows to scale, or too many are
         asked for.
         """
         rows, taken = self.taken(count)
@@ -160,7 +160,7 @@ class Result:
 
         Whole numbers are Int64, other numbers float64, dates datetime64, categories texts; missing values are NA, and a
         column in which ``(other)`` occurs holds Python objects. Values are placed within cells as
-        :data:`dpengine.synthesis.cell_values.HOW` says. With ``rows``, so many of them: see :meth:`rows`.
+        `synthesis.cell_values.HOW` says. With ``rows``, so many of them: see `rows`.
         """
         import pandas as pd
 
@@ -177,7 +177,7 @@ class Result:
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> Result:
-        """Read what :meth:`to_bytes` wrote. Raises :class:`LedgerError` where it is damaged."""
+        """Read what `to_bytes` wrote. Raises `LedgerError` where it is damaged."""
         plan, measured, model, story = serialise.unpack(payload)
         return cls(Plan(**plan), measured, model, **story)
 

@@ -53,7 +53,7 @@ def pack(plan: Mapping[str, Any], measured: Measured, model: Model | Rows, story
 
 
 def unpack(payload: bytes) -> tuple[dict[str, Any], Measured, Model | Rows, dict[str, Any]]:
-    """What :func:`pack` was given. Raises :class:`LedgerError` where it is damaged."""
+    """What `pack` was given. Raises `LedgerError` where it is damaged."""
     try:
         with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
             header: dict[str, Any] = json.loads(arrays["header"].tobytes())

@@ -19,7 +19,7 @@ def open_database(connection: Any, folder: Path, path: Path, table: str | None) 
     """Make ``rows`` of the named table, or of the only one; return the names of its columns.
 
     Nothing but this file can be read through the connection afterwards: a view in it may name any other.
-    Raises :class:`TableError`, which lists what tables there are.
+    Raises `TableError`, which lists what tables there are.
     """
     try:
         connection.execute(f"ATTACH {literal(str(linked(path, folder, 'source.duckdb')))} AS source (READ_ONLY)")

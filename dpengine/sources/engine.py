@@ -37,7 +37,7 @@ class Engine:
         return self._connection
 
     def interrupt(self) -> None:
-        """Break off what it is at. Raises :class:`duckdb.Error` where it is discarded."""
+        """Break off what it is at. Raises `duckdb.Error` where it is discarded."""
         if self._connection is not None:
             self._connection.interrupt()
 

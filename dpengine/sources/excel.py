@@ -54,7 +54,7 @@ def text_array(cells: Iterable[object]) -> pa.Array:
 def read_sheet(path: Path, sheet: str | None) -> tuple[list[str], pa.Table]:
     """Header names and rows (columns ``c0``, ``c1``, …, all text) of one sheet, by default the first visible one.
 
-    Wholly blank rows of a sheet with several columns are stray and skipped. Raises :class:`TableError`,
+    Wholly blank rows of a sheet with several columns are stray and skipped. Raises `TableError`,
     and the reader's own errors where the file is damaged.
     """
     _check_container(path)
@@ -73,7 +73,7 @@ def read_sheet(path: Path, sheet: str | None) -> tuple[list[str], pa.Table]:
 
 
 def sheet_names(path: Path) -> list[str]:
-    """The sheets of a workbook that can be seen. Raises :class:`TableError` where it is damaged."""
+    """The sheets of a workbook that can be seen. Raises `TableError` where it is damaged."""
     _check_container(path)
     try:
         with CalamineWorkbook.from_path(str(path)) as book:

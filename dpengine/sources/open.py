@@ -1,11 +1,11 @@
 """Where the rows are: opens a file or a frame as one relation that counting can query.
 
 Opening reads the header or schema, and makes sure that a text file is well-formed (a large one's faults show when
-it is first read); what the rows hold is looked at by :mod:`dpengine.counting.count` alone. Messages name columns, which
+it is first read); what the rows hold is looked at by `counting.count` alone. Messages name columns, which
 are public, and line numbers, never cells or paths.
 
 To admit another kind of source, add a function that leaves a relation ``rows`` with columns
-``c0``, ``c1``, … in the connection and returns the names, and let :func:`_load` choose it.
+``c0``, ``c1``, … in the connection and returns the names, and let `_load` choose it.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def open_table(
     name
         Stands for the file's name where that has no telling ending (an upload).
 
-    Raises :class:`TableError` where the source cannot be read, saying how to mend it.
+    Raises `TableError` where the source cannot be read, saying how to mend it.
     """
     if _is_ibis(source) and remote.known(source):
         return remote.RemoteTable(source)

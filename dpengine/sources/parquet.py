@@ -29,7 +29,7 @@ Part = tuple[Path, tuple[tuple[str, str], ...]]  # a file, and what its folders 
 def found(pattern: str | Path) -> list[Part]:
     """The Parquet files in a folder, however deep, or that match a pattern with ``*``, ``?``, ``[…]``, ``**``.
 
-    Raises :class:`TableError` where there is none.
+    Raises `TableError` where there is none.
     """
     folder = Path(pattern)
     if folder.is_dir():
@@ -43,7 +43,7 @@ def found(pattern: str | Path) -> list[Part]:
 
 
 def open_parquet(connection: Any, folder: Path, path: Path) -> tuple[list[str], int]:
-    """Make ``rows`` of one file; return names and number of rows. Raises :class:`TableError`."""
+    """Make ``rows`` of one file; return names and number of rows. Raises `TableError`."""
     path = linked(path, folder, "source.parquet")
     schema, rows = _schema(path)
     names = list(schema.names)
@@ -67,7 +67,7 @@ def open_parquet(connection: Any, folder: Path, path: Path) -> tuple[list[str], 
 def open_parts(connection: Any, folder: Path, parts: Sequence[Part]) -> tuple[list[str], int]:
     """Make ``rows`` of many files with the same columns; return names and number of rows.
 
-    Raises :class:`TableError` where a file is damaged, or columns or folders differ.
+    Raises `TableError` where a file is damaged, or columns or folders differ.
     """
     (first, says), rows, links = parts[0], 0, []
     schema, keys = _schema(first)[0], [key for key, _ in says]

@@ -47,7 +47,7 @@ def quoted(name: str) -> str:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raise :class:`TableError` where columns lack names, or share them."""
+    """Raise `TableError` where columns lack names, or share them."""
     if not names:
         raise TableError("the table has no columns")
     blank = [i for i, name in enumerate(names, 1) if not name.strip()]
@@ -69,14 +69,14 @@ def linked(path: Path, folder: Path, name: str) -> Path:
 
 
 def plain_arrow(table: pa.Table) -> tuple[list[str], pa.Table]:
-    """The names of the columns of a table in memory, and the rows as :func:`from_arrow` takes them."""
+    """The names of the columns of a table in memory, and the rows as `from_arrow` takes them."""
     names = list(table.column_names)
     check_names(names)
     return names, fitted(table.rename_columns([f"c{i}" for i in range(len(names))]))
 
 
 def from_arrow(connection: Any, frame: pa.Table) -> None:
-    """Make ``rows`` of what :func:`plain_arrow` gives."""
+    """Make ``rows`` of what `plain_arrow` gives."""
     connection.register("raw", frame)
     within_calendar(connection)
 

@@ -89,7 +89,7 @@ class RemoteTable(Table):
             self.rows = f"({self._backend.compile(source.select(**cells))}) AS t"
 
     def close(self) -> None:
-        """Break off what is read, and let go of the table; the connection stays open, unless it was :meth:`given`."""
+        """Break off what is read, and let go of the table; the connection stays open, unless it was `given`."""
         self._open = False
         while not self._lock.acquire(timeout=_AGAIN):
             self.interrupt()
@@ -117,14 +117,14 @@ class RemoteTable(Table):
                 self._ended.wait(_AGAIN)
 
     def check_unchanged(self) -> None:
-        """Raise :class:`TableError` where the rows are not those that `digest` recognised: all are looked at again."""
+        """Raise `TableError` where the rows are not those that `digest` recognised: all are looked at again."""
         if self._recognised is None or self._digest() == self._recognised:
             return
         self._recognised = None
         raise TableError("the table has changed since it was recognised; try again when nobody writes to it")
 
     def digest(self) -> bytes:
-        """32 bytes that identify the content, worked out where the rows are; see :func:`dpengine.counting.count.digest`."""
+        """32 bytes that identify the content, worked out where the rows are; see `counting.count.digest`."""
         if self._recognised is None:
             self._recognised = self._digest()
         return self._recognised
@@ -165,7 +165,7 @@ class RemoteTable(Table):
 
     @contextmanager
     def _breakable(self, cancel: Callable[[], object]) -> Iterator[None]:
-        """A statement that :meth:`interrupt` can break off; no order to stop it reaches the next one."""
+        """A statement that `interrupt` can break off; no order to stop it reaches the next one."""
         self._under_way = statement = _Statement(cancel)
         try:
             with _plainly():
@@ -234,7 +234,7 @@ def distinct_texts(table: RemoteTable, place: int, most: int) -> list[str]:
 def count(
     table: RemoteTable, plan: Plan, joints: Sequence[Sequence[str]], truncation_key: bytes
 ) -> list[NDArray[np.int64]]:
-    """Exact counts as :func:`dpengine.counting.count.count` gives them: for each of ``joints`` of columns, which are in the
+    """Exact counts as `counting.count` gives them: for each of ``joints`` of columns, which are in the
     order of the alphabet, an array of the shape of its columns.
     """
     sql, names = table.sql, sorted(plan.used)
@@ -280,7 +280,7 @@ def _coded(codes: Sequence[Pushed], person: str | None, rows: str, sql: Dialect)
 
 
 def _bounded(coded: str, width: int, rows: int, key: bytes, sql: Dialect) -> str:
-    """The same choice as :func:`dpengine.counting.contribution_bounding.bounded` makes: the same hash of the same text."""
+    """The same choice as `counting.contribution_bounding.bounded` makes: the same hash of the same text."""
     names = [sql.name(f"k{k}") for k in range(width)]
     parts = [*(text_of(name, sql) for name in names), text_of("copy", sql), "person"]
     hashed = (
@@ -317,7 +317,7 @@ def _plainly() -> Iterator[None]:
 
 
 def copied(source: ir.Table, folder: Path) -> Path:
-    """The rows of a table as a Parquet file in ``folder``, batch by batch. Raises :class:`TableError`."""
+    """The rows of a table as a Parquet file in ``folder``, batch by batch. Raises `TableError`."""
     path = folder / "copied.parquet"
     with _plainly():
         batches = source.to_pyarrow_batches()

@@ -68,11 +68,11 @@ class Table(ABC):
         """Forget the rows, and remove what was copied. Closing twice is fine."""
 
     def interrupt(self) -> None:  # noqa: B027
-        """Break off what another thread reads just now, which meets a :class:`TableError`; where it can be told to."""
+        """Break off what another thread reads just now, which meets a `TableError`; where it can be told to."""
 
     @abstractmethod
     def check_unchanged(self) -> None:
-        """Raise :class:`TableError` where the rows are not those that were recognised; to be asked after reading."""
+        """Raise `TableError` where the rows are not those that were recognised; to be asked after reading."""
 
 
 class LocalTable(Table):
@@ -110,7 +110,7 @@ class LocalTable(Table):
             self._engine.interrupt()
 
     def check_unchanged(self) -> None:
-        """Raise :class:`TableError` where a file that rows are read from is not as it was when opened.
+        """Raise `TableError` where a file that rows are read from is not as it was when opened.
 
         Told by its size, its time of change and its place on the disk.
         """
@@ -119,7 +119,7 @@ class LocalTable(Table):
 
     @contextmanager
     def connection(self) -> Iterator[Any]:
-        """The connection, for one user at a time; what goes wrong inside is told as :class:`TableError`."""
+        """The connection, for one user at a time; what goes wrong inside is told as `TableError`."""
         with self._lock, plainly():
             if not self._finish.alive:
                 raise TableError("the table is closed; open it again")

@@ -54,7 +54,7 @@ def plain_text(path: Path, folder: Path, *, packed: bool, encoding: str | None) 
 
     That is ``path`` itself where it is so already, else a new file in ``folder``. Without
     ``encoding`` and without a mark, lines that are not valid UTF-8 are read, each alone, as
-    Windows-1252. Raises :class:`TableError`.
+    Windows-1252. Raises `TableError`.
     """
     codec = _known(encoding)
     with _opened(path, packed) as raw:

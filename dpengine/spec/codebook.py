@@ -41,7 +41,7 @@ class _Described(Declared):
 
 
 def loads(text: str) -> Codebook:
-    """Read the text of a YAML codebook; its columns carry ``source: codebook``. Raises :class:`PlanError`."""
+    """Read the text of a YAML codebook; its columns carry ``source: codebook``. Raises `PlanError`."""
     fields = strict_yaml.mapping(text, "a codebook")
     listed = fields.get("columns")
     if not isinstance(listed, list) or not all(isinstance(column, dict) for column in listed):
@@ -52,7 +52,7 @@ def loads(text: str) -> Codebook:
 
 
 def values_from(text: str, name: str, *, column: str) -> tuple[str, ...]:
-    """The values that the CSV or JSON file ``name`` lists for ``column``. Raises :class:`PlanError`."""
+    """The values that the CSV or JSON file ``name`` lists for ``column``. Raises `PlanError`."""
     if name.lower().endswith(".json"):
         try:
             content = json.loads(text)
@@ -80,7 +80,7 @@ def values_from(text: str, name: str, *, column: str) -> tuple[str, ...]:
 def resolve(plan: dict[str, Any], folder: Path | None) -> dict[str, Any]:
     """Fill in the values of the category columns of a plan file that name a codebook file beside it.
 
-    Standard lists are known to the columns themselves. Raises :class:`PlanError`.
+    Standard lists are known to the columns themselves. Raises `PlanError`.
     """
     columns = plan.get("columns")
     if not isinstance(columns, list):

@@ -58,7 +58,7 @@ def readable_faults(error: ValidationError) -> list[str]:
 
 
 class Declared(BaseModel):
-    """A frozen value checked on construction; a fault is a :class:`PlanError`, never a library's own."""
+    """A frozen value checked on construction; a fault is a `PlanError`, never a library's own."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, ignored_types=(cached_property,))
 

@@ -221,7 +221,7 @@ class Plan(Declared):
         return math.prod(self.shape(table))
 
     def at(self, epsilon: object) -> Plan:
-        """The same plan at another ε. Raises :class:`PlanError`."""
+        """The same plan at another ε. Raises `PlanError`."""
         try:
             return self.model_copy(update={"epsilon": exact_epsilon(epsilon)})
         except ValueError as error:
@@ -229,7 +229,7 @@ class Plan(Declared):
 
     @property
     def key(self) -> str:
-        """Identity of what is asked; :func:`dpengine.measure.measure.strategy.identity` says what that makes one release.
+        """Identity of what is asked; `measure.strategy.identity` says what that makes one release.
 
         Title, notes, dataset name, rough size, provenance and the order of columns and tables leave it
         unchanged. The order of cells counts, since it is part of what a reader is given.
@@ -277,13 +277,13 @@ class Plan(Declared):
     def loads(cls, text: str, *, folder: Path | None = None) -> Plan:
         """Read the text of a plan file; ``folder`` is where its codebooks lie (none are read without it).
 
-        Raises :class:`PlanError` with every fault found.
+        Raises `PlanError` with every fault found.
         """
         return cls(**codebook.resolve(strict_yaml.mapping(text, "a plan"), folder))
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:
-        """Read a plan file and the codebooks beside it. Raises :class:`PlanError` with every fault found."""
+        """Read a plan file and the codebooks beside it. Raises `PlanError` with every fault found."""
         path = Path(path)
         return cls.loads(strict_yaml.read(path, "plan"), folder=path.parent)
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PlainSerializer, field_validator, model_validator
 
 from dpengine.errors import PlanError
-from dpengine.noise.discrete_laplace import MOST_SCALE
+from dpengine.noise.laplace import MOST_SCALE
 from dpengine.spec.domain import Column, Declared, Number
 from dpengine.spec.numeric_grid import Grid
 from dpengine.spec.parsing import Line, Text, rational
@@ -215,7 +215,7 @@ class Question(Declared):
           together they move by k in L1.
         - *average*: measured as Σ(x − low) and Σ(high − x), in steps; a row adds exactly (high − low)/step to both
           together, so they move by k·(high − low)/step in L1. (A share is the case low = 0, high = step = 1.)
-        - *quantile* at a/b: see :func:`dpengine.mechanisms.scalar_queries.quantile_scores`; k·max(a, b − a), in
+        - *quantile* at a/b: see `mechanisms.scalar_queries.quantile_scores`; k·max(a, b − a), in
           b-ths of a rank.
         """
         k = self.unit.rows

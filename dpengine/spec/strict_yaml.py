@@ -39,7 +39,7 @@ class _TextLoader(yaml.BaseLoader):
 
 
 def mapping(text: str, what: str) -> dict[str, Any]:
-    """The top-level mapping of a YAML text, all scalars as text. Raises :class:`PlanError`."""
+    """The top-level mapping of a YAML text, all scalars as text. Raises `PlanError`."""
     try:
         content = yaml.load(text, Loader=_TextLoader)  # noqa: S506 (a BaseLoader makes nothing but text)
     except yaml.reader.ReaderError:
@@ -88,7 +88,7 @@ def dump(content: dict[str, Any]) -> str:
 
 
 def read(path: Path, what: str) -> str:
-    """The text of a small UTF-8 file. Raises :class:`PlanError` that names the file, not the folder."""
+    """The text of a small UTF-8 file. Raises `PlanError` that names the file, not the folder."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise PlanError(f"the {what} file {path.name} is larger than {MAX_BYTES // 10**6} MB")

@@ -98,7 +98,7 @@ def values(column: Column, codes: Ints, salt: int) -> Any:
 
 
 def texts(column: Column, found: Any, codes: Ints) -> Any:
-    """What :func:`values` found for rows of ``codes``, or a part of it, as texts.
+    """What `values` found for rows of ``codes``, or a part of it, as texts.
 
     Dates are in the plan's format or else as ISO, *other* is its label, *missing* empty.
     """
@@ -130,7 +130,7 @@ def series(column: Column, codes: Ints, salt: int) -> pd.Series[Any]:
 
 
 def cells(column: Column, written: Any) -> Ints:
-    """The cell of each text that :func:`texts` may have written, as it stands in a file; −1 for any other text."""
+    """The cell of each text that `texts` may have written, as it stands in a file; −1 for any other text."""
     flat = written.combine_chunks() if isinstance(written, pa.ChunkedArray) else written
     encoded = flat.dictionary_encode()
     known = [safe_csv.unguard(text) for text in encoded.dictionary.to_pylist()]

@@ -1,6 +1,6 @@
 """A consistent model → rows: synthetic people who add up to the published tables.
 
-Rows hold cells, since cells are all that a release knows; :mod:`dpengine.synthesis.cell_values` gives them values. Where the model
+Rows hold cells, since cells are all that a release knows; `synthesis.cell_values` gives them values. Where the model
 is a tree of tables, a row's columns are drawn together table by table: given the columns that two tables share, the
 rest are paired evenly (as if independent), which is the least that the published tables say.
 

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpengine import ask
 from dpengine.accounting.ledger import Ledger
+from dpengine.ask import history
 from pages.parts.ask.wording import number
 
 ENTRY = Path(__file__).parents[2] / "app.py"
@@ -67,7 +67,7 @@ def test_a_count_is_told_priced_paid_and_then_free(book: Ledger) -> None:
     assert bill(at) == {"Spent so far": "0", "This question": "0.1", "Left after": "no cap"}
     assert book.datasets() == []
     at = pay(at)
-    (answer,) = ask.history(book, "rand-hie")
+    (answer,) = history(book, "rand-hie")
     assert abs(int(answer.value) - 20_186) < 5000
     assert "Already answered: costs 0." in words(at)
     assert answer.answer_id in words(at)
@@ -103,7 +103,7 @@ def test_every_statistic_can_be_asked(book: Ledger, what: str, said: str) -> Non
     assert f"The {said}" in words(at)
     assert "Δ" in words(at)
     pay(at)
-    assert [answer.question.words for answer in ask.history(book, "rand-hie")] == [said]
+    assert [answer.question.words for answer in history(book, "rand-hie")] == [said]
 
 
 def test_a_share_needs_to_know_of_what_and_a_number_its_bounds(book: Ledger) -> None:
@@ -140,7 +140,7 @@ def test_over_the_cap_nothing_is_asked(book: Ledger) -> None:
 
 def test_the_budget_and_the_address_show_an_answer_as_one(book: Ledger) -> None:
     at = pay(page())
-    (answer,) = ask.history(book, "rand-hie")
+    (answer,) = history(book, "rand-hie")
     at.switch_page("pages/budget.py").run()
     assert not at.exception
     assert answer.answer_id in words(at)
@@ -155,7 +155,7 @@ def test_answers_can_be_taken_along(book: Ledger) -> None:
     from pages.parts.ask.history import _csv, _json
 
     pay(page())
-    answers = ask.history(book, "rand-hie")
+    answers = history(book, "rand-hie")
     frame = pd.read_csv(io.StringIO(_csv(answers)))
     assert (frame["question"][0], frame["epsilon"][0]) == ("number of rows", 0.1)
     assert frame["low"][0] <= frame["answer"][0] <= frame["high"][0]

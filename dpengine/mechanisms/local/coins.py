@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.errors import PlanError, TableError
-from dpengine.noise.discrete_laplace import BitSource, keystream
+from dpengine.noise.laplace import BitSource, keystream
 
 __all__ = [
     "COIN_STEPS", "LEAST_EPSILON", "MOST_EPSILON", "MOST_TIMES", "checked_answers", "checked_chance", "checked_values",
@@ -37,7 +37,7 @@ Ints = npt.NDArray[np.int64]
 def coins(chance: Fraction, size: int) -> Bools:
     """Independent coins, each heads with probability ``chance`` exactly; a vector of length ``size``.
 
-    Bits are of a generator that the operating system seeds for this call. Raises :class:`PlanError` unless
+    Bits are of a generator that the operating system seeds for this call. Raises `PlanError` unless
     0 ≤ ``chance`` ≤ 1.
     """
     if not 0 <= chance <= 1:
@@ -86,7 +86,7 @@ def least_chance(epsilon: Fraction, ratio: Callable[[Fraction], Fraction]) -> Fr
     """The least chance, in parts of 1/``COIN_STEPS``, at which a mechanism's ``ratio`` keeps within ε, rounded up.
 
     ``ratio`` gives the exact ratio for a chance above 0, falls as it grows, and is 1 for a chance of 1. Raises
-    :class:`PlanError` for an ε that coins are not made for.
+    `PlanError` for an ε that coins are not made for.
     """
     if isinstance(epsilon, float | bool) or not LEAST_EPSILON <= Fraction(epsilon) <= MOST_EPSILON:
         raise PlanError(f"ε of a survey must be exact, from {float(LEAST_EPSILON):g} to {MOST_EPSILON}")
@@ -112,14 +112,14 @@ def composed(ratio: Fraction, times: int) -> Fraction:
 
 
 def checked_chance(chance: Fraction, most: Fraction = Fraction(1)) -> Fraction:
-    """``chance`` as an exact number above 0 and at most ``most``, else :class:`PlanError`."""
+    """``chance`` as an exact number above 0 and at most ``most``, else `PlanError`."""
     if isinstance(chance, float | bool) or not 0 < (exact := Fraction(chance)) <= most:
         raise PlanError(f"the chance of a coin must be exact, above 0 and at most {most}")
     return exact
 
 
 def checked_answers(answers: int) -> int:
-    """How many answers there are, else :class:`PlanError`."""
+    """How many answers there are, else `PlanError`."""
     if isinstance(answers, bool) or not isinstance(answers, int) or not 2 <= answers <= MOST_ANSWERS:
         raise PlanError(
             f"a question needs from 2 to {MOST_ANSWERS:,} answers: with one there is nothing to ask, or to hide"
@@ -128,7 +128,7 @@ def checked_answers(answers: int) -> int:
 
 
 def checked_values(values: npt.ArrayLike, answers: int) -> Ints:
-    """True answers as a vector of whole numbers from 0 to ``answers`` − 1, one a person; else :class:`TableError`."""
+    """True answers as a vector of whole numbers from 0 to ``answers`` − 1, one a person; else `TableError`."""
     found = np.asarray(values)
     if found.ndim != 1 or found.size == 0:
         raise TableError("answers must be one number for each person, in one row, and at least one")

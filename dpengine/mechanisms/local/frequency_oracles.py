@@ -25,7 +25,7 @@ from dpengine.mechanisms.local.coins import (
 )
 from dpengine.mechanisms.local.randomized_response import PureProtocol, kary, kary_ratio
 from dpengine.mechanisms.local.universal_hashing import Hashes, binary_digits, draw_keys, hash_own, hash_table, walsh
-from dpengine.noise.discrete_laplace import keystream
+from dpengine.noise.laplace import keystream
 from dpengine.noise.selection import evenly
 
 __all__ = ["HadamardResponse", "Hashed", "LocalHashing", "UnaryEncoding", "column_sums", "noisy_bits"]

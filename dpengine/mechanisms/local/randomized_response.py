@@ -80,7 +80,7 @@ class PureProtocol(ABC, Generic[Reports]):
     def randomise(self, values: npt.ArrayLike) -> Reports:
         """A report for each person, by exact coins; ``values`` holds the place of each person's answer, from 0 on.
 
-        Raises :class:`TableError` where that is no vector of such numbers, or empty.
+        Raises `TableError` where that is no vector of such numbers, or empty.
         """
 
     @abstractmethod

@@ -28,7 +28,7 @@ WAYS = ("Values", "From – to", "Mask")
 
 
 def build(plan: Plan, fields: tuple[Field, ...]) -> Question:
-    """The question as entered. Raises :class:`PlanError` with what is still wrong with it."""
+    """The question as entered. Raises `PlanError` with what is still wrong with it."""
     kind = st.selectbox(
         "What do you want to know?", list(STATISTICS), format_func=STATISTICS.__getitem__, key=session.key("ask-what")
     )

@@ -7,8 +7,7 @@ import json
 import pandas as pd
 import streamlit as st
 
-from dpengine import ask
-from dpengine.ask import Answer
+from dpengine.ask import Answer, history
 from dpengine.results.batch_pricing import Together, together
 from dpengine.safe_csv import guard
 from dpengine.spec.plan import epsilon_text
@@ -31,7 +30,7 @@ def show_answer(answer: Answer) -> None:
 
 def show_history(dataset: str) -> None:
     """All answers on this account, the latest first."""
-    answers = ask.history(state.ledger(), dataset)
+    answers = history(state.ledger(), dataset)
     if not answers:
         return
     st.subheader("Answers so far", anchor=False)

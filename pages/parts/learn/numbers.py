@@ -69,7 +69,7 @@ def _run(name: str, eta: Fraction | None, steps: np.ndarray, picks: np.ndarray) 
 
 
 def over_epsilon(losses: np.ndarray, way: str, delta: Fraction) -> pd.DataFrame:
-    """Expected regret after the last round and its bound, for each ε of :data:`CURVE` that the rate is proved for."""
+    """Expected regret after the last round and its bound, for each ε of `CURVE` that the rate is proved for."""
     steps, rows = on_grid(losses), []
     for epsilon in CURVE:
         if (eta := rate(way, epsilon, delta, losses)) is not None:

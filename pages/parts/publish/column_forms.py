@@ -1,5 +1,5 @@
 """What is asked of one column: its bins, its values, or its span of days. Nothing here reads a row but
-:func:`look`, which says so before it does."""
+`look`, which says so before it does."""
 
 from __future__ import annotations
 

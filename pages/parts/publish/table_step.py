@@ -22,7 +22,7 @@ from pages.parts.visit import plan_form as draft
 
 __all__ = ["bring_sample", "choose_table", "load_sample", "summary"]
 
-DATA = Path(__file__).parent.parent.parent / "data"
+DATA = Path(__file__).parents[3] / "data"
 SAMPLES = {
     "census": ("Census income 1994–95", "199,523 people: age, education, origin, income", "census.parquet"),
     "rand": ("RAND health insurance", "5,912 people over years: cost sharing, doctor visits", "rand.csv.gz"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpengine import ask, choose
+from dpengine import choose
+from dpengine.ask import is_answer
+from dpengine.ask import reopen as reopen_answer
 from pages.parts.ask.history import show_answer
 from pages.parts.choose.draw import show_drawn
 
@@ -20,10 +22,10 @@ def is_release(payload: bytes) -> bool:
 
 def show_kept(payload: bytes) -> None:
     """The answer or the choice, as it may be passed on."""
-    if not ask.is_answer(payload):
+    if not is_answer(payload):
         with st.container(border=True):
             show_drawn(choose.reopen(payload))
         return
-    answer = ask.reopen(payload)
+    answer = reopen_answer(payload)
     show_answer(answer)
     st.page_link(ASK, label="Open on Ask", icon=":material/open_in_new:", query_params={"answer": answer.answer_id})

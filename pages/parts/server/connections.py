@@ -45,7 +45,7 @@ def known() -> dict[str, Database]:
 
 
 def tables(name: str, entry: Database) -> list[str]:
-    """The tables and views of a database. Raises :class:`TableError` where it cannot be reached."""
+    """The tables and views of a database. Raises `TableError` where it cannot be reached."""
     with _discreetly(name):
         if entry["url"].startswith(FILE):
             with duckdb.connect(entry["url"].removeprefix(FILE), read_only=True) as connection:
@@ -58,7 +58,7 @@ def tables(name: str, entry: Database) -> list[str]:
 
 
 def opened(name: str, entry: Database, table: str) -> Table:
-    """One of the :func:`tables` of a database. Raises :class:`TableError` where it cannot be read."""
+    """One of the `tables` of a database. Raises `TableError` where it cannot be read."""
     with _discreetly(name):
         if entry["url"].startswith(FILE):
             return open_table(entry["url"].removeprefix(FILE), table=table, name="database.duckdb")

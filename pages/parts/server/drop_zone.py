@@ -1,4 +1,4 @@
-"""The drop zone of large files: looks like Streamlit's, and sends to :mod:`pages.parts.server.upload_route`."""
+"""The drop zone of large files: looks like Streamlit's, and sends to `pages.parts.server.upload_route`."""
 
 from __future__ import annotations
 

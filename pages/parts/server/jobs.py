@@ -114,7 +114,7 @@ class Job(Generic[T]):
         return self.done or not wait([self._future], timeout=seconds).not_done
 
     def result(self) -> T:
-        """What came of the job, once it is done. Raises :class:`Stopped`, or what the work raised."""
+        """What came of the job, once it is done. Raises `Stopped`, or what the work raised."""
         if self._given_up:
             raise Stopped
         try:

@@ -2,7 +2,7 @@
 
 Streamlit forgets a session some while after its tab is closed, but lets go of what it held only when
 another session comes. A file of private rows may not wait for that: whoever makes one, notes it here,
-and the server clears it away in time (see :mod:`pages.parts.server.lifespan`).
+and the server clears it away in time (see `pages.parts.server.lifespan`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The way of a large file into this server: a route that writes what arrives to disk, a piece at a time.
 
 Streamlit's own uploader holds each file in memory, twice. This one is guarded as that one is: by a token of the
-session (:mod:`pages.parts.server.uploads`), the token against requests forged by other sites, a limit of size; and by
+session (`pages.parts.server.uploads`), the token against requests forged by other sites, a limit of size; and by
 the origin that browsers tell. What arrives is never run, nor served to anyone.
 """
 

@@ -57,7 +57,7 @@ class Place:
     def receiving(self, name: str) -> Iterator[BinaryIO]:
         """A file to write what arrives into; what was here before goes first.
 
-        Raises :class:`Busy` where another is arriving, and :class:`Closed` at the end where nobody waits any more.
+        Raises `Busy` where another is arriving, and `Closed` at the end where nobody waits any more.
         """
         with self._lock:
             if self._closed:

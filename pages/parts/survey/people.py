@@ -22,7 +22,7 @@ from pages.parts.visit import background_read, session, state
 
 __all__ = ["People", "choose_people", "stand_in"]
 
-DATA = Path(__file__).parent.parent.parent / "data"
+DATA = Path(__file__).parents[3] / "data"
 MADE_UP, OWN = "Made-up people", "Your table"
 SAMPLES = {"Census": "census.parquet", "Health insurance": "rand.csv.gz"}
 SIZES = (100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)

@@ -103,7 +103,7 @@ def has_ranges(entries: Entries) -> bool:
 
 
 def to_plan(entries: Entries) -> Plan:
-    """The plan as entered. Raises :class:`PlanError` with every fault."""
+    """The plan as entered. Raises `PlanError` with every fault."""
     tables: list[Any] = list(tables_of(entries))
     if entries.ranges and has_ranges(entries):
         everything = set(used(entries))

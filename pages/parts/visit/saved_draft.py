@@ -114,7 +114,7 @@ def resume(table: Table) -> bool:
 
 
 def goes_on(table: Table) -> bool:
-    """As :func:`resume`, and the plan waits on: for what may be broken off and done again."""
+    """As `resume`, and the plan waits on: for what may be broken off and done again."""
     kept = awaited()
     if kept is None or _lacking(kept, (field.name for field in table.columns)):
         return False

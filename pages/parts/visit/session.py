@@ -25,7 +25,7 @@ def key(name: str) -> str:
 
 
 def turned(name: str) -> str:
-    """A widget's key that :func:`turn` makes fresh: a box takes its new content, a popover closes."""
+    """A widget's key that `turn` makes fresh: a box takes its new content, a popover closes."""
     return key(f"{name}-{st.session_state.setdefault('turns', {}).get(name, 0)}")
 
 

@@ -14,7 +14,7 @@ from scipy import stats
 from dpengine import Plan, PlanError, predict
 from dpengine.estimate.error_distribution import _law, epsilon_for, error_law, noise_variance, posterior
 from dpengine.measure.strategy import choose
-from dpengine.noise.discrete_laplace import discrete_laplace
+from dpengine.noise.laplace import discrete_laplace
 from tests.plans import CLINIC, letters_plan, plans
 
 

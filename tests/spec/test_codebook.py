@@ -10,7 +10,7 @@ from dpengine import PlanError
 from dpengine.spec import codebook
 from dpengine.spec.plan import Plan
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 CODEBOOK = """
 title: A survey
 origin: The questionnaire

@@ -24,8 +24,8 @@ from dpengine.mechanisms.local.randomized_response import (
 )
 from dpengine.mechanisms.local.sketches import CountMeanSketch, HadamardSketch
 from dpengine.mechanisms.local.universal_hashing import hash_own, hash_table, walsh
-from dpengine.noise.discrete_laplace import exp_between
-from tests.mechanisms.local_laws import law_of, p_value, sign, supports
+from dpengine.noise.laplace import exp_between
+from tests.mechanisms.local.distributions import law_of, p_value, sign, supports
 
 ALPHA = 1e-9  # false alarms of each assertion about chance
 SIGMAS = 6.2  # beyond which a normal number lies with half that chance on either side

@@ -13,7 +13,7 @@ from dpengine.estimate.consistency import project, round_whole, solve
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.marginals.least_squares import marginalise
 from dpengine.measure.strategy import choose
-from dpengine.noise.discrete_laplace import discrete_laplace
+from dpengine.noise.laplace import discrete_laplace
 from tests.plans import letters_plan, plans
 
 

@@ -14,8 +14,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precon
 from dpengine.accounting import ledger as ledger_module
 from dpengine.accounting.ledger import Ledger
 from dpengine.errors import BudgetError
+from tests.accounting.ledger_jobs import charge
 from tests.conftest import empty_schema
-from tests.ledger_jobs import charge
 
 
 class Crash(BaseException):

@@ -20,7 +20,7 @@ from dpengine.marginals.measurement import Boxes
 from dpengine.measure import hierarchical
 from dpengine.measure.hierarchical import measure_boxes
 from dpengine.measure.strategy import PARTS, settled, why
-from dpengine.noise.discrete_laplace import discrete_laplace
+from dpengine.noise.laplace import discrete_laplace
 
 AGES = """
 dataset: ages

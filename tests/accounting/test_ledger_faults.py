@@ -24,8 +24,8 @@ from dpengine.accounting import ledger as ledger_module
 from dpengine.accounting.ledger import Ledger
 from dpengine.errors import LedgerError
 from tests import engines
+from tests.accounting.ledger_jobs import charge
 from tests.conftest import empty_schema
-from tests.ledger_jobs import charge
 
 JOBS = str(Path(__file__).with_name("ledger_jobs.py"))
 POINTS = ["after_begin", "after_insert", "before_commit", "after_commit"]
@@ -43,7 +43,7 @@ def url(path: Path) -> str:
 
 
 def run(job: str, url: str, *arguments: object) -> list[Any]:
-    root = str(Path(ledger_module.__file__).parents[1])
+    root = str(Path(ledger_module.__file__).parents[2])
     done = subprocess.run(
         [sys.executable, "-W", "error", JOBS, job, url, json.dumps(arguments)],
         env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True, timeout=60,

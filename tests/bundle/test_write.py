@@ -175,7 +175,7 @@ def test_bundles_are_written_and_read_without_loading_what_takes_longer_than_bot
         "import sys; from dpengine import Plan, files, preview; from tests.plans import CLINIC; "
         "files.verify(files.pack(preview(Plan.loads(CLINIC)))); print('plotly' in sys.modules, 'pandas' in sys.modules)"
     )
-    here = Path(__file__).resolve().parent.parent
+    here = Path(__file__).resolve().parents[2]
     done = subprocess.run([sys.executable, "-c", script], cwd=here, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "False"]
 

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from dpengine.mechanisms.scalar_queries import noisy, quantile_scores, ratio, ratio_half_width, reach
-from dpengine.noise.discrete_laplace import discrete_laplace
+from dpengine.noise.laplace import discrete_laplace
 from dpengine.noise.selection import permute_and_flip_probabilities
 
 ALPHA = 2e-9  # false alarms: five assertions about draws

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpengine.marginals.shrinkage import project, shrink, smooth
-from dpengine.noise.discrete_laplace import discrete_laplace
+from dpengine.noise.laplace import discrete_laplace
 
 counts = st.lists(st.floats(-50, 50), min_size=1, max_size=30).map(np.array)
 

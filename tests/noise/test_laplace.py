@@ -27,8 +27,8 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy import stats
 
-from dpengine.noise import discrete_laplace as noise
-from dpengine.noise.discrete_laplace import _CHUNK, _fill, _levels, _settle, discrete_laplace, keystream
+from dpengine.noise import laplace as noise
+from dpengine.noise.laplace import _CHUNK, _fill, _levels, _settle, discrete_laplace, keystream
 
 ALPHA = 2e-9
 DRAWS = 10**6

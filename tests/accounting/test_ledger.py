@@ -20,8 +20,8 @@ import sqlalchemy
 
 from dpengine.accounting.ledger import Entry, Ledger
 from dpengine.errors import BudgetError, LedgerError, PrivateReleaseError
+from tests.accounting.ledger_jobs import charge
 from tests.conftest import empty_schema
-from tests.ledger_jobs import charge
 
 
 @pytest.fixture(params=["memory", "postgres"])

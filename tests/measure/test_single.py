@@ -18,7 +18,7 @@ from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.measurement import Measurement
 from dpengine.measure.measure import measure
 from dpengine.measure.strategy import Share, identity, settled, why
-from dpengine.noise.discrete_laplace import discrete_laplace
+from dpengine.noise.laplace import discrete_laplace
 from dpengine.results.mock_table import made_up
 from tests.plans import letters_plan
 
