@@ -14,10 +14,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from dpengine.accounting.ledger import Ledger
+from dpengine.array_types import Ints
 from dpengine.counting import count
 from dpengine.counting.count import Asked
 from dpengine.errors import LedgerError, PlanError
@@ -32,7 +30,6 @@ from dpengine.version import VERSION
 
 __all__ = ["Answer", "Expected", "ask", "expect", "history", "is_answer", "published", "reopen"]
 
-Ints = npt.NDArray[np.int64]
 
 KIND = "answer"
 _HEAD = f'{{"kind": "{KIND}"'.encode()

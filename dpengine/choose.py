@@ -25,7 +25,7 @@ from dpengine.accounting.hash_chain import same_name
 from dpengine.accounting.ledger import Ledger
 from dpengine.errors import LedgerError, PlanError
 from dpengine.noise.selection import (
-    MOST_APART,
+    MAX_APART,
     exponential_mechanism,
     exponential_probabilities,
     permute_and_flip,
@@ -39,7 +39,7 @@ __all__ = [
 ]  # fmt: skip
 
 KIND = "choice"
-MOST_CANDIDATES = 10**6
+MAX_CANDIDATES = 10**6
 
 
 class Mechanism(StrEnum):
@@ -83,8 +83,8 @@ class Candidates:
             raise PlanError("each candidate needs a score, and each score a candidate")
         if len(names) < 2:
             raise PlanError("a choice needs two candidates or more: with one there is nothing to hide, or to spend")
-        if len(names) > MOST_CANDIDATES:
-            raise PlanError(f"there may be at most {MOST_CANDIDATES:,} candidates")
+        if len(names) > MAX_CANDIDATES:
+            raise PlanError(f"there may be at most {MAX_CANDIDATES:,} candidates")
         found = tuple(name.strip() if isinstance(name, str) else "" for name in names)
         if "" in found:
             raise PlanError(f"candidate {found.index('') + 1} has no name")
@@ -210,7 +210,7 @@ def _whole(candidates: Candidates) -> tuple[npt.NDArray[np.int64], int]:
     scale = math.lcm(*(number.denominator for number in numbers))
     low = min(candidates.scores)
     gaps = [int((score - low) * scale) for score in candidates.scores]
-    if max(gaps) > MOST_APART:
+    if max(gaps) > MAX_APART:
         raise PlanError("scores lie too far apart for the digits that they have; round them")
     return np.array(gaps, dtype=np.int64), int(candidates.sensitivity * scale)
 

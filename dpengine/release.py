@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.accounting.ledger import Ledger
+from dpengine.array_types import Columns
 from dpengine.bundle import write
 from dpengine.counting import count
 from dpengine.errors import LedgerError, PlanError
-from dpengine.marginals.least_squares import Columns
 from dpengine.measure import strategy
 from dpengine.measure.measure import measure, wanted
 from dpengine.measure.strategy import settled

@@ -17,8 +17,9 @@ import pytest
 from dpengine import Plan, open_table, release
 from dpengine.counting import count as counting
 from dpengine.lessons.audit import least_epsilon
+from dpengine.marginals.measurement import Allocation
 from dpengine.measure.measure import add_noise
-from dpengine.measure.strategy import Share, choose
+from dpengine.measure.strategy import choose
 from tests.plans import letters_plan
 
 ALPHA = 1e-9
@@ -72,12 +73,12 @@ def test_a_person_of_many_rows_moves_it_by_no_more_than_epsilon() -> None:
 @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(2)])
 def test_the_noise_shows_epsilon_and_not_more(epsilon: Fraction) -> None:
     runs = 200_000
-    share = Share(("a",), epsilon, 1)
+    share = Allocation(("a",), epsilon, 1)
     count, neighbour = (add_noise([np.full(runs, c, dtype=np.int64)], [share])[0].values for c in (5, 6))
     shown = least_epsilon(int((count <= 5).sum()), runs, int((neighbour <= 5).sum()), runs, ALPHA)
     assert 0.9 * epsilon < shown <= epsilon
-    half = add_noise([np.full(runs, 6, dtype=np.int64)], [Share(("a",), 2 * epsilon, 1)])[0].values
-    faulty = add_noise([np.full(runs, 5, dtype=np.int64)], [Share(("a",), 2 * epsilon, 1)])[0].values
+    half = add_noise([np.full(runs, 6, dtype=np.int64)], [Allocation(("a",), 2 * epsilon, 1)])[0].values
+    faulty = add_noise([np.full(runs, 5, dtype=np.int64)], [Allocation(("a",), 2 * epsilon, 1)])[0].values
     caught = least_epsilon(int((faulty <= 5).sum()), runs, int((half <= 5).sum()), runs, ALPHA)
     assert caught > epsilon, "negative control: half the noise is caught"
 

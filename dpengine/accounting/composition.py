@@ -23,8 +23,8 @@ __all__ = [
 ]  # fmt: skip
 
 BILLION = 10**9
-MOST_TIMES = 10**9
-LEAST_DELTA = Fraction(1, 10**300)  # floats reach down to it
+MAX_TIMES = 10**9
+MIN_DELTA = Fraction(1, 10**300)  # floats reach down to it
 _SLACK = 1e-12
 
 
@@ -157,14 +157,14 @@ def posterior(prior: float, epsilon: Fraction) -> float:
 
 def log_inverse(delta: Fraction) -> float:
     """ln(1/δ)."""
-    if not LEAST_DELTA <= delta < 1:
+    if not MIN_DELTA <= delta < 1:
         raise PlanError("δ must lie between 0 and 1, such as 1/1000000")
     return -math.log1p(float(delta - 1)) if delta > Fraction(1, 2) else -math.log(float(delta))
 
 
 def _check(times: int, epsilon: Fraction) -> None:
-    if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= MOST_TIMES:
-        raise PlanError(f"how many must be a whole number from 1 to {MOST_TIMES:,}")
+    if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= MAX_TIMES:
+        raise PlanError(f"how many must be a whole number from 1 to {MAX_TIMES:,}")
     if epsilon < 0:
         raise PlanError("ε must not be below 0")
 

@@ -16,7 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dpengine import safe_csv
-from dpengine.marginals.least_squares import Columns, marginalise
+from dpengine.array_types import Columns
+from dpengine.marginals.least_squares import marginalise
 from dpengine.results.result import NUMBERS, published_name
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values

@@ -11,9 +11,9 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-from dpengine.marginals.least_squares import Columns
-from dpengine.marginals.measurement import DISCRETE_LAPLACE, Boxes, Measured
-from dpengine.measure.strategy import ADAPTIVE, Share, why
+from dpengine.array_types import Columns
+from dpengine.marginals.measurement import DISCRETE_LAPLACE, Allocation, Boxes, Measured
+from dpengine.measure.strategy import ADAPTIVE, why
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan, epsilon_text
 from dpengine.synthesis.cell_values import HOW
@@ -150,17 +150,17 @@ def measurements(measured: Measured) -> list[dict[str, Any]]:
         for choice in measured.choices
     ]
     if (audit := measured.audit) is not None:
-        share = Share((), audit.epsilon, audit.sensitivity)
+        share = Allocation((), audit.epsilon, audit.sensitivity)
         told.append(measurement(share, audit.sums.size) | {"purpose": AUDIT})
     return told + ([] if measured.boxes is None else [_boxes(measured.boxes)])
 
 
 def _boxes(boxes: Boxes) -> dict[str, Any]:
-    share = Share(boxes.columns, boxes.epsilon, boxes.sensitivity)
+    share = Allocation(boxes.columns, boxes.epsilon, boxes.sensitivity)
     return measurement(share, boxes.values.size) | {"purpose": BOXES}
 
 
-def measurement(share: Share, cells: int) -> dict[str, Any]:
+def measurement(share: Allocation, cells: int) -> dict[str, Any]:
     """One noisy marginal."""
     return {
         "columns": list(share.columns),

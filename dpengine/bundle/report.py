@@ -14,23 +14,23 @@ import numpy.typing as npt
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from dpengine.array_types import Columns
 from dpengine.bundle import manifest
 from dpengine.charts import figures
 from dpengine.charts.style import shortened
 from dpengine.estimate.error_distribution import posterior
 from dpengine.estimate.estimates import Boxed, Modelled
-from dpengine.marginals.least_squares import Columns
 from dpengine.results.result import NUMBERS, Result, published_name
 from dpengine.spec.domain import Category, Date
 from dpengine.spec.wording import noun, people, percent, sure
 
 __all__ = ["in_words", "read_me", "render"]
 
-MOST_ROWS = 500
+MAX_ROWS = 500
 FIRST_ROWS = 25
-MOST_CELLS_DRAWN = 4000
-MOST_CELLS_DRAWN_IN_ALL = 20_000
-MOST_TABLES = 40
+MAX_CELLS_DRAWN = 4000
+MAX_CELLS_DRAWN_IN_ALL = 20_000
+MAX_TABLES = 40
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 LOOSE = 3  # above this ε, one likelihood ratio may exceed 20, and "much the same" would be saying too much
 
@@ -45,14 +45,14 @@ def render(result: Result, told: Mapping[str, Any]) -> str:
     from plotly.offline import get_plotlyjs
 
     files = manifest.table_files(result.plan)
-    tables, room = [], MOST_CELLS_DRAWN_IN_ALL
-    for number, table in enumerate(result.plan.marginals[:MOST_TABLES], start=1):
-        figure = _figure(result, table, min(room, MOST_CELLS_DRAWN))
+    tables, room = [], MAX_CELLS_DRAWN_IN_ALL
+    for number, table in enumerate(result.plan.marginals[:MAX_TABLES], start=1):
+        figure = _figure(result, table, min(room, MAX_CELLS_DRAWN))
         room -= figure["drawn"]
         tables.append(_table(result, table, files[table]) | figure | {"id": f"table-{number}"})
     page = _shared(result, told) | {
         "tables": tables,
-        "more": [(" × ".join(table), files[table]) for table in result.plan.marginals[MOST_TABLES:]],
+        "more": [(" × ".join(table), files[table]) for table in result.plan.marginals[MAX_TABLES:]],
         "provenance": [_provenance(result, name) for name in result.plan.used],
         "palette": _script_json(json.dumps(_dark_colours())),
         "plotly": Markup(get_plotlyjs()),
@@ -141,7 +141,7 @@ def _table(result: Result, table: Columns, file: str) -> dict[str, Any]:
     """One table of the page: what it says of itself, and its rows or the first of them."""
     noisy = result.mostly_noise(table)
     labels = [published_name(name) for name in table]
-    whole = noisy.size <= MOST_ROWS
+    whole = noisy.size <= MAX_ROWS
     rows = noisy.size if whole else FIRST_ROWS
     shown = {name: cells[:rows] for name, cells in result.cells(table).items()}
     return {

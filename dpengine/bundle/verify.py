@@ -14,14 +14,14 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from dpengine.array_types import Columns
 from dpengine.bundle import manifest
 from dpengine.bundle.cross_check import Tally
 from dpengine.bundle.read import FIXED, Manifest, Members, Source, read_manifest, unpacked
 from dpengine.errors import PlanError, ReleaseError
 from dpengine.estimate.error_distribution import error_law
-from dpengine.marginals.least_squares import Columns
-from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP
-from dpengine.measure.strategy import ADAPTIVE, Share
+from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, Allocation
+from dpengine.measure.strategy import ADAPTIVE
 from dpengine.spec import strict_yaml
 from dpengine.spec.parsing import rational
 from dpengine.spec.plan import Plan, epsilon_text
@@ -101,7 +101,7 @@ def _prices(checked: Manifest, plan: Plan) -> list[str]:
     """Whether the measurements cost what they say, together give ε, and give every table its stated error."""
     adaptive = plan.strategy == ADAPTIVE
     faults: list[str] = []
-    shares: list[Share] = []
+    shares: list[Allocation] = []
     spent = Fraction(0)
     for position, entry in enumerate(checked.measurements, start=1):
         where = f"manifest.json: measurement {position}"
@@ -113,7 +113,7 @@ def _prices(checked: Manifest, plan: Plan) -> list[str]:
             faults.append(f"{where} names a column twice")
             continue
         spent += epsilon
-        share = Share(tuple(entry.columns), epsilon, entry.sensitivity)
+        share = Allocation(tuple(entry.columns), epsilon, entry.sensitivity)
         if _exact(entry.scale) != share.scale:
             faults.append(f"{where}: scale is not sensitivity / epsilon, which is {epsilon_text(share.scale)}")
         if entry.purpose is not None and adaptive:

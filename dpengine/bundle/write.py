@@ -13,9 +13,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from dpengine import safe_csv
+from dpengine.array_types import Columns
 from dpengine.bundle import manifest, registry
 from dpengine.bundle.verify import PROSE, verify
-from dpengine.marginals.least_squares import Columns
 from dpengine.results.result import NUMBERS, Result, published_name
 from dpengine.synthesis import cell_values
 

@@ -13,10 +13,10 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from dpengine.array_types import Columns, Ints
 from dpengine.charts.heatmap import SCALE, WRITTEN, Grid, traces
 from dpengine.charts.style import ACCENT, CONFIG, GREY, INK, category_axis, dressed, escaped, listed, shortened
 from dpengine.estimate.error_distribution import error_law
-from dpengine.marginals.least_squares import Columns
 from dpengine.measure.strategy import ADAPTIVE, choose, settled
 from dpengine.results.predict import predict
 from dpengine.results.result import Result
@@ -24,17 +24,15 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import noun
 
 __all__ = [
-    "ACCENT", "CONFIG", "GREY", "INK", "MOST_FACETS", "SCALE", "WRITTEN", "alt_text", "comparison_figure",
+    "ACCENT", "CONFIG", "GREY", "INK", "MAX_FACETS", "SCALE", "WRITTEN", "alt_text", "comparison_figure",
     "curve_numbers", "error_curve", "facets_across", "needs_fixing", "release_figure",
 ]  # fmt: skip
 
-MOST_FACETS = 12
-MOST_CURVES = 4
+MAX_FACETS = 12
+MAX_CURVES = 4
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")
 CURVE = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
-
-Ints = npt.NDArray[np.int64]
 
 
 def release_figure(
@@ -56,7 +54,7 @@ def release_figure(
 
 def needs_fixing(plan: Plan, table: Columns) -> Columns:
     """Columns of ``table`` that a figure has no room for: all past the third, and a third of many cells."""
-    roomy = 3 if len(table) > 2 and plan.column(table[2]).size <= MOST_FACETS else 2
+    roomy = 3 if len(table) > 2 and plan.column(table[2]).size <= MAX_FACETS else 2
     return table[roomy:]
 
 
@@ -80,7 +78,7 @@ def curve_numbers(plan: Plan, *, epsilons: Sequence[float] = CURVE) -> dict[str,
 
     They are those of a cell of each of the first tables, and of the total.
     """
-    drawn: dict[str, Columns] = {" × ".join(table): table for table in plan.marginals[:MOST_CURVES]} | {"total": ()}
+    drawn: dict[str, Columns] = {" × ".join(table): table for table in plan.marginals[:MAX_CURVES]} | {"total": ()}
     numbers: dict[str, list[float]] = {"ε": sorted({*epsilons, float(plan.epsilon)})}
     plans = [plan if epsilon == float(plan.epsilon) else plan.at(str(epsilon)) for epsilon in numbers["ε"]]
     if settled(plan).strategy == ADAPTIVE:

@@ -24,7 +24,7 @@ TURN = 0.75  # where on the scale, after the root, that tone stands
 ENDS = {False: ("#f2f7f7", "#0a3d42"), True: ("#172123", "#c2f5f6")}
 # Colours of the numbers below and above the turn.
 WRITTEN = {False: ("#000000", "#ffffff"), True: ("#ffffff", "#000000")}
-MOST_WRITTEN = 400
+MAX_WRITTEN = 400
 DIGIT, AXIS = 5.2, 170  # pixels: of a digit that can just be read, and of what stands beside the cells
 STOPS = 12
 
@@ -85,7 +85,7 @@ def _numbered(cells: go.Heatmap, grid: Grid, dark: bool) -> list[go.Heatmap]:
     A browser makes the numbers of a heatmap as small as its cells ask for; blanks as wide as the widest number
     make it choose one size for both.
     """
-    if grid.counts.size > MOST_WRITTEN:
+    if grid.counts.size > MAX_WRITTEN:
         return [cells]
     numbers = np.vectorize("{:,}".format, otypes=[object])(grid.counts)
     widest = max(map(len, numbers.ravel()))
@@ -116,7 +116,7 @@ def _numbered(cells: go.Heatmap, grid: Grid, dark: bool) -> list[go.Heatmap]:
 def _noise_marks(grid: Grid, dark: bool, legend: bool) -> go.Scatter:
     """A slanted line through each cell that is mostly noise."""
     rows, columns = np.nonzero(grid.noisy)
-    few = grid.noisy.size <= MOST_WRITTEN
+    few = grid.noisy.size <= MAX_WRITTEN
     return go.Scatter(
         x=[grid.columns[int(k)] for k in columns],
         y=[grid.rows[int(k)] for k in rows],

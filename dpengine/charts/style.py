@@ -35,7 +35,7 @@ CONFIG = {
     # A saved picture has one width, whatever the screen's: numbers that a screen hides for want of room can be read.
     "toImageButtonOptions": {"format": "svg", "filename": "private-release", "width": SAVED_WIDTH},
 }
-MOST_LABEL = 24
+MAX_LABEL = 24
 TITLE_LINE = 42  # letters that a phone has room for
 ACCENT = {False: "#0b6e75", True: "#4fc3c7"}
 GREY = {False: "#7b8789", True: "#97a3a5"}
@@ -51,7 +51,7 @@ def shortened(labels: Iterable[str]) -> list[str]:
     ['A very …1, the s…ts ends', 'A very …2, the s…ts ends']
     """
     labels = list(labels)
-    short = [_middle(label, MOST_LABEL) for label in labels]
+    short = [_middle(label, MAX_LABEL) for label in labels]
     alike: dict[str, list[int]] = {}
     for k, label in enumerate(short):
         if label != labels[k]:
@@ -61,7 +61,7 @@ def shortened(labels: Iterable[str]) -> list[str]:
             side_by_side = enumerate(zip(*(labels[k] for k in group), strict=False))
             same = next((k for k, letters in side_by_side if len(set(letters)) > 1), 0)
             for k in group:
-                short[k] = f"{labels[k][:7]}…{_middle(labels[k][same:], MOST_LABEL - 8)}"
+                short[k] = f"{labels[k][:7]}…{_middle(labels[k][same:], MAX_LABEL - 8)}"
     seen: set[str] = set()
     for k, label in enumerate(short):
         free = (f"{label} ({number})" for number in count(2))

@@ -29,9 +29,9 @@ from dpengine.errors import TableError
 from dpengine.sources.dialects import Dialect
 from dpengine.spec.domain import Category, Column, Date, Number, YesNo
 
-__all__ = ["MOST_CELLS", "Pushed", "code_of", "identity", "text_of", "utc"]
+__all__ = ["MAX_CELLS", "Pushed", "code_of", "identity", "text_of", "utc"]
 
-MOST_CELLS = 20_000  # of a column: an engine must read each cut in the statement
+MAX_CELLS = 20_000  # of a column: an engine must read each cut in the statement
 _BLANKS = "".join(chr(i) for i in range(0x3001) if chr(i).isspace())
 _SHORT = r"[+-]?([0-9]{1,200}[.]?[0-9]{0,100}|[.][0-9]{1,100})"
 # The days that there are, from year 1 on: 28 in each month, then what longer ones and leap years have.
@@ -57,13 +57,13 @@ def code_of(column: Column, cell: str, type_name: str, sql: Dialect, tag: str = 
     Names in its layers end in ``tag``. Raises `TableError` where the engine cannot be asked for it.
     """
     family = family_of(type_name) or "text"
-    if column.size > MOST_CELLS and not (isinstance(column, Date) and column.by in ("day", "week")):
+    if column.size > MAX_CELLS and not (isinstance(column, Date) and column.by in ("day", "week")):
         raise TableError(
-            f"column {column.name!r} has {column.size:,} cells, more than the {MOST_CELLS:,} that an engine elsewhere "
+            f"column {column.name!r} has {column.size:,} cells, more than the {MAX_CELLS:,} that an engine elsewhere "
             "is asked for; make fewer, wider ones"
         )
     text, loose, value = f"own_{tag}", f"loose_{tag}", f"value_{tag}"
-    steps = steps_of(column, type_name, MOST_CELLS)
+    steps = steps_of(column, type_name, MAX_CELLS)
     if steps is not None:
         plain = f"CAST({cell} AS {sql.double})" if type_name == "FLOAT" else utc(cell, type_name, sql)
         return Pushed(({text: cell}, {value: plain}), _stepped(steps, text, value, type_name, sql))
@@ -200,7 +200,7 @@ def _read(text: str, sql: Dialect) -> str:
 
 def _number(column: Number, value: str, sql: Dialect) -> str:
     numerals = tuple(text for text in column.missing_as if re.fullmatch(NUMERAL, text.strip()))
-    steps = steps_of(column.model_copy(update={"missing_as": numerals}), "DOUBLE", MOST_CELLS)
+    steps = steps_of(column.model_copy(update={"missing_as": numerals}), "DOUBLE", MAX_CELLS)
     within = f"{value} < CAST('Infinity' AS {sql.double}) AND {value} > CAST('-Infinity' AS {sql.double})"
     return f"WHEN {within} THEN {_tree(steps, value, 'DOUBLE', sql)}" if steps else ""
 

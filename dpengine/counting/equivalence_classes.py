@@ -9,15 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
+from dpengine.array_types import Ints
 from dpengine.counting.encode_sql import Family, identity
 
 __all__ = ["Alone", "Classes", "cell", "class_query", "unique_query"]
-
-Ints = npt.NDArray[np.int64]
-Columns = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-__all__ = ["covering"]
+from dpengine.array_types import Columns
 
-Columns = tuple[str, ...]
+__all__ = ["covering"]
 
 
 def covering(tables: Sequence[Columns], sizes: Mapping[str, int], cells: int) -> list[Columns]:

@@ -23,27 +23,26 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
+from dpengine.array_types import Columns, Floats, Ints
 from dpengine.marginals.box_tree import Tree
-from dpengine.marginals.least_squares import Columns, LeastSquares, marginalise
+from dpengine.marginals.graphs import junction_order
+from dpengine.marginals.least_squares import LeastSquares, marginalise
 from dpengine.marginals.pairwise import Pairwise, alone
 from dpengine.marginals.shrinkage import project
-from dpengine.measure.strategy import MAX_JOINT_CELLS, junction_order
+from dpengine.measure.strategy import MAX_JOINT_CELLS
 from dpengine.synthesis.generate_rows import Codes, Times, deal_rows
 
 __all__ = ["Model", "Rows", "round_whole", "rows_of", "solve", "whole_boxes"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Cell = tuple[int, ...]
 
 RAKING_SWEEPS = 10
 JOINT_SWEEPS = 60
 MENDING_ROUNDS = 400
 MOVES_A_ROUND = 256
-LEAST_SCALE = 0.8  # of noise: below it most noise is 0, and what a cell says by itself is hard to better
-MOST_RAKED = 20_000_000  # cells times pairs of columns
+MIN_SCALE = 0.8  # of noise: below it most noise is 0, and what a cell says by itself is hard to better
+MAX_RAKED = 20_000_000  # cells times pairs of columns
 
 
 @dataclass(frozen=True)
@@ -142,8 +141,8 @@ def _fit(
     {x ≥ 0, Σx = total} and raked to its single columns, which are far less biased by the clipping of many small cells.
     """
     estimate, scale = squares.estimate(columns, values), math.sqrt(squares.variance(columns) / 2)
-    quick = estimate.size * math.comb(len(columns), 2) <= MOST_RAKED
-    if len(columns) > 1 and scale >= LEAST_SCALE and total > 0 and quick:
+    quick = estimate.size * math.comb(len(columns), 2) <= MAX_RAKED
+    if len(columns) > 1 and scale >= MIN_SCALE and total > 0 and quick:
         return alone(estimate, columns, scale)
     return _rake(project(estimate, total), columns, single)
 

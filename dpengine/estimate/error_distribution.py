@@ -16,20 +16,20 @@ from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from dpengine.accounting.composition import posterior
+from dpengine.array_types import Columns, Floats
 from dpengine.errors import PlanError
-from dpengine.marginals.least_squares import Columns, LeastSquares
-from dpengine.measure.strategy import ADAPTIVE, Share, choose, settled
-from dpengine.spec.plan import LEAST_EPSILON, MOST_EPSILON, Plan
+from dpengine.marginals.least_squares import LeastSquares
+from dpengine.marginals.measurement import Allocation
+from dpengine.measure.strategy import ADAPTIVE, choose, settled
+from dpengine.spec.plan import MAX_EPSILON, MIN_EPSILON, Plan
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["ErrorLaw", "epsilon_for", "error_law", "least_squares", "noise_variance", "posterior", "predict", "sum_law"]
 
-Floats = npt.NDArray[np.float64]
 CONFIDENCE = 0.95
 PREDICTED = ("table", "cells", "mean_abs_error", "half_width_95", "total_half_width_95")
 
@@ -40,7 +40,7 @@ def noise_variance(scale: Fraction) -> float:
     return 1 / (2 * math.sinh(half) ** 2)
 
 
-def least_squares(plan: Plan, shares: Sequence[Share]) -> LeastSquares:
+def least_squares(plan: Plan, shares: Sequence[Allocation]) -> LeastSquares:
     """The estimator of a plan whose ``shares`` are measured."""
     return LeastSquares(
         {name: plan.column(name).size for name in plan.used},
@@ -121,7 +121,7 @@ def sum_law(times: int, scale: Fraction) -> ErrorLaw:
     return _law(((1.0, times, scale),))
 
 
-def error_law(plan: Plan, shares: Sequence[Share], table: Columns) -> ErrorLaw:
+def error_law(plan: Plan, shares: Sequence[Allocation], table: Columns) -> ErrorLaw:
     """The law of the error of ``estimate`` in each cell of ``table`` (all cells share it)."""
     merged: dict[tuple[float, Fraction], int] = {}
     for term in least_squares(plan, shares).noise(table):
@@ -161,14 +161,14 @@ def epsilon_for(plan: Plan, half_width: float, confidence: float = CONFIDENCE) -
         at = plan.at(Fraction(millionths, 10**6))
         return error_law(at, choose(at), table).half_width(confidence)
 
-    low, high = int(LEAST_EPSILON * 10**6), int(MOST_EPSILON * 10**6)
+    low, high = int(MIN_EPSILON * 10**6), int(MAX_EPSILON * 10**6)
     # The widest table decides: look for its ε, then raise that only for tables that still fall short.
     tables = sorted(plan.marginals, key=lambda table: width(table, int(plan.epsilon * 10**6) or 1), reverse=True)
     for table in tables:
         if width(table, low) <= half_width:
             continue
         if width(table, high) > half_width:
-            raise PlanError(f"no ε up to {MOST_EPSILON} brings every cell within ±{half_width:g}")
+            raise PlanError(f"no ε up to {MAX_EPSILON} brings every cell within ±{half_width:g}")
         least, enough = low, high
         while enough - least > 1:
             middle = math.isqrt(least * enough) if enough > 2 * least else (least + enough) // 2

@@ -14,19 +14,17 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from dpengine.array_types import Columns, Floats
 from dpengine.estimate.error_distribution import ErrorLaw, error_law, least_squares
 from dpengine.marginals.box_tree import Tree
-from dpengine.marginals.least_squares import Columns
-from dpengine.marginals.measurement import Audit, Measured
+from dpengine.marginals.measurement import Allocation, Audit, Measured
 from dpengine.marginals.pairwise import Pairwise, fit
-from dpengine.measure.strategy import ADAPTIVE, Share
+from dpengine.measure.strategy import ADAPTIVE
 from dpengine.spec.plan import Plan
 
 __all__ = ["Answers", "Boxed", "Modelled", "answers"]
 
-Floats = npt.NDArray[np.float64]
 
 TAIL = 4.0  # 95 in 100 errors of a model are within so many times their mean (benchmarks/accuracy.py: 3.3 at most)
 POWERS = np.linspace(0.4, 1.0, 13)
@@ -154,7 +152,7 @@ def answers(plan: Plan, measured: Measured) -> Answers:
     return Modelled(plan, measured) if plan.strategy == ADAPTIVE else _Unbiased(plan, measured)
 
 
-def _shares(measured: Measured) -> tuple[Share, ...]:
+def _shares(measured: Measured) -> tuple[Allocation, ...]:
     return tuple(measurement.share for measurement in measured.measurements)
 
 

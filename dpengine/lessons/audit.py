@@ -14,22 +14,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from dpengine.array_types import Columns, Floats, Ints
 from dpengine.errors import PlanError
 from dpengine.lessons.success_rate import Rate
-from dpengine.marginals.least_squares import Columns
 from dpengine.measure.measure import measure
 from dpengine.spec.plan import Plan
 
 __all__ = ["Audit", "audit", "least_epsilon", "released"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 Event = tuple[float, bool, tuple[int, int]]  # a threshold, whether above it, and which table it should be frequent on
 
-MOST_BOUNDS = 100
+MAX_BOUNDS = 100
 
 
 def least_epsilon(hits: int, runs: int, hits_neighbour: int, runs_neighbour: int, alpha: float) -> float:
@@ -64,7 +61,7 @@ def audit(here: Floats, there: Floats, alpha: float = 0.05) -> Audit:
     first = [part[: len(part) // 2] for part in tables]
     second = [part[len(part) // 2 :] for part in tables]
     seen = np.unique(np.concatenate(first))
-    bounds = seen[:: max(1, seen.size // MOST_BOUNDS)]
+    bounds = seen[:: max(1, seen.size // MAX_BOUNDS)]
     events = [(float(bound), above, order) for bound in bounds for above in (True, False) for order in ((0, 1), (1, 0))]
     return _tried(second, max(events, key=lambda event: _tried(first, event, alpha).least), alpha)
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from dpengine.array_types import Ints
 from dpengine.errors import PlanError
 from dpengine.lessons.success_rate import Rate
 from dpengine.release import release
@@ -22,8 +22,6 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["Found", "Ratings", "found_again", "made_up_ratings", "redrawn", "without_days"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 DAYS = 2_000
 STARS = (1, 2, 3, 4, 5)

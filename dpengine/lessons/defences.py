@@ -11,15 +11,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from dpengine.array_types import Floats, Ints
 from dpengine.errors import PlanError
 from dpengine.noise.laplace import discrete_laplace
 
 __all__ = ["RAW", "Defence", "engine", "jittered", "rounded", "unbudgeted"]
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from dpengine.array_types import Floats, Ints
 from dpengine.errors import PlanError
 
 __all__ = [
@@ -25,10 +26,8 @@ __all__ = [
     "sum_sensitivity",
 ]  # fmt: skip
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
-MOST_ANSWERS = 2_000
+MAX_ANSWERS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +100,12 @@ def at_least(true: int, scale: Fraction, bound: int) -> float:
 def reach(first: int, second: int, scale: Fraction, beyond: float = 0.002) -> Ints:
     """The answers worth looking at: all within the distance that noise passes with probability ``beyond``.
 
-    Where they are more than `MOST_ANSWERS` they are thinned evenly; the two true answers always stay.
+    Where they are more than `MAX_ANSWERS` they are thinned evenly; the two true answers always stay.
     """
     rate = float(1 / scale)
     width = max(3, math.ceil((math.log(2 / beyond) - math.log1p(math.exp(-rate))) / rate))
     low, high = min(first, second) - width, max(first, second) + width
-    step = max(1, -(-(high - low) // MOST_ANSWERS))
+    step = max(1, -(-(high - low) // MAX_ANSWERS))
     spread: Ints = np.union1d(np.arange(low, high + 1, step, dtype=np.int64), [first, second])
     return spread
 

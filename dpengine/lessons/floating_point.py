@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from dpengine.array_types import Bools, Floats, Ints
 from dpengine.errors import PlanError
 from dpengine.lessons.defences import engine
 from dpengine.lessons.success_rate import Rate
@@ -27,9 +27,6 @@ from dpengine.lessons.success_rate import Rate
 __all__ = ["NUMPY", "SAMPLERS", "TEXTBOOK", "Neighbourhood", "Sampler", "Verdicts", "around", "possible", "tried",
            "tried_on_engine"]  # fmt: skip
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 LATTICE = 2.0**53  # the uniform numbers of numpy, and of most others, are k/2^53
 MARGIN = 8  # multiples of 1/2^53 that rounding in a formula and in its inverse can be off, and some to spare

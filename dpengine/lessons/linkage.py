@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from dpengine.array_types import Bools, Floats, Ints
 from dpengine.errors import PlanError
 from dpengine.lessons.success_rate import Rate
 from dpengine.release import release
@@ -25,9 +25,6 @@ __all__ = [
     "made_up_town", "named", "raw", "released",
 ]  # fmt: skip
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 ZIPS = ("02138", "02139", "02140", "02141", "02142", "02143", "02144", "02145")
 CONDITIONS = (

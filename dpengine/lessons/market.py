@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from dpengine.errors import TableError
 
-__all__ = ["MOST_LOSSES", "Market", "shares", "simulated", "uploaded"]
+__all__ = ["MAX_LOSSES", "Market", "shares", "simulated", "uploaded"]
 
-MOST_LOSSES = 500_000
-MOST_BYTES = 20_000_000
+MAX_LOSSES = 500_000
+MAX_BYTES = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ def uploaded(content: bytes) -> Market:
     """
     import pandas as pd
 
-    if len(content) > MOST_BYTES:
-        raise TableError(f"the file is larger than {MOST_BYTES // 10**6} MB; the library takes more")
+    if len(content) > MAX_BYTES:
+        raise TableError(f"the file is larger than {MAX_BYTES // 10**6} MB; the library takes more")
     try:
         frame = pd.read_csv(io.BytesIO(content), skipinitialspace=True)
     except (ValueError, UnicodeError) as error:  # also a parser's and an empty file's
@@ -87,10 +87,8 @@ def uploaded(content: bytes) -> Market:
         raise TableError("the file holds no rounds: a row a round is wanted below the header")
     if not pd.api.types.is_numeric_dtype(frame.iloc[:, 0]):
         frame = frame.iloc[:, 1:]
-    if frame.size > MOST_LOSSES:
-        raise TableError(
-            f"there are more than {MOST_LOSSES:,} losses, which this page can take; the library takes more"
-        )
+    if frame.size > MAX_LOSSES:
+        raise TableError(f"there are more than {MAX_LOSSES:,} losses, which this page can take; the library takes more")
     wrong = [k for k, kind in enumerate(frame.dtypes, 1) if not pd.api.types.is_numeric_dtype(kind)]
     if wrong:
         raise TableError(f"column {wrong[0]} of the experts holds something that is no number")

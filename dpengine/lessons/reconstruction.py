@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.optimize import linprog
 
+from dpengine.array_types import Bools, Floats, Ints
 from dpengine.errors import PlanError
 from dpengine.lessons.defences import Defence
 from dpengine.lessons.success_rate import Rate
@@ -26,9 +26,6 @@ __all__ = [
     "reconstruct",
 ]  # fmt: skip
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 Method = Callable[[Ints, Floats], Floats]
 
 PATIENCE: Any = {"time_limit": 60}  # seconds

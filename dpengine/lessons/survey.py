@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from dpengine.array_types import Ints
 from dpengine.errors import TableError
 from dpengine.estimate.error_distribution import noise_variance
 from dpengine.mechanisms.local.frequency_oracles import HadamardResponse, LocalHashing, UnaryEncoding
@@ -46,8 +47,6 @@ __all__ = [
     "scaled",
 ]  # fmt: skip
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Protocol = PureProtocol[Any]
 Make = Callable[[int, Fraction], Protocol]  # a protocol for so many answers and an ε
 

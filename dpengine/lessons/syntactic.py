@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from dpengine.array_types import Floats, Ints
 from dpengine.counting.equivalence_classes import Classes
 from dpengine.errors import PlanError
 
@@ -26,8 +26,6 @@ __all__ = [
     "k_anonymity", "profile", "recursive",
 ]  # fmt: skip
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 BANDS = (1, 2, 3, 5, 10, 20, 50, 100)
 

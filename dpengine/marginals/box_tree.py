@@ -16,15 +16,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from dpengine.marginals.least_squares import Columns, marginalise
+from dpengine.array_types import Columns, Floats, Ints
+from dpengine.marginals.least_squares import marginalise
 from dpengine.marginals.measurement import Boxes
 
 __all__ = ["Tree"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 TAIL = 2.2  # standard deviations: 95 in 100 of a sum of Laplace variables lie within 2.12, of one of them
 WHOLE = 0.5  # what that leaves out where noise is so small that it is mostly 0

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
+
+from dpengine.array_types import Floats
 
 __all__ = ["kinds_of_people"]
 
-Floats = npt.NDArray[np.float64]
 Pair = tuple[str, str]
 
 KINDS = 32

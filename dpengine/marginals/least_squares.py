@@ -26,10 +26,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from dpengine.array_types import Columns, Floats
+
 __all__ = ["Columns", "LeastSquares", "NoiseTerm", "marginalise", "subsets"]
 
-Columns = tuple[str, ...]
-Floats = npt.NDArray[np.float64]
 Number = TypeVar("Number", np.int64, np.float64)
 
 

@@ -8,13 +8,14 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.marginals.least_squares import Columns
-from dpengine.measure.strategy import PARTS, Share
+from dpengine.array_types import Columns, Ints
 
 __all__ = [
     "AUDIT_EDGES",
     "DISCRETE_LAPLACE",
+    "PARTS",
     "PERMUTE_AND_FLIP",
+    "Allocation",
     "Audit",
     "Boxes",
     "Choice",
@@ -22,11 +23,25 @@ __all__ = [
     "Measurement",
 ]
 
-Ints = npt.NDArray[np.int64]
 
+PARTS = 1_000_000  # of ε: shares found by calculation are whole numbers of them, so that they add up exactly
 DISCRETE_LAPLACE = "discrete Laplace"
 PERMUTE_AND_FLIP = "permute-and-flip"
 AUDIT_EDGES = (0.5, 2.0, 10.0, 50.0, 200.0, 1000.0)  # expected counts that part cells by size
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """One marginal to measure, with its part of ε and the L1 sensitivity of its counts."""
+
+    columns: Columns
+    epsilon: Fraction
+    sensitivity: int
+
+    @property
+    def scale(self) -> Fraction:
+        """Scale of the discrete Laplace noise that gives the share: sensitivity/ε."""
+        return self.sensitivity / self.epsilon
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +51,7 @@ class Measurement:
     Where neighbouring cells were merged before counting, ``merged`` gives for each axis the merged bin of every cell.
     """
 
-    share: Share
+    share: Allocation
     values: Ints
     merged: tuple[Ints, ...] = ()
 

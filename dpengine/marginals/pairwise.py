@@ -21,16 +21,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpengine.array_types import Columns, Floats, Ints
 from dpengine.marginals.latent_classes import kinds_of_people
-from dpengine.marginals.least_squares import Columns, Number, marginalise
-from dpengine.marginals.measurement import Measurement
+from dpengine.marginals.least_squares import Number, marginalise
+from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.marginals.shrinkage import project, shrink, smooth
-from dpengine.measure.strategy import Share
 
 __all__ = ["Pair", "Pairwise", "alone", "fit", "grand_total", "merge"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Pair = tuple[str, str]
 
 EMPTY = 1e-9  # a cell no lower than this can still grow under raking
@@ -124,7 +122,7 @@ def alone(noisy: Floats, columns: Columns, scale: float) -> Floats:
     for part in sums:
         values = np.asarray(marginalise(noisy, columns, part))
         wider = scale * math.sqrt(noisy.size / values.size)  # as many draws spread
-        share = Share(part, 1 / Fraction(wider).limit_denominator(10**6), 1)
+        share = Allocation(part, 1 / Fraction(wider).limit_denominator(10**6), 1)
         parts.append(Measurement(share, np.rint(values).astype(np.int64)))
     model = fit(dict(zip(columns, noisy.shape, strict=True)), parts)
     better, _ = shrink(noisy, model.table(columns), scale)

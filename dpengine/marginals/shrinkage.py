@@ -14,17 +14,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
+
+from dpengine.array_types import Floats
 
 __all__ = ["project", "shrink", "smooth"]
 
-Floats = npt.NDArray[np.float64]
 
 SPREADS: Floats = np.array([2.0**k for k in range(-5, 5)])
 POWERS = (0.5, 0.75, 1.0)
-LEAST_GUESS = 0.05
+MIN_GUESS = 0.05
 WINDOWS = (1, 2, 4, 8)
-FEWEST_TO_SMOOTH = 8
+MIN_TO_SMOOTH = 8
 
 
 def project(values: Floats, total: float) -> Floats:
@@ -43,7 +43,7 @@ def shrink(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float]:
     ``scale`` is that of the noise. The likelihood ranks guesses: the best explains the noisy counts best.
     """
     off = np.abs(noisy - guess)
-    likelihood, spread = _spread(off, np.maximum(guess, LEAST_GUESS), scale, SPREADS, POWERS)
+    likelihood, spread = _spread(off, np.maximum(guess, MIN_GUESS), scale, SPREADS, POWERS)
     noise_alone = float((-off / scale).sum() - off.size * math.log(2 * scale)) + math.log(2)
     if noise_alone >= likelihood:
         return guess.copy(), noise_alone
@@ -57,7 +57,7 @@ def smooth(noisy: Floats, scale: float, total: float) -> Floats:
     and are left as they are.
     """
     plain = project(noisy, total)
-    if noisy.size < FEWEST_TO_SMOOTH:
+    if noisy.size < MIN_TO_SMOOTH:
         return plain
     best: tuple[float, Floats, Floats] | None = None
     for window in WINDOWS:
@@ -68,7 +68,7 @@ def smooth(noisy: Floats, scale: float, total: float) -> Floats:
         guess = np.convolve(plain, kernel, "same") / np.convolve(np.ones(noisy.size), kernel, "same")
         for power in (0.5, 1.0):
             spreads: Floats = scale ** (1 - power) * 2.0 ** np.arange(-6, 8)
-            found = _spread(np.abs(noisy - guess), np.maximum(guess, LEAST_GUESS * scale), scale, spreads, (power,))
+            found = _spread(np.abs(noisy - guess), np.maximum(guess, MIN_GUESS * scale), scale, spreads, (power,))
             if best is None or found[0] > best[0]:
                 best = (*found, guess)
     assert best is not None  # the narrowest window always fits

@@ -31,27 +31,25 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-from dpengine.marginals.least_squares import Columns
+from dpengine.array_types import Columns, Floats, Ints
 from dpengine.marginals.measurement import (
     AUDIT_EDGES,
     DISCRETE_LAPLACE,
+    PARTS,
     PERMUTE_AND_FLIP,
+    Allocation,
     Audit,
     Choice,
     Measured,
     Measurement,
 )
 from dpengine.marginals.pairwise import Pairwise, fit, merge
-from dpengine.measure.strategy import PARTS, Share
 from dpengine.noise.laplace import discrete_laplace
 from dpengine.noise.selection import permute_and_flip
 
 __all__ = ["measure_adaptively"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Pair = tuple[str, str]
 Marginal = tuple[Columns, Ints, tuple[Ints, ...]]  # columns, exact counts, merged bins
 
@@ -114,7 +112,7 @@ class _Work:
         return self.sensitivity * PARTS / (float(self.epsilon) * max(parts, 1.0))
 
     def measure(self, columns: Columns, exact: Ints, parts: float, merged: tuple[Ints, ...] = ()) -> None:
-        share = Share(columns, self.take(parts), self.sensitivity)
+        share = Allocation(columns, self.take(parts), self.sensitivity)
         values: Ints = np.asarray(exact + discrete_laplace(share.scale, exact.shape))
         self.measurements.append(Measurement(share, values, merged))
 

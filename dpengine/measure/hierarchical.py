@@ -18,14 +18,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.marginals.measurement import Boxes
-from dpengine.measure.strategy import PARTS
+from dpengine.array_types import Floats, Ints
+from dpengine.marginals.measurement import PARTS, Boxes
 from dpengine.noise.laplace import discrete_laplace
 
 __all__ = ["Axis", "measure_boxes"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Axis = tuple[int, ...]  # where the strata of a column begin, and the number of its cells
 
 # Chosen on made-up tables of ten shapes in one dimension and five in two, at εN = 10² to 10⁵; none of them matters

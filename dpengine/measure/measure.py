@@ -8,21 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import combinations
 
-import numpy as np
-import numpy.typing as npt
-
-from dpengine.marginals.least_squares import Columns
-from dpengine.marginals.measurement import Measured, Measurement
+from dpengine.array_types import Columns, Ints
+from dpengine.marginals.graphs import maximal
+from dpengine.marginals.measurement import Allocation, Measured, Measurement
 from dpengine.marginals.pairwise import Pair
 from dpengine.measure.adaptive import measure_adaptively
 from dpengine.measure.hierarchical import Axis, measure_boxes
-from dpengine.measure.strategy import ADAPTIVE, Share, choose, maximal, settled
+from dpengine.measure.strategy import ADAPTIVE, choose, settled
 from dpengine.noise.laplace import discrete_laplace
 from dpengine.spec.plan import Plan
 
 __all__ = ["add_noise", "measure", "wanted"]
-
-Ints = npt.NDArray[np.int64]
 
 
 def wanted(plan: Plan) -> list[Columns]:
@@ -86,7 +82,7 @@ def _axis(plan: Plan, name: str) -> Axis:
     return (0, *range(ordered, column.size + 1))
 
 
-def add_noise(counts: Sequence[Ints], shares: Sequence[Share]) -> tuple[Measurement, ...]:
+def add_noise(counts: Sequence[Ints], shares: Sequence[Allocation]) -> tuple[Measurement, ...]:
     """Add to each cell of each marginal independent discrete Laplace noise of the share's scale.
 
     With L1 sensitivity Δ and scale Δ/ε_S each marginal is ε_S-differentially private (Ghosh, Roughgarden
@@ -98,10 +94,10 @@ def add_noise(counts: Sequence[Ints], shares: Sequence[Share]) -> tuple[Measurem
     )
 
 
-MOST_AUDITED = 12
+MAX_AUDITED = 12
 
 
 def _some(tables: Sequence[Columns]) -> list[Columns]:
-    """Up to `MOST_AUDITED` of the tables, spread evenly: whose errors stand for those of all."""
-    step = max(1, -(-len(tables) // MOST_AUDITED))
+    """Up to `MAX_AUDITED` of the tables, spread evenly: whose errors stand for those of all."""
+    step = max(1, -(-len(tables) // MAX_AUDITED))
     return list(tables[::step])

@@ -25,15 +25,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from itertools import combinations, groupby
+from itertools import combinations
 
 import numpy as np
 
+from dpengine.array_types import Columns
 from dpengine.errors import PlanError
-from dpengine.marginals.least_squares import Columns, LeastSquares, subsets
-from dpengine.noise.laplace import MOST_SCALE
+from dpengine.marginals.graphs import junction_order, maximal
+from dpengine.marginals.least_squares import LeastSquares, subsets
+from dpengine.marginals.measurement import PARTS, Allocation
+from dpengine.noise.laplace import MAX_SCALE
 from dpengine.spec.plan import MAX_TABLE_CELLS, Plan
 from dpengine.spec.wording import portion
 
@@ -42,11 +43,10 @@ ASSUMED_ROWS = 10_000  # where a plan does not say how many there are
 MEASURE_ALL = 0.05  # of all rows: noise in a table below which a model is no better (benchmarks/accuracy.py)
 SPARSE = 4.0  # noise in a single table, in rows a row, beyond which its margins tell more (benchmarks/single.py)
 SPARSE_EPSILON = 1.2  # a row; beyond it most noise is 0, and single counts are hard to beat
-MOST_OPTIMISED = 60  # marginals beyond which looking for better shares takes too long
-PARTS = 1_000_000  # of ε: shares found by calculation are whole numbers of them, so that they add up exactly
+MAX_OPTIMISED = 60  # marginals beyond which looking for better shares takes too long
 FLAT_CELLS = 24  # for ranges, fewer cells are as well measured one by one (benchmarks/ranges.py)
-MOST_SYNTHETIC = 20_000_000
-MOST_ADAPTIVE_SCALE = 1_000  # beyond it even the total is lost, and synthetic rows may be too many
+MAX_SYNTHETIC = 20_000_000
+MAX_ADAPTIVE_SCALE = 1_000  # beyond it even the total is lost, and synthetic rows may be too many
 
 DIRECT, OPTIMISED, ADAPTIVE = "direct", "optimised", "adaptive"
 
@@ -55,31 +55,13 @@ __all__ = [
     "ASSUMED_ROWS",
     "DIRECT",
     "OPTIMISED",
-    "PARTS",
-    "Share",
     "check",
     "choose",
     "identity",
-    "junction_order",
-    "maximal",
     "needs_a_model",
     "settled",
     "why",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """One marginal to measure, with its part of ε and the L1 sensitivity of its counts."""
-
-    columns: Columns
-    epsilon: Fraction
-    sensitivity: int
-
-    @property
-    def scale(self) -> Fraction:
-        """Scale of the discrete Laplace noise that gives the share: sensitivity/ε."""
-        return self.sensitivity / self.epsilon
 
 
 def settled(plan: Plan) -> Plan:
@@ -122,7 +104,7 @@ def why(plan: Plan) -> str:
     return f"Direct: measuring all {len(tables)} tables leaves noise of only about {noise} in each."
 
 
-def choose(plan: Plan) -> tuple[Share, ...]:
+def choose(plan: Plan) -> tuple[Allocation, ...]:
     """The marginals to measure for ``plan``, not an adaptive one; their shares add up to ``plan.epsilon`` exactly.
 
     A person's rows, at most ``plan.unit.rows``, each change one cell of a marginal by one, so each
@@ -153,7 +135,7 @@ def identity(plan: Plan) -> str:
     return plan.identity(*((share.columns, str(share.epsilon)) for share in choose(plan)))
 
 
-def _direct(plan: Plan) -> tuple[Share, ...]:
+def _direct(plan: Plan) -> tuple[Allocation, ...]:
     tables = maximal(plan.marginals)
     if len(tables) == 1:
         return _shares(plan, tables)
@@ -180,16 +162,16 @@ def check(plan: Plan) -> None:
     Raises `PlanError`. Costs nothing, and is to be asked before anything is read.
     """
     if plan.strategy == ADAPTIVE:
-        if plan.unit.rows / plan.epsilon > MOST_ADAPTIVE_SCALE:
+        if plan.unit.rows / plan.epsilon > MAX_ADAPTIVE_SCALE:
             raise PlanError("epsilon is too small to choose what to measure: raise it, or use strategy: direct")
         return
     shares = choose(plan)
     least = min(share.epsilon for share in shares)
-    if plan.unit.rows / least > MOST_SCALE:
+    if plan.unit.rows / least > MAX_SCALE:
         raise PlanError("epsilon is too small for so many tables: the noise would be beyond all counts; raise it")
     # A bound for the total's standard deviation: that of the best single marginal's sum.
     sd = min(math.sqrt(2 * plan.cells(share.columns)) * float(share.scale) for share in shares)
-    if 2 * sd > MOST_SYNTHETIC:
+    if 2 * sd > MAX_SYNTHETIC:
         raise PlanError(
             f"the total would be known only to within about ±{2 * sd:,.0f}, too wide for synthetic rows: "
             "raise epsilon, or use fewer cells"
@@ -230,44 +212,16 @@ def _noise_in_a_table(plan: Plan, tables: Sequence[Columns]) -> float:
     return noise / (len(tables) * rows)
 
 
-def maximal(tables: Sequence[Columns]) -> list[Columns]:
-    """The tables that no other contains, each with its columns sorted, in sorted order."""
-    kept: list[frozenset[str]] = []
-    for _, sized in groupby(sorted({frozenset(table) for table in tables}, key=len, reverse=True), key=len):
-        larger = tuple(kept)
-        kept += [one for one in sized if not any(one < other for other in larger)]
-    return sorted(tuple(sorted(one)) for one in kept)
-
-
-def junction_order(cliques: Sequence[Columns]) -> list[Columns] | None:
-    """The cliques in an order along a tree, or None where they overlap in a ring.
-
-    A spanning tree of greatest overlap is a junction tree if and only if its overlaps and the number
-    of columns add up to the sizes of all cliques (Bernstein & Goodman 1981). Grown by Prim's algorithm.
-    """
-    sets = [frozenset(clique) for clique in cliques]
-    order, overlap = [0], 0
-    shared = {k: len(sets[k] & sets[0]) for k in range(1, len(sets))}
-    while shared:
-        best = max(shared, key=lambda k: (shared[k], -k))
-        overlap += shared.pop(best)
-        order.append(best)
-        for k in shared:
-            shared[k] = max(shared[k], len(sets[k] & sets[best]))
-    columns = frozenset().union(*sets)
-    return [cliques[k] for k in order] if overlap + len(columns) == sum(map(len, sets)) else None
-
-
-def _shares(plan: Plan, tables: Sequence[Columns]) -> tuple[Share, ...]:
+def _shares(plan: Plan, tables: Sequence[Columns]) -> tuple[Allocation, ...]:
     weights = [max(1, round(1000 * plan.cells(table) ** (1 / 3))) for table in tables]
     whole = sum(weights)
     return tuple(
-        Share(table, plan.epsilon * weight / whole, plan.unit.rows)
+        Allocation(table, plan.epsilon * weight / whole, plan.unit.rows)
         for table, weight in zip(tables, weights, strict=True)
     )
 
 
-def _total_variance(plan: Plan, shares: Sequence[Share], tables: Sequence[Columns]) -> float:
+def _total_variance(plan: Plan, shares: Sequence[Allocation], tables: Sequence[Columns]) -> float:
     """Variance summed over all cells of ``tables``, by the continuous law, which ranks alike at every ε."""
     variances = tuple(float(2 * share.scale**2) for share in shares)
     sizes = {name: plan.column(name).size for name in plan.used}
@@ -277,7 +231,7 @@ def _total_variance(plan: Plan, shares: Sequence[Share], tables: Sequence[Column
     return math.fsum(plan.cells(table) * squares.variance(table) for table in tables)
 
 
-def _optimised(plan: Plan, direct: tuple[Share, ...]) -> tuple[Share, ...]:
+def _optimised(plan: Plan, direct: tuple[Allocation, ...]) -> tuple[Allocation, ...]:
     """Shares of least total variance over candidate marginals, or ``direct`` where these are no better.
 
     With e_S the part of ε for marginal S, the total variance is Σ_A c_A / Σ_{S ⊇ A} e_S²/n_{S∖A} up to a constant: the
@@ -287,7 +241,7 @@ def _optimised(plan: Plan, direct: tuple[Share, ...]) -> tuple[Share, ...]:
     from scipy.optimize import minimize
 
     candidates = _candidates(plan, [share.columns for share in direct])
-    if len(candidates) == 1 or len(candidates) > MOST_OPTIMISED:
+    if len(candidates) == 1 or len(candidates) > MAX_OPTIMISED:
         return direct
     components = list(dict.fromkeys(part for table in plan.marginals for part in subsets(table)))
     cost = np.zeros(len(components))
@@ -320,7 +274,7 @@ def _optimised(plan: Plan, direct: tuple[Share, ...]) -> tuple[Share, ...]:
     whole[whole < PARTS // 1000] = 0  # what is left of a marginal that is not worth measuring
     whole[int(whole.argmax())] += PARTS - int(whole.sum())
     shares = tuple(
-        Share(columns, plan.epsilon * int(part) / PARTS, plan.unit.rows)
+        Allocation(columns, plan.epsilon * int(part) / PARTS, plan.unit.rows)
         for columns, part in zip(candidates, whole, strict=True)
         if part
     )

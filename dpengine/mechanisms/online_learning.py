@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.accounting import composition
+from dpengine.array_types import Floats, Ints
 from dpengine.errors import PlanError, TableError
 from dpengine.noise.selection import evenly, exp_coins
 
@@ -29,12 +30,10 @@ __all__ = [
     "on_grid", "picked_loss", "regret_bound", "weighted_majority", "zcdp_rate",
 ]  # fmt: skip
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 GRID = 10**6
-MOST_GRID = 10**9
-MOST_ROUNDS = 10**7
+MAX_GRID = 10**9
+MAX_ROUNDS = 10**7
 _BLOCK = 2**20  # sums of losses held at once
 _LANES = 2**17  # tries made at once
 _RATE_STEPS = 10**12
@@ -190,8 +189,8 @@ def _down(rate: float) -> Fraction:
 
 
 def _checked_grid(grid: int) -> int:
-    if not 1 <= grid <= MOST_GRID:
-        raise PlanError(f"the grid of losses must have from 1 to {MOST_GRID:,} steps")
+    if not 1 <= grid <= MAX_GRID:
+        raise PlanError(f"the grid of losses must have from 1 to {MAX_GRID:,} steps")
     return grid
 
 
@@ -201,15 +200,15 @@ def _check_rate(eta: Fraction) -> None:
 
 
 def _check_rounds(rounds: int) -> None:
-    if not 1 <= rounds <= MOST_ROUNDS:
-        raise PlanError(f"the number of rounds must lie between 1 and {MOST_ROUNDS:,}")
+    if not 1 <= rounds <= MAX_ROUNDS:
+        raise PlanError(f"the number of rounds must lie between 1 and {MAX_ROUNDS:,}")
 
 
 def _check_shape(shape: tuple[int, ...]) -> None:
     if len(shape) != 2:
         raise TableError("losses must be a table: a row a round, a column an expert")
-    if not 1 <= shape[0] <= MOST_ROUNDS:
-        raise TableError(f"there must be from 1 to {MOST_ROUNDS:,} rounds")
+    if not 1 <= shape[0] <= MAX_ROUNDS:
+        raise TableError(f"there must be from 1 to {MAX_ROUNDS:,} rounds")
     if shape[1] < 2:
         raise TableError("there must be two experts or more: with one there is nothing to choose, and nothing to hide")
 

@@ -11,13 +11,12 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from dpengine.array_types import Ints
 from dpengine.noise.laplace import discrete_laplace
 
 __all__ = ["noisy", "quantile_scores", "ratio", "ratio_half_width", "reach"]
 
-Ints = npt.NDArray[np.int64]
 
 CONFIDENCE = 0.95
 

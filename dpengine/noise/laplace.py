@@ -28,11 +28,12 @@ import numpy as np
 import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-__all__ = ["MOST_SCALE", "BitSource", "discrete_laplace", "exp_between", "keystream"]
+from dpengine.array_types import Ints
 
-MOST_SCALE = 2**40
+__all__ = ["MAX_SCALE", "BitSource", "discrete_laplace", "exp_between", "keystream"]
 
-Ints = npt.NDArray[np.int64]
+MAX_SCALE = 2**40
+
 Bounds = tuple[int, int]  # low ≤ value·2^bits ≤ high
 BitSource = Callable[[npt.NDArray[Any]], None]  # fills an array with independent fair bits
 
@@ -61,7 +62,7 @@ def discrete_laplace(scale: Fraction | int | str, size: int | tuple[int, ...]) -
     not beside an adversary who can time this machine's memory.
 
     Raises TypeError for a float or bool ``scale`` and ValueError for one that is unreadable, not positive,
-    or above ``MOST_SCALE``. A draw beyond ±2^61 would raise OverflowError; its probability is below exp(−2^21).
+    or above ``MAX_SCALE``. A draw beyond ±2^61 would raise OverflowError; its probability is below exp(−2^21).
 
     >>> discrete_laplace("3/7", (2, 5)).shape
     (2, 5)
@@ -81,8 +82,8 @@ def _exact(scale: object) -> Fraction:
         exact = Fraction(scale)
     except ZeroDivisionError:
         raise ValueError('scale divides by zero; write it like "3/7"') from None
-    if not 0 < exact <= MOST_SCALE:
-        raise ValueError(f"scale must be above 0 and at most {MOST_SCALE}")
+    if not 0 < exact <= MAX_SCALE:
+        raise ValueError(f"scale must be above 0 and at most {MAX_SCALE}")
     return exact
 
 

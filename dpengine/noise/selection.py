@@ -17,16 +17,13 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from dpengine.array_types import Bools, Floats, Ints
 from dpengine.noise.laplace import exp_between
 
 __all__ = [
     "Draw", "evenly", "exp_coins", "exponential_mechanism", "exponential_probabilities", "permute_and_flip",
     "permute_and_flip_probabilities",
 ]  # fmt: skip
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 
 class Draw(Protocol):
@@ -35,7 +32,7 @@ class Draw(Protocol):
     def __call__(self, scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, monotone: bool = False) -> int: ...
 
 
-MOST_APART = 2**62
+MAX_APART = 2**62
 _WORD = 2.0**64
 _RELATIVE = 1e-12  # far above what a float loses on exp(−x) for x ≤ 64
 _FIRST_TRIES = 1024
@@ -164,7 +161,7 @@ def _gaps(scores: Ints, epsilon: Fraction, sensitivity: int, monotone: bool) -> 
         raise ValueError("scores must be whole numbers; scale rational ones with a common denominator")
     if epsilon <= 0 or sensitivity < 1:
         raise ValueError("epsilon and sensitivity must be above 0")
-    if int(scores.max()) - int(scores.min()) > MOST_APART:
+    if int(scores.max()) - int(scores.min()) > MAX_APART:
         raise ValueError("scores lie too far apart: at most 2^62")
     gaps: Ints = scores.max() - scores
     return gaps, Fraction(epsilon) / ((1 if monotone else 2) * sensitivity)

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpengine.array_types import Columns
 from dpengine.errors import PlanError
 from dpengine.estimate.error_distribution import sum_law
-from dpengine.marginals.least_squares import Columns
-from dpengine.measure.strategy import Share, choose
+from dpengine.marginals.measurement import Allocation
+from dpengine.measure.strategy import choose
 from dpengine.spec.domain import Column
-from dpengine.spec.plan import LEAST_EPSILON, MOST_EPSILON, Plan
+from dpengine.spec.plan import MAX_EPSILON, MIN_EPSILON, Plan
 from dpengine.spec.query import Condition, Count, Question
 
 __all__ = ["Together", "together"]
@@ -72,13 +73,13 @@ def together(questions: Sequence[Question]) -> Together | None:
         shares = choose(at)
         return all(_half_width(at, shares, each.where) <= most for each, most in zip(alike, wanted, strict=True))
 
-    low, high = LEAST_EPSILON, MOST_EPSILON
+    low, high = MIN_EPSILON, MAX_EPSILON
     if not enough(high):
         return None
     while high > low * Fraction(101, 100):
         middle = Fraction(math.isqrt(int(low * high * 10**12)), 10**6)
         low, high = (low, middle) if enough(middle) else (middle, high)
-    price = min(MOST_EPSILON, Fraction(math.ceil(high * 1000), 1000))
+    price = min(MAX_EPSILON, Fraction(math.ceil(high * 1000), 1000))
     return Together(tuple(alike), sum((each.epsilon for each in alike), Fraction(0)), plan.at(price))
 
 
@@ -86,7 +87,7 @@ def _table(where: Sequence[Condition]) -> Columns:
     return tuple(condition.column.name for condition in where)
 
 
-def _half_width(plan: Plan, shares: Sequence[Share], where: Sequence[Condition]) -> float:
+def _half_width(plan: Plan, shares: Sequence[Allocation], where: Sequence[Condition]) -> float:
     """95 % half-width of a sum of cells of the measured table that says it best; agreement makes it no worse."""
     chosen = {condition.column.name: len(condition.codes) for condition in where}
     sums = [

@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from dpengine.array_types import Columns, Floats, Ints
 from dpengine.estimate.consistency import round_whole
 from dpengine.estimate.error_distribution import error_law
-from dpengine.marginals.least_squares import Columns
 from dpengine.measure.measure import measure
 from dpengine.measure.strategy import ASSUMED_ROWS, check, choose, settled
 from dpengine.results.result import Result, conclude, mostly_noise
@@ -25,9 +24,6 @@ __all__ = ["DEFAULT_ROWS", "made_up", "mostly_noise_share", "preview"]
 
 DEFAULT_ROWS = ASSUMED_ROWS
 KINDS_OF_PEOPLE = (0.5, 0.3, 0.2)
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 def preview(plan: Plan) -> Result:

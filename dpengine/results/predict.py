@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from dpengine.array_types import Columns
 from dpengine.errors import PlanError
 from dpengine.estimate import error_distribution
 from dpengine.estimate.estimates import answers
-from dpengine.marginals.least_squares import Columns
 from dpengine.measure.measure import measure
 from dpengine.measure.strategy import ADAPTIVE, settled
 from dpengine.results.mock_table import made_up
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["predict"]
 
 # One trial is off by a tenth or so in the mean over tables, and by more in one table; large plans take their time.
-FEWEST_TRIALS, MOST_TRIALS = 4, 16
+MIN_TRIALS, MAX_TRIALS = 4, 16
 CELLS_TRIED = 800_000
 
 
@@ -72,7 +72,7 @@ def _tried(plan: Plan) -> pd.DataFrame:
     cells = sum(counts.size for counts in truth.values())
     off: dict[Columns, list[npt.NDArray[np.float64]]] = {table: [] for table in tables}
     totals = []
-    for _ in range(min(max(FEWEST_TRIALS, CELLS_TRIED // cells), MOST_TRIALS)):
+    for _ in range(min(max(MIN_TRIALS, CELLS_TRIED // cells), MAX_TRIALS)):
         believed = answers(plan, measure(plan, lambda wanted: [made_up(plan, table) for table in wanted]))
         totals.append(believed.half_width(()))
         for table in tables:

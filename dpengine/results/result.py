@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from dpengine.array_types import Columns
 from dpengine.errors import ReleaseError
 from dpengine.estimate.consistency import Model, Rows, rows_of, solve, whole_boxes
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.estimate.estimates import Answers, Boxed, Modelled, answers
-from dpengine.marginals.least_squares import Columns
 from dpengine.marginals.measurement import Measured, Measurement
-from dpengine.measure.strategy import MOST_SYNTHETIC
+from dpengine.measure.strategy import MAX_SYNTHETIC
 from dpengine.results import serialise
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values, resample
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["EXACT", "NUMBERS", "Result", "conclude", "mostly_noise", "published_name"]
 
 EXACT = 0.5
-MOST_HELD = 100_000  # cells of a table whose frame is kept once made
+MAX_HELD = 100_000  # cells of a table whose frame is kept once made
 NUMBERS = ("count", "estimate", "low", "high")
 
 
@@ -147,8 +147,8 @@ class Result:
         plan = self.plan
         rows, times = resample.dealt(self.model)
         if count is not None:
-            if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 0 <= count <= MOST_SYNTHETIC:
-                raise ReleaseError(f"a number of synthetic rows is whole, from 0 to {MOST_SYNTHETIC:,}")
+            if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 0 <= count <= MAX_SYNTHETIC:
+                raise ReleaseError(f"a number of synthetic rows is whole, from 0 to {MAX_SYNTHETIC:,}")
             if count and not times.size:
                 raise ReleaseError("the published total is 0: there are no synthetic rows to scale")
             sizes = {name: plan.column(name).size for name in plan.used}
@@ -195,7 +195,7 @@ class _Tables(dict[Columns, "pd.DataFrame"]):
         held = super().__getitem__(table)
         if held is None:
             held = pd.DataFrame(self._result.cells(table))
-            if len(held) <= MOST_HELD:
+            if len(held) <= MAX_HELD:
                 self[table] = held
         return held
 

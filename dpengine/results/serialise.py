@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from dpengine.errors import LedgerError
 from dpengine.estimate.consistency import Model, Rows
-from dpengine.marginals.measurement import Audit, Boxes, Choice, Measured, Measurement
-from dpengine.measure.strategy import Share
+from dpengine.marginals.measurement import Allocation, Audit, Boxes, Choice, Measured, Measurement
 
 __all__ = ["pack", "unpack"]
 
@@ -59,7 +58,7 @@ def unpack(payload: bytes) -> tuple[dict[str, Any], Measured, Model | Rows, dict
             header: dict[str, Any] = json.loads(arrays["header"].tobytes())
             measurements = tuple(
                 Measurement(
-                    Share(tuple(columns), Fraction(epsilon), sensitivity),
+                    Allocation(tuple(columns), Fraction(epsilon), sensitivity),
                     arrays[f"measured{k}"],
                     tuple(arrays[f"merged{k}_{axis}"] for axis in range(merged)),
                 )

@@ -17,7 +17,7 @@ __all__ = ["Line", "Text", "decimal", "rational"]
 
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,60}(?:\.[0-9]{0,60})?|\.[0-9]{1,60})(?:[eE][+-]?[0-9]{1,2})?")
 _FRACTION = re.compile(r"[+-]?[0-9]{1,60}/(?=0*[1-9])[0-9]{1,60}")
-_MOST, _MOST_DECIMALS = 10**30, 30
+_MOST, _MAX_DECIMALS = 10**30, 30
 _NUMBERS = (str, int, float, Decimal)
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _CONTROL_BUT_LAYOUT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -53,7 +53,7 @@ def decimal(value: object) -> Decimal:
     if len(text) <= 30 and text.isdecimal():  # most edges; a plan may have a million
         return Decimal(text)
     number = Decimal(text)
-    if abs(number) > _MOST or -int(number.as_tuple().exponent) > _MOST_DECIMALS:
+    if abs(number) > _MOST or -int(number.as_tuple().exponent) > _MAX_DECIMALS:
         raise ValueError("this number is larger than 1e30, or has more than 30 decimals")
     return number
 

@@ -27,7 +27,7 @@ __all__ = ["Each", "Plan", "Unit", "exact"]
 
 MAX_TABLE_CELLS = 4_000_000
 MAX_TABLES = 20_000
-LEAST_EPSILON, MOST_EPSILON = Fraction(1, 10**6), Fraction(1000)
+MIN_EPSILON, MAX_EPSILON = Fraction(1, 10**6), Fraction(1000)
 
 
 def exact(value: object) -> Fraction:
@@ -49,8 +49,8 @@ def exact_epsilon(value: object) -> Fraction:
     epsilon = exact(value)
     if epsilon <= 0:
         raise ValueError("ε must be above 0")
-    if not LEAST_EPSILON <= epsilon <= MOST_EPSILON:
-        raise ValueError(f"ε must lie between {float(LEAST_EPSILON):g} and {MOST_EPSILON}")
+    if not MIN_EPSILON <= epsilon <= MAX_EPSILON:
+        raise ValueError(f"ε must lie between {float(MIN_EPSILON):g} and {MAX_EPSILON}")
     if epsilon.denominator > 10**18:
         raise ValueError("ε has too many digits; give at most 12")
     return epsilon

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PlainSerializer, field_validator, model_validator
 
 from dpengine.errors import PlanError
-from dpengine.noise.laplace import MOST_SCALE
+from dpengine.noise.laplace import MAX_SCALE
 from dpengine.spec.domain import Column, Declared, Number
 from dpengine.spec.numeric_grid import Grid
 from dpengine.spec.parsing import Line, Text, rational
@@ -199,7 +199,7 @@ class Question(Declared):
 
     @model_validator(mode="after")
     def _answerable(self) -> Question:
-        if self.scale > MOST_SCALE:
+        if self.scale > MAX_SCALE:
             raise ValueError("the noise would be wider than can be drawn; choose a larger step, or a larger ε")
         return self
 

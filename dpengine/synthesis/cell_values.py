@@ -28,6 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpengine import arrow, safe_csv
+from dpengine.array_types import Ints
 from dpengine.counting.encode_sql import binning
 from dpengine.sources.relation import literal
 from dpengine.spec.domain import OTHER, Column, Date, Number
@@ -39,13 +40,12 @@ if TYPE_CHECKING:
 
 __all__ = ["HOW", "cells", "series", "texts", "values"]
 
-Ints = npt.NDArray[np.int64]
 
 HOW = (
     "values in synthetic.csv: numbers and dates are spread evenly over their bin or period, by a rule and not by chance"
     " (numbers with as many decimals as the edges have); (other) stands as such, missing values are empty"
 )
-MOST_DIGITS = 15  # of a number that 64 bits tell from its neighbours
+MAX_DIGITS = 15  # of a number that 64 bits tell from its neighbours
 EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -174,7 +174,7 @@ def _numbers(column: Number, codes: Ints, salt: int) -> npt.NDArray[Any]:
     edges = column.edges
     decimals = max(0, *(-int(edge.normalize().as_tuple().exponent) for edge in edges))
     marks = _marks(column)
-    while max(abs(edge) for edge in edges) * 10**decimals < 10**MOST_DIGITS:
+    while max(abs(edge) for edge in edges) * 10**decimals < 10**MAX_DIGITS:
         grid = _number_grid(edges, marks, decimals)
         if (np.diff(np.searchsorted(grid.skipped, [grid.first, grid.first + grid.steps]), axis=0) < grid.steps).all():
             found = grid.at(codes, salt)

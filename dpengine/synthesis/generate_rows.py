@@ -20,15 +20,15 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from dpengine.array_types import Floats
 from dpengine.marginals.pairwise import Pairwise
 
 __all__ = ["Codes", "Times", "deal_rows", "shuffled"]
 
-Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
 Times = npt.NDArray[np.int64]
 
-MOST_ONCE = 2**17  # people who are dealt one by one; of more, nine in ten are dealt as one or two times COARSE rows
+MAX_ONCE = 2**17  # people who are dealt one by one; of more, nine in ten are dealt as one or two times COARSE rows
 COARSE = 2**16
 COARSE_WIDE = 2**19  # where tables of three columns and more are counted too: these want many different rows
 FINE = 2**15  # rows that stand for nine in ten of those who are left, again and again
@@ -70,7 +70,7 @@ def deal_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes, Tim
 def _levels(people: int, coarse: int) -> list[tuple[int, int]]:
     """How often the rows of each level stand, and how many there are; the last ones stand once."""
     levels, rest = [], people
-    if people > MOST_ONCE:
+    if people > MAX_ONCE:
         levels.append(_nine_in_ten(people, coarse))
         rest -= math.prod(levels[-1])
         while rest > 2 * FINE:

@@ -19,17 +19,16 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from dpengine.array_types import Columns, Ints
 from dpengine.estimate.consistency import Model, Rows
-from dpengine.marginals.least_squares import Columns
 from dpengine.synthesis.generate_rows import shuffled
 
 __all__ = ["deal", "dealt", "repeated", "scaled"]
 
-Ints = npt.NDArray[np.int64]
 
 GOLDEN_SECTION = (math.sqrt(5) - 1) / 2
-MOST_CELLS_MENDED = 2_000_000  # of all tables together; beyond it, their pairs of columns stand for them
-MOST_MENDED = 200_000_000  # rows times tables looked at
+MAX_CELLS_MENDED = 2_000_000  # of all tables together; beyond it, their pairs of columns stand for them
+MAX_MENDED = 200_000_000  # rows times tables looked at
 BATCHES = 96
 ACCEPTED = (0.2, 0.1, 0.1, 0.05)  # part of a batch's helpful swaps that a pass makes at once
 
@@ -98,7 +97,7 @@ def _mended(tables: Iterable[Columns], sizes: Mapping[str, int]) -> list[Columns
     wanted = list(tables)
     parts = {part for table in wanted for k in (1, 2) for part in combinations(sorted(table), k)}
     whole = {tuple(sorted(table)) for table in wanted}
-    fit = sum(math.prod(sizes[name] for name in table) for table in whole) <= MOST_CELLS_MENDED
+    fit = sum(math.prod(sizes[name] for name in table) for table in whole) <= MAX_CELLS_MENDED
     return sorted(parts | whole if fit else parts)
 
 
@@ -115,7 +114,7 @@ def _swap(
     taking out a row and putting in another one changes the sum by 2·(Σ over[the other's cells] − Σ over[its own]) + 2
     for each table in which their cells differ.
     """
-    if more.size * len(tables) > MOST_MENDED:
+    if more.size * len(tables) > MAX_MENDED:
         return
     over = []
     for table in tables:

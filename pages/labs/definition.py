@@ -21,7 +21,7 @@ from pages.parts.visit import state, tour
 
 EPSILONS = tuple(map(Fraction, ("0.01", "0.05", "0.1", "0.2", "0.5", "1", "1.5", "2", "3", "5")))
 PEOPLE = pd.DataFrame({"name": ["Fatma", "Hong", "Ron", "Oren"], "age": [21, 20, 35, 25], "income": [35, 20, 100, 50]})
-MOST_INCOME = 250
+MAX_INCOME = 250
 OVER, EARN, ALL = "How many over 21", "Sum of incomes", "All"
 
 
@@ -56,7 +56,7 @@ def choose_question() -> Question:
         cap = st.number_input(
             "Count no income as more than (thousand $)",
             min_value=1,
-            max_value=MOST_INCOME,
+            max_value=MAX_INCOME,
             value=100,
             step=10,
             key="definition_cap",
@@ -88,7 +88,7 @@ def sensitivity_control(question: Question) -> int:
             st.number_input(
                 "Δ that the noise is made for",
                 min_value=1,
-                max_value=2 * MOST_INCOME,
+                max_value=2 * MAX_INCOME,
                 value=question.sensitivity,
                 key=f"definition_delta_{question.unit}_{question.sensitivity}",
             )

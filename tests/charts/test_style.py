@@ -42,7 +42,7 @@ def grid(counts: list[list[int]]) -> Grid:
 def test_shortened_labels_are_still_different(labels: list[str]) -> None:
     short = style.shortened(labels)
     assert len(set(short)) == len(labels)
-    assert all(len(label) <= style.MOST_LABEL + 5 for label in short)
+    assert all(len(label) <= style.MAX_LABEL + 5 for label in short)
 
 
 def test_labels_are_cut_in_the_middle_where_that_tells_them_apart() -> None:

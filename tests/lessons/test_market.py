@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpengine.errors import TableError
-from dpengine.lessons.market import MOST_LOSSES, shares, simulated, uploaded
+from dpengine.lessons.market import MAX_LOSSES, shares, simulated, uploaded
 from dpengine.mechanisms.online_learning import on_grid
 
 
@@ -46,7 +46,7 @@ def test_a_table_is_read_and_names_of_rounds_are_left_out(text: str) -> None:
         (b'a,b\n"0,1', "no CSV"),
         (b"a,b\n0,1,2,3\n0\n1,2,3,4,5", "no CSV"),
         (b"a,b\n0,secret\n1,1\n", "column 2 of the experts"),
-        (b"a,b\n" + b"0,1\n" * (MOST_LOSSES // 2 + 1), "more than"),
+        (b"a,b\n" + b"0,1\n" * (MAX_LOSSES // 2 + 1), "more than"),
     ],
 )
 def test_what_is_no_table_is_refused_without_quoting_it(content: bytes, said: str) -> None:

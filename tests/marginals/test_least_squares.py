@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpengine.marginals.least_squares import Columns, LeastSquares, marginalise
+from dpengine.array_types import Columns
+from dpengine.marginals.least_squares import LeastSquares, marginalise
 
 
 def dense(squares: LeastSquares, names: Columns) -> np.ndarray:

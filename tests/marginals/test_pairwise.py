@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from dpengine.marginals.latent_classes import kinds_of_people
-from dpengine.marginals.measurement import Measurement
+from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.marginals.pairwise import fit, grand_total, merge, rake
-from dpengine.measure.strategy import Share
 
 SIZES = {"a": 3, "b": 4, "c": 5}
 EXACT = Fraction(10**6)
@@ -33,7 +32,7 @@ def measured(table: np.ndarray, *marginals: str) -> list[Measurement]:
     found = []
     for names in marginals:
         others = tuple(k for k, name in enumerate("abc") if name not in names)
-        found.append(Measurement(Share(tuple(names), EXACT, 1), np.asarray(table.sum(axis=others))))
+        found.append(Measurement(Allocation(tuple(names), EXACT, 1), np.asarray(table.sum(axis=others))))
     return found
 
 
@@ -67,7 +66,7 @@ def test_pairs_agree_with_their_columns_whatever_the_noise() -> None:
     table = joint(markov=False)
     noisy = [
         Measurement(
-            Share(one.share.columns, Fraction(1, 50), 1),
+            Allocation(one.share.columns, Fraction(1, 50), 1),
             one.values + (np.arange(one.values.size) * 37 % 101 - 50).reshape(one.values.shape),
         )
         for one in measured(table, "", "a", "b", "c", "ab", "ac", "bc")
@@ -84,7 +83,7 @@ def test_merged_bins_teach_what_they_can() -> None:
     coarse = merge(table.sum(axis=2), bins)
     assert coarse.shape == (2, 2)
     assert coarse.sum() == table.sum()
-    merged = Measurement(Share(("a", "b"), EXACT, 1), coarse, bins)
+    merged = Measurement(Allocation(("a", "b"), EXACT, 1), coarse, bins)
     model = fit(SIZES, [*measured(table, "", "a", "b", "c"), merged])
     assert np.allclose(merge(model.pair("a", "b"), bins), coarse, rtol=0.02)
 
@@ -92,8 +91,8 @@ def test_merged_bins_teach_what_they_can() -> None:
 def test_a_column_must_be_measured_by_itself_and_the_total_is_of_the_most_precise() -> None:
     with pytest.raises(KeyError):
         fit(SIZES, measured(joint(markov=True), "", "a", "b"))
-    precise = Measurement(Share((), EXACT, 1), np.array(1000))
-    vague = Measurement(Share(("a",), Fraction(1, 1000), 1), np.array([5000, 0, 0]))
+    precise = Measurement(Allocation((), EXACT, 1), np.array(1000))
+    vague = Measurement(Allocation(("a",), Fraction(1, 1000), 1), np.array([5000, 0, 0]))
     assert grand_total([precise, vague]) == pytest.approx(1000, abs=0.1)
 
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 import dpengine as dpe
 from dpengine.estimate.consistency import whole_boxes
 from dpengine.marginals.box_tree import Tree
-from dpengine.marginals.measurement import Boxes
+from dpengine.marginals.measurement import PARTS, Boxes
 from dpengine.measure import hierarchical
 from dpengine.measure.hierarchical import measure_boxes
-from dpengine.measure.strategy import PARTS, settled, why
+from dpengine.measure.strategy import settled, why
 from dpengine.noise.laplace import discrete_laplace
 
 AGES = """

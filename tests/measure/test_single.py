@@ -15,16 +15,16 @@ from dpengine import Ledger, Plan, preview, release, verify
 from dpengine.estimate.consistency import _rake, project, solve
 from dpengine.estimate.error_distribution import noise_variance
 from dpengine.marginals.least_squares import LeastSquares
-from dpengine.marginals.measurement import Measurement
+from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.measure.measure import measure
-from dpengine.measure.strategy import Share, identity, settled, why
+from dpengine.measure.strategy import identity, settled, why
 from dpengine.noise.laplace import discrete_laplace
 from dpengine.results.mock_table import made_up
 from tests.plans import letters_plan
 
 
 def noisy(counts: np.ndarray, epsilon: str) -> Measurement:
-    share = Share(tuple("abcd"[: counts.ndim]), Fraction(epsilon), 1)
+    share = Allocation(tuple("abcd"[: counts.ndim]), Fraction(epsilon), 1)
     return Measurement(share, counts + discrete_laplace(share.scale, counts.shape))
 
 

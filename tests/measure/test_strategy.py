@@ -13,8 +13,9 @@ from hypothesis import given
 from scipy import optimize
 
 from dpengine import Ledger, Plan, PlanError, release
+from dpengine.marginals.graphs import junction_order, maximal
 from dpengine.marginals.least_squares import LeastSquares
-from dpengine.measure.strategy import check, choose, identity, junction_order, maximal, settled
+from dpengine.measure.strategy import check, choose, identity, settled
 from tests.plans import letters_plan, plans
 
 

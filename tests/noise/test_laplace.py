@@ -27,6 +27,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy import stats
 
+from dpengine.array_types import Ints
 from dpengine.noise import laplace as noise
 from dpengine.noise.laplace import _CHUNK, _fill, _levels, _settle, discrete_laplace, keystream
 
@@ -34,8 +35,6 @@ ALPHA = 2e-9
 DRAWS = 10**6
 MASK = 2**64 - 1
 EXACT = Context(prec=160, rounding=ROUND_FLOOR)
-
-Ints = npt.NDArray[np.int64]
 
 
 # Tier 0: the bits are ours, so all that follows is certain.

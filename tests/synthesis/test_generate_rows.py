@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dpengine.estimate.consistency import Model, Rows, rows_of
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.synthesis import generate_rows as rooms
-from dpengine.synthesis.generate_rows import MOST_ONCE, deal_rows
+from dpengine.synthesis.generate_rows import MAX_ONCE, deal_rows
 from dpengine.synthesis.resample import deal, repeated
 
 NAMES = ("a", "b", "c", "d")
@@ -85,7 +85,7 @@ def test_time_and_memory_do_not_grow_with_the_number_of_people() -> None:
         start = time.process_time()
         rows[times] = rows_of(larger(model, times), 2)
         took[times] = time.process_time() - start
-    assert all(isinstance(one, Rows) and one.times.size < 2 * MOST_ONCE for one in rows.values())
+    assert all(isinstance(one, Rows) and one.times.size < 2 * MAX_ONCE for one in rows.values())
     assert took[500_000] < 4 * took[50] + 1
 
 
@@ -100,7 +100,7 @@ def test_tables_of_three_columns_are_counted_from_more_different_rows() -> None:
 
 def levels(share: int) -> dict[str, int]:
     """Sizes of all levels, ``share`` times smaller than they are."""
-    return {name: getattr(rooms, name) // share for name in ("MOST_ONCE", "COARSE", "COARSE_WIDE", "FINE")}
+    return {name: getattr(rooms, name) // share for name in ("MAX_ONCE", "COARSE", "COARSE_WIDE", "FINE")}
 
 
 @settings(max_examples=40, deadline=None)
@@ -179,7 +179,7 @@ def test_one_column_alone_is_as_the_model_has_it() -> None:
 
 def test_any_number_of_rows_can_be_dealt() -> None:
     model = model_of(people(1000, 3), 3)
-    for count in (0, 1, 2, 7, 2500, MOST_ONCE, MOST_ONCE + 1, 1_000_003):
+    for count in (0, 1, 2, 7, 2500, MAX_ONCE, MAX_ONCE + 1, 1_000_003):
         codes, times = deal_rows(model, count)
         assert times.sum() == count
         assert codes.shape == (4, times.size)

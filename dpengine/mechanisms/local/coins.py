@@ -15,23 +15,31 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from dpengine.array_types import Bools, Ints
 from dpengine.errors import PlanError, TableError
 from dpengine.noise.laplace import BitSource, keystream
 
 __all__ = [
-    "COIN_STEPS", "LEAST_EPSILON", "MOST_EPSILON", "MOST_TIMES", "checked_answers", "checked_chance", "checked_values",
-    "coins", "composed", "flip", "least_chance", "log_up",
+    "COIN_STEPS",
+    "MAX_EPSILON",
+    "MAX_TIMES",
+    "MIN_EPSILON",
+    "checked_answers",
+    "checked_chance",
+    "checked_values",
+    "coins",
+    "composed",
+    "flip",
+    "least_chance",
+    "log_up",
 ]  # fmt: skip
 
-LEAST_EPSILON, MOST_EPSILON = Fraction(1, 1000), Fraction(20)
+MIN_EPSILON, MAX_EPSILON = Fraction(1, 1000), Fraction(20)
 COIN_STEPS = 2**48  # coins made for a wanted ε have a whole number of these parts as their chance
-MOST_ANSWERS = 2**24
-MOST_TIMES = 10_000
+MAX_ANSWERS = 2**24
+MAX_TIMES = 10_000
 _STEP = Decimal(1).scaleb(-12)
 _LANES = 2**18
-
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
 
 
 def coins(chance: Fraction, size: int) -> Bools:
@@ -88,8 +96,8 @@ def least_chance(epsilon: Fraction, ratio: Callable[[Fraction], Fraction]) -> Fr
     ``ratio`` gives the exact ratio for a chance above 0, falls as it grows, and is 1 for a chance of 1. Raises
     `PlanError` for an ε that coins are not made for.
     """
-    if isinstance(epsilon, float | bool) or not LEAST_EPSILON <= Fraction(epsilon) <= MOST_EPSILON:
-        raise PlanError(f"ε of a survey must be exact, from {float(LEAST_EPSILON):g} to {MOST_EPSILON}")
+    if isinstance(epsilon, float | bool) or not MIN_EPSILON <= Fraction(epsilon) <= MAX_EPSILON:
+        raise PlanError(f"ε of a survey must be exact, from {float(MIN_EPSILON):g} to {MAX_EPSILON}")
     costly, enough = 0, COIN_STEPS
     while enough - costly > 1:
         middle = (costly + enough) // 2
@@ -106,8 +114,8 @@ def composed(ratio: Fraction, times: int) -> Fraction:
     The chances of independent reports multiply, so for two bits told by fair coins it is ln 9, not ln 3 (Dwork 2011,
     "A firm foundation for private data analysis").
     """
-    if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= MOST_TIMES:
-        raise PlanError(f"reports of a person must number from 1 to {MOST_TIMES:,}")
+    if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= MAX_TIMES:
+        raise PlanError(f"reports of a person must number from 1 to {MAX_TIMES:,}")
     return log_up(Fraction(ratio) ** times) if times <= 64 else times * log_up(Fraction(ratio))
 
 
@@ -120,9 +128,9 @@ def checked_chance(chance: Fraction, most: Fraction = Fraction(1)) -> Fraction:
 
 def checked_answers(answers: int) -> int:
     """How many answers there are, else `PlanError`."""
-    if isinstance(answers, bool) or not isinstance(answers, int) or not 2 <= answers <= MOST_ANSWERS:
+    if isinstance(answers, bool) or not isinstance(answers, int) or not 2 <= answers <= MAX_ANSWERS:
         raise PlanError(
-            f"a question needs from 2 to {MOST_ANSWERS:,} answers: with one there is nothing to ask, or to hide"
+            f"a question needs from 2 to {MAX_ANSWERS:,} answers: with one there is nothing to ask, or to hide"
         )
     return answers
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from dpengine.array_types import Ints
 from dpengine.errors import PlanError, TableError
 from dpengine.mechanisms.local.coins import (
     checked_answers,
@@ -30,11 +31,10 @@ from dpengine.noise.selection import evenly
 
 __all__ = ["HadamardResponse", "Hashed", "LocalHashing", "UnaryEncoding", "column_sums", "noisy_bits"]
 
-Ints = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint8]
 HALF = Fraction(1, 2)
-MOST_UNARY = 2**16
-MOST_BUCKETS = 2**15
+MAX_UNARY = 2**16
+MAX_BUCKETS = 2**15
 _BLOCK = 2**19  # bits of reports held unpacked at once
 
 
@@ -52,8 +52,8 @@ class UnaryEncoding(PureProtocol[Bits]):
     stray: Fraction
 
     def __post_init__(self) -> None:
-        if checked_answers(self.answers) > MOST_UNARY:
-            raise PlanError(f"unary encoding sends a bit for each answer: at most {MOST_UNARY:,} answers")
+        if checked_answers(self.answers) > MAX_UNARY:
+            raise PlanError(f"unary encoding sends a bit for each answer: at most {MAX_UNARY:,} answers")
         if checked_chance(self.stray, HALF) == HALF:
             raise PlanError("if every bit is a fair coin, nothing can be learned; take a smaller chance")
 
@@ -112,15 +112,15 @@ class LocalHashing(PureProtocol[Hashed]):
 
     def __post_init__(self) -> None:
         checked_answers(self.answers)
-        if not 2 <= self.buckets <= MOST_BUCKETS:
-            raise PlanError(f"answers must be hashed into from 2 to {MOST_BUCKETS:,} buckets")
+        if not 2 <= self.buckets <= MAX_BUCKETS:
+            raise PlanError(f"answers must be hashed into from 2 to {MAX_BUCKETS:,} buckets")
         if checked_chance(self.random) == 1:
             raise PlanError("if everybody answers at random, nothing can be learned; take a smaller chance")
 
     @classmethod
     def of(cls, answers: int, epsilon: Fraction, buckets: int | None = None) -> LocalHashing:
         """The coin of least chance that keeps within ε, with the best number of buckets unless one is given."""
-        best = min(round(math.exp(min(epsilon, Fraction(20)))) + 1, MOST_BUCKETS)
+        best = min(round(math.exp(min(epsilon, Fraction(20)))) + 1, MAX_BUCKETS)
         found = best if buckets is None else buckets
         return cls(answers, found, least_chance(epsilon, lambda random: kary_ratio(found, random)))
 

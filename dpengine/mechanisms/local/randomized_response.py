@@ -18,6 +18,7 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from dpengine.array_types import Floats, Ints
 from dpengine.errors import PlanError, TableError
 from dpengine.mechanisms.local.coins import (
     checked_answers,
@@ -31,8 +32,6 @@ from dpengine.noise.selection import evenly
 
 __all__ = ["FAIR", "Estimate", "KaryResponse", "PureProtocol", "RandomizedResponse", "norm_sub", "pair_table"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Small = npt.NDArray[np.unsignedinteger]
 Reports = TypeVar("Reports", bound=Sized)
 

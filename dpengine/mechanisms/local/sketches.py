@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from dpengine.array_types import Floats, Ints
 from dpengine.errors import PlanError, TableError
 from dpengine.mechanisms.local.coins import checked_answers, checked_chance, checked_values, coins, least_chance
 from dpengine.mechanisms.local.frequency_oracles import column_sums, noisy_bits
@@ -23,11 +24,9 @@ from dpengine.noise.selection import evenly
 
 __all__ = ["CountMeanSketch", "HadamardSketch", "Told"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 HALF = Fraction(1, 2)
-MOST_WIDTH = 2**15
-MOST_CELLS = 2**26
+MAX_WIDTH = 2**15
+MAX_CELLS = 2**26
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,9 +55,9 @@ class _Sketch(PureProtocol[Told]):
 
     def __post_init__(self) -> None:
         checked_answers(self.answers)
-        if self.functions < 1 or not 2 <= self.width <= MOST_WIDTH or self.width & (self.width - 1):
-            raise PlanError(f"a sketch needs a hash function, and a power of two from 2 to {MOST_WIDTH:,} as its width")
-        if self.functions * max(self.answers, self.width) > MOST_CELLS:
+        if self.functions < 1 or not 2 <= self.width <= MAX_WIDTH or self.width & (self.width - 1):
+            raise PlanError(f"a sketch needs a hash function, and a power of two from 2 to {MAX_WIDTH:,} as its width")
+        if self.functions * max(self.answers, self.width) > MAX_CELLS:
             raise PlanError("the sketch is too large: take fewer hash functions, or a smaller width")
         if checked_chance(self.flip, HALF) == HALF:
             raise PlanError("if every bit is a fair coin, nothing can be learned; take a smaller chance")

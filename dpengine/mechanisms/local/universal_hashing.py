@@ -12,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from dpengine.array_types import Ints
 from dpengine.noise.selection import evenly
 
 __all__ = ["Hashes", "binary_digits", "draw_keys", "hash_own", "hash_table", "walsh"]
 
-Ints = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.unsignedinteger]  # keys or values of hashes, in as few bytes as hold twice g
 
 

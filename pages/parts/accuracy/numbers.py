@@ -11,8 +11,10 @@ import pandas as pd
 import streamlit as st
 
 from dpengine import predict
+from dpengine.array_types import Columns
 from dpengine.estimate import error_distribution
-from dpengine.measure.strategy import Share, choose
+from dpengine.marginals.measurement import Allocation
+from dpengine.measure.strategy import choose
 from dpengine.results.mock_table import made_up, preview
 from dpengine.results.result import EXACT
 from dpengine.spec.plan import MAX_TABLE_CELLS, Plan
@@ -31,7 +33,6 @@ __all__ = [
     "wanted",
 ]
 
-Columns = tuple[str, ...]
 
 EPSILONS = tuple(
     Fraction(text)
@@ -109,11 +110,11 @@ def compare(plan: Plan) -> pd.DataFrame:
     """
     every = tuple(sorted(plan.used))
     evenly = plan.epsilon / len(plan.marginals)
-    whole = (Share(every, plan.epsilon, plan.unit.rows),)
+    whole = (Allocation(every, plan.epsilon, plan.unit.rows),)
     chosen = choose(plan)
     rows = []
     for table in plan.marginals:
-        alone = (Share(tuple(sorted(table)), evenly, plan.unit.rows),)
+        alone = (Allocation(tuple(sorted(table)), evenly, plan.unit.rows),)
         widths = [error_distribution.error_law(plan, shares, table).half_width() for shares in (chosen, alone)]
         feasible = plan.cells(every) <= MAX_TABLE_CELLS
         widths.append(error_distribution.error_law(plan, whole, table).half_width() if feasible else math.nan)

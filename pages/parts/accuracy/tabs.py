@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpengine.array_types import Columns
 from dpengine.estimate.error_distribution import posterior
 from dpengine.measure.strategy import choose
 from dpengine.results.mock_table import DEFAULT_ROWS
@@ -18,7 +19,6 @@ from pages.parts.shared.wording import name_of, noun, people, percent, plain, pr
 
 __all__ = ["all_tables", "meaning", "measured", "mostly_noise", "small_cells", "twin"]
 
-Columns = tuple[str, ...]
 SHOWN = 10
 PRIORS = (0.01, 0.1, 0.5, 0.9, 0.99)
 

@@ -14,7 +14,7 @@ from pages.parts.accuracy.charts import tones
 
 __all__ = ["belief_figure", "laws_figure", "trade_figure"]
 
-MOST_BARS = 60
+MAX_BARS = 60
 
 
 def laws_figure(seen: Comparison, unit: str, epsilon: float, names: tuple[str, str]) -> go.Figure:
@@ -27,7 +27,7 @@ def laws_figure(seen: Comparison, unit: str, epsilon: float, names: tuple[str, s
     )
     for name, law, colour, pattern, dash in looks:
         hover = f"answer %{{x:,}}: %{{y:.3~p}}<extra>{name}</extra>"
-        if len(seen.answers) <= MOST_BARS:
+        if len(seen.answers) <= MAX_BARS:
             shape = {"shape": pattern, "fillmode": "overlay", "fgcolor": tone["ground"], "size": 6}
             marker = {"color": tone[colour], "pattern": shape}
             figure.add_bar(x=seen.answers, y=law, name=name, marker=marker, hovertemplate=hover, row=1, col=1)
@@ -37,7 +37,7 @@ def laws_figure(seen: Comparison, unit: str, epsilon: float, names: tuple[str, s
                 x=seen.answers, y=law, name=name, mode="lines", line=line, hovertemplate=hover, row=1, col=1
             )
     ratio = np.exp(np.clip(seen.log_ratio, -700, 700))
-    few = len(seen.answers) <= MOST_BARS
+    few = len(seen.answers) <= MAX_BARS
     figure.add_scatter(
         x=seen.answers,
         y=ratio,

@@ -17,8 +17,8 @@ from pages.parts.visit.fault_text import sentence
 
 __all__ = ["choose_columns", "summary"]
 
-MOST_OWN = 12
-MOST_SHOWN = 8
+MAX_OWN = 12
+MAX_SHOWN = 8
 
 
 def choose_columns() -> None:
@@ -95,8 +95,8 @@ def _sizes(tables: tuple[tuple[str, ...], ...]) -> None:
             said = " × ".join("?" if sizes[name] is None else f"{sizes[name]:,}" for name in table) + " cells"
         lines.append(f"{plain(name_of(table))}: {said}")
     unknown = [name for name, size in sizes.items() if size is None]
-    if len(lines) > MOST_SHOWN:
-        lines = [*lines[:MOST_SHOWN], f"… {plural(len(lines) - MOST_SHOWN, 'more table')}"]
+    if len(lines) > MAX_SHOWN:
+        lines = [*lines[:MAX_SHOWN], f"… {plural(len(lines) - MAX_SHOWN, 'more table')}"]
     if len(tables) > 1:
         lines.append(f"together {plural(total, 'cell')}" + (", and those still unknown" if unknown else ""))
     if unknown:
@@ -133,7 +133,7 @@ def _own_tables(chosen: list[str], own: tuple[tuple[str, ...], ...]) -> tuple[tu
     kept = [tuple(name for name in table if name in chosen) for table in own]
     rows = [table for table in kept if table]
     tables = []
-    for k in range(min(MOST_OWN, len(rows) + 1)):
+    for k in range(min(MAX_OWN, len(rows) + 1)):
         table = st.multiselect(
             f"Table {k + 1}" if k < len(rows) else "Another table",
             chosen,

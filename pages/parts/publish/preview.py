@@ -6,7 +6,8 @@ import streamlit as st
 
 from dpengine import Plan, predict, preview
 from dpengine.charts import figures
-from dpengine.measure.strategy import maximal, why
+from dpengine.marginals.graphs import maximal
+from dpengine.measure.strategy import why
 from dpengine.results.mock_table import DEFAULT_ROWS, mostly_noise_share
 from dpengine.results.result import EXACT, Result
 from dpengine.spec.plan import epsilon_text
@@ -16,7 +17,7 @@ from pages.parts.shared.wording import name_of, noun, people, plain
 
 __all__ = ["example", "in_words", "show_consequence"]
 
-MOST_QUICK = 100_000  # cells of a single table that is drawn without being asked for
+MAX_QUICK = 100_000  # cells of a single table that is drawn without being asked for
 
 EXAMPLE = """
 title: An example
@@ -81,7 +82,7 @@ def _show_adaptive(plan: Plan) -> None:
         redraw = again.button("Draw again", icon=":material/refresh:", key="redraw", width="stretch", type="tertiary")
         st.badge("Made-up numbers: your table has not been read for this", icon=":material/science:", color="blue")
         tables = maximal(plan.marginals)
-        quick = len(tables) == 1 and plan.cells(tables[0]) <= MOST_QUICK
+        quick = len(tables) == 1 and plan.cells(tables[0]) <= MAX_QUICK
         held = st.session_state.get("preview")
         if quick:
             figure_with_choice(_previewed(plan, afresh=redraw), key="preview")

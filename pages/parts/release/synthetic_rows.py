@@ -16,8 +16,8 @@ from pages.parts.shared.wording import plain, plural
 
 __all__ = ["show_rows"]
 
-MOST_ROWS = 1_000_000
-MOST_DRAWN = 12
+MAX_ROWS = 1_000_000
+MAX_DRAWN = 12
 SHOWN = 8
 COLUMNS = {
     "table": "table",
@@ -42,7 +42,7 @@ def show_rows(release: Release) -> None:
         asked = number.number_input(
             "How many rows",
             min_value=1,
-            max_value=MOST_ROWS,
+            max_value=MAX_ROWS,
             value=None,
             step=1000,
             placeholder=f"as published: {published:,}",
@@ -118,7 +118,7 @@ def _told(release: Release, frame: pd.DataFrame, sample: pd.DataFrame, wanted: i
 def _figure(tables: pd.DataFrame, rows: int) -> go.Figure:
     """The tables that are off most: the mean and the most of each."""
     dark = st.context.theme.type == "dark"
-    drawn = tables.nlargest(MOST_DRAWN, "most_off").iloc[::-1]
+    drawn = tables.nlargest(MAX_DRAWN, "most_off").iloc[::-1]
     names = shortened(drawn["table"])
     figure = go.Figure()
     for column, name, colour, symbol in (
@@ -135,5 +135,5 @@ def _figure(tables: pd.DataFrame, rows: int) -> go.Figure:
         )
     figure.update_xaxes(title="rows off the scaled count, by cell", rangemode="tozero")
     figure.update_yaxes(type="category")
-    title = f"{rows:,} rows: off by rounding" + (f", the {MOST_DRAWN} widest" if len(tables) > MOST_DRAWN else "")
+    title = f"{rows:,} rows: off by rounding" + (f", the {MAX_DRAWN} widest" if len(tables) > MAX_DRAWN else "")
     return dressed(figure, title, dark).update_layout(height=170 + 24 * len(drawn))

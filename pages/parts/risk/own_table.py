@@ -22,7 +22,7 @@ from pages.parts.visit import background_read, session
 
 __all__ = ["show_own_table"]
 
-MOST_COLUMNS = 8
+MAX_COLUMNS = 8
 ALL_SUBSETS = 5  # up to so many columns every combination is tried, beyond only single ones, pairs, and all
 SHOWN = 10
 
@@ -40,7 +40,7 @@ def show_own_table(table: Table) -> None:
         "What might a neighbour know?",
         open_to_all,
         default=first,
-        max_selections=MOST_COLUMNS,
+        max_selections=MAX_COLUMNS,
         key=session.key("risk_columns"),
         placeholder="such as age, sex, postcode",
         help="The quasi-identifiers: columns that others can know of a person from elsewhere.",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dpengine.measure.strategy import Share, maximal
+from dpengine.marginals.graphs import maximal
+from dpengine.marginals.measurement import Allocation
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import noun, people, percent, sure
 
@@ -63,7 +64,7 @@ def protected(plan: Plan) -> str:
     return f"a person, named by {plain(plan.unit.id)}, of whom at most {rows} are counted"
 
 
-def why_measured(plan: Plan, shares: tuple[Share, ...]) -> str:
+def why_measured(plan: Plan, shares: tuple[Allocation, ...]) -> str:
     """Why these marginals are measured and no others, in a sentence or two."""
     published, measured = {frozenset(table) for table in plan.marginals}, frozenset(shares[0].columns)
     contained = len(plan.marginals) - len(maximal(plan.marginals))

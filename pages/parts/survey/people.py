@@ -26,7 +26,7 @@ DATA = Path(__file__).parents[3] / "data"
 MADE_UP, OWN = "Made-up people", "Your table"
 SAMPLES = {"Census": "census.parquet", "Health insurance": "rand.csv.gz"}
 SIZES = (100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
-MOST_ANSWERS, MOST_PEOPLE = 100, 10**6
+MAX_ANSWERS, MAX_PEOPLE = 100, 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def _made_up() -> People:
         "How many people", SIZES, value=10_000, format_func=lambda people: f"{people:,}", key="survey_people"
     )
     answers = right.number_input(
-        "Answers to choose from", min_value=2, max_value=MOST_ANSWERS, value=8, step=1, key="survey_answers"
+        "Answers to choose from", min_value=2, max_value=MAX_ANSWERS, value=8, step=1, key="survey_answers"
     )
     return _invented(int(answers), size)
 
@@ -96,7 +96,7 @@ def _of_own() -> People | None:
     if table is None or plan is None:
         return None
     if not (names := _askable(plan)):
-        st.caption(f"No column of your plan has from 2 to {MOST_ANSWERS} cells.")
+        st.caption(f"No column of your plan has from 2 to {MAX_ANSWERS} cells.")
         return None
     column = st.selectbox("The question", names, key=session.key("survey_column"))
     key = session.key("survey_own")
@@ -105,14 +105,14 @@ def _of_own() -> People | None:
     )
     if counts is None:
         return None
-    if counts.sum() > MOST_PEOPLE:
-        counts = scaled(counts, MOST_PEOPLE)
-        st.caption(f"Scaled down to {MOST_PEOPLE:,} people.")
+    if counts.sum() > MAX_PEOPLE:
+        counts = scaled(counts, MAX_PEOPLE)
+        st.caption(f"Scaled down to {MAX_PEOPLE:,} people.")
     return People((OWN, key, column, plan.model_dump_json()), column, tuple(plan.column(column).labels), counts, True)
 
 
 def _askable(plan: Plan) -> list[str]:
-    return [name for name in sorted(plan.used) if 2 <= plan.column(name).size <= MOST_ANSWERS]
+    return [name for name in sorted(plan.used) if 2 <= plan.column(name).size <= MAX_ANSWERS]
 
 
 def _counted(table: Table, plan: Plan, column: str, tell: Tell | None = None) -> np.ndarray:

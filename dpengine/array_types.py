@@ -1,0 +1,13 @@
+"""Names of the types that arrays and tuples of column names have everywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Bools", "Columns", "Floats", "Ints"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Columns = tuple[str, ...]
