@@ -202,6 +202,27 @@ def ledger(dataset: str | None, cap: str | None, url: str | None, as_json: bool)
         click.echo("nothing was spent yet")
 
 
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+@_faults
+def app(options: tuple[str, ...]) -> None:
+    """Open the page in the browser. OPTIONS go to Streamlit, e.g. --server.port 8502."""
+    from dpengine import installed
+
+    sys.exit(installed.run_page(options))
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@_faults
+def samples(folder: Path) -> None:
+    """Copy the sample tables and their plans into FOLDER."""
+    from dpengine import installed
+
+    for path in installed.copy_samples(folder):
+        click.echo(path.name)
+
+
 def _account(book: Ledger, dataset: str) -> dict[str, Any]:
     cap, left = book.cap(dataset), book.left(dataset)
     return {

@@ -1,0 +1,78 @@
+"""Where the page and the sample tables stand, in a checkout and in an installed package."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from dpengine.errors import PrivateReleaseError
+
+__all__ = ["copy_samples", "page_command", "page_folder", "run_page"]
+
+SAMPLES = (
+    "README.md",
+    "census.codebook.yaml",
+    "census.parquet",
+    "census.plan.yaml",
+    "rand.codebook.yaml",
+    "rand.csv.gz",
+    "rand.plan.yaml",
+)
+
+
+def page_folder() -> Path:
+    """Return the folder that holds `app.py`, `pages` and `data`.
+
+    The wheel installs them as `private_release_page` beside `dpengine`; in a checkout they stand beside it.
+    """
+    beside = Path(__file__).parents[1]
+    installed = beside / "private_release_page"
+    return installed if installed.is_dir() else beside
+
+
+def page_command(options: Sequence[str] = ()) -> list[str]:
+    """Return the command that serves the page.
+
+    Raises `PrivateReleaseError` if the packages of the page are not installed.
+    """
+    if find_spec("streamlit") is None:
+        raise PrivateReleaseError("the page is not installed: run pip install 'private-release[page]'")
+    return [sys.executable, "-m", "streamlit", "run", str(page_folder() / "app.py"), *options]
+
+
+def run_page(options: Sequence[str] = ()) -> int:
+    """Serve the page until it is stopped, and return the exit status of the server.
+
+    The server runs in the current folder, so that relative addresses of ledgers and an operator's
+    `.streamlit/secrets.toml` mean what they say there.
+    """
+    folder = str(page_folder())
+    path = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
+    try:
+        return subprocess.run(page_command(options), env={**os.environ, "PYTHONPATH": path}, check=False).returncode
+    except KeyboardInterrupt:
+        return 0
+
+
+def copy_samples(folder: Path) -> list[Path]:
+    """Copy the sample tables, their codebooks and plans into `folder`, and return the new files.
+
+    Raises `PrivateReleaseError` if a file of that name is there already, or if the folder cannot be written.
+    """
+    source = page_folder() / "data"
+    targets = [folder / name for name in SAMPLES]
+    taken = [target.name for target in targets if target.exists()]
+    if taken:
+        raise PrivateReleaseError(f"{taken[0]} is already in that folder: choose an empty one")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for target in targets:
+            shutil.copyfile(source / target.name, target)
+    except OSError:
+        raise PrivateReleaseError("that folder cannot be written: choose another one") from None
+    return targets
