@@ -15,10 +15,12 @@ from dpengine.errors import PlanError
 from dpengine.estimate.error_distribution import posterior
 from dpengine.measure.strategy import choose
 from dpengine.spec.plan import Plan, epsilon_text
-from pages.parts.accuracy.charts import draw, error_figure
+from pages.parts.accuracy.charts import error_figure
 from pages.parts.accuracy.numbers import EPSILONS, curve, errors, noise_shares, wanted
 from pages.parts.accuracy.strategies import is_adaptive, show_trial
-from pages.parts.accuracy.tabs import all_tables, meaning, measured, mostly_noise, small_cells, twin
+from pages.parts.accuracy.tabs import all_tables, meaning, measured, mostly_noise, small_cells
+from pages.parts.shared.data_twin import twin
+from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import name_of, noun, people, percent, plain
 from pages.parts.visit import session, state
 

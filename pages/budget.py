@@ -13,10 +13,11 @@ from dpengine.accounting.ledger import Entry, Ledger
 from dpengine.errors import BudgetError
 from dpengine.estimate.error_distribution import posterior
 from dpengine.spec.plan import Plan, epsilon_text, exact
-from pages.parts.accuracy.charts import draw, spending_figure
+from pages.parts.accuracy.charts import spending_figure
 from pages.parts.budget.planner import planner
 from pages.parts.publish.release_step import is_published
 from pages.parts.release.ledger_entry import is_release, show_kept
+from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import plain, sure
 from pages.parts.visit import state
 

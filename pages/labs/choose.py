@@ -11,11 +11,11 @@ import streamlit as st
 from dpengine.choose import Candidates, Mechanism, probabilities
 from dpengine.errors import PlanError
 from dpengine.spec.plan import epsilon_text
-from pages.parts.accuracy.charts import draw as show
-from pages.parts.accuracy.tabs import twin
 from pages.parts.choose.charts import SHOWN, likely_figure, over_epsilon_figure
 from pages.parts.choose.draw import draw_part
 from pages.parts.choose.samples import OWN, SAMPLES, Sample
+from pages.parts.shared.data_twin import twin
+from pages.parts.shared.figures import draw as show
 from pages.parts.shared.wording import percent, plain
 from pages.parts.visit import state
 

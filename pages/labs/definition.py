@@ -13,9 +13,9 @@ import streamlit as st
 from dpengine.estimate.error_distribution import posterior
 from dpengine.lessons import definition as lesson
 from dpengine.spec.plan import epsilon_text
-from pages.parts.accuracy.charts import draw
 from pages.parts.definition import examples as examples
 from pages.parts.definition.charts import laws_figure
+from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import percent, sure
 from pages.parts.visit import state, tour
 

@@ -19,10 +19,10 @@ from dpengine.mechanisms.online_learning import (
     regret_bound,
 )
 from dpengine.spec.plan import epsilon_text
-from pages.parts.accuracy.charts import draw
-from pages.parts.accuracy.tabs import twin
 from pages.parts.learn.charts import end_figure, time_figure
 from pages.parts.learn.numbers import NO_PRIVACY, RATES, Run, over_epsilon, rate, run, thinned
+from pages.parts.shared.data_twin import twin
+from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import plain
 from pages.parts.visit import state
 

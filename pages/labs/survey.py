@@ -11,8 +11,8 @@ import streamlit as st
 from dpengine.lessons import survey
 from dpengine.mechanisms.local.randomized_response import Estimate, KaryResponse, norm_sub
 from dpengine.spec.plan import epsilon_text
-from pages.parts.accuracy.charts import draw
-from pages.parts.accuracy.tabs import twin
+from pages.parts.shared.data_twin import twin
+from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import people, percent, plain, plural
 from pages.parts.survey.charts import answers_figure
 from pages.parts.survey.people import People, choose_people, stand_in

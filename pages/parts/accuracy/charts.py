@@ -7,44 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-import streamlit as st
 
-from dpengine.charts.figures import ACCENT, CONFIG, GREY
 from dpengine.charts.style import dressed
+from pages.parts.shared.figures import is_dark, tones
 
 __all__ = [
-    "draw", "error_figure", "meaning_figure", "noise_figure", "simulation_figure", "spending_figure",
-    "strategies_figure", "tones",
+    "error_figure", "meaning_figure", "noise_figure", "simulation_figure", "spending_figure", "strategies_figure",
 ]  # fmt: skip
-
-
-def tones() -> dict[str, str]:
-    """Colours that stand apart by lightness too, on the background that the reader has."""
-    dark = st.context.theme.type == "dark"
-    shared = {"accent": ACCENT[dark], "grey": GREY[dark]}
-    if dark:
-        return shared | {"other": "#e0a458", "soft": "rgba(79,195,199,.18)", "ground": "#12181a"}
-    return shared | {"other": "#a85a00", "soft": "rgba(11,110,117,.12)", "ground": "#ffffff"}
-
-
-def draw(
-    figure: go.Figure, alt: str, key: str, height: int = 360, *, private: bool = False, zoom: bool = False
-) -> None:
-    """Show a figure in the page's own fonts, with a description for screen readers.
-
-    ``private``: not to be saved; ``zoom``: dragging looks closer along x.
-    """
-    figure.update_layout(
-        height=height,
-        margin={"l": 8, "r": 8, "t": 28, "b": 8},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
-        hoverlabel={"align": "left"},
-    )
-    figure.update_xaxes(automargin=True, fixedrange=not zoom, title_standoff=18)
-    figure.update_yaxes(automargin=True, fixedrange=True, title_standoff=18)
-    st.plotly_chart(figure, key=key, alt=alt, config=CONFIG | {"displayModeBar": False} if private else CONFIG)
 
 
 def error_figure(rows: pd.DataFrame, now: pd.Series) -> go.Figure:
@@ -214,7 +183,7 @@ def spending_figure(paid: Sequence[tuple[str, float]], next_price: float | None,
 
 def strategies_figure(numbers: pd.DataFrame) -> go.Figure:
     """Errors of each strategy, a column each beside ``ε``, on logarithmic axes."""
-    shades, dark = tones(), st.context.theme.type == "dark"
+    shades, dark = tones(), is_dark()
     looks = (("grey", "dash", "square"), ("other", "dot", "diamond"), ("accent", "solid", "circle"))
     figure = go.Figure()
     names = [str(name) for name in numbers.columns[1:]]

@@ -13,32 +13,16 @@ from dpengine.estimate.error_distribution import posterior
 from dpengine.measure.strategy import choose
 from dpengine.results.mock_table import DEFAULT_ROWS
 from dpengine.spec.plan import Plan, epsilon_text
-from pages.parts.accuracy.charts import draw, meaning_figure, noise_figure, simulation_figure
+from pages.parts.accuracy.charts import meaning_figure, noise_figure, simulation_figure
 from pages.parts.accuracy.numbers import all_errors, compare, curve, errors, noise_shares, predictions, simulate
+from pages.parts.shared.data_twin import PREDICTED, twin
+from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import name_of, noun, people, percent, plain, protected, sure, why_measured
 
-__all__ = ["all_tables", "meaning", "measured", "mostly_noise", "small_cells", "twin"]
+__all__ = ["all_tables", "meaning", "measured", "mostly_noise", "small_cells"]
 
 SHOWN = 10
 PRIORS = (0.01, 0.1, 0.5, 0.9, 0.99)
-
-_COLUMNS = {
-    "epsilon": st.column_config.NumberColumn("ε", format="%g"),
-    "table": st.column_config.TextColumn("table"),
-    "cells": st.column_config.NumberColumn("cells", format="localized"),
-    "mean_abs_error": st.column_config.NumberColumn("typically off by", format="%.3g"),
-    "half_width_95": st.column_config.NumberColumn("95 in 100 within ±", format="%.4g"),
-    "total_half_width_95": st.column_config.NumberColumn("total within ±", format="%.4g"),
-    "average": st.column_config.NumberColumn("in an average cell", format="%.4g"),
-    "relative": st.column_config.NumberColumn("± in % of that", format="percent"),
-    "noisy": st.column_config.NumberColumn("mostly noise", format="percent"),
-}
-
-
-def twin(frame: pd.DataFrame, key: str, columns: dict[str, object] | None = None) -> None:
-    """The same numbers as a table, for those who would rather read than look."""
-    with st.expander("The same as a table", icon=":material/table_rows:", key=f"twin-{key}"):
-        st.dataframe(frame, hide_index=True, column_config=columns or _COLUMNS)
 
 
 def all_tables(plan: Plan, table: Columns) -> None:
@@ -50,7 +34,7 @@ def all_tables(plan: Plan, table: Columns) -> None:
         noisy = [float(noise_shares(plan, each, widths[k : k + 1])[0]) for k, each in enumerate(plan.marginals)]
         frame["noisy"] = [*noisy, math.nan]
     st.markdown(f"**Every published table at ε = {epsilon_text(plan.epsilon)}**")
-    st.dataframe(frame, hide_index=True, column_config=_COLUMNS)
+    st.dataframe(frame, hide_index=True, column_config=PREDICTED)
     st.caption(
         f"Errors are of the unbiased *estimate*, in {noun(plan)}, the same for every cell of a table. The total is "
         "always published."
@@ -85,7 +69,7 @@ def mostly_noise(plan: Plan, table: Columns) -> None:
     )
     frame = pd.DataFrame({"epsilon": epsilons} | shares)
     percents = {each: st.column_config.NumberColumn(each, format="percent") for each in shares}
-    twin(frame, "noise-over-epsilon", _COLUMNS | percents)
+    twin(frame, "noise-over-epsilon", PREDICTED | percents)
 
 
 def small_cells(plan: Plan, table: Columns) -> None:
@@ -142,7 +126,7 @@ def measured(plan: Plan, table: Columns) -> None:
             "scale": [float(share.scale) for share in shares],
         }
     )
-    columns = _COLUMNS | {
+    columns = PREDICTED | {
         "measured": st.column_config.TextColumn("table that is measured"),
         "part": st.column_config.ProgressColumn("part of ε", format="percent", min_value=0, max_value=1),
         "epsilon": st.column_config.NumberColumn("its ε", format="%.4g"),

@@ -10,9 +10,9 @@ import streamlit as st
 
 from dpengine.lessons.audit import Audit, audit, released
 from dpengine.spec.plan import epsilon_text
-from pages.parts.accuracy.charts import draw
-from pages.parts.accuracy.tabs import twin
 from pages.parts.attacks.charts import audit_figure
+from pages.parts.shared.data_twin import twin
+from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import OURS
 
 __all__ = ["break_ours"]

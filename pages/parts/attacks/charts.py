@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from dpengine.lessons.floating_point import Neighbourhood
 from dpengine.lessons.reconstruction import Reconstruction
 from dpengine.lessons.success_rate import Rate
-from pages.parts.accuracy.charts import tones
+from pages.parts.shared.figures import tones
 
 __all__ = ["audit_figure", "guns_figure", "people_figure", "rates_figure", "sides_figure"]
 

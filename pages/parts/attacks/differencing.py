@@ -15,9 +15,9 @@ from dpengine.lessons.defences import RAW, Defence, engine, jittered, rounded, u
 from dpengine.lessons.differencing import differencing
 from dpengine.lessons.success_rate import Rate
 from dpengine.spec.plan import epsilon_text
-from pages.parts.accuracy.charts import draw
-from pages.parts.accuracy.tabs import twin
 from pages.parts.attacks.charts import rates_figure
+from pages.parts.shared.data_twin import twin
+from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import OURS, percent
 
 __all__ = ["AVERAGING", "DEFENCES", "DIFFERENCING", "Counted", "again", "choose", "counts", "measured",

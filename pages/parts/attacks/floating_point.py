@@ -12,10 +12,10 @@ from dpengine.errors import PlanError
 from dpengine.estimate.error_distribution import posterior
 from dpengine.lessons.floating_point import SAMPLERS, Neighbourhood, Sampler, Verdicts, around, tried, tried_on_engine
 from dpengine.spec.plan import epsilon_text
-from pages.parts.accuracy.charts import draw
-from pages.parts.accuracy.tabs import twin
 from pages.parts.attacks.charts import guns_figure, sides_figure
 from pages.parts.attacks.differencing import RATE_COLUMNS, buttons, measured
+from pages.parts.shared.data_twin import twin
+from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import OURS, percent
 
 __all__ = ["bits"]

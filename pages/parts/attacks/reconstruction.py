@@ -10,10 +10,10 @@ import streamlit as st
 from dpengine.errors import PlanError
 from dpengine.estimate.error_distribution import posterior
 from dpengine.lessons.reconstruction import METHODS, Reconstruction, least_squares, reconstruct
-from pages.parts.accuracy.charts import draw
-from pages.parts.accuracy.tabs import twin
 from pages.parts.attacks.charts import people_figure, rates_figure
 from pages.parts.attacks.differencing import DEFENCES, RATE_COLUMNS, choose, numbers, rate_rows, said
+from pages.parts.shared.data_twin import twin
+from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import OURS
 
 __all__ = ["rebuild"]

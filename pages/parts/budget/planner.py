@@ -12,8 +12,8 @@ import streamlit as st
 from dpengine.accounting.composition import Rule, allowance, cost, group, odds_factor, posterior
 from dpengine.errors import PlanError
 from dpengine.spec.plan import Plan, epsilon_text, exact
-from pages.parts.accuracy.charts import draw, tones
-from pages.parts.accuracy.tabs import twin
+from pages.parts.shared.data_twin import twin
+from pages.parts.shared.figures import draw, tones
 from pages.parts.shared.wording import plain, plural, sure
 from pages.parts.visit import session
 

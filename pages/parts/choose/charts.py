@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from dpengine.charts.style import escaped, shortened
 from dpengine.choose import Mechanism
-from pages.parts.accuracy.charts import tones
+from pages.parts.shared.figures import tones
 
 __all__ = ["SHOWN", "likely_figure", "over_epsilon_figure"]
 

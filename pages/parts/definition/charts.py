@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from dpengine.lessons.definition import Comparison, Trade
-from pages.parts.accuracy.charts import tones
+from pages.parts.shared.figures import tones
 
 __all__ = ["belief_figure", "laws_figure", "trade_figure"]
 

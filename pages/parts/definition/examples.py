@@ -12,8 +12,8 @@ import streamlit as st
 
 from dpengine.lessons import definition as lesson
 from dpengine.spec.plan import epsilon_text
-from pages.parts.accuracy.charts import draw
 from pages.parts.definition.charts import belief_figure, trade_figure
+from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import percent
 
 __all__ = ["EXAMPLES"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import plotly.graph_objects as go
 
-from pages.parts.accuracy.charts import tones
 from pages.parts.learn.numbers import LEADER, NO_PRIVACY
+from pages.parts.shared.figures import tones
 
 __all__ = ["end_figure", "time_figure"]
 

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from dpengine.charts.style import escaped, shortened
 from dpengine.lessons.success_rate import Rate
 from dpengine.lessons.syntactic import Band
-from pages.parts.accuracy.charts import tones
+from pages.parts.shared.figures import tones
 
 __all__ = ["alone_figure", "band_name", "bands_figure", "curve_figure", "rates_figure"]
 

@@ -12,9 +12,9 @@ import streamlit as st
 from dpengine.lessons import textbook_patients
 from dpengine.lessons.success_rate import Rate
 from dpengine.lessons.textbook_patients import Patient
-from pages.parts.accuracy.charts import draw
 from pages.parts.risk import numbers as numbers
 from pages.parts.risk.charts import curve_figure, rates_figure
+from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import percent
 
 __all__ = ["LESSONS", "patients_frame", "run_again"]

@@ -13,10 +13,10 @@ import streamlit as st
 from dpengine.counting import count
 from dpengine.counting.equivalence_classes import Alone, Classes
 from dpengine.sources.open import Table
-from pages.parts.accuracy.charts import draw
 from pages.parts.risk.charts import alone_figure
 from pages.parts.risk.profile import explained, show_profile
 from pages.parts.server.jobs import Tell
+from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import percent, plain, plural
 from pages.parts.visit import background_read, session
 

@@ -9,8 +9,8 @@ import streamlit as st
 
 from dpengine.counting.equivalence_classes import Classes
 from dpengine.lessons import syntactic
-from pages.parts.accuracy.charts import draw
 from pages.parts.risk.charts import band_name, bands_figure
+from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import percent, plural
 
 __all__ = ["C", "explained", "show_profile"]

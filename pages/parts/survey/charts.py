@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from dpengine.charts.style import escaped, shortened
 from dpengine.lessons.survey import Spread
-from pages.parts.accuracy.charts import tones
+from pages.parts.shared.figures import tones
 
 __all__ = ["and_figure", "answers_figure", "cells_figure", "days_figure", "people_figure"]
 

@@ -12,8 +12,8 @@ import streamlit as st
 from dpengine.lessons import survey
 from dpengine.mechanisms.local.coins import composed
 from dpengine.mechanisms.local.randomized_response import RandomizedResponse
-from pages.parts.accuracy.charts import draw
-from pages.parts.accuracy.tabs import twin
+from pages.parts.shared.data_twin import twin
+from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import people, percent, plural
 from pages.parts.survey.charts import and_figure, cells_figure, days_figure, people_figure
 from pages.parts.survey.people import People

@@ -1,0 +1,27 @@
+"""The numbers of a figure as a table, for those who would rather read than look."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+__all__ = ["PREDICTED", "twin"]
+
+# How the columns of `predict`, and others with these names, are shown.
+PREDICTED = {
+    "epsilon": st.column_config.NumberColumn("ε", format="%g"),
+    "table": st.column_config.TextColumn("table"),
+    "cells": st.column_config.NumberColumn("cells", format="localized"),
+    "mean_abs_error": st.column_config.NumberColumn("typically off by", format="%.3g"),
+    "half_width_95": st.column_config.NumberColumn("95 in 100 within ±", format="%.4g"),
+    "total_half_width_95": st.column_config.NumberColumn("total within ±", format="%.4g"),
+    "average": st.column_config.NumberColumn("in an average cell", format="%.4g"),
+    "relative": st.column_config.NumberColumn("± in % of that", format="percent"),
+    "noisy": st.column_config.NumberColumn("mostly noise", format="percent"),
+}
+
+
+def twin(frame: pd.DataFrame, key: str, columns: dict[str, object] | None = None) -> None:
+    """Show the numbers of a figure as a folded table; `columns` says how, instead of `PREDICTED`."""
+    with st.expander("The same as a table", icon=":material/table_rows:", key=f"twin-{key}"):
+        st.dataframe(frame, hide_index=True, column_config=columns or PREDICTED)
