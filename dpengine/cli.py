@@ -20,7 +20,7 @@ import click
 from dpengine.accounting.database import address_of
 from dpengine.accounting.hash_chain import same_name
 from dpengine.accounting.ledger import Ledger, exact
-from dpengine.errors import BudgetError, PrivateReleaseError, ReleaseError, TableError
+from dpengine.errors import BudgetError, LedgerError, PrivateReleaseError, ReleaseError, TableError
 from dpengine.spec.plan import Plan, epsilon_text
 
 __all__ = ["main"]
@@ -49,7 +49,7 @@ def _faults(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*arguments, **options)
         except PrivateReleaseError as error:
-            _refuse(error.faults, 1 if isinstance(error, BudgetError | ReleaseError) else 2)
+            _refuse(error.faults, 1 if isinstance(error, BudgetError | LedgerError | ReleaseError) else 2)
 
     return guarded
 
@@ -252,5 +252,5 @@ def _typed(read: Callable[..., Read], *given: object) -> Read:
     """What ``read`` makes of an option; what it cannot read is wrong use, where a ledger would call it refused."""
     try:
         return read(*given)
-    except BudgetError as error:
+    except (BudgetError, LedgerError) as error:
         _refuse(error.faults, 2)

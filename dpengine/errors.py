@@ -4,7 +4,7 @@
     ├── PlanError        the plan (or its codebook) is not usable as written
     ├── TableError       the table cannot be opened or lacks what the plan names
     ├── BudgetError      the ledger refuses: over the cap, or not allowed to spend
-    │   └── LedgerError  the ledger itself is unusable: locked, damaged, not writable
+    ├── LedgerError      the ledger itself is unusable: locked, damaged, not writable
     └── ReleaseError     a release file is not whole, not consistent, or not what it says
 
 A message says what is wrong, where, and what to do. It never holds a cell value of a private
@@ -38,8 +38,8 @@ class BudgetError(PrivateReleaseError):
     """The ledger refuses to spend: the cap would be passed."""
 
 
-class LedgerError(BudgetError):
-    """The ledger cannot be used (locked, damaged, not writable), so nothing may be released."""
+class LedgerError(PrivateReleaseError):
+    """The ledger cannot be used (locked, damaged, not writable): no refusal, but nothing may be released either."""
 
 
 class ReleaseError(PrivateReleaseError):

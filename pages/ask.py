@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpengine import BudgetError, Plan, PlanError, TableError
+from dpengine import BudgetError, LedgerError, Plan, PlanError, TableError
 from dpengine.ask import Answer, ask, expect, is_answer, published, reopen
 from dpengine.counting import count
 from dpengine.estimate.error_distribution import posterior
@@ -141,7 +141,7 @@ def _consequence(question: Question, table: Table) -> None:
             st.metric(label, value)
     try:
         book.check(question.dataset, data, question.epsilon)
-    except BudgetError as refused:
+    except (BudgetError, LedgerError) as refused:
         _refused(refused)
         return
     paid, label = f"answer-{question.key}", f"Ask, for ε = {epsilon_text(question.epsilon)}"
@@ -156,7 +156,7 @@ def _consequence(question: Question, table: Table) -> None:
         st.rerun()
 
 
-def _refused(error: BudgetError) -> None:
+def _refused(error: BudgetError | LedgerError) -> None:
     background_read.refused(error)
     st.caption("Nothing was drawn, and nothing spent.")
     st.page_link(BUDGET, label="See the budget", icon=":material/account_balance_wallet:")

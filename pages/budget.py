@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.accounting.ledger import Entry, Ledger
-from dpengine.errors import BudgetError
+from dpengine.errors import BudgetError, LedgerError
 from dpengine.estimate.error_distribution import posterior
 from dpengine.spec.plan import Plan, epsilon_text, exact
 from pages.parts.accuracy.charts import spending_figure
@@ -279,5 +279,5 @@ try:
         cap_form(account, selected)
         planner(account.left(selected), mine)
         for_the_curious(bought)
-except BudgetError as refused:
+except (BudgetError, LedgerError) as refused:
     st.error(plain(" ".join(refused.faults)), icon=":material/account_balance_wallet:")

@@ -16,7 +16,7 @@ import pyarrow as pa
 from dpengine import arrow
 from dpengine.counting.encode_numpy import Streamed
 from dpengine.counting.encode_sql import Coding
-from dpengine.sources.relation import literal
+from dpengine.sql import literal
 
 __all__ = ["among", "bounded", "coded", "make_known"]
 

@@ -40,13 +40,13 @@ from dpengine.counting.fingerprint import Sums
 from dpengine.counting.scan import Joints, counted, counted_and_summed, knowing, summed
 from dpengine.errors import PlanError, TableError
 from dpengine.sources import remote
-from dpengine.sources.relation import literal
 from dpengine.sources.remote import RemoteTable
 from dpengine.sources.table import LocalTable, Table
 from dpengine.spec.domain import Column, Date
 from dpengine.spec.numeric_grid import Grid
 from dpengine.spec.plan import Plan, Unit
 from dpengine.spec.query import Condition
+from dpengine.sql import literal
 
 __all__ = [
     "Asked", "check", "check_asked", "class_sizes", "count", "digest", "digest_of_texts", "distinct_texts", "histogram",

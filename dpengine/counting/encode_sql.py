@@ -35,9 +35,9 @@ from dpengine.counting.bin_boundaries import (
     steps_of,
     tree,
 )
-from dpengine.sources.relation import literal
 from dpengine.spec.domain import Category, Column, Date, Number, YesNo
 from dpengine.spec.numeric_grid import Grid
+from dpengine.sql import literal
 
 __all__ = ["Coding", "Family", "binning", "code_of", "family_of", "grid_code_of", "identity", "loosened", "number_of"]
 

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Context
 
+from dpengine import sql
+
 __all__ = ["DIALECTS", "Dialect"]
 
 
@@ -41,7 +43,7 @@ class Dialect:
         if self.escape:
             text = text.replace("\\", "\\\\").replace("'", "\\'")
             return f"'{text}'"
-        return "'" + text.replace("'", "''") + "'"
+        return sql.literal(text)
 
     def listed(self, texts: Iterable[str]) -> str:
         """Texts as a list in brackets."""

@@ -8,7 +8,8 @@ from typing import Any
 import duckdb
 
 from dpengine.errors import TableError
-from dpengine.sources.relation import check_names, linked, literal, quoted, within_calendar
+from dpengine.sources.relation import check_names, linked, within_calendar
+from dpengine.sql import identifier, literal
 
 __all__ = ["ENDINGS", "open_database"]
 
@@ -42,7 +43,7 @@ def open_database(connection: Any, folder: Path, path: Path, table: str | None) 
     place = named.get(table if table is not None else next(iter(named)))
     if place is None:
         raise TableError(f"there is no table {table!r} in the database; it has: {shown}")
-    whole = f"source.{quoted(place[0])}.{quoted(place[1])}"
+    whole = f"source.{identifier(place[0])}.{identifier(place[1])}"
     try:
         names = [str(row[0]) for row in connection.execute(f"DESCRIBE {whole}").fetchall()]
         check_names(names)

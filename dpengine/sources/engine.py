@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from dpengine.sources.relation import literal
+from dpengine.sql import literal
 
 __all__ = ["Engine"]
 

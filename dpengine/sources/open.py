@@ -26,9 +26,10 @@ from dpengine.sources import duckdb_file, parquet, remote
 from dpengine.sources.dataframe import from_pandas
 from dpengine.sources.engine import Engine
 from dpengine.sources.excel import read_sheet
-from dpengine.sources.relation import check_names, from_arrow, known_types, linked, literal, plain_arrow, types_of
+from dpengine.sources.relation import check_names, from_arrow, known_types, linked, plain_arrow, types_of
 from dpengine.sources.table import Field, Hint, LocalTable, Table, fields, hint_of_name, plainly, stamp
 from dpengine.sources.text import MAX_LINE, header, plain_text, rows_about
+from dpengine.sql import literal
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

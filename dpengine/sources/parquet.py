@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpengine.errors import TableError
-from dpengine.sources.relation import check_names, from_arrow, linked, literal, plain_arrow, quoted, within_calendar
+from dpengine.sources.relation import check_names, from_arrow, linked, plain_arrow, within_calendar
+from dpengine.sql import identifier, literal
 
 __all__ = ["ENDINGS", "Part", "found", "open_parquet", "open_parts"]
 
@@ -87,7 +88,7 @@ def open_parts(connection: Any, folder: Path, parts: Sequence[Part]) -> tuple[li
         place.mkdir(parents=True, exist_ok=True)
         links.append(literal(str(linked(path, place, f"part{number}.parquet"))))
         rows += size
-    columns = [f"{quoted(name)} AS c{i}" for i, name in enumerate(own)]
+    columns = [f"{identifier(name)} AS c{i}" for i, name in enumerate(own)]
     columns += [f"c{i}" for i in range(len(own), len(names))]
     connection.execute(
         f"CREATE VIEW raw AS SELECT {', '.join(columns)} FROM read_parquet([{', '.join(links)}], can_have_nan = true, "

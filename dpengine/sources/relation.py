@@ -14,7 +14,7 @@ from dpengine.errors import TableError
 from dpengine.sources.dataframe import fitted
 
 __all__ = [
-    "check_names", "from_arrow", "known_types", "linked", "literal", "plain_arrow", "quoted", "types_of",
+    "check_names", "from_arrow", "known_types", "linked", "plain_arrow", "types_of",
     "within_calendar",
 ]  # fmt: skip
 
@@ -34,16 +34,6 @@ _TYPES = {
     pa.string(): "VARCHAR",
     pa.large_string(): "VARCHAR",
 }
-
-
-def literal(text: str) -> str:
-    """A text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def quoted(name: str) -> str:
-    """A name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def check_names(names: Sequence[str]) -> None:

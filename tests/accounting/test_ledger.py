@@ -359,9 +359,10 @@ def test_caps_key_and_tables_changed_from_outside_are_refused(stored: Ledger, st
             charge(again(), "second")
 
 
-def test_every_refusal_can_be_caught_as_one_kind() -> None:
-    assert issubclass(LedgerError, BudgetError)
+def test_a_refusal_and_a_broken_ledger_are_two_kinds_of_error() -> None:
     assert issubclass(BudgetError, PrivateReleaseError)
+    assert issubclass(LedgerError, PrivateReleaseError)
+    assert not issubclass(LedgerError, BudgetError)
 
 
 def test_spellings_of_a_name_are_one_dataset(ledger: Ledger) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpengine.choose import Candidates, Drawn, draw, draw_once, published
-from dpengine.errors import BudgetError
+from dpengine.errors import BudgetError, LedgerError
 from dpengine.spec.plan import epsilon_text, exact
 from pages.parts.shared.wording import plain
 from pages.parts.visit import state
@@ -67,7 +67,7 @@ def _charged(candidates: Candidates, question: str) -> None:
         if st.button("Draw once", type="primary", icon=":material/casino:", key="choose_charge", width="stretch"):
             draw_once(candidates, dataset, book, question)
             st.rerun()
-    except BudgetError as refused:
+    except (BudgetError, LedgerError) as refused:
         st.warning(plain(" ".join(refused.faults)), icon=":material/block:")
         st.caption("Nothing was drawn, and nothing spent.")
 

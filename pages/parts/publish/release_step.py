@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpengine import BudgetError, Plan, PlanError, PrivateReleaseError, TableError
+from dpengine import BudgetError, LedgerError, Plan, PlanError, PrivateReleaseError, TableError
 from dpengine.counting import count
 from dpengine.measure.strategy import identity
 from dpengine.release import recognised
@@ -126,11 +126,11 @@ def is_published(plan: Plan) -> bool:
         return False
 
 
-def _refusal(plan: Plan, data: bytes) -> BudgetError | None:
+def _refusal(plan: Plan, data: bytes) -> BudgetError | LedgerError | None:
     """Why the ledger would refuse the charge now; the ledger itself decides when it is made."""
     try:
         state.ledger().check(plan.dataset, data, plan.epsilon)
-    except BudgetError as error:
+    except (BudgetError, LedgerError) as error:
         return error
     return None
 
@@ -146,7 +146,7 @@ def _offer_cap(dataset: str) -> None:
         if st.button("Set the cap", key=session.key("set-cap"), disabled=not sure):
             try:
                 state.ledger().set_cap(dataset, typed.strip())
-            except BudgetError as error:
+            except (BudgetError, LedgerError) as error:
                 st.caption(f":material/report: {plain(str(error))}")
             else:
                 session.turn(name)

@@ -19,7 +19,7 @@ from typing import Any
 from anyio import to_thread
 from streamlit import config, runtime
 
-from dpengine import BudgetError
+from dpengine import LedgerError
 from pages.parts.server import jobs, session_resources, uploads
 
 try:
@@ -73,7 +73,7 @@ def _warm() -> None:
     figures.release_figure(preview(plan), plan.marginals[0]).to_json()
     figures.error_curve(plan).to_json()
     predict(plan)
-    with suppress(BudgetError):  # the health check tells of it
+    with suppress(LedgerError):  # the health check tells of it
         Ledger().spent(plan.dataset)
     if connections.known():
         import ibis  # noqa: F401  (it takes a second or more, which the first to choose a database would wait)
