@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpengine import BudgetError, LedgerError, Plan, PlanError, TableError
+from dpengine import BudgetError, LedgerError, Plan, PlanError, TableError, owner
 from dpengine.ask import Answer, ask, expect, is_answer, published, reopen
-from dpengine.counting import count
 from dpengine.estimate.error_distribution import posterior
 from dpengine.sources.table import Table
 from dpengine.spec.plan import epsilon_text, exact
@@ -62,7 +61,7 @@ def main() -> None:
         st.page_link(PUBLISH, label="Say on Publish what is publicly known", icon=":material/edit_note:")
         return
     try:
-        count.check_asked(table, (), plan.unit)
+        owner.check_asked(table, (), plan.unit)
     except TableError as error:
         background_read.refused(error)
         st.page_link(PUBLISH, label="Go on with the table on Publish", icon=":material/publish:")

@@ -66,7 +66,7 @@ def page(own: Plan | None = None, *, recognised: bool = False) -> AppTest:
     if own is not None:
         at.session_state["plan"] = own
     if recognised:
-        at.session_state["readings"] = {"digest": ((), Known())}
+        at.session_state["readings"] = {"digest": ("", Known())}
     at.switch_page("pages/budget.py").run()
     assert not at.exception
     return at

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpengine.counting import count as counting
+from dpengine import owner
 from dpengine.sources.table import Table
 from dpengine.spec.codebook import STANDARD
 from dpengine.spec.domain import equal_edges
@@ -146,7 +146,7 @@ def _look(name: str, values: list[str]) -> None:
 
 
 def _texts(table: Table, name: str) -> list[str]:
-    return list(dict.fromkeys(text.strip() for text in counting.distinct_texts(table, name)))
+    return list(dict.fromkeys(text.strip() for text in owner.distinct_texts(table, name)))
 
 
 def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:

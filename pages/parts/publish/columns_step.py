@@ -6,8 +6,7 @@ import math
 
 import streamlit as st
 
-from dpengine import Plan, PlanError
-from dpengine.counting import count
+from dpengine import Plan, PlanError, owner
 from dpengine.sources.table import Table
 from dpengine.spec.plan import MAX_TABLE_CELLS
 from pages.parts.shared.wording import name_of, plain, plural
@@ -124,7 +123,7 @@ def _load_plan() -> None:
 
 
 def _fits(table: Table, plan: Plan) -> bool:
-    count.check(table, plan)
+    owner.check(table, plan)
     return True
 
 

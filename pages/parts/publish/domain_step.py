@@ -10,8 +10,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from dpengine import Plan, PlanError
-from dpengine.counting import count
+from dpengine import PlanError, owner
 from dpengine.spec.codebook import loads as read_codebook
 from pages.parts.publish.column_forms import ask_date, ask_number, ask_values
 from pages.parts.server.jobs import Tell
@@ -126,8 +125,7 @@ def _check_the_fit(used: list[str]) -> None:
         whole = entries.with_(chosen=tuple(used), layout="single", several_rows=False, epsilon="1", dataset="fit")
         try:
             plan = draft.to_plan(whole)
-            cells = [column.model_copy(update={"other": True, "missing": True}) for column in plan.columns]
-            plan = Plan(dataset="fit", epsilon="1", columns=cells, tables=plan.tables)
+            columns = [column.model_copy(update={"other": True, "missing": True}) for column in plan.columns]
         except PlanError as error:
             st.caption("\n\n".join(plain(sentence(fault, used)) for fault in error.faults))
             return
@@ -135,15 +133,15 @@ def _check_the_fit(used: list[str]) -> None:
         if not clicked and background_read.held("fit", plan.key) is None:
             return
 
-        def work(tell: Tell) -> list[NDArray[np.int64]]:
-            part = partial(tell, "counting")
-            return count.count(table, plan, plan.marginals, truncation_key=b"fit", progress=part)
+        def work(tell: Tell) -> dict[str, NDArray[np.int64]]:
+            return owner.rows_by_cell(table, columns, partial(tell, "counting"))
 
         counts = background_read.read("fit", work, table, asked=plan.key)
         if counts is None:
             return
         background_read.drop("fit")  # it is not kept
-        for column, found in zip(plan.columns, counts, strict=True):
+        for column in columns:
+            found = counts[column.name]
             share = int(found[column.other_code]) / max(int(found.sum()), 1)
             st.markdown(f"**{plain(column.name)}**: {percent(share)} of the rows fall in *(other)*")
 

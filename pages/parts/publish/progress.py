@@ -8,7 +8,6 @@ from itertools import pairwise
 import streamlit as st
 
 from dpengine import Plan, PrivateReleaseError
-from dpengine.counting import count
 from dpengine.release import Release, release
 from dpengine.sources.table import Table
 from pages.parts.server import jobs
@@ -27,7 +26,6 @@ def begin(table: Table, plan: Plan) -> None:
     book = state.ledger()
 
     def work(tell: jobs.Tell) -> Release:
-        count.check(table, plan)
         return release(table, plan, book, progress=tell)
 
     st.session_state.pop("unpublished", None)

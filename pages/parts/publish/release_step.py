@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from dpengine import BudgetError, LedgerError, Plan, PlanError, PrivateReleaseError, TableError
-from dpengine.counting import count
 from dpengine.measure.strategy import identity
 from dpengine.release import recognised
 from dpengine.spec.plan import epsilon_text, exact
@@ -96,7 +95,7 @@ def digest_of_table(plan: Plan | None = None) -> bytes | None:
     assert table is not None
     digest = background_read.read(
         DIGEST,
-        lambda _: recognised(table, published[0], book) if published else count.digest(table),
+        lambda _: recognised(table, published, book),
         table,
         asked=published,
         said="Recognising the data",
@@ -106,18 +105,18 @@ def digest_of_table(plan: Plan | None = None) -> bytes | None:
     return digest
 
 
-def _published(plan: Plan | None) -> tuple[str, ...]:
-    """What the ledger knows the plan's release by, where it has one, on whatever data."""
+def _published(plan: Plan | None) -> str:
+    """Return what the ledger knows the plan's release by, or "" where it has none, on whatever data."""
     try:
-        measured = () if plan is None else (identity(plan),)
+        plan_id = "" if plan is None else identity(plan)
     except PlanError:
-        return ()
-    return measured if measured and state.ledger().holds(measured[0]) else ()
+        return ""
+    return plan_id if plan_id and state.ledger().holds(plan_id) else ""
 
 
 def is_published(plan: Plan) -> bool:
     """Whether the ledger holds this plan of the open table; False too where the table is not recognised yet."""
-    job = background_read.held(DIGEST, _published(plan)) or background_read.held(DIGEST)
+    job = background_read.held(DIGEST, _published(plan)) or background_read.held(DIGEST, "")
     if job is None or not job.done:
         return False
     try:

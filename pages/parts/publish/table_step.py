@@ -9,8 +9,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from dpengine import Plan, open_table
-from dpengine.counting import count
+from dpengine import Plan, open_table, owner
 from dpengine.sources.excel import sheet_names
 from dpengine.sources.open import EXCEL
 from dpengine.sources.table import Table
@@ -219,7 +218,7 @@ def summary() -> str:
     if table is None:
         return "no table yet"
     head = f"{plain(session.table_name())} · {plural(len(table.columns), 'column')}"
-    rows = background_read.glance("rows", lambda _: count.row_count(table), table)
+    rows = background_read.glance("rows", lambda _: owner.row_count(table), table)
     if rows is not None:
         return f"{head} · {plural(rows, 'row')} (only you see this number)"
     awaited = (job := background_read.held("rows")) is not None and not job.done

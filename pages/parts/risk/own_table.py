@@ -10,8 +10,8 @@ from itertools import combinations
 import pandas as pd
 import streamlit as st
 
-from dpengine.counting import count
-from dpengine.counting.equivalence_classes import Alone, Classes
+from dpengine import owner
+from dpengine.owner import Alone, Classes
 from dpengine.sources.open import Table
 from pages.parts.risk.charts import alone_figure
 from pages.parts.risk.profile import explained, show_profile
@@ -84,11 +84,11 @@ def _counted(table: Table, columns: list[str], sensitive: str | None, person: st
 
     def work(tell: Tell) -> Counted:
         tell("classes")
-        classes = count.class_sizes(table, columns, sensitive, person=person)
+        classes = owner.class_sizes(table, columns, sensitive, person=person)
         tell("combinations")
-        alone = count.unique_people(table, sets, person=person)
+        alone = owner.unique_people(table, sets, person=person)
         tell("people")
-        people = count.people_count(table, person)
+        people = owner.people_count(table, person)
         table.check_unchanged()
         return classes, alone, people
 

@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpengine.counting.equivalence_classes import Classes
 from dpengine.lessons import syntactic
+from dpengine.owner import Classes
 from pages.parts.risk.charts import band_name, bands_figure
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import percent, plural

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,11 +10,9 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from dpengine import Plan, PrivateReleaseError, open_table
-from dpengine.counting import count
+from dpengine import Plan, PrivateReleaseError, open_table, owner
 from dpengine.lessons.survey import made_up, scaled
 from dpengine.sources.table import Table
-from dpengine.spec.plan import Unit
 from pages.parts.server.jobs import Tell
 from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read, session, state
@@ -118,6 +115,5 @@ def _askable(plan: Plan) -> list[str]:
 def _counted(table: Table, plan: Plan, column: str, tell: Tell | None = None) -> np.ndarray:
     """Each row answers once."""
     part = None if tell is None else partial(tell, "counting")
-    rows = plan.model_copy(update={"unit": Unit()})
-    (counts,) = count.count(table, rows, [(column,)], truncation_key=os.urandom(16), progress=part)
+    counts = owner.rows_by_cell(table, [plan.column(column)], part)[column]
     return scaled(counts, int(counts.sum()))

@@ -1,0 +1,44 @@
+"""Exact facts about a table, for the eyes of its owner alone: nothing here is published, recorded or exported."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpengine.counting.count import (
+    check,
+    check_asked,
+    class_sizes,
+    count,
+    distinct_texts,
+    people_count,
+    row_count,
+    unique_people,
+)
+from dpengine.counting.equivalence_classes import Alone, Classes
+from dpengine.sources.table import Table
+from dpengine.spec.domain import Column
+from dpengine.spec.plan import Plan
+
+__all__ = [
+    "Alone", "Classes", "check", "check_asked", "class_sizes", "distinct_texts", "people_count", "row_count",
+    "rows_by_cell", "unique_people",
+]  # fmt: skip
+
+
+def rows_by_cell(
+    table: Table, columns: Sequence[Column], progress: Callable[[float], None] | None = None
+) -> dict[str, NDArray[np.int64]]:
+    """Return for each column, by name, the exact number of rows in each of its cells; every row counts once.
+
+    `progress` receives the part that is done, from 0 to 1; an exception it raises ends the counting.
+    Raises `TableError` where the table has not these columns, or cannot be read.
+    """
+    plan = Plan(dataset="owner", epsilon="1", columns=list(columns), tables=[[column.name] for column in columns])
+    tables = [(column.name,) for column in columns]
+    # No row of a person is left out here, so that any key does.
+    counts = count(table, plan, tables, truncation_key=os.urandom(16), progress=progress)
+    return {column.name: found for column, found in zip(columns, counts, strict=True)}

@@ -1,0 +1,26 @@
+"""Exact facts for the owner's eyes."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+import dpengine as dpe
+from dpengine import owner
+from dpengine.spec.domain import Category, Number
+
+AGE = Number(name="age", edges=["0", "18", "65"])
+REGION = Category(name="region", values=["North", "South"])
+PEOPLE = pd.DataFrame({"age": [3, 18, 65, 70, None], "region": ["North", "South", "South", "West", ""]})
+
+
+def test_every_row_counts_once_in_each_column() -> None:
+    with dpe.open_table(PEOPLE) as table:
+        counts = owner.rows_by_cell(table, [AGE, REGION])
+    assert counts["age"].tolist() == [1, 2, 1, 1]  # two bins, (other), (missing)
+    assert counts["region"].tolist() == [1, 2, 1, 1]
+
+
+def test_a_column_that_is_not_there_is_named() -> None:
+    with dpe.open_table(PEOPLE) as table, pytest.raises(dpe.TableError, match="postcode"):
+        owner.rows_by_cell(table, [REGION.model_copy(update={"name": "postcode"})])
