@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this 
 import dpengine as dpe
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.estimate.estimates import answers
-from dpengine.marginals.measurement import Measured
+from dpengine.marginals.measurement import Measurements
 from dpengine.measure.measure import add_noise, measure
 from dpengine.measure.strategy import choose
 from dpengine.results.mock_table import made_up
@@ -39,16 +39,16 @@ PLANS = {
 def observe(plan: dpe.Plan, draws: int) -> np.ndarray:
     """Mean errors, of shape (draws, tables)."""
     truth = [made_up(plan, table).astype(float) for table in plan.marginals]
-    shares = () if plan.strategy == "adaptive" else choose(plan)
-    exact = [made_up(plan, share.columns) for share in shares]
-    if shares:
-        squares = least_squares(plan, shares)
+    allocations = () if plan.strategy == "adaptive" else choose(plan)
+    exact = [made_up(plan, allocation.columns) for allocation in allocations]
+    if allocations:
+        squares = least_squares(plan, allocations)
         truth = [squares.estimate(table, exact) for table in plan.marginals]
     rows = []
     for _ in range(draws):
         noisy = (
-            Measured(add_noise(exact, shares))
-            if shares
+            Measurements(add_noise(exact, allocations))
+            if allocations
             else measure(plan, lambda tables: [made_up(plan, table) for table in tables])
         )
         believed = answers(plan, noisy)

@@ -35,7 +35,7 @@ def published(plan: Plan, counts: np.ndarray, method: str) -> np.ndarray:
     chosen = settled(plan.model_copy(update={"strategy": "direct" if method == "projected" else method}))
     measured = measure(chosen, lambda wanted: [marginalise(counts, table, one) for one in wanted])
     if method == "projected":
-        return projected(measured.measurements[0].values.astype(float))
+        return projected(measured.marginals[0].values.astype(float))
     return conclude(chosen, measured).counts(table)
 
 

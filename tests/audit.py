@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpengine.marginals.measurement import Measured
+from dpengine.marginals.measurement import Measurements
 from dpengine.measure.adaptive import measure_adaptively
 
 __all__ = ["hits", "leaning"]
@@ -19,18 +19,18 @@ SOMEBODY = NOBODY + np.array([[0, 1], [0, 0]])
 PART = 0.8  # of ε: what the evidence must exceed to be called a hit
 
 
-def leaning(measured: Measured) -> float:
+def leaning(measured: Measurements) -> float:
     """How much the noisy numbers speak for `SOMEBODY` and against `NOBODY`: the logarithm of their ratio.
 
     By the law of the noise on the scales that were used: the person is in one cell of each marginal, and their being
     there makes what was seen of that cell e^share times more or less likely.
     """
     evidence = 0.0
-    for one in measured.measurements:
+    for one in measured.marginals:
         if not one.merged:
-            others = tuple(k for k, name in enumerate("ab") if name not in one.share.columns)
+            others = tuple(k for k, name in enumerate("ab") if name not in one.allocation.columns)
             far, near = NOBODY.sum(axis=others), SOMEBODY.sum(axis=others)
-            evidence += float((np.abs(one.values - far) - np.abs(one.values - near)).sum() / one.share.scale)
+            evidence += float((np.abs(one.values - far) - np.abs(one.values - near)).sum() / one.allocation.scale)
     return evidence
 
 

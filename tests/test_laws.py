@@ -12,7 +12,7 @@ import dpengine as dpe
 from dpengine.estimate import consistency
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.marginals import least_squares as estimate
-from dpengine.marginals.measurement import Measured, Measurement
+from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.measure import measure
 from dpengine.measure.strategy import choose
 from dpengine.results import mock_table, result
@@ -98,15 +98,15 @@ def test_who_looks_like_whom_is_for_the_owner_and_never_published() -> None:
 def test_everything_after_the_noise_works_without_any_table() -> None:
     plan = dpe.Plan.loads(CLINIC)
     poison = Poisoned()
-    shares = choose(plan)
-    noisy = [np.zeros(plan.shape(s.columns), dtype=np.int64) for s in shares]
-    measured = tuple(Measurement(share, values) for share, values in zip(shares, noisy, strict=True))
-    finished = result.conclude(plan, Measured(measured))
+    allocations = choose(plan)
+    noisy = [np.zeros(plan.shape(s.columns), dtype=np.int64) for s in allocations]
+    measured = tuple(Measurement(allocation, values) for allocation, values in zip(allocations, noisy, strict=True))
+    finished = result.conclude(plan, Measurements(measured))
     assert len(finished.to_bytes()) > 0
     for function in (dpe.predict, dpe.preview, result.conclude, mock_table.made_up, consistency.solve, resample.deal):
         with pytest.raises((TypeError, AssertionError, AttributeError)):
             function(poison)  # type: ignore[operator]
-    assert least_squares(plan, shares).estimate((), noisy) == 0
+    assert least_squares(plan, allocations).estimate((), noisy) == 0
     for room in (estimate, measure, consistency, resample, result, mock_table):
         assert "Table" not in vars(room)
 

@@ -38,7 +38,10 @@ def exponent(plan: Plan, here: list[np.ndarray], there: list[np.ndarray]) -> Fra
     far side; so it is a sum of rationals, with no sampling and no rounding.
     """
     return sum(
-        (int(np.abs(x - y).sum()) / share.scale for share, x, y in zip(choose(plan), here, there, strict=True)),
+        (
+            int(np.abs(x - y).sum()) / allocation.scale
+            for allocation, x, y in zip(choose(plan), here, there, strict=True)
+        ),
         Fraction(0),
     )
 
@@ -73,8 +76,8 @@ def test_a_person_of_many_rows_moves_it_by_no_more_than_epsilon() -> None:
 @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(2)])
 def test_the_noise_shows_epsilon_and_not_more(epsilon: Fraction) -> None:
     runs = 200_000
-    share = Allocation(("a",), epsilon, 1)
-    count, neighbour = (add_noise([np.full(runs, c, dtype=np.int64)], [share])[0].values for c in (5, 6))
+    allocation = Allocation(("a",), epsilon, 1)
+    count, neighbour = (add_noise([np.full(runs, c, dtype=np.int64)], [allocation])[0].values for c in (5, 6))
     shown = least_epsilon(int((count <= 5).sum()), runs, int((neighbour <= 5).sum()), runs, ALPHA)
     assert 0.9 * epsilon < shown <= epsilon
     half = add_noise([np.full(runs, 6, dtype=np.int64)], [Allocation(("a",), 2 * epsilon, 1)])[0].values

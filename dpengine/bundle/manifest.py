@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpengine.array_types import Columns
-from dpengine.marginals.measurement import DISCRETE_LAPLACE, Allocation, Boxes, Measured
+from dpengine.marginals.measurement import DISCRETE_LAPLACE, Allocation, Boxes, Measurements
 from dpengine.measure.strategy import ADAPTIVE, why
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan, epsilon_text
@@ -131,11 +131,11 @@ def unit_text(plan: Plan) -> str:
     return f"one person, named by the column {plan.unit.id}, with at most {rows}; rows beyond that were left out"
 
 
-def measurements(measured: Measured) -> list[dict[str, Any]]:
+def measurements(measured: Measurements) -> list[dict[str, Any]]:
     """Everything that ε was spent on: what was asked, by which mechanism, at which exact price."""
     told = [
-        measurement(one.share, one.values.size) | ({"merged_to": list(one.values.shape)} if one.merged else {})
-        for one in measured.measurements
+        measurement(one.allocation, one.values.size) | ({"merged_to": list(one.values.shape)} if one.merged else {})
+        for one in measured.marginals
     ]
     told += [
         {
@@ -150,24 +150,24 @@ def measurements(measured: Measured) -> list[dict[str, Any]]:
         for choice in measured.choices
     ]
     if (audit := measured.audit) is not None:
-        share = Allocation((), audit.epsilon, audit.sensitivity)
-        told.append(measurement(share, audit.sums.size) | {"purpose": AUDIT})
+        allocation = Allocation((), audit.epsilon, audit.sensitivity)
+        told.append(measurement(allocation, audit.sums.size) | {"purpose": AUDIT})
     return told + ([] if measured.boxes is None else [_boxes(measured.boxes)])
 
 
 def _boxes(boxes: Boxes) -> dict[str, Any]:
-    share = Allocation(boxes.columns, boxes.epsilon, boxes.sensitivity)
-    return measurement(share, boxes.values.size) | {"purpose": BOXES}
+    allocation = Allocation(boxes.columns, boxes.epsilon, boxes.sensitivity)
+    return measurement(allocation, boxes.values.size) | {"purpose": BOXES}
 
 
-def measurement(share: Allocation, cells: int) -> dict[str, Any]:
+def measurement(allocation: Allocation, cells: int) -> dict[str, Any]:
     """One noisy marginal."""
     return {
-        "columns": list(share.columns),
+        "columns": list(allocation.columns),
         "mechanism": DISCRETE_LAPLACE,
-        "sensitivity": share.sensitivity,
-        "epsilon": epsilon_text(share.epsilon),
-        "scale": epsilon_text(share.scale),
+        "sensitivity": allocation.sensitivity,
+        "epsilon": epsilon_text(allocation.epsilon),
+        "scale": epsilon_text(allocation.scale),
         "cells": cells,
     }
 

@@ -101,7 +101,7 @@ def _prices(checked: Manifest, plan: Plan) -> list[str]:
     """Whether the measurements cost what they say, together give ε, and give every table its stated error."""
     adaptive = plan.strategy == ADAPTIVE
     faults: list[str] = []
-    shares: list[Allocation] = []
+    allocations: list[Allocation] = []
     spent = Fraction(0)
     for position, entry in enumerate(checked.measurements, start=1):
         where = f"manifest.json: measurement {position}"
@@ -113,30 +113,30 @@ def _prices(checked: Manifest, plan: Plan) -> list[str]:
             faults.append(f"{where} names a column twice")
             continue
         spent += epsilon
-        share = Allocation(tuple(entry.columns), epsilon, entry.sensitivity)
-        if _exact(entry.scale) != share.scale:
-            faults.append(f"{where}: scale is not sensitivity / epsilon, which is {epsilon_text(share.scale)}")
+        allocation = Allocation(tuple(entry.columns), epsilon, entry.sensitivity)
+        if _exact(entry.scale) != allocation.scale:
+            faults.append(f"{where}: scale is not sensitivity / epsilon, which is {epsilon_text(allocation.scale)}")
         if entry.purpose is not None and adaptive:
             if entry.sensitivity % plan.unit.rows or entry.mechanism not in (DISCRETE_LAPLACE, PERMUTE_AND_FLIP):
                 faults.append(f"{where}: mechanism or sensitivity are not those of such a question")
             continue
-        shares.append(share)
+        allocations.append(allocation)
         if entry.sensitivity != plan.unit.rows:
             faults.append(f"{where}: sensitivity {entry.sensitivity} does not protect {plan.unit.rows} rows a person")
         fewer = adaptive and entry.merged_to is not None and 0 < entry.cells == math.prod(entry.merged_to)
-        if entry.mechanism != DISCRETE_LAPLACE or not (entry.cells == plan.cells(share.columns) or fewer):
+        if entry.mechanism != DISCRETE_LAPLACE or not (entry.cells == plan.cells(allocation.columns) or fewer):
             faults.append(f"{where}: mechanism or cells are not those of such a measurement")
     if spent != plan.epsilon:
         faults.append(f"manifest.json: the shares of ε do not add up to {epsilon_text(plan.epsilon)}")
     if adaptive:
         return faults
-    if len({frozenset(share.columns) for share in shares}) < len(shares):
+    if len({frozenset(allocation.columns) for allocation in allocations}) < len(allocations):
         faults.append("manifest.json: the same columns are measured twice")
-    lost = [t for t in plan.marginals if not any(set(t) <= set(share.columns) for share in shares)]
+    lost = [t for t in plan.marginals if not any(set(t) <= set(allocation.columns) for allocation in allocations)]
     faults += [f"manifest.json: table {' × '.join(table)} lies within no measured marginal" for table in lost]
     if not faults:
         for said in checked.tables:
-            half_width = error_law(plan, shares, tuple(said.columns)).half_width()
+            half_width = error_law(plan, allocations, tuple(said.columns)).half_width()
             if not math.isclose(said.half_width_95, half_width, rel_tol=0.02, abs_tol=1e-9):
                 faults.append(f"manifest.json: half_width_95 of {said.file} does not follow from the measurements")
     return faults

@@ -84,9 +84,9 @@ def curve_numbers(plan: Plan, *, epsilons: Sequence[float] = CURVE) -> dict[str,
     if settled(plan).strategy == ADAPTIVE:
         tried = [predict(each).set_index("table")["half_width_95"] for each in plans]
         return numbers | {name: [float(widths[name]) for widths in tried] for name in drawn}
-    shares = [choose(each) for each in plans]
+    allocations = [choose(each) for each in plans]
     for name, table in drawn.items():
-        laws = (error_law(each, chosen, table) for each, chosen in zip(plans, shares, strict=True))
+        laws = (error_law(each, chosen, table) for each, chosen in zip(plans, allocations, strict=True))
         numbers[name] = [law.half_width() for law in laws]
     return numbers
 

@@ -40,12 +40,12 @@ def noise_variance(scale: Fraction) -> float:
     return 1 / (2 * math.sinh(half) ** 2)
 
 
-def least_squares(plan: Plan, shares: Sequence[Allocation]) -> LeastSquares:
+def least_squares(plan: Plan, allocations: Sequence[Allocation]) -> LeastSquares:
     """The estimator of a plan whose ``shares`` are measured."""
     return LeastSquares(
         {name: plan.column(name).size for name in plan.used},
-        tuple(share.columns for share in shares),
-        tuple(noise_variance(share.scale) for share in shares),
+        tuple(allocation.columns for allocation in allocations),
+        tuple(noise_variance(allocation.scale) for allocation in allocations),
     )
 
 
@@ -121,11 +121,11 @@ def sum_law(times: int, scale: Fraction) -> ErrorLaw:
     return _law(((1.0, times, scale),))
 
 
-def error_law(plan: Plan, shares: Sequence[Allocation], table: Columns) -> ErrorLaw:
+def error_law(plan: Plan, allocations: Sequence[Allocation], table: Columns) -> ErrorLaw:
     """The law of the error of ``estimate`` in each cell of ``table`` (all cells share it)."""
     merged: dict[tuple[float, Fraction], int] = {}
-    for term in least_squares(plan, shares).noise(table):
-        key = (float(f"{abs(term.weight):.12g}"), shares[term.measured].scale)
+    for term in least_squares(plan, allocations).noise(table):
+        key = (float(f"{abs(term.weight):.12g}"), allocations[term.measured].scale)
         merged[key] = merged.get(key, 0) + term.times
     return _law(tuple((weight, times, scale) for (weight, scale), times in merged.items()))
 
@@ -134,11 +134,11 @@ def predict(plan: Plan) -> pd.DataFrame:
     """One row a table of ``plan``, which is not adaptive, then the total; the columns are `PREDICTED`."""
     import pandas as pd
 
-    shares = choose(plan)
-    total = error_law(plan, shares, ()).half_width()
+    allocations = choose(plan)
+    total = error_law(plan, allocations, ()).half_width()
     rows = []
     for table in (*plan.marginals, ()):
-        law = error_law(plan, shares, table)
+        law = error_law(plan, allocations, table)
         name = " × ".join(table) or "total"
         rows.append((name, plan.cells(table), law.mean_abs, law.half_width(), total))
     return pd.DataFrame(rows, columns=list(PREDICTED))

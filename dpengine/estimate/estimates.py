@@ -18,7 +18,7 @@ import numpy as np
 from dpengine.array_types import Columns, Floats
 from dpengine.estimate.error_distribution import ErrorLaw, error_law, least_squares
 from dpengine.marginals.box_tree import Tree
-from dpengine.marginals.measurement import Allocation, Audit, Measured
+from dpengine.marginals.measurement import Allocation, Audit, Measurements
 from dpengine.marginals.pairwise import Pairwise, fit
 from dpengine.measure.strategy import ADAPTIVE
 from dpengine.spec.plan import Plan
@@ -52,12 +52,12 @@ class Answers(Protocol):
 @dataclass(frozen=True)
 class _Unbiased:
     plan: Plan
-    measured: Measured
+    measured: Measurements
 
     def estimate(self, table: Columns) -> Floats:
-        shares = _shares(self.measured)
-        values = [measurement.values for measurement in self.measured.measurements]
-        return _settled(least_squares(self.plan, shares).estimate(table, values))
+        allocations = _allocations(self.measured)
+        values = [measurement.values for measurement in self.measured.marginals]
+        return _settled(least_squares(self.plan, allocations).estimate(table, values))
 
     def around(self, table: Columns) -> tuple[Floats, Floats]:
         return self.estimate(table), np.array(self.half_width(table))
@@ -69,7 +69,7 @@ class _Unbiased:
         return self._law(table).mean_abs
 
     def _law(self, table: Columns) -> ErrorLaw:
-        return error_law(self.plan, _shares(self.measured), table)
+        return error_law(self.plan, _allocations(self.measured), table)
 
 
 @dataclass(frozen=True)
@@ -81,19 +81,19 @@ class Modelled:
     """
 
     plan: Plan
-    measured: Measured
+    measured: Measurements
 
     @cached_property
     def model(self) -> Pairwise:
         sizes = {name: self.plan.column(name).size for name in sorted(self.plan.used)}
-        return fit(sizes, self.measured.measurements)
+        return fit(sizes, self.measured.marginals)
 
     def estimate(self, table: Columns) -> Floats:
         return np.round(self.model.table(table), 3) + 0.0
 
     def around(self, table: Columns) -> tuple[Floats, Floats]:
         if len(table) < 2:
-            whole = Measured(tuple(one for one in self.measured.measurements if len(one.share.columns) < 2))
+            whole = Measurements(tuple(one for one in self.measured.marginals if len(one.allocation.columns) < 2))
             return _alone(self.plan, whole, table)
         expected = self.estimate(table)
         return expected, np.maximum(LEAST, TAIL * self.mean_errors(expected))
@@ -145,15 +145,15 @@ class Boxed:
         return {}
 
 
-def answers(plan: Plan, measured: Measured) -> Answers:
+def answers(plan: Plan, measured: Measurements) -> Answers:
     """What follows from the measurements of ``plan``."""
     if measured.boxes is not None:
         return Boxed(Tree(measured.boxes))
     return Modelled(plan, measured) if plan.strategy == ADAPTIVE else _Unbiased(plan, measured)
 
 
-def _shares(measured: Measured) -> tuple[Allocation, ...]:
-    return tuple(measurement.share for measurement in measured.measurements)
+def _allocations(measured: Measurements) -> tuple[Allocation, ...]:
+    return tuple(measurement.allocation for measurement in measured.marginals)
 
 
 def _settled(values: Floats) -> Floats:
@@ -161,14 +161,14 @@ def _settled(values: Floats) -> Floats:
     return np.where(np.abs(values - np.rint(values)) < 1e-6, np.rint(values), values) + 0.0
 
 
-def _alone(plan: Plan, single: Measured, table: Columns) -> tuple[Floats, Floats]:
+def _alone(plan: Plan, single: Measurements, table: Columns) -> tuple[Floats, Floats]:
     """The unbiased estimate from single columns and the total alone, and its half-width by the law of the noise."""
     merged: dict[Columns, list[int]] = {}
-    for k, one in enumerate(single.measurements):
-        merged.setdefault(one.share.columns, []).append(k)
+    for k, one in enumerate(single.marginals):
+        merged.setdefault(one.allocation.columns, []).append(k)
     # A column measured twice is taken at its better measurement; the rest of ε it cost is not wasted on the model.
-    best = [max(places, key=lambda k: single.measurements[k].share.epsilon) for places in merged.values()]
-    chosen = Measured(tuple(single.measurements[k] for k in best if single.measurements[k].share.columns))
+    best = [max(places, key=lambda k: single.marginals[k].allocation.epsilon) for places in merged.values()]
+    chosen = Measurements(tuple(single.marginals[k] for k in best if single.marginals[k].allocation.columns))
     unbiased = _Unbiased(plan, chosen)
     return unbiased.estimate(table), np.array(unbiased.half_width(table))
 

@@ -88,4 +88,4 @@ def released(people: int, epsilon: Fraction, runs: int) -> Floats:
     def counted(marginals: Sequence[Columns]) -> list[Ints]:
         return [exact for _ in marginals]
 
-    return np.array([measure(plan, counted).measurements[0].values[0] for _ in range(runs)], dtype=np.float64)
+    return np.array([measure(plan, counted).marginals[0].values[0] for _ in range(runs)], dtype=np.float64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +20,8 @@ __all__ = [
     "Audit",
     "Boxes",
     "Choice",
-    "Measured",
     "Measurement",
+    "Measurements",
 ]
 
 
@@ -51,7 +52,7 @@ class Measurement:
     Where neighbouring cells were merged before counting, ``merged`` gives for each axis the merged bin of every cell.
     """
 
-    share: Allocation
+    allocation: Allocation
     values: Ints
     merged: tuple[Ints, ...] = ()
 
@@ -84,6 +85,7 @@ class Audit:
 
     @property
     def scale(self) -> Fraction:
+        """Scale of the discrete Laplace noise in every sum."""
         return self.sensitivity / self.epsilon
 
 
@@ -111,12 +113,42 @@ class Boxes:
         """Scale of the discrete Laplace noise that ``part`` of ε buys."""
         return self.sensitivity * PARTS / (self.epsilon * part)
 
+    @property
+    def cost(self) -> Fraction:
+        """The ε that a row spends: the parts of all boxes that hold its cell, which are the same for every cell.
+
+        Counts the parts cell by cell, whatever the tree says of parents. Raises ValueError where cells differ.
+        """
+        spent = np.zeros([size + 1 for size in self.shape], dtype=np.int64)
+        for corner in product((False, True), repeat=len(self.shape)):  # each box as differences at its corners
+            places = tuple(np.where(corner, self.last, self.first).T)
+            np.add.at(spent, places, (-1) ** sum(corner) * self.parts)
+        for axis in range(len(self.shape)):
+            spent = spent.cumsum(axis=axis)
+        cells = spent[(slice(-1),) * len(self.shape)]
+        if self.parts.min() < 1 or cells.min() != cells.max():
+            raise ValueError("boxes over different cells spend different parts of epsilon")
+        return self.epsilon * int(cells.max()) / PARTS
+
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """All that was paid for; the prices add up to ε exactly."""
+class Measurements:
+    """All noisy results of one release: marginals, choices, and, where the strategy has them, an audit and boxes."""
 
-    measurements: tuple[Measurement, ...]
+    marginals: tuple[Measurement, ...]
     choices: tuple[Choice, ...] = ()
     audit: Audit | None = None
     boxes: Boxes | None = None
+
+    @property
+    def cost(self) -> Fraction:
+        """The ε of everything that was measured and chosen, added up exactly (basic composition).
+
+        Raises ValueError where boxes over different cells cost different parts of ε.
+
+        Source: Dwork & Roth 2014, Theorem 3.16.
+        """
+        parts = [each.allocation.epsilon for each in self.marginals] + [each.epsilon for each in self.choices]
+        parts += [self.audit.epsilon] if self.audit is not None else []
+        parts += [self.boxes.cost] if self.boxes is not None else []
+        return sum(parts, Fraction(0))

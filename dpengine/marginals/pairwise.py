@@ -82,7 +82,7 @@ def fit(sizes: Mapping[str, int], measured: Sequence[Measurement]) -> Pairwise:
     total = max(1.0, grand_total(measured))
     pairs: dict[Pair, list[Measurement]] = {}
     for one in measured:
-        if len(columns := one.share.columns) == 2:
+        if len(columns := one.allocation.columns) == 2:
             pairs.setdefault((columns[0], columns[1]), []).append(one)
     single = {name: _single(name, size, measured, total) for name, size in sizes.items()}
     model = _Pairs(total, single, {})
@@ -103,10 +103,12 @@ def fit(sizes: Mapping[str, int], measured: Sequence[Measurement]) -> Pairwise:
         model.join(pairs, known)
     found = Pairwise(total, single, model.two)
     for one in measured:
-        if len(one.share.columns) < 3:
+        if len(one.allocation.columns) < 3:
             continue
-        better, _ = shrink(one.values.astype(np.float64), found.table(one.share.columns), float(one.share.scale))
-        found = replace(found, whole=(one.share.columns, project(better, total)))
+        better, _ = shrink(
+            one.values.astype(np.float64), found.table(one.allocation.columns), float(one.allocation.scale)
+        )
+        found = replace(found, whole=(one.allocation.columns, project(better, total)))
     return found
 
 
@@ -122,8 +124,8 @@ def alone(noisy: Floats, columns: Columns, scale: float) -> Floats:
     for part in sums:
         values = np.asarray(marginalise(noisy, columns, part))
         wider = scale * math.sqrt(noisy.size / values.size)  # as many draws spread
-        share = Allocation(part, 1 / Fraction(wider).limit_denominator(10**6), 1)
-        parts.append(Measurement(share, np.rint(values).astype(np.int64)))
+        allocation = Allocation(part, 1 / Fraction(wider).limit_denominator(10**6), 1)
+        parts.append(Measurement(allocation, np.rint(values).astype(np.int64)))
     model = fit(dict(zip(columns, noisy.shape, strict=True)), parts)
     better, _ = shrink(noisy, model.table(columns), scale)
     return project(better, max(0.0, float(noisy.sum())))
@@ -148,7 +150,7 @@ class _Pairs:
         likely = 0.0
         for noisy in tables:
             seen = merge(guess, noisy.merged)
-            better, likelihood = shrink(noisy.values.astype(np.float64), seen, float(noisy.share.scale))
+            better, likelihood = shrink(noisy.values.astype(np.float64), seen, float(noisy.allocation.scale))
             better = project(better, self.total)
             likely += likelihood
             rows, columns = self.one[pair[0]], self.one[pair[1]]
@@ -238,9 +240,9 @@ def rake(table: Floats, rows: npt.NDArray[Any], columns: npt.NDArray[Any], times
 def grand_total(measured: Sequence[Measurement]) -> float:
     """All that was measured by itself tells the total: the mean of its sums, weighted by their precision."""
     sums = [
-        (float(one.values.sum()), one.values.size * float(one.share.scale) ** 2)
+        (float(one.values.sum()), one.values.size * float(one.allocation.scale) ** 2)
         for one in measured
-        if len(one.share.columns) < 2
+        if len(one.allocation.columns) < 2
     ]
     return sum(value / variance for value, variance in sums) / sum(1 / variance for _, variance in sums)
 
@@ -249,12 +251,12 @@ def _single(name: str, size: int, measured: Sequence[Measurement], total: float)
     """Counts of one column, from its own noisy counts and the margins of its pairs, weighted by their precision."""
     weighted, precision = np.zeros(size), 0.0
     for one in measured:
-        if name not in one.share.columns or len(one.share.columns) > 2:
+        if name not in one.allocation.columns or len(one.allocation.columns) > 2:
             continue
-        axis = one.share.columns.index(name)
+        axis = one.allocation.columns.index(name)
         if one.merged and one.merged[axis][-1] + 1 != size:
             continue
-        weight = size / (one.values.size * float(one.share.scale) ** 2)
+        weight = size / (one.values.size * float(one.allocation.scale) ** 2)
         weighted += weight * one.values.sum(axis=tuple(k for k in range(one.values.ndim) if k != axis))
         precision += weight
     if precision == 0:

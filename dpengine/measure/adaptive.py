@@ -41,8 +41,8 @@ from dpengine.marginals.measurement import (
     Allocation,
     Audit,
     Choice,
-    Measured,
     Measurement,
+    Measurements,
 )
 from dpengine.marginals.pairwise import Pairwise, fit, merge
 from dpengine.noise.laplace import discrete_laplace
@@ -112,9 +112,9 @@ class _Work:
         return self.sensitivity * PARTS / (float(self.epsilon) * max(parts, 1.0))
 
     def measure(self, columns: Columns, exact: Ints, parts: float, merged: tuple[Ints, ...] = ()) -> None:
-        share = Allocation(columns, self.take(parts), self.sensitivity)
-        values: Ints = np.asarray(exact + discrete_laplace(share.scale, exact.shape))
-        self.measurements.append(Measurement(share, values, merged))
+        allocation = Allocation(columns, self.take(parts), self.sensitivity)
+        values: Ints = np.asarray(exact + discrete_laplace(allocation.scale, exact.shape))
+        self.measurements.append(Measurement(allocation, values, merged))
 
     def measure_all(self, marginals: Sequence[Marginal], weights: Floats, parts: int) -> None:
         """Share ``parts`` by the weights, to the last one; with few different shares: each takes time to set up."""
@@ -137,7 +137,7 @@ def measure_adaptively(
     audited: Sequence[Columns] = (),
     whole: Columns = (),
     tell: Callable[[str], None] = lambda stage: None,
-) -> Measured:
+) -> Measurements:
     """Measure single columns and the best of ``pairs``, for ε = ``epsilon`` in all.
 
     ``counts`` holds the exact counts of every column and of every pair (names in the order of ``sizes``), one
@@ -187,7 +187,7 @@ def measure_adaptively(
     if for_audit is not None:
         tell("measuring how wrong the tables are")
         audit = _audit(work.model(sizes), audited, counts, for_audit, sensitivity)
-    return Measured(tuple(work.measurements), tuple(work.choices), audit)
+    return Measurements(tuple(work.measurements), tuple(work.choices), audit)
 
 
 def _audit(
@@ -226,7 +226,7 @@ def _pair_phase(
     Says whether to go on: not where nothing is left, nor where columns look independent.
     """
     before = work.left
-    done = {each.share.columns for each in work.measurements if not each.merged}
+    done = {each.allocation.columns for each in work.measurements if not each.merged}
     live = [pair for pair in pairs if pair not in done]
     if not live:
         return False

@@ -10,7 +10,7 @@ from itertools import combinations
 
 from dpengine.array_types import Columns, Ints
 from dpengine.marginals.graphs import maximal
-from dpengine.marginals.measurement import Allocation, Measured, Measurement
+from dpengine.marginals.measurement import Allocation, Measurement, Measurements
 from dpengine.marginals.pairwise import Pair
 from dpengine.measure.adaptive import measure_adaptively
 from dpengine.measure.hierarchical import Axis, measure_boxes
@@ -24,7 +24,7 @@ __all__ = ["add_noise", "measure", "wanted"]
 def wanted(plan: Plan) -> list[Columns]:
     """The marginals that `measure` asks the exact counts of, which the plan alone decides."""
     if settled(plan).strategy != ADAPTIVE:
-        return [share.columns for share in choose(plan)]
+        return [allocation.columns for allocation in choose(plan)]
     if plan.ranged is not None:
         return [plan.ranged]
     return list(dict.fromkeys([*((name,) for name in sorted(plan.used)), *_pairs(plan), *_audited(plan)]))
@@ -34,7 +34,7 @@ def measure(
     plan: Plan,
     counted: Callable[[Sequence[Columns]], Sequence[Ints]],
     tell: Callable[[str], None] = lambda stage: None,
-) -> Measured:
+) -> Measurements:
     """Measure what the plan's strategy says, for ``plan.epsilon`` in all.
 
     ``counted`` gives the exact counts of a list of marginals, one axis a column; it is called once, with those
@@ -42,11 +42,11 @@ def measure(
     """
     exact = counted(wanted(plan))
     if settled(plan).strategy != ADAPTIVE:
-        return Measured(add_noise(exact, choose(plan)))
+        return Measurements(add_noise(exact, choose(plan)))
     if plan.ranged is not None:
         tell("measuring boxes of cells")
         axes = [_axis(plan, name) for name in plan.ranged]
-        return Measured((), boxes=measure_boxes(plan.ranged, axes, exact[0], plan.epsilon, plan.unit.rows))
+        return Measurements((), boxes=measure_boxes(plan.ranged, axes, exact[0], plan.epsilon, plan.unit.rows))
     sizes = {name: plan.column(name).size for name in sorted(plan.used)}
     counts = dict(zip(wanted(plan), exact, strict=True))
     return measure_adaptively(
@@ -82,15 +82,15 @@ def _axis(plan: Plan, name: str) -> Axis:
     return (0, *range(ordered, column.size + 1))
 
 
-def add_noise(counts: Sequence[Ints], shares: Sequence[Allocation]) -> tuple[Measurement, ...]:
+def add_noise(counts: Sequence[Ints], allocations: Sequence[Allocation]) -> tuple[Measurement, ...]:
     """Add to each cell of each marginal independent discrete Laplace noise of the share's scale.
 
     With L1 sensitivity Δ and scale Δ/ε_S each marginal is ε_S-differentially private (Ghosh, Roughgarden
     & Sundararajan 2009; Dwork & Roth 2014, Theorem 3.6), and together they are Σ ε_S-private.
     """
     return tuple(
-        Measurement(share, exact + discrete_laplace(share.scale, exact.shape))
-        for exact, share in zip(counts, shares, strict=True)
+        Measurement(allocation, exact + discrete_laplace(allocation.scale, exact.shape))
+        for exact, allocation in zip(counts, allocations, strict=True)
     )
 
 

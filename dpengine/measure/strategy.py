@@ -113,10 +113,10 @@ def choose(plan: Plan) -> tuple[Allocation, ...]:
 
     Raises `PlanError` where the tables could not be made to agree.
     """
-    shares = _direct(plan)
+    allocations = _direct(plan)
     if plan.strategy == OPTIMISED:
-        shares = _optimised(plan, shares)
-    return shares
+        allocations = _optimised(plan, allocations)
+    return allocations
 
 
 def identity(plan: Plan) -> str:
@@ -132,13 +132,13 @@ def identity(plan: Plan) -> str:
         if plan.ranged is not None:
             return plan.identity("ranges", plan.ranged)
         return plan.identity(ADAPTIVE, *largest) if len(largest) == 1 else plan.key
-    return plan.identity(*((share.columns, str(share.epsilon)) for share in choose(plan)))
+    return plan.identity(*((allocation.columns, str(allocation.epsilon)) for allocation in choose(plan)))
 
 
 def _direct(plan: Plan) -> tuple[Allocation, ...]:
     tables = maximal(plan.marginals)
     if len(tables) == 1:
-        return _shares(plan, tables)
+        return _allocations(plan, tables)
     everything = tuple(sorted(plan.used))
     small = plan.cells(everything) <= MAX_TABLE_CELLS
     if not small and needs_a_model(plan, tables) and max(map(len, tables)) > 2:
@@ -147,9 +147,9 @@ def _direct(plan: Plan) -> tuple[Allocation, ...]:
             f"columns, which would have {plan.cells(everything):.2g} cells (at most {MAX_JOINT_CELLS:,}): use "
             "strategy: adaptive, fewer columns, wider bins, or tables that do not close a ring"
         )
-    split = _shares(plan, tables)
+    split = _allocations(plan, tables)
     if small:
-        whole = _shares(plan, [everything])
+        whole = _allocations(plan, [everything])
         # Judged on what costs something: a table that another contains must not change what is measured.
         if _total_variance(plan, whole, tables) <= _total_variance(plan, split, tables):
             return whole
@@ -165,12 +165,12 @@ def check(plan: Plan) -> None:
         if plan.unit.rows / plan.epsilon > MAX_ADAPTIVE_SCALE:
             raise PlanError("epsilon is too small to choose what to measure: raise it, or use strategy: direct")
         return
-    shares = choose(plan)
-    least = min(share.epsilon for share in shares)
+    allocations = choose(plan)
+    least = min(allocation.epsilon for allocation in allocations)
     if plan.unit.rows / least > MAX_SCALE:
         raise PlanError("epsilon is too small for so many tables: the noise would be beyond all counts; raise it")
     # A bound for the total's standard deviation: that of the best single marginal's sum.
-    sd = min(math.sqrt(2 * plan.cells(share.columns)) * float(share.scale) for share in shares)
+    sd = min(math.sqrt(2 * plan.cells(allocation.columns)) * float(allocation.scale) for allocation in allocations)
     if 2 * sd > MAX_SYNTHETIC:
         raise PlanError(
             f"the total would be known only to within about ±{2 * sd:,.0f}, too wide for synthetic rows: "
@@ -208,11 +208,13 @@ def _noise_is_too_much(plan: Plan) -> bool:
 def _noise_in_a_table(plan: Plan, tables: Sequence[Columns]) -> float:
     """Noise in the mean table as a part of all rows, were each measured with its share."""
     rows = plan.rows_about or ASSUMED_ROWS
-    noise = math.fsum(plan.cells(share.columns) * float(share.scale) for share in _shares(plan, tables))
+    noise = math.fsum(
+        plan.cells(allocation.columns) * float(allocation.scale) for allocation in _allocations(plan, tables)
+    )
     return noise / (len(tables) * rows)
 
 
-def _shares(plan: Plan, tables: Sequence[Columns]) -> tuple[Allocation, ...]:
+def _allocations(plan: Plan, tables: Sequence[Columns]) -> tuple[Allocation, ...]:
     weights = [max(1, round(1000 * plan.cells(table) ** (1 / 3))) for table in tables]
     whole = sum(weights)
     return tuple(
@@ -221,13 +223,13 @@ def _shares(plan: Plan, tables: Sequence[Columns]) -> tuple[Allocation, ...]:
     )
 
 
-def _total_variance(plan: Plan, shares: Sequence[Allocation], tables: Sequence[Columns]) -> float:
+def _total_variance(plan: Plan, allocations: Sequence[Allocation], tables: Sequence[Columns]) -> float:
     """Variance summed over all cells of ``tables``, by the continuous law, which ranks alike at every ε."""
-    variances = tuple(float(2 * share.scale**2) for share in shares)
+    variances = tuple(float(2 * allocation.scale**2) for allocation in allocations)
     sizes = {name: plan.column(name).size for name in plan.used}
-    squares = LeastSquares(sizes, tuple(share.columns for share in shares), variances)
-    if len(shares) == 1:  # every published cell is a plain sum
-        return math.fsum(plan.cells(shares[0].columns) * variances[0] for _ in tables)
+    squares = LeastSquares(sizes, tuple(allocation.columns for allocation in allocations), variances)
+    if len(allocations) == 1:  # every published cell is a plain sum
+        return math.fsum(plan.cells(allocations[0].columns) * variances[0] for _ in tables)
     return math.fsum(plan.cells(table) * squares.variance(table) for table in tables)
 
 
@@ -240,7 +242,7 @@ def _optimised(plan: Plan, direct: tuple[Allocation, ...]) -> tuple[Allocation, 
     """
     from scipy.optimize import minimize
 
-    candidates = _candidates(plan, [share.columns for share in direct])
+    candidates = _candidates(plan, [allocation.columns for allocation in direct])
     if len(candidates) == 1 or len(candidates) > MAX_OPTIMISED:
         return direct
     components = list(dict.fromkeys(part for table in plan.marginals for part in subsets(table)))
@@ -266,21 +268,23 @@ def _optimised(plan: Plan, direct: tuple[Allocation, ...]) -> tuple[Allocation, 
             (cost / precision).sum()
         )
 
-    given = {share.columns: float(share.epsilon / plan.epsilon) for share in direct}
+    given = {allocation.columns: float(allocation.epsilon / plan.epsilon) for allocation in direct}
     starts = [np.log([given.get(s, 0.003) for s in candidates]), np.zeros(len(candidates))]
     found = min((minimize(variance, start, jac=True, method="L-BFGS-B") for start in starts), key=lambda each: each.fun)
     parts = np.exp(found.x - found.x.max())
     whole = np.floor(PARTS * parts / parts.sum()).astype(int)
     whole[whole < PARTS // 1000] = 0  # what is left of a marginal that is not worth measuring
     whole[int(whole.argmax())] += PARTS - int(whole.sum())
-    shares = tuple(
+    allocations = tuple(
         Allocation(columns, plan.epsilon * int(part) / PARTS, plan.unit.rows)
         for columns, part in zip(candidates, whole, strict=True)
         if part
     )
-    covered = all(any(set(table) <= set(share.columns) for share in shares) for table in plan.marginals)
-    better = covered and _total_variance(plan, shares, plan.marginals) < _total_variance(plan, direct, plan.marginals)
-    return shares if better else direct
+    covered = all(any(set(table) <= set(allocation.columns) for allocation in allocations) for table in plan.marginals)
+    better = covered and _total_variance(plan, allocations, plan.marginals) < _total_variance(
+        plan, direct, plan.marginals
+    )
+    return allocations if better else direct
 
 
 def _candidates(plan: Plan, measured: Sequence[Columns]) -> list[Columns]:

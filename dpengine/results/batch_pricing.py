@@ -70,8 +70,8 @@ def together(questions: Sequence[Question]) -> Together | None:
 
     def enough(epsilon: Fraction) -> bool:
         at = plan.at(epsilon)
-        shares = choose(at)
-        return all(_half_width(at, shares, each.where) <= most for each, most in zip(alike, wanted, strict=True))
+        allocations = choose(at)
+        return all(_half_width(at, allocations, each.where) <= most for each, most in zip(alike, wanted, strict=True))
 
     low, high = MIN_EPSILON, MAX_EPSILON
     if not enough(high):
@@ -87,12 +87,12 @@ def _table(where: Sequence[Condition]) -> Columns:
     return tuple(condition.column.name for condition in where)
 
 
-def _half_width(plan: Plan, shares: Sequence[Allocation], where: Sequence[Condition]) -> float:
+def _half_width(plan: Plan, allocations: Sequence[Allocation], where: Sequence[Condition]) -> float:
     """95 % half-width of a sum of cells of the measured table that says it best; agreement makes it no worse."""
     chosen = {condition.column.name: len(condition.codes) for condition in where}
     sums = [
-        sum_law(math.prod(chosen.get(name, plan.column(name).size) for name in share.columns), share.scale)
-        for share in shares
-        if set(share.columns) >= set(chosen)
+        sum_law(math.prod(chosen.get(name, plan.column(name).size) for name in allocation.columns), allocation.scale)
+        for allocation in allocations
+        if set(allocation.columns) >= set(chosen)
     ]
     return min(law.half_width() for law in sums)

@@ -19,7 +19,7 @@ from dpengine.errors import ReleaseError
 from dpengine.estimate.consistency import Model, Rows, rows_of, solve, whole_boxes
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.estimate.estimates import Answers, Boxed, Modelled, answers
-from dpengine.marginals.measurement import Measured, Measurement
+from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.measure.strategy import MAX_SYNTHETIC
 from dpengine.results import serialise
 from dpengine.spec.plan import Plan
@@ -53,7 +53,7 @@ def mostly_noise(counts: npt.NDArray[np.int64], half_width: float | npt.NDArray[
     return (counts <= half_width) & (half_width >= EXACT)
 
 
-def conclude(plan: Plan, measured: Measured) -> Result:
+def conclude(plan: Plan, measured: Measurements) -> Result:
     """All that follows from what was measured for ``plan``, a settled one, with a fresh name and the time of day."""
     believed = answers(plan, measured)
     if isinstance(believed, Modelled):
@@ -61,8 +61,8 @@ def conclude(plan: Plan, measured: Measured) -> Result:
     elif isinstance(believed, Boxed):
         model = whole_boxes(believed.tree)
     else:
-        squares = least_squares(plan, [measurement.share for measurement in measured.measurements])
-        model = solve(squares, [measurement.values for measurement in measured.measurements])
+        squares = least_squares(plan, [measurement.allocation for measurement in measured.marginals])
+        model = solve(squares, [measurement.values for measurement in measured.marginals])
     software = {"private-release": VERSION, "python": platform.python_version()}
     software |= {name: version(name) for name in ("numpy", "duckdb", "cryptography")}
     created = datetime.now(UTC).isoformat(timespec="seconds")
@@ -77,7 +77,7 @@ class Result:
     """
 
     plan: Plan
-    measured: Measured
+    measured: Measurements
     model: Model | Rows
     release_id: str
     created: str
@@ -86,7 +86,7 @@ class Result:
     @property
     def measurements(self) -> tuple[Measurement, ...]:
         """The noisy marginals, each with its share of ε."""
-        return self.measured.measurements
+        return self.measured.marginals
 
     @cached_property
     def answers(self) -> Answers:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dpengine.errors import LedgerError
 from dpengine.estimate.consistency import Model, Rows
-from dpengine.marginals.measurement import Allocation, Audit, Boxes, Choice, Measured, Measurement
+from dpengine.marginals.measurement import Allocation, Audit, Boxes, Choice, Measurement, Measurements
 
 __all__ = ["pack", "unpack"]
 
@@ -21,16 +21,16 @@ Array = npt.NDArray[Any]
 BOXES = ("parents", "first", "last", "parts", "values")
 
 
-def pack(plan: Mapping[str, Any], measured: Measured, model: Model | Rows, story: Mapping[str, Any]) -> bytes:
+def pack(plan: Mapping[str, Any], measured: Measurements, model: Model | Rows, story: Mapping[str, Any]) -> bytes:
     """``plan`` and ``story`` hold plain values."""
     header: dict[str, Any] = {"plan": plan, **story}
     header["shares"] = [
-        (one.share.columns, str(one.share.epsilon), one.share.sensitivity, len(one.merged))
-        for one in measured.measurements
+        (one.allocation.columns, str(one.allocation.epsilon), one.allocation.sensitivity, len(one.merged))
+        for one in measured.marginals
     ]
     header["choices"] = [(one.what, one.mechanism, str(one.epsilon), one.sensitivity) for one in measured.choices]
-    arrays: dict[str, Array] = {f"measured{k}": one.values for k, one in enumerate(measured.measurements)}
-    for k, one in enumerate(measured.measurements):
+    arrays: dict[str, Array] = {f"measured{k}": one.values for k, one in enumerate(measured.marginals)}
+    for k, one in enumerate(measured.marginals):
         arrays |= {f"merged{k}_{axis}": bins for axis, bins in enumerate(one.merged)}
     if (audit := measured.audit) is not None:
         header["audit"] = (audit.tables, str(audit.epsilon), audit.sensitivity, audit.grain)
@@ -51,7 +51,7 @@ def pack(plan: Mapping[str, Any], measured: Measured, model: Model | Rows, story
     return buffer.getvalue()
 
 
-def unpack(payload: bytes) -> tuple[dict[str, Any], Measured, Model | Rows, dict[str, Any]]:
+def unpack(payload: bytes) -> tuple[dict[str, Any], Measurements, Model | Rows, dict[str, Any]]:
     """What `pack` was given. Raises `LedgerError` where it is damaged."""
     try:
         with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
@@ -87,4 +87,4 @@ def unpack(payload: bytes) -> tuple[dict[str, Any], Measured, Model | Rows, dict
     except (ValueError, KeyError, OSError, EOFError) as error:
         raise LedgerError("a stored release cannot be read; restore the ledger from a backup") from error
     story = {key: header[key] for key in ("release_id", "created", "software")}
-    return header["plan"], Measured(measurements, choices, audit, boxes), model, story
+    return header["plan"], Measurements(measurements, choices, audit, boxes), model, story

@@ -146,7 +146,7 @@ def test_where_every_column_comes_from_and_what_was_measured(page: str, result: 
     for name in result.plan.used:
         assert f"{name} {result.plan.column(name).kind} {result.plan.column(name).size}: " in text
     for measured in result.measurements:
-        assert f"{' × '.join(measured.share.columns)} {measured.values.size} discrete Laplace" in text
+        assert f"{' × '.join(measured.allocation.columns)} {measured.values.size} discrete Laplace" in text
 
 
 def test_it_is_a_well_made_page(page: str) -> None:

@@ -20,13 +20,13 @@ from tests.plans import letters_plan, plans
 @settings(max_examples=60)
 @given(plans(), st.data())
 def test_tables_are_whole_and_agree_on_all_they_share(plan: Plan, data: st.DataObject) -> None:
-    shares = choose(plan)
+    allocations = choose(plan)
     values = []
-    for share in shares:
-        cells = plan.cells(share.columns)
+    for allocation in allocations:
+        cells = plan.cells(allocation.columns)
         drawn = data.draw(st.lists(st.integers(-40, 60), min_size=cells, max_size=cells))
-        values.append(np.array(drawn, dtype=np.int64).reshape(plan.shape(share.columns)))
-    squares = least_squares(plan, shares)
+        values.append(np.array(drawn, dtype=np.int64).reshape(plan.shape(allocation.columns)))
+    squares = least_squares(plan, allocations)
     model = solve(squares, values)
     tables = {table: model.table(table) for table in (*plan.marginals, ())}
     total = max(0, round(float(squares.estimate((), values))))
@@ -44,12 +44,12 @@ def test_tables_are_whole_and_agree_on_all_they_share(plan: Plan, data: st.DataO
 def test_what_is_consistent_already_stays_as_it_is(tables: list[list[str]]) -> None:
     plan = letters_plan([5, 4, 3], tables, epsilon="10")  # so that noise is not to be expected
     joint = np.arange(60).reshape(5, 4, 3) % 7
-    shares = choose(plan)
-    values = [marginalise(joint, ("a", "b", "c"), share.columns) for share in shares]
-    model = solve(least_squares(plan, shares), values)
+    allocations = choose(plan)
+    values = [marginalise(joint, ("a", "b", "c"), allocation.columns) for allocation in allocations]
+    model = solve(least_squares(plan, allocations), values)
     for table in plan.marginals:
         assert (model.table(table) == marginalise(joint, ("a", "b", "c"), table)).all()
-    again = solve(least_squares(plan, shares), [model.table(share.columns) for share in shares])
+    again = solve(least_squares(plan, allocations), [model.table(allocation.columns) for allocation in allocations])
     assert all((a == b).all() for a, b in zip(again.counts, model.counts, strict=True))
 
 
@@ -87,9 +87,11 @@ def test_a_ring_is_rounded_to_within_the_noise_of_its_fit() -> None:
     plan = letters_plan([12, 10, 8, 6], {"each": 2}, epsilon="2")
     rng = np.random.default_rng(5)
     truth = rng.multinomial(20_000, rng.dirichlet(np.full(12 * 10 * 8 * 6, 0.3))).reshape(12, 10, 8, 6)
-    shares, names = choose(plan), ("a", "b", "c", "d")
-    squares = least_squares(plan, shares)
-    values = [marginalise(truth, names, s.columns) + discrete_laplace(s.scale, plan.shape(s.columns)) for s in shares]
+    allocations, names = choose(plan), ("a", "b", "c", "d")
+    squares = least_squares(plan, allocations)
+    values = [
+        marginalise(truth, names, s.columns) + discrete_laplace(s.scale, plan.shape(s.columns)) for s in allocations
+    ]
     model = solve(squares, values)
     assert model.cliques == (names,)
     for table in plan.marginals:
@@ -103,9 +105,9 @@ def test_counts_of_sparse_tables_are_nearer_than_estimates(epsilon: str) -> None
     plan = letters_plan([20, 30, 10], [["a", "b", "c"], ["a", "b"]], epsilon=epsilon)
     rng = np.random.default_rng(6)
     truth = rng.multinomial(5_000, rng.dirichlet(np.full(6000, 0.1))).reshape(20, 30, 10)
-    shares = choose(plan)
-    squares = least_squares(plan, shares)
-    values = [truth + discrete_laplace(shares[0].scale, truth.shape)]
+    allocations = choose(plan)
+    squares = least_squares(plan, allocations)
+    values = [truth + discrete_laplace(allocations[0].scale, truth.shape)]
     model = solve(squares, values)
     for table in plan.marginals:
         exact = marginalise(truth, ("a", "b", "c"), table)

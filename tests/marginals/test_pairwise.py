@@ -66,7 +66,7 @@ def test_pairs_agree_with_their_columns_whatever_the_noise() -> None:
     table = joint(markov=False)
     noisy = [
         Measurement(
-            Allocation(one.share.columns, Fraction(1, 50), 1),
+            Allocation(one.allocation.columns, Fraction(1, 50), 1),
             one.values + (np.arange(one.values.size) * 37 % 101 - 50).reshape(one.values.shape),
         )
         for one in measured(table, "", "a", "b", "c", "ab", "ac", "bc")

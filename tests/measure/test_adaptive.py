@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine import Ledger, Plan, open_table, preview, release, verify
-from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Measured
+from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Measurements
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.measure.adaptive import GRAIN, _audit, _bins, _Candidate, _how_wrong, _Work
 from dpengine.measure.measure import measure
@@ -21,12 +21,12 @@ from dpengine.results.mock_table import made_up
 from tests.plans import letters_plan
 
 
-def paid(measured: Measured) -> Fraction:
-    parts = [one.share.epsilon for one in measured.measurements] + [one.epsilon for one in measured.choices]
+def paid(measured: Measurements) -> Fraction:
+    parts = [one.allocation.epsilon for one in measured.marginals] + [one.epsilon for one in measured.choices]
     return sum(parts, measured.audit.epsilon if measured.audit else Fraction(0))
 
 
-def tried(plan: Plan) -> Measured:
+def tried(plan: Plan) -> Measurements:
     return measure(plan, lambda tables: [made_up(plan, table) for table in tables])
 
 
@@ -43,8 +43,8 @@ def test_the_shares_add_up_to_epsilon_exactly(sizes: list[int], epsilon: str, ro
     plan = letters_plan(sizes, each, epsilon=epsilon, rows_about=rows, unit=who, strategy="adaptive")
     measured = tried(plan)
     assert paid(measured) == plan.epsilon
-    assert {one.share.sensitivity for one in measured.measurements} == {unit}
-    assert {one.share.columns for one in measured.measurements} >= {(name,) for name in plan.used}
+    assert {one.allocation.sensitivity for one in measured.marginals} == {unit}
+    assert {one.allocation.columns for one in measured.marginals} >= {(name,) for name in plan.used}
 
 
 def neighbours(exact: np.ndarray) -> list[np.ndarray]:
@@ -168,7 +168,7 @@ def test_pairs_are_chosen_privately_where_not_all_can_be_measured() -> None:
     """
     measured = tried(letters_plan([40] * 8, {"each": 2}, epsilon="1", rows_about=100_000, strategy="adaptive"))
     chosen = [choice for choice in measured.choices if choice.mechanism == PERMUTE_AND_FLIP]
-    pairs = {one.share.columns for one in measured.measurements if len(one.share.columns) == 2}
+    pairs = {one.allocation.columns for one in measured.marginals if len(one.allocation.columns) == 2}
     assert chosen
     assert 0 < len(pairs) < 28
 

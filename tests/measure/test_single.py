@@ -24,8 +24,8 @@ from tests.plans import letters_plan
 
 
 def noisy(counts: np.ndarray, epsilon: str) -> Measurement:
-    share = Allocation(tuple("abcd"[: counts.ndim]), Fraction(epsilon), 1)
-    return Measurement(share, counts + discrete_laplace(share.scale, counts.shape))
+    allocation = Allocation(tuple("abcd"[: counts.ndim]), Fraction(epsilon), 1)
+    return Measurement(allocation, counts + discrete_laplace(allocation.scale, counts.shape))
 
 
 def dependent() -> np.ndarray:
@@ -37,9 +37,9 @@ def dependent() -> np.ndarray:
 
 def published(one: Measurement) -> np.ndarray:
     values = one.values
-    sizes = dict(zip(one.share.columns, values.shape, strict=True))
-    squares = LeastSquares(sizes, (one.share.columns,), (noise_variance(one.share.scale),))
-    return solve(squares, [values]).table(one.share.columns)
+    sizes = dict(zip(one.allocation.columns, values.shape, strict=True))
+    squares = LeastSquares(sizes, (one.allocation.columns,), (noise_variance(one.allocation.scale),))
+    return solve(squares, [values]).table(one.allocation.columns)
 
 
 @settings(max_examples=40, deadline=None)
@@ -90,13 +90,13 @@ def test_the_table_itself_gets_what_is_left_of_epsilon(sizes: list[int], rows: i
     table = list("abcd"[: len(sizes)])
     plan = letters_plan(sizes, [table], epsilon="0.1", rows_about=rows, strategy="adaptive")
     measured = measure(plan, lambda tables: [made_up(plan, one) for one in tables])
-    parts = [one.share.epsilon for one in measured.measurements] + [one.epsilon for one in measured.choices]
+    parts = [one.allocation.epsilon for one in measured.marginals] + [one.epsilon for one in measured.choices]
     assert measured.audit is not None
     assert sum(parts, measured.audit.epsilon) == plan.epsilon
-    last = measured.measurements[-1]
-    assert last.share.columns == tuple(table)
+    last = measured.marginals[-1]
+    assert last.allocation.columns == tuple(table)
     assert not last.merged
-    assert last.share.epsilon > Fraction(3, 100)
+    assert last.allocation.epsilon > Fraction(3, 100)
 
 
 def test_such_a_release_is_whole_and_verified(tmp_path: Path) -> None:

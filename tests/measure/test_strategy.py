@@ -21,16 +21,17 @@ from tests.plans import letters_plan, plans
 
 @given(plans())
 def test_shares_add_up_to_epsilon_exactly_and_cover_every_table(plan: Plan) -> None:
-    shares = choose(plan)
-    assert sum((share.epsilon for share in shares), Fraction(0)) == plan.epsilon
+    allocations = choose(plan)
+    assert sum((allocation.epsilon for allocation in allocations), Fraction(0)) == plan.epsilon
     assert all(
-        share.epsilon > 0 and share.scale * share.epsilon == share.sensitivity == plan.unit.rows for share in shares
+        allocation.epsilon > 0 and allocation.scale * allocation.epsilon == allocation.sensitivity == plan.unit.rows
+        for allocation in allocations
     )
     for table in plan.marginals:
-        assert any(set(table) <= set(share.columns) for share in shares)
-    for share in shares:
-        others = [other for other in shares if other is not share]
-        assert not any(set(share.columns) <= set(other.columns) for other in others), "nothing is paid for twice"
+        assert any(set(table) <= set(allocation.columns) for allocation in allocations)
+    for allocation in allocations:
+        others = [other for other in allocations if other is not allocation]
+        assert not any(set(allocation.columns) <= set(other.columns) for other in others), "nothing is paid for twice"
 
 
 @given(plans())
@@ -79,11 +80,11 @@ def test_cube_root_shares_are_within_a_thousandth_of_numerical_optimisation() ->
     cells = dict(zip("abcd", sizes, strict=True))
 
     def total_variance(log_shares: np.ndarray) -> float:
-        shares = np.exp(log_shares) / np.exp(log_shares).sum()
-        squares = LeastSquares(cells, tables, tuple(2 / shares**2))
+        allocations = np.exp(log_shares) / np.exp(log_shares).sum()
+        squares = LeastSquares(cells, tables, tuple(2 / allocations**2))
         return math.fsum(plan.cells(table) * squares.variance(table) for table in tables)
 
-    ours = total_variance(np.log([float(share.epsilon) for share in choose(plan)]))
+    ours = total_variance(np.log([float(allocation.epsilon) for allocation in choose(plan)]))
     start = np.random.default_rng(1).normal(size=(4, len(tables)))
     best = min(optimize.minimize(total_variance, x, method="L-BFGS-B").fun for x in start)
     assert ours == pytest.approx(38_281, rel=1e-3), "the figure worked out independently for this design"

@@ -73,10 +73,10 @@ def test_predicted_error_is_observed_and_intervals_cover(sizes: list[int], table
     law's, and the mean is too large by 7 of it with probability 4e-10.
     """
     plan = letters_plan(sizes, tables, epsilon=epsilon, rows_about=20_000)
-    shares = choose(plan)
+    allocations = choose(plan)
     # Each measured marginal is rounded by itself, so the truth of a table is what its least squares say of them.
-    exact = [made_up(plan, share.columns) for share in shares]
-    squares = error_distribution.least_squares(plan, shares)
+    exact = [made_up(plan, allocation.columns) for allocation in allocations]
+    squares = error_distribution.least_squares(plan, allocations)
     names = {table: " × ".join(table) or "total" for table in (*plan.marginals, ())}
     predicted = error_distribution.predict(plan).set_index("table")["mean_abs_error"]
     errors: dict[object, list[float]] = {table: [] for table in names}

@@ -11,7 +11,7 @@ import pytest
 from dpengine import Plan, predict
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.estimate.estimates import answers
-from dpengine.marginals.measurement import Measured
+from dpengine.marginals.measurement import Measurements
 from dpengine.measure.measure import add_noise, measure
 from dpengine.measure.strategy import choose, settled
 from dpengine.results.mock_table import made_up
@@ -24,14 +24,18 @@ def observed(plan: Plan, draws: int) -> np.ndarray:
     """The mean error of each table in each of so many releases of the made-up table, of shape (draws, tables)."""
     adaptive = plan.strategy == "adaptive"
     truth = {table: made_up(plan, table).astype(float) for table in plan.marginals}
-    shares = () if adaptive else choose(plan)
-    exact = [made_up(plan, share.columns) for share in shares]
+    allocations = () if adaptive else choose(plan)
+    exact = [made_up(plan, allocation.columns) for allocation in allocations]
     if not adaptive:  # each measured marginal was rounded by itself: the truth is what they say together
-        squares = least_squares(plan, shares)
+        squares = least_squares(plan, allocations)
         truth = {table: squares.estimate(table, exact) for table in plan.marginals}
     rows = []
     for _ in range(draws):
-        drawn = Measured(add_noise(exact, shares)) if shares else measure(plan, lambda tables: made(plan, tables))
+        drawn = (
+            Measurements(add_noise(exact, allocations))
+            if allocations
+            else measure(plan, lambda tables: made(plan, tables))
+        )
         believed = answers(plan, drawn)
         rows.append([float(np.abs(believed.estimate(table) - truth[table]).mean()) for table in plan.marginals])
     return np.array(rows)

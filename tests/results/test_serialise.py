@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dpengine import preview
 from dpengine.estimate.consistency import Rows
-from dpengine.marginals.measurement import Measured
+from dpengine.marginals.measurement import Measurements
 from dpengine.results.result import Result
 from dpengine.results.serialise import pack, unpack
 from tests.plans import letters_plan
@@ -20,7 +20,7 @@ STORY = {"release_id": "1", "created": "now", "software": {}}
 
 
 def reread(rows: Rows) -> Rows:
-    back = unpack(pack({}, Measured(()), rows, STORY))[2]
+    back = unpack(pack({}, Measurements(()), rows, STORY))[2]
     assert isinstance(back, Rows)
     return back
 

@@ -23,13 +23,13 @@ def counted(rows: dict[str, np.ndarray], plan: Plan, table: tuple[str, ...]) -> 
 @settings(max_examples=60)
 @given(plans(), st.data())
 def test_rows_count_to_every_table(plan: Plan, data: st.DataObject) -> None:
-    shares = choose(plan)
+    allocations = choose(plan)
     values = []
-    for share in shares:
-        cells = plan.cells(share.columns)
+    for allocation in allocations:
+        cells = plan.cells(allocation.columns)
         drawn = data.draw(st.lists(st.integers(-10, 30), min_size=cells, max_size=cells))
-        values.append(np.array(drawn, dtype=np.int64).reshape(plan.shape(share.columns)))
-    model = solve(least_squares(plan, shares), values)
+        values.append(np.array(drawn, dtype=np.int64).reshape(plan.shape(allocation.columns)))
+    model = solve(least_squares(plan, allocations), values)
     rows = deal(model)
     assert set(rows) == set(plan.used)
     for table in plan.marginals:

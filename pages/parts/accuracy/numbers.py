@@ -52,8 +52,11 @@ _kept = st.cache_data(scope="session", max_entries=64, show_spinner=False, hash_
 
 def errors(plan: Plan, table: Columns) -> pd.DataFrame:
     """The one row of `predict` that is about ``table``, led by ε, without working out all the others."""
-    shares = choose(plan)
-    law, total = error_distribution.error_law(plan, shares, table), error_distribution.error_law(plan, shares, ())
+    allocations = choose(plan)
+    law, total = (
+        error_distribution.error_law(plan, allocations, table),
+        error_distribution.error_law(plan, allocations, ()),
+    )
     numbers = (float(plan.epsilon), law.mean_abs, law.half_width(), total.half_width())
     return pd.DataFrame([numbers], columns=["epsilon", "mean_abs_error", "half_width_95", "total_half_width_95"])
 
@@ -115,7 +118,9 @@ def compare(plan: Plan) -> pd.DataFrame:
     rows = []
     for table in plan.marginals:
         alone = (Allocation(tuple(sorted(table)), evenly, plan.unit.rows),)
-        widths = [error_distribution.error_law(plan, shares, table).half_width() for shares in (chosen, alone)]
+        widths = [
+            error_distribution.error_law(plan, allocations, table).half_width() for allocations in (chosen, alone)
+        ]
         feasible = plan.cells(every) <= MAX_TABLE_CELLS
         widths.append(error_distribution.error_law(plan, whole, table).half_width() if feasible else math.nan)
         rows.append((name_of(table), *widths))

@@ -115,15 +115,15 @@ def small_cells(plan: Plan, table: Columns) -> None:
 
 
 def measured(plan: Plan, table: Columns) -> None:
-    shares = choose(plan)
-    st.markdown(why_measured(plan, shares))
+    allocations = choose(plan)
+    st.markdown(why_measured(plan, allocations))
     frame = pd.DataFrame(
         {
-            "measured": [name_of(share.columns) for share in shares],
-            "part": [float(share.epsilon / plan.epsilon) for share in shares],
-            "epsilon": [float(share.epsilon) for share in shares],
-            "cells": [plan.cells(share.columns) for share in shares],
-            "scale": [float(share.scale) for share in shares],
+            "measured": [name_of(allocation.columns) for allocation in allocations],
+            "part": [float(allocation.epsilon / plan.epsilon) for allocation in allocations],
+            "epsilon": [float(allocation.epsilon) for allocation in allocations],
+            "cells": [plan.cells(allocation.columns) for allocation in allocations],
+            "scale": [float(allocation.scale) for allocation in allocations],
         }
     )
     columns = PREDICTED | {

@@ -64,15 +64,15 @@ def protected(plan: Plan) -> str:
     return f"a person, named by {plain(plan.unit.id)}, of whom at most {rows} are counted"
 
 
-def why_measured(plan: Plan, shares: tuple[Allocation, ...]) -> str:
+def why_measured(plan: Plan, allocations: tuple[Allocation, ...]) -> str:
     """Why these marginals are measured and no others, in a sentence or two."""
-    published, measured = {frozenset(table) for table in plan.marginals}, frozenset(shares[0].columns)
+    published, measured = {frozenset(table) for table in plan.marginals}, frozenset(allocations[0].columns)
     contained = len(plan.marginals) - len(maximal(plan.marginals))
-    if len(shares) > 1:
+    if len(allocations) > 1:
         free = f" {_tables(contained)} contained in a larger one: its counts are sums, and cost nothing."
         return (
-            f"ε is split over {len(shares)} tables, larger ones getting more (in proportion to the cube root of their "
-            "cells, which makes the error in total least). Where tables share columns, each improves the other."
+            f"ε is split over {len(allocations)} tables, larger ones getting more (in proportion to the cube root of "
+            "their cells, which makes the error in total least). Where tables share columns, each improves the other."
             + (free if contained else "")
         )
     if len(plan.marginals) == 1:

@@ -1,0 +1,88 @@
+"""The cost of measurements: every part counts, exactly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpengine.array_types import Ints
+from dpengine.marginals.measurement import (
+    DISCRETE_LAPLACE,
+    PARTS,
+    Allocation,
+    Audit,
+    Boxes,
+    Choice,
+    Measurement,
+    Measurements,
+)
+from dpengine.measure.hierarchical import measure_boxes
+
+EPSILON = Fraction(1, 3)
+
+
+def measurement(epsilon: Fraction) -> Measurement:
+    return Measurement(Allocation(("a",), epsilon, 1), np.zeros(3, dtype=np.int64))
+
+
+def audit(epsilon: Fraction) -> Audit:
+    sums = np.zeros(7, dtype=np.int64)
+    return Audit((("a",),), epsilon, 256, 256, sums, sums, sums.astype(np.float64))
+
+
+def boxes(counts: Ints) -> Boxes:
+    columns = ("a", "b")[: counts.ndim]
+    return measure_boxes(columns, [(0, size) for size in counts.shape], counts, EPSILON, 1)
+
+
+def test_the_cost_is_the_sum_of_all_parts() -> None:
+    """Each kind of part has a price that no sum of the others makes, so that leaving one out shows."""
+    everything = Measurements(
+        (measurement(Fraction(1, 7)), measurement(Fraction(1, 11))),
+        (Choice("first", DISCRETE_LAPLACE, Fraction(1, 13), 1), Choice("second", DISCRETE_LAPLACE, Fraction(1, 17), 1)),
+        audit(Fraction(1, 19)),
+        boxes(np.full(40, 100, dtype=np.int64)),
+    )
+    prices = [Fraction(1, n) for n in (7, 11, 13, 17, 19)]
+    assert everything.cost == sum(prices, EPSILON)
+    assert replace(everything, marginals=everything.marginals[:1]).cost == sum(prices, EPSILON) - prices[1]
+    assert replace(everything, choices=everything.choices[:1]).cost == sum(prices, EPSILON) - prices[3]
+    assert replace(everything, audit=None).cost == sum(prices, EPSILON) - prices[4]
+    assert replace(everything, boxes=None).cost == sum(prices, Fraction(0))
+
+
+def test_nothing_costs_nothing() -> None:
+    assert Measurements(()).cost == 0
+
+
+@pytest.mark.parametrize("shape", [(1,), (40,), (12, 15)])
+@pytest.mark.parametrize("people", [0, 3, 1000])
+def test_boxes_cost_their_epsilon_whatever_was_split(shape: tuple[int, ...], people: int) -> None:
+    counts = np.zeros(shape, dtype=np.int64)
+    counts[(0,) * len(shape)] = people
+    assert boxes(counts).cost == EPSILON
+
+
+def test_one_cell_that_costs_more_than_another_is_noticed() -> None:
+    measured = boxes(np.full((12, 15), 50, dtype=np.int64))
+    for place in (0, measured.parts.size - 1):
+        parts = measured.parts.copy()
+        parts[place] += 1
+        altered = replace(measured, parts=parts)
+        if place == 0:  # the root holds every cell
+            assert altered.cost == EPSILON * (PARTS + 1) / PARTS
+        else:
+            with pytest.raises(ValueError, match="different parts of epsilon"):
+                _ = altered.cost
+
+
+def test_boxes_that_overlap_are_noticed() -> None:
+    """A child that reaches into its neighbour measures some cells twice."""
+    measured = boxes(np.full(40, 1000, dtype=np.int64))
+    last = measured.last.copy()
+    last[np.flatnonzero(measured.last[:, 0] < 40)[0]] += 1
+    with pytest.raises(ValueError, match="different parts of epsilon"):
+        _ = replace(measured, last=last).cost
