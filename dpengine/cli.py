@@ -209,7 +209,7 @@ def app(options: tuple[str, ...]) -> None:
     """Open the page in the browser. OPTIONS go to Streamlit, e.g. --server.port 8502."""
     from dpengine import installed
 
-    sys.exit(installed.run_page(options))
+    installed.run_page(options)
 
 
 @main.command()

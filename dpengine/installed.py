@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NoReturn
 
 from dpengine.errors import PrivateReleaseError
 
@@ -45,18 +46,18 @@ def page_command(options: Sequence[str] = ()) -> list[str]:
     return [sys.executable, "-m", "streamlit", "run", str(page_folder() / "app.py"), *options]
 
 
-def run_page(options: Sequence[str] = ()) -> int:
-    """Serve the page until it is stopped, and return the exit status of the server.
+def run_page(options: Sequence[str] = ()) -> NoReturn:
+    """Serve the page until it is stopped: the server takes the place of this process where the system allows it.
 
     The server runs in the current folder, so that relative addresses of ledgers and an operator's
     `.streamlit/secrets.toml` mean what they say there.
     """
-    folder = str(page_folder())
-    path = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
-    try:
-        return subprocess.run(page_command(options), env={**os.environ, "PYTHONPATH": path}, check=False).returncode
-    except KeyboardInterrupt:
-        return 0
+    command = page_command(options)
+    path = os.pathsep.join(filter(None, (str(page_folder()), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": path}
+    if os.name == "posix":
+        os.execve(command[0], command, environment)  # signals reach the server itself
+    sys.exit(subprocess.run(command, env=environment, check=False).returncode)
 
 
 def copy_samples(folder: Path) -> list[Path]:

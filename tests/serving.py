@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,10 +40,17 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path, secrets: str = "", **environment: str) -> Iterator[Served]:
-    """The app with a ledger of its own, all its files in ``folder``; ended gently, so that it can clear away.
+def served(
+    folder: Path,
+    secrets: str = "",
+    *,
+    program: Sequence[str] = (sys.executable, "-m", "streamlit", "run", "app.py"),
+    cwd: Path = ROOT,
+    **environment: str,
+) -> Iterator[Served]:
+    """Serve the app with a ledger of its own, all its files in `folder`; end it gently, so that it can clear away.
 
-    ``secrets`` is what an operator would write to ``.streamlit/secrets.toml``.
+    `secrets` is what an operator would write to `.streamlit/secrets.toml`. `program` is run in `cwd`.
 
     Raises RuntimeError, with what the server said, where it does not come up.
     """
@@ -52,15 +59,14 @@ def served(folder: Path, secrets: str = "", **environment: str) -> Iterator[Serv
         port = probe.getsockname()[1]
     (files := folder / "files").mkdir(exist_ok=True)
     own = {"PRIVATE_RELEASE_LEDGER": f"sqlite:///{folder / 'ledger.db'}", "TMPDIR": str(files)}
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
-    command += ["--server.port", str(port), "--server.headless", "true"]
+    command = [*program, "--server.port", str(port), "--server.headless", "true"]
     if secrets:
         (folder / "secrets.toml").write_text(secrets)
         command += ["--secrets.files", str(folder / "secrets.toml")]
     log = folder / "log"
     with log.open("w") as out:
         process = subprocess.Popen(
-            command, cwd=ROOT, env=os.environ | own | environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out
+            command, cwd=cwd, env=os.environ | own | environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out
         )
         try:
             if not _comes_up(port, process):

@@ -1,0 +1,167 @@
+"""The wheel, installed alone in an empty environment: the library, the command, the page and the samples."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from collections.abc import Iterator
+from importlib.metadata import requires
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+from playwright.sync_api import expect, sync_playwright
+
+from tests.serving import QUIET, chromium, served
+
+ROOT = Path(__file__).parent.parent
+CALLER = ROOT / "tests" / "typing" / "caller.py"
+
+pytestmark = pytest.mark.xdist_group("package")  # the environment is made once
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout."""
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT))
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment that holds the engine and what it requires, and nothing else; its folder of programs."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=True)
+    pip = [
+        str(folder / "bin" / "python"),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-compile",
+        "--disable-pip-version-check",
+    ]
+    run(*pip, "-c", str(ROOT / "requirements.txt"), str(wheel))
+    return folder / "bin"
+
+
+def run(*command: str, cwd: Path | None = None, status: int = 0, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a command outside the checkout's reach and return what it printed."""
+    outside = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(
+        command, cwd=cwd, env=outside | variables, capture_output=True, text=True, timeout=280, check=False
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    return done
+
+
+def test_the_wheel_holds_types_templates_page_and_samples(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    page = "private_release_page"
+    assert names >= {
+        "dpengine/py.typed",
+        "dpengine/bundle/templates/report.html.j2",
+        f"{page}/app.py",
+        f"{page}/.streamlit/config.toml",
+        f"{page}/pages/publish.py",
+        f"{page}/pages/parts/shared/look.css",
+        f"{page}/data/census.parquet",
+        f"{page}/data/rand.plan.yaml",
+    }
+    modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "dpengine").rglob("*.py")}
+    pages = {f"{page}/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "pages").rglob("*.py")}
+    assert {name for name in names if name.endswith(".py")} == modules | pages | {f"{page}/app.py"}
+
+
+def test_the_engine_alone_publishes_and_verifies_a_sample(environment: Path, tmp_path: Path) -> None:
+    command = str(environment / "private-release")
+    assert "samples" in run(command, "--help", cwd=tmp_path).stdout
+    run(command, "samples", "samples", cwd=tmp_path)
+    plan, table = "samples/rand.plan.yaml", "samples/rand.csv.gz"
+    assert run(command, "predict", plan, cwd=tmp_path).stdout
+    run(command, "release", plan, table, "-o", "rand.zip", "--ledger", "sqlite:///b.db", cwd=tmp_path)
+    verified = json.loads(run(command, "verify", "rand.zip", "--json", cwd=tmp_path).stdout)
+    assert verified["faults"] == []
+    assert "already in that folder" in run(command, "samples", "samples", cwd=tmp_path, status=2).stderr
+
+
+def test_the_version_is_the_package_s_own(environment: Path, wheel: Path, tmp_path: Path) -> None:
+    told = run(str(environment / "python"), "-c", "import dpengine; print(dpengine.__version__)", cwd=tmp_path).stdout
+    assert f"-{told.strip()}-" in wheel.name
+
+
+def test_without_the_page_s_packages_the_page_says_what_to_install(environment: Path, tmp_path: Path) -> None:
+    refused = run(str(environment / "private-release"), "app", cwd=tmp_path, status=2)
+    assert "pip install 'private-release[page]'" in refused.stderr
+
+
+@pytest.fixture(scope="module")
+def with_page(environment: Path) -> Iterator[Path]:
+    """The same environment, which now also finds this one's packages, those of the page among them."""
+    site = Path(
+        run(str(environment / "python"), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").stdout.strip()
+    )
+    link = site / "tests.pth"
+    link.write_text(sysconfig.get_path("purelib") + "\n")
+    yield environment
+    link.unlink()
+
+
+def test_the_command_opens_the_page(with_page: Path, tmp_path: Path) -> None:
+    program = [str(with_page / "private-release"), "app"]
+    with served(tmp_path, program=program, cwd=tmp_path) as app, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=QUIET)
+        page = browser.new_page()
+        page.goto(app.address)
+        page.locator(".st-key-sample_rand button").click(timeout=60_000)  # a sample of the wheel
+        expect(page.get_by_text("doctor_visits").first).to_be_visible(timeout=60_000)
+        browser.close()
+
+
+def test_a_program_that_uses_the_public_names_type_checks_against_the_wheel(with_page: Path, tmp_path: Path) -> None:
+    (tmp_path / "caller.py").write_text(CALLER.read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "mypy.ini").write_text("[mypy]\nstrict = true\n")
+    run(sys.executable, "-m", "mypy", "--python-executable", str(with_page / "python"), "caller.py", cwd=tmp_path)
+
+
+def test_a_wrong_use_of_the_public_names_does_not_type_check(with_page: Path, tmp_path: Path) -> None:
+    (tmp_path / "caller.py").write_text("import dpengine as dpe\ndpe.Plan(dataset='a', epsilons='1')\n")
+    run(
+        sys.executable, "-m", "mypy", "--strict", "--python-executable", str(with_page / "python"), "caller.py",
+        cwd=tmp_path, status=1,
+    )  # fmt: skip
+
+
+def pins() -> dict[str, Requirement]:
+    """What requirements.txt installs, by name; comments tell which lines were chosen and which come with them."""
+    lines = (line.partition("#")[0].strip() for line in (ROOT / "requirements.txt").read_text().splitlines())
+    found = [Requirement(line) for line in lines if line]
+    return {canonicalize_name(each.name): each for each in found}
+
+
+def test_requirements_pin_what_the_metadata_asks_for(wheel: Path, environment: Path) -> None:
+    code = "import importlib.metadata as m, json; print(json.dumps(m.requires('private-release')))"
+    asked = [Requirement(each) for each in json.loads(run(str(environment / "python"), "-c", code).stdout)]
+    wanted = {canonicalize_name(each.name): each for each in asked if "spark" not in str(each.marker)}
+    pinned = pins()
+    assert wanted.keys() <= pinned.keys()
+    for name, requirement in wanted.items():
+        (version,) = pinned[name].specifier
+        assert Version(version.version) in requirement.specifier, name
+    needed, todo = set(wanted), list(wanted)
+    while todo:  # all else comes with these, and nothing is pinned that nothing needs
+        for each in map(Requirement, requires(todo.pop()) or ()):
+            name = canonicalize_name(each.name)
+            if name in pinned and name not in needed:
+                needed.add(name)
+                todo.append(name)
+    assert set(pinned) <= needed | {"psycopg-binary"}
