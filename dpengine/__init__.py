@@ -10,7 +10,7 @@
 from dpengine import noise
 from dpengine.accounting.ledger import Ledger
 from dpengine.ask import Answer, ask, expect
-from dpengine.bundle.write import verify
+from dpengine.bundle.verify import verify
 from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseError, ReleaseError, TableError
 from dpengine.estimate.error_distribution import epsilon_for
 from dpengine.release import Release, release

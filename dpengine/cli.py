@@ -161,16 +161,16 @@ def release(
 @_faults
 def verify(bundle: Path, as_json: bool) -> None:
     """Check that BUNDLE is whole, consistent, and what it says it is."""
-    from dpengine.bundle import write
+    from dpengine.bundle.verify import PROSE, verify
 
-    manifest = write.verify(bundle)
+    manifest = verify(bundle)
     if as_json:
         click.echo(json.dumps({"release_id": manifest["release_id"], "guarantee": manifest["guarantee"], "faults": [],
-                               "not_read": write.PROSE}))  # fmt: skip
+                               "not_read": PROSE}))  # fmt: skip
         return
     epsilon = manifest["guarantee"]["epsilon"]
     click.echo(f"{bundle.name}: whole and consistent; release {manifest['release_id']}, ε = {epsilon}")
-    click.echo(f"not read: what {', '.join(write.PROSE)} say; these are held to the manifest's checksums only")
+    click.echo(f"not read: what {', '.join(PROSE)} say; these are held to the manifest's checksums only")
 
 
 @main.command()

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from dpengine.accounting.ledger import Ledger
 from dpengine.array_types import Columns
 from dpengine.bundle import write
+from dpengine.bundle.read import manifest_of
 from dpengine.counting import count
 from dpengine.errors import LedgerError, PlanError
 from dpengine.measure import strategy
@@ -39,7 +40,7 @@ class Release(Result):
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """What the release says of itself, as in ``manifest.json``."""
-        return write.manifest_of(self.bundle)
+        return manifest_of(self.bundle)
 
     def save(self, path: str | Path) -> None:
         """Write the release bundle to ``path``, whose folder is made where it is not there."""

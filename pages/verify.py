@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpengine.bundle import write
+from dpengine.bundle.verify import PROSE, verify
 from dpengine.errors import ReleaseError
 from dpengine.estimate.error_distribution import posterior
 from pages.parts.shared.wording import name_of, plain, sure
@@ -65,7 +65,7 @@ def _bullets(lines: Iterable[str]) -> str:
 
 def examine(payload: bytes, name: str) -> None:
     try:
-        manifest = write.verify(io.BytesIO(payload))
+        manifest = verify(io.BytesIO(payload))
     except ReleaseError as refused:
         with st.container(border=True):
             st.markdown(f":material/rule: **{plain(name)} is not a whole release.**")
@@ -77,7 +77,7 @@ def examine(payload: bytes, name: str) -> None:
         st.markdown(
             "Every file is there and matches its checksum; the tables agree with each other and with the synthetic "
             "rows. That does not show who made the file: get it from a place that you trust. The words in "
-            f"{' and '.join((', '.join(write.PROSE[:-1]), write.PROSE[-1]))} are not compared with the numbers."
+            f"{' and '.join((', '.join(PROSE[:-1]), PROSE[-1]))} are not compared with the numbers."
         )
         st.caption(f"Release {manifest['release_id']}, of {manifest['created'][:10]}")
     promise(manifest)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from dpengine import safe_csv
 from dpengine.bundle import write
-from dpengine.bundle.manifest import table_files
+from dpengine.bundle.promises import table_files
+from dpengine.bundle.verify import verify
 from dpengine.results.mock_table import preview
 from dpengine.spec.plan import Plan
 from tests.bundles import members_of, rows_of
@@ -58,7 +59,7 @@ def test_hostile_labels_and_headers_are_harmless_and_survive() -> None:
     ]
     result = preview(Plan(dataset="d", epsilon=10, columns=columns, tables=[["=cmd|' /C calc'!A0", "count"]]))
     bundle = write.pack(result)
-    write.verify(bundle)
+    verify(bundle)
     members = members_of(bundle)
     for name in (*table_files(result.plan).values(), "synthetic.csv"):
         header, *rows = rows_of(members[name])

@@ -1,1 +1,1 @@
-"""The release bundle: written, read, explained and verified."""
+"""Release bundles: write them, describe them, read them without trust, and verify them."""

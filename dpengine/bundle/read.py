@@ -1,4 +1,7 @@
-"""A release file taken apart without trusting it: names, sizes and the shape of its manifest."""
+"""Open a release file without trusting it: check names, sizes and the shape of its manifest.
+
+The file may come from a stranger. Nothing is written to disk, and no more is unpacked than the zip's own list declares.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dpengine.errors import ReleaseError
 from dpengine.spec.domain import readable_faults
 
-__all__ = ["FIXED", "Manifest", "Members", "Source", "read_manifest", "unpacked"]
+__all__ = ["FIXED", "Manifest", "MeasurementEntry", "Members", "Source", "manifest_of", "read_manifest", "unpacked"]
 
 Source = str | Path | bytes | BinaryIO
 
@@ -25,7 +28,7 @@ MAX_BYTES = 2 * 1024**3
 MAX_FILES = 30_000
 MAX_MANIFEST_BYTES = 200_000_000
 
-# Bounded, so that no text such as 1e999999999 is ever turned into a number.
+# Bounded, so that a text such as 1e999999999 is never turned into a number.
 ExactText = Annotated[str, Field(pattern=r"^\d{1,60}(\.\d{1,60}|/\d{1,60})?$")]
 
 
@@ -72,9 +75,9 @@ class FileEntry(_Shape):
 
 
 class Manifest(_Shape):
-    """What a manifest must hold; it may hold more."""
+    """The entries that every manifest holds; it may hold more."""
 
-    schema_version: Literal[1]
+    schema_version: Literal[1, 2]
     release_id: str = Field(pattern="^[0-9a-f]{32}$")
     created: str = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$")
     title: str
@@ -92,12 +95,12 @@ class Manifest(_Shape):
 
 
 class Members(Mapping[str, bytes]):
-    """The files of an open bundle by name, each unpacked when it is asked for."""
+    """The files of an open bundle by name, each unpacked when it is read."""
 
     def __init__(self, bundle: zipfile.ZipFile) -> None:
-        """Raises `ReleaseError` with every fault of the list of files."""
+        """Take the list of files. Raises `ReleaseError` with every fault in it."""
         entries = bundle.infolist()
-        # Judged by what the entries declare, before anything is unpacked; zipfile reads no more than that.
+        # Judged by the sizes that the entries declare, before anything is unpacked; zipfile reads no more than these.
         if len(entries) > MAX_FILES or sum(entry.file_size for entry in entries) > MAX_BYTES:
             raise ReleaseError(f"too much to unpack: more than {MAX_FILES:,} files or {MAX_BYTES // 1024**3} GB")
         faults = []
@@ -114,7 +117,7 @@ class Members(Mapping[str, bytes]):
             raise ReleaseError(faults)
 
     def __getitem__(self, name: str) -> bytes:
-        """Raises KeyError for a file that is not there, `ReleaseError` for one that is damaged."""
+        """Unpack a file. Raises KeyError where there is none of this name, `ReleaseError` where it is damaged."""
         entry = self._entries[name]
         try:
             return self._bundle.read(entry)
@@ -131,9 +134,16 @@ class Members(Mapping[str, bytes]):
         return len(self._entries)
 
 
+def manifest_of(bundle: bytes) -> dict[str, Any]:
+    """Return the manifest in a bundle that this program wrote, without checking anything."""
+    with zipfile.ZipFile(io.BytesIO(bundle)) as opened:
+        manifest: dict[str, Any] = json.loads(opened.read("manifest.json"))
+    return manifest
+
+
 @contextmanager
 def unpacked(source: Source) -> Iterator[Members]:
-    """The files in a bundle, while it is open. Raises `ReleaseError` with every fault found."""
+    """Open a bundle and yield its files. Raises `ReleaseError` where it is no zip file or not safe to unpack."""
     try:
         bundle = zipfile.ZipFile(io.BytesIO(source) if isinstance(source, bytes) else source)
     except OSError as error:
@@ -145,6 +155,7 @@ def unpacked(source: Source) -> Iterator[Members]:
 
 
 def _is_plain(entry: zipfile.ZipInfo) -> bool:
+    """Say whether this is an ordinary file, not encrypted, whose name stays within the folder it is unpacked to."""
     parts = entry.filename.split("/")
     safe = all(part not in ("", ".", "..") for part in parts) and not set(entry.filename) & set("\\:\0")
     kind = entry.external_attr >> 16 & 0o170000
@@ -153,23 +164,23 @@ def _is_plain(entry: zipfile.ZipInfo) -> bool:
 
 
 def read_manifest(members: Mapping[str, bytes]) -> tuple[dict[str, Any], Manifest]:
-    """The manifest as it stands and as checked. Raises `ReleaseError` with every fault of its shape."""
+    """Return the manifest as written and as checked. Raises `ReleaseError` with every fault of its shape."""
     if "manifest.json" not in members:
         raise ReleaseError("manifest.json is missing")
     try:
         if len(members["manifest.json"]) > MAX_MANIFEST_BYTES:
             raise ValueError
-        told: dict[str, Any] = json.loads(members["manifest.json"], object_pairs_hook=_once)
+        manifest: dict[str, Any] = json.loads(members["manifest.json"], object_pairs_hook=_distinct)
     except (ValueError, RecursionError):
         raise ReleaseError("manifest.json is not readable JSON") from None
     try:
-        return told, Manifest.model_validate(told)
+        return manifest, Manifest.model_validate(manifest)
     except ValidationError as error:
         raise ReleaseError([f"manifest.json: {fault}" for fault in readable_faults(error)]) from None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys differ: one key with two values would say two things to two readers."""
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that stands twice: two programs could read two different values."""
     if len(pairs) != len(dict(pairs)):
         raise ValueError
     return dict(pairs)

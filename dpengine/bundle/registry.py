@@ -1,7 +1,7 @@
-"""A draft entry for the public registry of differential privacy deployments, filled in as far as a release knows.
+"""Draft an entry for the public registry of differential privacy deployments.
 
-The form is that of the registry's own files (tiers 1 to 3, in the order of its entries). What only a
-person can say is left empty.
+The form is that of the registry's own files (tiers 1 to 3, in their order). Values that only a person can know are
+left empty.
 """
 
 from __future__ import annotations
@@ -21,41 +21,41 @@ HEADING = """\
 """
 
 
-def draft_entry(result: Result, told: Mapping[str, Any]) -> str:
-    """The entry as YAML; ``told`` is the manifest of ``result``."""
-    promised = told["guarantee"]
+def draft_entry(result: Result, manifest: Mapping[str, Any]) -> str:
+    """Return the draft entry of `result`, which `manifest` describes, as YAML."""
+    guarantee = manifest["guarantee"]
     measured = "; ".join(
         f"{what}: {entry['mechanism']}, scale {entry['scale']}, ε {entry['epsilon']}"
-        for entry in told["measurements"]
+        for entry in manifest["measurements"]
         if (what := entry.get("purpose") or " × ".join(entry["columns"]) or "total")
     )
-    cells = "; ".join(f"{name}: {column['cells']} cells, {column['source']}" for name, column in told["domain"].items())
-    versions = ", ".join(f"{name} {version}" for name, version in told["software"].items())
+    cells = "; ".join(f"{name}: {each['cells']} cells, {each['source']}" for name, each in manifest["domain"].items())
+    versions = ", ".join(f"{name} {version}" for name, version in manifest["software"].items())
     deployment = {
         "product": {
-            "name": told["title"],
+            "name": manifest["title"],
             "data_curators": [""],
             "intended_use": "",
             "data_product_type": ["Summary statistics", "Synthetic data"],
             "data_product_region": "",
             "description": result.plan.notes,
-            "publication_date": told["created"][:10],
+            "publication_date": manifest["created"][:10],
             "data_product_sector": "",
         },
         "dp_flavor": {
             "name": "Pure DP",
-            "data_domain": f"{cells}. {told['coverage']}",
-            "unprotected_quantities": " ".join(told["not_protected"]),
+            "data_domain": f"{cells}. {manifest['coverage']}",
+            "unprotected_quantities": " ".join(manifest["not_protected"]),
         },
         "privacy_loss": {
             "privacy_unit": "Row-level" if result.plan.unit.id is None else "Person-level",
-            "privacy_unit_description": f"{promised['unit']['text']}. Neighbouring: {promised['neighbours']}.",
-            "privacy_parameters": {key: _bare(promised[key]) for key in ("epsilon", "delta")},
+            "privacy_unit_description": f"{guarantee['unit']['text']}. Neighbouring: {guarantee['neighbours']}.",
+            "privacy_parameters": {key: _unquoted(guarantee[key]) for key in ("epsilon", "delta")},
             "privacy_parameters_description": "The whole release; other releases about the same people add to it.",
         },
         "model": {
             "model_name": "Central",
-            "model_name_description": promised["trust_model"],
+            "model_name_description": guarantee["trust_model"],
             "actors": "",
             "release_type": "One release",
             "release_type_description": "",
@@ -65,7 +65,7 @@ def draft_entry(result: Result, told: Mapping[str, Any]) -> str:
             "access_type_description": "",
         },
         "accounting": {
-            "post_processing": "; ".join(told["post_processing"]),
+            "post_processing": "; ".join(manifest["post_processing"]),
             "composition": "Basic composition: the shares of ε of the measurements add up to ε exactly, as rationals.",
         },
         "implementation": {
@@ -81,6 +81,6 @@ def draft_entry(result: Result, told: Mapping[str, Any]) -> str:
     return HEADING + strict_yaml.dump({"status": "Draft", "tier": 3, "deployment": deployment})
 
 
-def _bare(exact: str) -> Decimal | str:
-    """A decimal that stands without quotes; a fraction stays a text."""
+def _unquoted(exact: str) -> Decimal | str:
+    """Return a decimal, which YAML writes without quotes; a fraction stays a text."""
     return exact if "/" in exact else Decimal(exact)

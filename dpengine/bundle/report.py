@@ -15,12 +15,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from dpengine.array_types import Columns
-from dpengine.bundle import manifest
+from dpengine.bundle.promises import table_files
 from dpengine.charts import figures
 from dpengine.charts.style import shortened
 from dpengine.estimate.error_distribution import posterior
 from dpengine.estimate.estimates import Boxed, Modelled
-from dpengine.results.result import NUMBERS, Result, published_name
+from dpengine.results.published_columns import header
+from dpengine.results.result import Result
 from dpengine.spec.domain import Category, Date
 from dpengine.spec.wording import noun, people, percent, sure
 
@@ -35,22 +36,22 @@ PRIORS = (0.01, 0.1, 0.5, 0.9)
 LOOSE = 3  # above this ε, one likelihood ratio may exceed 20, and "much the same" would be saying too much
 
 
-def read_me(result: Result, told: Mapping[str, Any]) -> str:
-    """How to use the files, in plain words; ``told`` is the manifest."""
-    return _templates().get_template("README.txt.j2").render(_shared(result, told))
+def read_me(result: Result, manifest: Mapping[str, Any]) -> str:
+    """How to use the files, in plain words; `manifest` describes `result`."""
+    return _templates().get_template("README.txt.j2").render(_shared(result, manifest))
 
 
-def render(result: Result, told: Mapping[str, Any]) -> str:
-    """The report of ``result`` as one HTML page that needs nothing else; ``told`` is the manifest."""
+def render(result: Result, manifest: Mapping[str, Any]) -> str:
+    """The report of ``result`` as one HTML page that needs nothing else; `manifest` describes `result`."""
     from plotly.offline import get_plotlyjs
 
-    files = manifest.table_files(result.plan)
+    files = table_files(result.plan)
     tables, room = [], MAX_CELLS_DRAWN_IN_ALL
     for number, table in enumerate(result.plan.marginals[:MAX_TABLES], start=1):
         figure = _figure(result, table, min(room, MAX_CELLS_DRAWN))
         room -= figure["drawn"]
         tables.append(_table(result, table, files[table]) | figure | {"id": f"table-{number}"})
-    page = _shared(result, told) | {
+    page = _shared(result, manifest) | {
         "tables": tables,
         "more": [(" × ".join(table), files[table]) for table in result.plan.marginals[MAX_TABLES:]],
         "provenance": [_provenance(result, name) for name in result.plan.used],
@@ -73,13 +74,13 @@ def _templates() -> Environment:
     )
 
 
-def _shared(result: Result, told: Mapping[str, Any]) -> dict[str, Any]:
+def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """What both the page and the README say."""
     plan = result.plan
     first = plan.marginals[0]
     reach = result.half_width(first)
     return {
-        "told": told,
+        "manifest": manifest,
         "title": plan.title or plan.dataset,
         "notes": plan.notes,
         "counted": noun(plan),
@@ -91,14 +92,14 @@ def _shared(result: Result, told: Mapping[str, Any]) -> dict[str, Any]:
         "example": {"name": " × ".join(first), "one": people(reach), "four": people(2 * reach)},
         "tables_published": len(plan.marginals),
         "day": result.created[:10],
-        "measured": [_rounded(entry) for entry in told["measurements"]],
+        "measured": [_rounded(entry) for entry in manifest["measurements"]],
         "files": {
             entry["file"]: {
                 "name": " × ".join(entry["columns"]) or "how many in all",
                 "cells": f"{entry['cells']:,} cell{'s' if entry['cells'] > 1 else ''}",
                 "within": people(entry["half_width_95"]),
             }
-            for entry in told["tables"]
+            for entry in manifest["tables"]
         },
     }
 
@@ -140,7 +141,7 @@ def _texts(cells: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, str]]:
 def _table(result: Result, table: Columns, file: str) -> dict[str, Any]:
     """One table of the page: what it says of itself, and its rows or the first of them."""
     noisy = result.mostly_noise(table)
-    labels = [published_name(name) for name in table]
+    names = header(table)
     whole = noisy.size <= MAX_ROWS
     rows = noisy.size if whole else FIRST_ROWS
     shown = {name: cells[:rows] for name, cells in result.cells(table).items()}
@@ -151,11 +152,11 @@ def _table(result: Result, table: Columns, file: str) -> dict[str, Any]:
         "typical": people(result.answers.typical(table)),
         "within": people(result.half_width(table)),
         "noisy": int(noisy.sum()),
-        "header": [*labels, *NUMBERS],
+        "header": names,
         "rows": [
             {"labels": texts, "noisy": bool(mark), **numbers}
             for *texts, mark, numbers in zip(
-                *(shown[name] for name in labels), noisy.ravel()[:rows], _texts(shown), strict=True
+                *(shown[name] for name in names[: len(table)]), noisy.ravel()[:rows], _texts(shown), strict=True
             )
         ],
         "whole": whole,

@@ -1,27 +1,29 @@
-"""Is a release file whole, consistent, and what it says it is? Every fault is found and told.
+"""Check a release file: is it whole, consistent, and what it says it is?
 
-What can be worked out again is worked out again: domain, prices, scales and half-widths from the plan,
-each table from the synthetic rows, each interval from its estimate. What this cannot show is who made
-the file: someone able to make a release can make another one. Nor does it read `PROSE`, files of
-words for people: they are held to their SHA-256 in the manifest and to nothing else.
+Everything that can be computed again is computed again: the promises, prices, scales and half-widths from the plan,
+each table from the synthetic rows, each interval from its estimate. Two things are not checked. Who made the file
+cannot be seen from it: whoever can make one release can make another. And `PROSE`, the files of words for people, is
+held to its SHA-256 in the manifest, but not read.
+
+The file may come from a stranger. So nothing is loaded here that reads tables, opens a ledger or draws noise.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 from dpengine.array_types import Columns
-from dpengine.bundle import manifest
-from dpengine.bundle.cross_check import Tally
-from dpengine.bundle.read import FIXED, Manifest, Members, Source, read_manifest, unpacked
+from dpengine.bundle.cross_check import CrossCheck
+from dpengine.bundle.promises import estimator, promises, table_files
+from dpengine.bundle.read import FIXED, Manifest, MeasurementEntry, Members, Source, read_manifest, unpacked
+from dpengine.bundle.wording import Estimator
 from dpengine.errors import PlanError, ReleaseError
 from dpengine.estimate.error_distribution import error_law
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, Allocation
-from dpengine.measure.strategy import ADAPTIVE
 from dpengine.spec import strict_yaml
 from dpengine.spec.parsing import rational
 from dpengine.spec.plan import Plan, epsilon_text
@@ -32,25 +34,25 @@ PROSE = ("README.txt", "report.html", "registry.yaml")
 
 
 def verify(source: Source) -> dict[str, Any]:
-    """The manifest of a release bundle that is whole: ``source`` is its path, its bytes, or an open file.
+    """Return the manifest of a release bundle that is whole; `source` is its path, its bytes, or an open file.
 
-    What `PROSE` says is not read. Raises `ReleaseError` with every fault found.
+    Raises `ReleaseError` with every fault found. What `PROSE` says is not read.
     """
     with unpacked(source) as members:
-        told, checked = read_manifest(members)
-        plan, faults = _plan(members)
+        manifest, checked = read_manifest(members)
+        plan, faults = _read_plan(members)
         if plan is not None:
-            faults += _names(members, checked, plan)
-            faults += _agreement(told, checked, plan)
-            faults += _prices(checked, plan)
-        faults += _contents(members, checked, plan)
+            faults += _wrong_names(members, checked, plan)
+            faults += _broken_promises(manifest, checked, plan)
+            faults += _wrong_prices(checked, plan)
+        faults += _wrong_contents(members, checked, plan)
     if faults:
         raise ReleaseError(faults)
-    return told
+    return manifest
 
 
-def _plan(members: Mapping[str, bytes]) -> tuple[Plan | None, list[str]]:
-    """The plan in the bundle, or what is wrong with it."""
+def _read_plan(members: Mapping[str, bytes]) -> tuple[Plan | None, list[str]]:
+    """Return the plan in the bundle, or what is wrong with it."""
     text = members.get("plan.yaml")
     if text is None:
         return None, ["plan.yaml is missing"]
@@ -64,8 +66,9 @@ def _plan(members: Mapping[str, bytes]) -> tuple[Plan | None, list[str]]:
         return None, [f"plan.yaml: {fault}" for fault in error.faults]
 
 
-def _names(members: Mapping[str, bytes], checked: Manifest, plan: Plan) -> list[str]:
-    expected = {*FIXED, *manifest.table_files(plan).values()}
+def _wrong_names(members: Mapping[str, bytes], checked: Manifest, plan: Plan) -> list[str]:
+    """Compare the files in the bundle, those that the manifest lists, and those that the plan asks for."""
+    expected = {*FIXED, *table_files(plan).values()}
     unlisted = expected - {"manifest.json"} - set(checked.files)
     return [
         *(f"{name} is missing" for name in sorted(expected - set(members) - set(checked.files))),
@@ -75,75 +78,85 @@ def _names(members: Mapping[str, bytes], checked: Manifest, plan: Plan) -> list[
     ]
 
 
-def _agreement(told: Mapping[str, Any], checked: Manifest, plan: Plan) -> list[str]:
-    """What the manifest says that does not follow from the plan."""
-    promised = manifest.guarantee(plan)
-    post_processing, intervals = manifest.processing(plan)
-    wanted: dict[str, tuple[Any, Any]] = {
-        "title": (told["title"], plan.title),
-        "dataset": (told["dataset"], plan.dataset),
-        **{f"guarantee → {key}": (told["guarantee"][key], value) for key, value in promised.items()},
-        **{f"domain → {key}": (told["domain"].get(key), value) for key, value in manifest.domain(plan).items()},
-        "domain": (set(told["domain"]), set(plan.used)),
-        "coverage": (told["coverage"], manifest.coverage(plan)),
-        "not_protected": (told["not_protected"], manifest.not_protected(plan)),
-        "post_processing": (told["post_processing"], list(post_processing)),
-        "intervals": (told["intervals"], intervals),
-        "tables": (
-            [(entry.columns, entry.file, entry.cells) for entry in checked.tables],
-            [(list(table), file, plan.cells(table)) for table, file in manifest.table_files(plan).items()],
-        ),
-    }
-    return [f"manifest.json: {where} is not what plan.yaml says" for where, (said, so) in wanted.items() if said != so]
+def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan) -> list[str]:
+    """Compare the manifest with what the plan promises in the wording of the manifest's own version."""
+    promised = promises(plan, checked.schema_version)
+    wrong = [key for key, value in promised.items() if key not in ("guarantee", "domain") and manifest[key] != value]
+    for key in ("guarantee", "domain"):
+        entries = promised[key].items()
+        wrong += [f"{key} → {name}" for name, value in entries if manifest[key].get(name) != value]
+    if set(manifest["domain"]) != set(plan.used):
+        wrong.append("domain")
+    files = [(list(table), file, plan.cells(table)) for table, file in table_files(plan).items()]
+    if [(entry.columns, entry.file, entry.cells) for entry in checked.tables] != files:
+        wrong.append("tables")
+    return [f"manifest.json: {where} is not what plan.yaml says" for where in wrong]
 
 
-def _prices(checked: Manifest, plan: Plan) -> list[str]:
-    """Whether the measurements cost what they say, together give ε, and give every table its stated error."""
-    adaptive = plan.strategy == ADAPTIVE
+def _wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
+    """Check that the measurements cost what they say, together cost ε, and give each table its half-width."""
     faults: list[str] = []
-    allocations: list[Allocation] = []
     spent = Fraction(0)
+    marginals: list[Allocation] = []
+    adaptive = estimator(plan) is not Estimator.LEAST_SQUARES
     for position, entry in enumerate(checked.measurements, start=1):
-        where = f"manifest.json: measurement {position}"
-        epsilon = _exact(entry.epsilon)
-        if epsilon is None or not set(entry.columns) <= set(plan.used) or not (entry.columns or adaptive):
-            faults.append(f"{where} has no share of ε, or is of columns that are not in plan.yaml")
-            continue
-        if len(set(entry.columns)) < len(entry.columns):
-            faults.append(f"{where} names a column twice")
-            continue
-        spent += epsilon
-        allocation = Allocation(tuple(entry.columns), epsilon, entry.sensitivity)
-        if _exact(entry.scale) != allocation.scale:
-            faults.append(f"{where}: scale is not sensitivity / epsilon, which is {epsilon_text(allocation.scale)}")
-        if entry.purpose is not None and adaptive:
-            if entry.sensitivity % plan.unit.rows or entry.mechanism not in (DISCRETE_LAPLACE, PERMUTE_AND_FLIP):
-                faults.append(f"{where}: mechanism or sensitivity are not those of such a question")
-            continue
-        allocations.append(allocation)
-        if entry.sensitivity != plan.unit.rows:
-            faults.append(f"{where}: sensitivity {entry.sensitivity} does not protect {plan.unit.rows} rows a person")
-        fewer = adaptive and entry.merged_to is not None and 0 < entry.cells == math.prod(entry.merged_to)
-        if entry.mechanism != DISCRETE_LAPLACE or not (entry.cells == plan.cells(allocation.columns) or fewer):
-            faults.append(f"{where}: mechanism or cells are not those of such a measurement")
+        allocation, wrong = _allocation(entry, plan, adaptive=adaptive)
+        if allocation is not None:
+            spent += allocation.epsilon
+            wrong += _wrong_noise(entry, allocation, plan, adaptive=adaptive)
+            marginals.append(allocation)
+        faults += [f"manifest.json: measurement {position}{fault}" for fault in wrong]
     if spent != plan.epsilon:
         faults.append(f"manifest.json: the shares of ε do not add up to {epsilon_text(plan.epsilon)}")
-    if adaptive:
+    return faults if adaptive else faults + list(_wrong_coverage(checked, plan, marginals, sound=not faults))
+
+
+def _allocation(entry: MeasurementEntry, plan: Plan, *, adaptive: bool) -> tuple[Allocation | None, list[str]]:
+    """Return what was measured and its ε, or what is wrong with it; an adaptive plan also measures no columns."""
+    epsilon = _positive(entry.epsilon)
+    if epsilon is None or not set(entry.columns) <= set(plan.used) or not (entry.columns or adaptive):
+        return None, [" has no share of ε, or is of columns that are not in plan.yaml"]
+    if len(set(entry.columns)) < len(entry.columns):
+        return None, [" names a column twice"]
+    return Allocation(tuple(entry.columns), epsilon, entry.sensitivity), []
+
+
+def _wrong_noise(entry: MeasurementEntry, allocation: Allocation, plan: Plan, *, adaptive: bool) -> list[str]:
+    """Check scale, sensitivity, mechanism and cells of one measurement."""
+    faults = []
+    if _positive(entry.scale) != allocation.scale:
+        faults.append(f": scale is not sensitivity / epsilon, which is {epsilon_text(allocation.scale)}")
+    if adaptive and entry.purpose is not None:  # no marginal of its own: a choice, the audit, a tree of boxes
+        if entry.sensitivity % plan.unit.rows or entry.mechanism not in (DISCRETE_LAPLACE, PERMUTE_AND_FLIP):
+            faults.append(": mechanism or sensitivity are not those of such a question")
         return faults
-    if len({frozenset(allocation.columns) for allocation in allocations}) < len(allocations):
-        faults.append("manifest.json: the same columns are measured twice")
-    lost = [t for t in plan.marginals if not any(set(t) <= set(allocation.columns) for allocation in allocations)]
-    faults += [f"manifest.json: table {' × '.join(table)} lies within no measured marginal" for table in lost]
-    if not faults:
-        for said in checked.tables:
-            half_width = error_law(plan, allocations, tuple(said.columns)).half_width()
-            if not math.isclose(said.half_width_95, half_width, rel_tol=0.02, abs_tol=1e-9):
-                faults.append(f"manifest.json: half_width_95 of {said.file} does not follow from the measurements")
+    if entry.sensitivity != plan.unit.rows:
+        faults.append(f": sensitivity {entry.sensitivity} does not protect {plan.unit.rows} rows a person")
+    merged = adaptive and entry.merged_to is not None and 0 < entry.cells == math.prod(entry.merged_to)
+    if entry.mechanism != DISCRETE_LAPLACE or not (merged or entry.cells == plan.cells(allocation.columns)):
+        faults.append(": mechanism or cells are not those of such a measurement")
     return faults
 
 
-def _exact(text: str) -> Fraction | None:
-    """A number above 0, or nothing."""
+def _wrong_coverage(checked: Manifest, plan: Plan, marginals: list[Allocation], *, sound: bool) -> Iterator[str]:
+    """Check that each table lies within a measured marginal and, where all else is `sound`, has its half-width."""
+    if len({frozenset(marginal.columns) for marginal in marginals}) < len(marginals):
+        sound = False
+        yield "manifest.json: the same columns are measured twice"
+    for table in plan.marginals:
+        if not any(set(table) <= set(marginal.columns) for marginal in marginals):
+            sound = False
+            yield f"manifest.json: table {' × '.join(table)} lies within no measured marginal"
+    if not sound:
+        return
+    for entry in checked.tables:
+        half_width = error_law(plan, marginals, tuple(entry.columns)).half_width()
+        if not math.isclose(entry.half_width_95, half_width, rel_tol=0.02, abs_tol=1e-9):
+            yield f"manifest.json: half_width_95 of {entry.file} does not follow from the measurements"
+
+
+def _positive(text: str) -> Fraction | None:
+    """Return the exact number that `text` says, or None where it is not above 0."""
     try:
         value = rational(text)
     except ValueError:
@@ -151,21 +164,22 @@ def _exact(text: str) -> Fraction | None:
     return value if value > 0 else None
 
 
-def _contents(members: Members, checked: Manifest, plan: Plan | None) -> list[str]:
-    """Read each file once, rows and small tables first: against its digest, and tables against all that came before.
+def _wrong_contents(members: Members, checked: Manifest, plan: Plan | None) -> list[str]:
+    """Read each file once and compare it with its SHA-256, and each table with the rows and the tables before it.
 
-    Raises `ReleaseError` where a file is damaged.
+    Synthetic rows come first, then tables of few columns. Raises `ReleaseError` where files are damaged.
     """
     faults = [f"{name} is missing" for name in checked.files if name not in members]
     damaged: list[str] = []
     tables: dict[str, Columns] = {}
-    reach: dict[Columns, float] = {}
-    tally = None
+    half_widths: dict[Columns, float] = {}
+    cross_check = None
     if plan is not None:
-        modelled = plan.strategy == ADAPTIVE  # then intervals differ from cell to cell
-        tally = Tally(plan, estimates=not modelled)
-        tables = {file: table for table, file in manifest.table_files(plan).items()}
-        reach = {} if modelled else {tuple(entry.columns): entry.half_width_95 for entry in checked.tables}
+        direct = estimator(plan) is Estimator.LEAST_SQUARES
+        cross_check = CrossCheck(plan, estimates=direct)
+        tables = {file: table for table, file in table_files(plan).items()}
+        if direct:  # else half-widths differ from cell to cell
+            half_widths = {tuple(entry.columns): entry.half_width_95 for entry in checked.tables}
     for name in sorted(members, key=lambda name: (name != "synthetic.csv", len(tables.get(name, ())))):
         try:
             payload = members[name]
@@ -175,10 +189,10 @@ def _contents(members: Members, checked: Manifest, plan: Plan | None) -> list[st
         entry = checked.files.get(name)
         if entry and (len(payload) != entry.bytes or hashlib.sha256(payload).hexdigest() != entry.sha256):
             faults.append(f"{name} was changed: it does not have the SHA-256 and size that the manifest gives")
-        if tally is not None and name == "synthetic.csv":
-            faults += tally.rows(payload)
-        elif tally is not None and name in tables:
-            faults += tally.table(payload, name, tables[name], reach.get(tables[name]))
+        if cross_check is not None and name == "synthetic.csv":
+            faults += cross_check.add_rows(payload)
+        elif cross_check is not None and name in tables:
+            faults += cross_check.add_table(payload, name, tables[name], half_widths.get(tables[name]))
     if damaged:
         raise ReleaseError(damaged)
     return faults

@@ -22,6 +22,7 @@ from dpengine.estimate.estimates import Answers, Boxed, Modelled, answers
 from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.measure.strategy import MAX_SYNTHETIC
 from dpengine.results import serialise
+from dpengine.results.published_columns import published_name
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values, resample
 from dpengine.version import VERSION
@@ -29,20 +30,10 @@ from dpengine.version import VERSION
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EXACT", "NUMBERS", "Result", "conclude", "mostly_noise", "published_name"]
+__all__ = ["EXACT", "Result", "conclude", "mostly_noise"]
 
 EXACT = 0.5
 MAX_HELD = 100_000  # cells of a table whose frame is kept once made
-NUMBERS = ("count", "estimate", "low", "high")
-
-
-def published_name(column: str) -> str:
-    """Name of a label column in a published table: the column's own, unless a number column has it.
-
-    >>> published_name("age"), published_name("count"), published_name("count_")
-    ('age', 'count_', 'count__')
-    """
-    return f"{column}_" if column.rstrip("_") in NUMBERS else column
 
 
 def mostly_noise(counts: npt.NDArray[np.int64], half_width: float | npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:

@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from dpengine.bundle import manifest, report
+from dpengine.bundle import report
+from dpengine.bundle.manifest import describe
+from dpengine.bundle.promises import table_files
 from dpengine.charts import figures
 from dpengine.results.mock_table import preview
 from dpengine.results.result import Result
@@ -70,7 +72,7 @@ def opened(page: str, folder: Path, *, width: int, dark: bool) -> Outline:
 
 
 def render(result: Result) -> str:
-    return report.render(result, manifest.describe(result))
+    return report.render(result, describe(result))
 
 
 def words(page: str) -> str:
@@ -106,7 +108,7 @@ class Outline(HTMLParser):
 
 
 def test_it_says_who_is_protected_how_and_how_not(page: str, result: Result) -> None:
-    told, text = manifest.describe(result), words(page)
+    told, text = describe(result), words(page)
     for part in (*told["not_protected"], *told["post_processing"], told["guarantee"]["unit"]["text"]):
         assert part in text
     assert "50 % sure at most 73 % sure" in text
@@ -117,7 +119,7 @@ def test_it_says_who_is_protected_how_and_how_not(page: str, result: Result) -> 
 @pytest.mark.parametrize(("epsilon", "loose"), [("0.1", False), (3, False), (8, True), (1000, True)])
 def test_a_large_epsilon_is_not_made_to_sound_like_a_small_one(epsilon: object, loose: bool) -> None:
     result = preview(letters_plan([2], [["a"]], epsilon=epsilon))
-    for text in (words(render(result)), " ".join(report.read_me(result, manifest.describe(result)).split())):
+    for text in (words(render(result)), " ".join(report.read_me(result, describe(result)).split())):
         assert ("would look much the same" in text) is not loose
         assert ("loose one" in text) is loose
     assert ("50 % sure almost certain" in words(render(result))) is (float(str(epsilon)) > 7)
@@ -189,7 +191,7 @@ def test_large_tables_are_shown_in_part_and_point_to_their_file() -> None:
     text = words(page)
     assert "The first 25 rows as a table" in text
     assert "Too many cells to draw here" in text
-    assert all(file in text for file in list(manifest.table_files(result.plan).values())[:-1])
+    assert all(file in text for file in list(table_files(result.plan).values())[:-1])
     assert page.count("<tr") < 200
 
 
@@ -223,9 +225,9 @@ def test_hostile_texts_run_nothing(hostile: Result, tmp_path: Path) -> None:
 
 
 def test_the_readme_explains_every_file_and_every_number(result: Result) -> None:
-    told = manifest.describe(result)
+    told = describe(result)
     text = report.read_me(result, told)
-    for file in (*manifest.table_files(result.plan).values(), "synthetic.csv", "manifest.json", "plan.yaml"):
+    for file in (*table_files(result.plan).values(), "synthetic.csv", "manifest.json", "plan.yaml"):
         assert file in text
     flat = " ".join(text.split())
     for part in (
@@ -244,7 +246,7 @@ def test_the_readme_explains_every_file_and_every_number(result: Result) -> None
 
 
 def test_the_readme_is_plain_text(hostile: Result) -> None:
-    text = report.read_me(hostile, manifest.describe(hostile))
+    text = report.read_me(hostile, describe(hostile))
     assert HOSTILE in text
     assert "&lt;" not in text
 

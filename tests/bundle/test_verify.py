@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from dpengine.bundle import write
+from dpengine.bundle.verify import PROSE, verify
 from dpengine.errors import ReleaseError
 from tests.bundles import AGE, TOTAL, VISIT, Members, members_of, rows_of, zipped
 
 
 def faults_of(source: bytes) -> tuple[str, ...]:
     with pytest.raises(ReleaseError) as refused:
-        write.verify(source)
+        verify(source)
     return refused.value.faults
 
 
@@ -159,7 +159,7 @@ CHANGES: dict[str, tuple[Callable[[Members], None], str]] = {
     "other measured cells": (told("measurements", 0, "cells", value=7), "mechanism or cells are not"),
     "nothing measured": (told("measurements", value=[]), "measurements"),
     "nothing unprotected": (told("not_protected", value=[]), "not_protected"),
-    "another schema": (told("schema_version", value=2), "schema_version"),
+    "another schema": (told("schema_version", value=3), "schema_version"),
     "an odd name": (told("release_id", value="../x"), "release_id"),
     "an odd date": (told("created", value="yesterday"), "created"),
     "one more": (told("files", "x.txt", value={"sha256": "0" * 64, "bytes": 0}), "x.txt is missing"),
@@ -177,7 +177,7 @@ def test_every_change_is_told_even_where_all_digests_were_made_anew(
     if fault:
         assert any(fault in told for told in faults_of(forged)), faults_of(forged)
     else:
-        write.verify(forged)
+        verify(forged)
 
 
 def test_all_faults_are_told_at_once(bundle: bytes) -> None:
@@ -229,15 +229,15 @@ def test_a_zip_bomb_is_not_unpacked() -> None:
 
 def test_a_missing_file_is_an_error_without_its_path(tmp_path: Path) -> None:
     with pytest.raises(ReleaseError, match="cannot be read") as refused:
-        write.verify(tmp_path / "none.zip")
+        verify(tmp_path / "none.zip")
     assert str(tmp_path) not in str(refused.value)
 
 
 def test_what_is_not_read_is_just_what_is_named_so(bundle: bytes) -> None:
-    for name in write.PROSE:
+    for name in PROSE:
         changed = members_of(bundle)
         changed[name] += b"\nAll numbers here are exact.\n"
-        write.verify(zipped(changed))
+        verify(zipped(changed))
         assert faults_of(zipped(changed, rehash=False)) == (
             f"{name} was changed: it does not have the SHA-256 and size that the manifest gives",
         )

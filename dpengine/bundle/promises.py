@@ -1,0 +1,109 @@
+"""What a plan promises: every entry of a manifest that follows from the plan alone.
+
+Nothing here knows a measurement, so `verify` computes the same entries from the `plan.yaml` in a bundle and compares.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any
+
+from dpengine.array_types import Columns
+from dpengine.bundle.wording import SCHEMA_VERSION, WORDINGS, Estimator, Wording
+from dpengine.measure.strategy import ADAPTIVE
+from dpengine.spec.plan import Plan, epsilon_text
+
+__all__ = ["estimator", "promises", "table_files"]
+
+DEFINITION = "pure ε-differential privacy"
+NEIGHBOURS = "add or remove one person (all their rows)"
+TRUST_MODEL = "central: the data owner holds the rows and is trusted with them; readers see only this release"
+
+
+def promises(plan: Plan, schema_version: int = SCHEMA_VERSION) -> dict[str, Any]:
+    """Return the entries of a manifest of `schema_version` that follow from `plan`, whose strategy is resolved."""
+    wording = WORDINGS[schema_version]
+    return {
+        "title": plan.title,
+        "dataset": plan.dataset,
+        "guarantee": _guarantee(plan),
+        "coverage": _coverage(plan),
+        "not_protected": _not_protected(plan, wording),
+        "domain": {name: _cells(plan, name) for name in plan.used},
+        "post_processing": list(wording.post_processing[estimator(plan)]),
+        "intervals": wording.intervals[estimator(plan)],
+    }
+
+
+def estimator(plan: Plan) -> Estimator:
+    """Return how the estimates of a release of `plan`, whose strategy is resolved, are made."""
+    if plan.strategy != ADAPTIVE:
+        return Estimator.LEAST_SQUARES
+    return Estimator.MODEL if plan.ranged is None else Estimator.BOXES
+
+
+def table_files(plan: Plan) -> dict[Columns, str]:
+    """Return the file of each published table, then that of the total: numbered, and named by plain letters."""
+    digits = max(2, len(str(len(plan.marginals))))
+    files: dict[Columns, str] = {}
+    for number, table in enumerate(plan.marginals, start=1):
+        slug = "-x-".join(filter(None, map(_slug, table)))[:80].strip("-")
+        files[table] = f"tables/{number:0{digits}}{'-' if slug else ''}{slug}.csv"
+    return files | {(): "tables/total.csv"}
+
+
+def _slug(name: str) -> str:
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return re.sub("[^a-z0-9]+", "-", plain).strip("-")
+
+
+def _guarantee(plan: Plan) -> dict[str, Any]:
+    unit: dict[str, Any] = {"rows": plan.unit.rows}
+    if plan.unit.id is not None:
+        unit["id"] = plan.unit.id
+    return {
+        "definition": DEFINITION,
+        "epsilon": epsilon_text(plan.epsilon),
+        "delta": "0",
+        "unit": unit | {"text": _unit_text(plan)},
+        "neighbours": NEIGHBOURS,
+        "trust_model": TRUST_MODEL,
+    }
+
+
+def _unit_text(plan: Plan) -> str:
+    if plan.unit.id is None:
+        return "one row, which stands for one person"
+    rows = "one row" if plan.unit.rows == 1 else f"{plan.unit.rows} rows"
+    return f"one person, named by the column {plan.unit.id}, with at most {rows}; rows beyond that were left out"
+
+
+def _coverage(plan: Plan) -> str:
+    """Return a sentence on which rows are counted; it holds for every table."""
+    left_out = [
+        f"rows whose {column.name} is {'not a declared cell' if column.missing else 'missing or not a declared cell'}"
+        for column in map(plan.column, plan.used)
+        if not column.other
+    ]
+    if plan.unit.id is not None:
+        left_out += [f"rows without {plan.unit.id}", f"rows of a person beyond {plan.unit.rows}"]
+    return f"Left out of every table and of the total: {'; '.join(left_out)}." if left_out else "All rows are counted."
+
+
+def _not_protected(plan: Plan, wording: Wording) -> list[str]:
+    several = wording.several_rows if plan.unit.id is None else wording.several_values.format(id=plan.unit.id)
+    return [sentence.format(several=several) for sentence in wording.not_protected]
+
+
+def _cells(plan: Plan, name: str) -> dict[str, Any]:
+    """Describe a column's cells in published order, and where that knowledge comes from."""
+    column = plan.column(name)
+    return {
+        "kind": column.kind,
+        "source": column.source,
+        "cells": column.size,
+        "labels": list(column.labels),
+        "other": column.other,
+        "missing": column.missing,
+    }

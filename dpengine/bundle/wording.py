@@ -1,0 +1,178 @@
+"""The sentences of a manifest, one set for each schema version.
+
+`verify` compares them letter by letter. So a bundle of an earlier version is compared with the sentences of that
+version: they are data here, and are never edited. A better sentence needs a new schema version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["SCHEMA_VERSION", "WORDINGS", "Estimator", "Wording"]
+
+
+class Estimator(StrEnum):
+    """How the estimates of a release are made from its measurements."""
+
+    LEAST_SQUARES = "least squares"
+    MODEL = "model"
+    BOXES = "boxes"
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The sentences of one schema version.
+
+    `several_values` has a place `{id}` for the column that names a person; it stands in `not_protected` where a
+    person is named by such a column, `several_rows` where a row is a person.
+    """
+
+    post_processing: Mapping[Estimator, tuple[str, ...]]
+    intervals: Mapping[Estimator, str]
+    not_protected: tuple[str, ...]
+    several_rows: str
+    several_values: str
+
+
+SCHEMA_VERSION = 2
+
+_VALUES_1 = (
+    "values in synthetic.csv: numbers and dates are spread evenly over their bin or period, by a rule and not by chance"
+    " (numbers with as many decimals as the edges have); (other) stands as such, missing values are empty"
+)
+_VALUES_2 = (
+    "values in synthetic.csv: numbers and dates are spread evenly over their bin or period by a fixed rule, not at "
+    "random. Numbers have as many decimals as the bin edges. (other) is written as such, and missing values are empty."
+)
+
+WORDINGS: Mapping[int, Wording] = {
+    1: Wording(
+        post_processing={
+            Estimator.LEAST_SQUARES: (
+                "estimate: weighted least squares over all measured marginals; unbiased, so it may be negative or "
+                "fractional",
+                "count: the estimates made non-negative, whole, and such that all tables agree on what they share",
+                "low and high: a 95 % interval for the true count, from the exact law of the noise in the estimate",
+                "synthetic.csv: rows dealt from the counts; counted again, they give every published table",
+                _VALUES_1,
+            ),
+            Estimator.MODEL: (
+                "estimate: the expected count of a model fitted to all measurements; never negative, and not unbiased",
+                "count: counted from the synthetic rows, so that all tables agree on what they share",
+                "low and high: an interval for the true count, from noise for single columns, from the measured error "
+                "of the model for larger tables",
+                "synthetic.csv: whole rows whose pairs of columns come as near to the model's as rows can; counted, "
+                "they give every published table",
+                _VALUES_1,
+            ),
+            Estimator.BOXES: (
+                "estimate: least squares over all boxes, made non-negative; a box that was not split shares evenly "
+                "over its cells",
+                "count: the estimates made whole, such that every box keeps its sum to within 1.5",
+                "low and high: the least and greatest true count that the boxes allow, 95 times in 100",
+                "synthetic.csv: rows dealt from the counts; counted again, they give every published table",
+                _VALUES_1,
+            ),
+        },
+        intervals={
+            Estimator.LEAST_SQUARES: (
+                "Each low to high holds the true count of its cell with a probability of 95 % at least, each for "
+                "itself: among many cells, expect up to 1 in 20 outside."
+            ),
+            Estimator.MODEL: (
+                "The total and each cell of a single column: low to high holds the true count with a probability of "
+                "95 % at least, by the law of the noise. Cells of larger tables come from a model, and no law says how "
+                "far a model is off: this was measured, privately, and their intervals are meant to hold 95 in 100 "
+                "true counts of cells of their size."
+            ),
+            Estimator.BOXES: (
+                "Each low to high holds the true count of its cell 95 times in 100 at least. A cell that was measured "
+                "by itself is uncertain by noise alone; one that was measured in a box with others may hold anything "
+                "from none to all of it."
+            ),
+        },
+        not_protected=(
+            "What the plan says: title, notes, rough size, columns, categories, bins, tables, ε. People wrote it, and "
+            "it is public.",
+            "That the release exists, when it was made, by whom, and with which software.",
+            "What is true of groups. Learning that a group is large or small is what the tables are for, and it may "
+            "let readers guess at someone in that group, whether or not that person is in the table.",
+            "Groups of people who stand or fall together, such as a family: for k people, read k × ε in place of ε.",
+            "{several}",
+            "Other releases about the same people: their ε adds to this one.",
+            "The rows before publication: whoever holds them sees them as they are.",
+            "Time and resources used by the computation, to someone who watched it run.",
+        ),
+        several_rows="A person with more than one row: the guarantee is for each row, and weakens with every further "
+        "one.",
+        several_values="A person with more than one value in {id}: the guarantee is for each of them.",
+    ),
+    2: Wording(
+        post_processing={
+            Estimator.LEAST_SQUARES: (
+                "estimate: weighted least squares over all measured marginals. It is unbiased, so it may be negative "
+                "or fractional.",
+                "count: the estimates, made whole and non-negative so that all tables agree on what they share.",
+                "low and high: a 95 % interval for the true count, computed from the exact distribution of the noise "
+                "in the estimate.",
+                "synthetic.csv: rows generated from the counts. Counted again, they give every published table "
+                "exactly.",
+                _VALUES_2,
+            ),
+            Estimator.MODEL: (
+                "estimate: the expected count under a model fitted to all measurements. It is never negative, and it "
+                "may be biased.",
+                "count: counted from the synthetic rows, so that all tables agree on what they share.",
+                "low and high: an interval for the true count. For the total and single columns it follows from the "
+                "distribution of the noise, for larger tables from the measured error of the model.",
+                "synthetic.csv: rows whose pairs of columns come as close to the model as whole rows can. Counted "
+                "again, they give every published table exactly.",
+                _VALUES_2,
+            ),
+            Estimator.BOXES: (
+                "estimate: least squares over all measured boxes of neighbouring cells, made non-negative. A box that "
+                "was not split further is spread evenly over its cells.",
+                "count: the estimates, made whole so that every box keeps its sum to within 1.5.",
+                "low and high: the smallest and the largest true count that the measured boxes allow, with a "
+                "probability of at least 95 %.",
+                "synthetic.csv: rows generated from the counts. Counted again, they give every published table "
+                "exactly.",
+                _VALUES_2,
+            ),
+        },
+        intervals={
+            Estimator.LEAST_SQUARES: (
+                "Each interval from low to high holds the true count of its cell with a probability of at least 95 %. "
+                "This is said of each cell by itself: among many cells, expect up to 1 in 20 outside their intervals."
+            ),
+            Estimator.MODEL: (
+                "For the total and each cell of a single column, low to high holds the true count with a probability "
+                "of at least 95 %, computed from the distribution of the noise. Cells of larger tables come from a "
+                "model, whose error cannot be computed in advance. Its error was measured privately, by size of cell, "
+                "and these intervals are meant to hold the true count of 95 in 100 cells of similar size."
+            ),
+            Estimator.BOXES: (
+                "Each interval from low to high holds the true count of its cell with a probability of at least 95 %. "
+                "A cell that was measured by itself is uncertain only by noise. A cell that was measured in a box with "
+                "others may hold anything from none to all of that box."
+            ),
+        },
+        not_protected=(
+            "The plan: its title, notes, rough size, columns, categories, bins, tables and ε. People wrote it, and it "
+            "is public.",
+            "That the release exists, when it was made, by whom, and with which software.",
+            "Facts about groups. The tables show which groups are large and which are small, and readers may use that "
+            "to guess something about anyone in a group, whether or not that person is in the data.",
+            "Several people together, such as a family. For k people, the guarantee holds with k × ε in place of ε.",
+            "{several}",
+            "Other releases about the same people. Their ε adds to the ε of this release.",
+            "The rows themselves. Whoever holds them sees them as they are.",
+            "The time and the resources that the computation used, as seen by someone who watched it run.",
+        ),
+        several_rows="A person with more than one row. The guarantee is for each row: for a person with k rows, it "
+        "holds with k × ε in place of ε.",
+        several_values="A person with more than one value in {id}. The guarantee is for each of these values.",
+    ),
+}
