@@ -20,7 +20,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this folder, wherever this is run
 
-from dpengine.lessons.survey import made_up
+from dpengine.lessons.survey import made_up_counts
 from dpengine.mechanisms.local.frequency_oracles import HadamardResponse, LocalHashing, UnaryEncoding
 from dpengine.mechanisms.local.randomized_response import KaryResponse, PureProtocol, RandomizedResponse
 from dpengine.mechanisms.local.sketches import CountMeanSketch, HadamardSketch
@@ -79,7 +79,7 @@ def seconds(job: Callable[[], object]) -> float:
 
 
 def main() -> int:
-    values = np.repeat(np.arange(ANSWERS), made_up(ANSWERS, PEOPLE))
+    values = np.repeat(np.arange(ANSWERS), made_up_counts(ANSWERS, PEOPLE))
     few = values[:: PEOPLE // PEERS_PEOPLE]
     theirs = peers()
     for survey in theirs.values():

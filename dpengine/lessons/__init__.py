@@ -1,1 +1,1 @@
-"""Why this is needed, shown on tables that are public or made up: lessons, which publish nothing."""
+"""Demonstrations of why differential privacy is needed: attacks and comparisons on public or made-up tables."""

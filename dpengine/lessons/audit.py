@@ -1,9 +1,10 @@
-"""Trying to break a mechanism from outside: what ε must its answers have, going by the answers alone?
+"""Audit of a mechanism from outside: a lower bound on ε from the answers alone.
 
-Two neighbouring tables, many runs on each, and one event. If the event is much more frequent on one table than
-on the other, ε cannot be small: ε ≥ ln(P/P′), and Clopper–Pearson bounds on both make that a statement with a
-known chance of being wrong (Ding, Wang, Wang, Zhang & Kifer 2018; Jagielski, Ullman & Oprea 2020). Such an
-audit can show that a promise is broken; it can never prove that one is kept.
+A mechanism is run many times on two neighbouring tables. If some event is much more frequent on one table than on the
+other, ε cannot be small: ε ≥ ln(P/P′). Clopper–Pearson bounds on both frequencies turn that into a statement with a
+known chance of being wrong. An audit can show that a promise is broken; it can never prove that one is kept.
+
+Source: Ding, Wang, Wang, Zhang & Kifer 2018; Jagielski, Ullman & Oprea 2020.
 """
 
 from __future__ import annotations
@@ -21,16 +22,22 @@ from dpengine.lessons.success_rate import Rate
 from dpengine.measure.measure import measure
 from dpengine.spec.plan import Plan
 
-__all__ = ["Audit", "audit", "least_epsilon", "released"]
+__all__ = ["Audit", "audit", "least_epsilon", "released_counts"]
 
 
-Event = tuple[float, bool, tuple[int, int]]  # a threshold, whether above it, and which table it should be frequent on
+Event = tuple[float, bool, tuple[int, int]]  # threshold; at or above it; the table where it should be frequent first
 
-MAX_BOUNDS = 100
+MAX_THRESHOLDS = 100
 
 
 def least_epsilon(hits: int, runs: int, hits_neighbour: int, runs_neighbour: int, alpha: float) -> float:
-    """ε is at least this with confidence 1 − ``alpha`` (Clopper–Pearson on both sides, alpha/2 each)."""
+    """Return a lower bound on ε that holds with confidence 1 − `alpha`; −∞ if the event was never seen.
+
+    Each of the two frequencies is bounded by Clopper–Pearson with error `alpha`/2.
+
+    >>> round(least_epsilon(900, 1000, 300, 1000, 0.05), 2)
+    0.98
+    """
     low, _ = Rate(hits, runs).interval(1 - alpha)
     _, high = Rate(hits_neighbour, runs_neighbour).interval(1 - alpha)
     return math.log(low / high) if low > 0 else -math.inf
@@ -38,22 +45,22 @@ def least_epsilon(hits: int, runs: int, hits_neighbour: int, runs_neighbour: int
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What was found: the event, how often it came on the table where it is frequent and on the other, and the ε.
+    """Result of an audit: an event, its rate on both tables, and the lower bound on ε that follows.
 
-    ε is at least ``least``, but for a chance of the alpha that was asked for.
+    The bound is wrong with probability at most the `alpha` of the audit.
     """
 
     event: str
-    often: Rate
-    seldom: Rate
-    least: float
+    frequent: Rate
+    rare: Rate
+    least_epsilon: float
 
 
 def audit(here: Floats, there: Floats, alpha: float = 0.05) -> Audit:
-    """The least ε that answers on two neighbouring tables show; ``here`` and ``there`` have one number a run.
+    """Bound ε from below by answers on two neighbouring tables, one number a run.
 
-    The event, a threshold and a side of it, is picked on the first half of the runs and counted on the second, so
-    that picking the best one costs no confidence. Raises `PlanError` for fewer than four runs on either.
+    The event (a threshold and a side of it) is chosen on the first half of the runs and counted on the second, so
+    choosing the best event costs no confidence. Raises `PlanError` for fewer than four runs on either table.
     """
     if min(len(here), len(there)) < 4:
         raise PlanError("an audit needs at least four runs on each table")
@@ -61,21 +68,21 @@ def audit(here: Floats, there: Floats, alpha: float = 0.05) -> Audit:
     first = [part[: len(part) // 2] for part in tables]
     second = [part[len(part) // 2 :] for part in tables]
     seen = np.unique(np.concatenate(first))
-    bounds = seen[:: max(1, seen.size // MAX_BOUNDS)]
-    events = [(float(bound), above, order) for bound in bounds for above in (True, False) for order in ((0, 1), (1, 0))]
-    return _tried(second, max(events, key=lambda event: _tried(first, event, alpha).least), alpha)
+    thresholds = seen[:: max(1, seen.size // MAX_THRESHOLDS)]
+    events = [(float(t), above, order) for t in thresholds for above in (True, False) for order in ((0, 1), (1, 0))]
+    return _count(second, max(events, key=lambda event: _count(first, event, alpha).least_epsilon), alpha)
 
 
-def _tried(tables: Sequence[Floats], event: Event, alpha: float) -> Audit:
-    bound, above, order = event
-    hits = [(answers >= bound if above else answers <= bound) for answers in tables]
-    often, seldom = (Rate(int(hits[k].sum()), hits[k].size) for k in order)
-    least = least_epsilon(often.successes, often.tries, seldom.successes, seldom.tries, alpha)
-    return Audit(f"{'at least' if above else 'at most'} {bound:g}", often, seldom, least)
+def _count(tables: Sequence[Floats], event: Event, alpha: float) -> Audit:
+    threshold, above, order = event
+    hits = [(answers >= threshold if above else answers <= threshold) for answers in tables]
+    frequent, rare = (Rate.of(hits[k]) for k in order)
+    bound = least_epsilon(frequent.successes, frequent.tries, rare.successes, rare.tries, alpha)
+    return Audit(f"{'at least' if above else 'at most'} {threshold:g}", frequent, rare, bound)
 
 
-def released(people: int, epsilon: Fraction, runs: int) -> Floats:
-    """One published cell, over ``runs`` releases of a table with ``people`` in that cell, and some in three others.
+def released_counts(people: int, epsilon: Fraction, runs: int) -> Floats:
+    """Return one published cell over `runs` releases of a table with `people` in that cell and a few in three others.
 
     Each run goes through `measure.measure`, as a release does.
     """
@@ -85,7 +92,7 @@ def released(people: int, epsilon: Fraction, runs: int) -> Floats:
                 strategy="direct")  # fmt: skip
     exact = np.array([people, 40, 7, 0], dtype=np.int64)
 
-    def counted(marginals: Sequence[Columns]) -> list[Ints]:
+    def count(marginals: Sequence[Columns]) -> list[Ints]:
         return [exact for _ in marginals]
 
-    return np.array([measure(plan, counted).marginals[0].values[0] for _ in range(runs)], dtype=np.float64)
+    return np.array([measure(plan, count).marginals[0].values[0] for _ in range(runs)], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The averaging attack: ask the same question again and again, and noise that is drawn afresh averages away."""
+"""Averaging attack: ask one question again and again, until fresh noise averages away."""
 
 from __future__ import annotations
 
@@ -16,45 +16,45 @@ from dpengine.release import release
 from dpengine.sources.open import open_table
 from dpengine.spec.plan import Plan
 
-__all__ = ["Averaged", "averaging", "engine_asked"]
+__all__ = ["Averaged", "ask_engine", "averaging_attack"]
 
-FEWEST, MOST = 100, 300  # people in the register besides the one who is looked for
+MIN_OTHERS, MAX_OTHERS = 100, 300  # people in the register besides the target
 
 
 @dataclass(frozen=True, slots=True)
 class Averaged:
-    """How often the attacker was right, and by how much the average was typically off (its mean |error|)."""
+    """Outcome of the attack: how often the guess was right, and the mean |error| of the averaged answer."""
 
     rate: Rate
-    off: float
+    mean_error: float
 
 
-def averaging(defence: Defence, asks: int, games: int, *, seed: int | None = None) -> Averaged:
-    """How often an attacker who knows all others is right on one person, who asks for the total ``asks`` times.
+def averaging_attack(defence: Defence, asks: int, games: int, *, seed: int | None = None) -> Averaged:
+    """Guess whether one person is in a register by asking for its total `asks` times, in each of `games` games.
 
-    In each game a fair coin puts her in the register or not, beside others whose number the attacker knows. Where
-    answers follow from the truth alone, they say *in* when the answer is not what it would be without her; else when
-    the average lies nearer to the total with her. A stored answer is the same each time, so that asking again shows
-    nothing: the guess is right with probability e^ε/(1 + e^ε) for the engine's noise.
+    In each game a fair coin puts the person in the register or not, beside others whose number the attacker knows.
+    If answers follow from the truth alone, the attacker says *in* when the answer is not what it would be without the
+    person; otherwise, when the average lies nearer to the total with the person. A stored answer is the same each
+    time, so asking again shows nothing: against the engine's noise the guess is right with probability
+    e^ε/(1 + e^ε).
 
-    A ``seed`` repeats all but noise of the engine. Raises `PlanError` for no asks or games.
+    A `seed` repeats everything except the noise of the engine. Raises `PlanError` for no asks or no games.
     """
     if asks < 1 or games < 1:
         raise PlanError("there must be at least one ask and one game")
     rng = np.random.default_rng(seed)
     inside = rng.integers(0, 2, games)
-    others = rng.integers(FEWEST, MOST, games)
-    totals = np.repeat((others + inside)[:, None], asks if defence.afresh else 1, axis=1)
+    others = rng.integers(MIN_OTHERS, MAX_OTHERS, games)
+    totals = np.repeat((others + inside)[:, None], asks if defence.redraws else 1, axis=1)
     average = defence.answer(totals, 1, rng).mean(axis=1)
     guess = average > others + 0.5 if defence.noisy else average != defence.answer(others, 1, rng)
-    right = int((guess == (inside == 1)).sum())
-    return Averaged(Rate(right, games), float(np.abs(average - others - inside).mean()))
+    return Averaged(Rate.of(guess == (inside == 1)), float(np.abs(average - others - inside).mean()))
 
 
-def engine_asked(people: int, times: int, epsilon: Fraction) -> tuple[list[int], Fraction]:
-    """The count that the whole engine publishes of a register, each time it is asked, and what all of it cost.
+def ask_engine(people: int, times: int, epsilon: Fraction) -> tuple[list[int], Fraction]:
+    """Publish the size of a register `times` times through the whole engine; return the answers and the ε spent.
 
-    Goes the way of a release: the table is read and counted, a ledger is asked and charged.
+    Every request goes the way of a release: the table is read and counted, and a ledger in memory is charged.
     """
     plan = Plan(dataset="register", epsilon=epsilon,
                 columns=[{"name": "listed", "kind": "category", "values": ["yes"], "other": False, "missing": False}],

@@ -1,14 +1,15 @@
-"""Ratings without names, and people found again in them by what they told elsewhere (Netflix and IMDb).
+"""Re-identification in ratings without names, from a few ratings known from elsewhere (Netflix and IMDb).
 
-Narayanan & Shmatikov 2008, "Robust De-anonymization of Large Sparse Datasets": score every record by how well it fits
-the few films, stars and days that one knows of somebody, rare films counting more; name the best one where it stands
-out. Here the ratings are made up, with a seed.
+Every record is scored by how well it fits the few films, stars and days that an attacker knows of somebody, with rare
+films counting more; the best record is claimed if it stands out. The ratings here are made up, with a seed.
+
+Source: Narayanan & Shmatikov 2008, "Robust De-anonymization of Large Sparse Datasets".
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -20,7 +21,7 @@ from dpengine.lessons.success_rate import Rate
 from dpengine.release import release
 from dpengine.spec.plan import Plan
 
-__all__ = ["Found", "Ratings", "found_again", "made_up_ratings", "redrawn", "without_days"]
+__all__ = ["Ratings", "Search", "find_people", "made_up_ratings", "synthetic_ratings", "without_days"]
 
 
 DAYS = 2_000
@@ -30,9 +31,9 @@ STARS_SCALE, DAYS_SCALE, STANDS_OUT = 1.5, 30.0, 1.5  # ρ₀, d₀ and φ of th
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """One rating a place: who rated which film with how many stars on which day; sorted by film.
+    """Parallel arrays with one rating a place, sorted by film: who rated which film, with how many stars, on which day.
 
-    ``days`` is None where they are left out. ``people`` and ``films`` are how many there are.
+    `days` is None if they are left out. `people` and `films` are how many there are.
     """
 
     person: Ints
@@ -44,38 +45,41 @@ class Ratings:
 
 
 def made_up_ratings(people: int = 2_000, films: int = 300, each: int = 40, seed: int = 0) -> Ratings:
-    """Ratings by ``people``, about ``each`` by a person, of films of which a few are seen by many and most by few."""
+    """Make up ratings: about `each` a person, of films that are popular in proportion to rank^−0.6.
+
+    Raises `PlanError` unless there are people and films, and no more ratings a person than films.
+    """
     if min(people, films, each) < 1 or each > films:
         raise PlanError("there must be people and films, and no more ratings by a person than films")
-    chance = np.random.default_rng(seed)
-    liked = 1 / np.arange(1, films + 1) ** 0.6
-    seen = np.log(liked) + chance.gumbel(size=(people, films))  # the largest are a draw without replacement
-    wanted = np.clip(chance.poisson(each, people), 1, films)
-    rank = np.argsort(np.argsort(-seen, axis=1), axis=1)
+    rng = np.random.default_rng(seed)
+    popularity = 1 / np.arange(1, films + 1) ** 0.6
+    keys = np.log(popularity) + rng.gumbel(size=(people, films))  # the largest are a draw without replacement
+    wanted = np.clip(rng.poisson(each, people), 1, films)
+    rank = np.argsort(np.argsort(-keys, axis=1), axis=1)
     film, person = np.nonzero((rank < wanted[:, None]).T)
-    stars = np.clip(np.rint(chance.normal(3.6, 1.1, film.size)), 1, 5).astype(np.int64)
-    return Ratings(person, film, stars, chance.integers(0, DAYS, film.size), people, films)
+    stars = np.clip(np.rint(rng.normal(3.6, 1.1, film.size)), 1, 5).astype(np.int64)
+    return Ratings(person, film, stars, rng.integers(0, DAYS, film.size), people, films)
 
 
 def without_days(ratings: Ratings) -> Ratings:
-    """The ratings without their days."""
-    return Ratings(ratings.person, ratings.film, ratings.stars, None, ratings.people, ratings.films)
+    """Leave out the days of the ratings."""
+    return replace(ratings, days=None)
 
 
-def redrawn(ratings: Ratings, epsilon: Fraction, most: int = 40) -> Ratings:
-    """What a reader of a differentially private release can make: records dealt from its synthetic rows.
+def synthetic_ratings(ratings: Ratings, epsilon: Fraction, max_ratings: int = 40) -> Ratings:
+    """Turn a differentially private release of `ratings` back into records, as a reader of it could.
 
-    The release counts films by stars; a person is protected with up to ``most`` ratings. It is drawn afresh each time,
-    without a seed. It does not say which ratings belong together, so one way of dealing them into as many records as
-    there are people is as good as any other.
+    The release counts films by stars and protects a person with up to `max_ratings` ratings. It is drawn afresh each
+    time, without a seed. It does not say which ratings belong together, so any way to distribute its synthetic rows
+    over as many records as there are people is as good as any other.
     """
     films = [f"film {k + 1}" for k in range(ratings.films)]
-    declared = [
+    columns = [
         {"name": "film", "kind": "category", "values": films, "other": False, "missing": False},
         {"name": "stars", "kind": "category", "values": list(map(str, STARS)), "other": False, "missing": False},
     ]
-    unit = {"id": "person", "rows": most}
-    plan = Plan(dataset="lesson", epsilon=epsilon, columns=declared, tables=[["film", "stars"]], unit=unit)
+    unit = {"id": "person", "rows": max_ratings}
+    plan = Plan(dataset="lesson", epsilon=epsilon, columns=columns, tables=[["film", "stars"]], unit=unit)
     rows = pa.table({
         "person": list(map(str, ratings.person.tolist())),
         "film": [films[k] for k in ratings.film.tolist()],
@@ -84,13 +88,13 @@ def redrawn(ratings: Ratings, epsilon: Fraction, most: int = 40) -> Ratings:
     counts = release(rows, plan).counts(("film", "stars"))
     film, stars = (axis.astype(np.int64) for axis in np.nonzero(counts))
     film, stars = np.repeat(film, counts[film, stars]), np.repeat(stars, counts[film, stars])
-    dealt = np.arange(film.size, dtype=np.int64) * 7_919 % ratings.people
-    return Ratings(dealt, film, stars + 1, None, ratings.people, ratings.films)
+    person = np.arange(film.size, dtype=np.int64) * 7_919 % ratings.people
+    return Ratings(person, film, stars + 1, None, ratings.people, ratings.films)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Of so many people looked for: how many a record was ``claimed`` for, and how many got the ``right`` one."""
+class Search:
+    """Outcome of a search for `targets` people: for how many a record was claimed, and how many claims were right."""
 
     targets: int
     claimed: int
@@ -98,31 +102,33 @@ class Found:
 
     @property
     def rate(self) -> Rate:
+        """Share of the targets whose record was found."""
         return Rate(self.right, self.targets)
 
 
-def found_again(
+def find_people(
     ratings: Ratings, published: Ratings, known: int, *, wrong: int = 0, targets: int = 200, seed: int = 0
-) -> Found:
-    """Look for ``targets`` people of ``ratings`` in what was ``published``, knowing ``known`` films of each.
+) -> Search:
+    """Search the `published` records for `targets` people of `ratings`, knowing `known` films of each.
 
-    Stars are known to ±1 and days to ±14; ``wrong`` of the films the person never rated. Records are scored and one
-    is claimed as in the paper (Scoreboard-RH): where the best score beats the second by 1.5 standard deviations.
+    Stars are known to ±1 and days to ±14; `wrong` of the films the person never rated. Records are scored and one is
+    claimed as in the paper (Scoreboard-RH): if the best score beats the second by 1.5 standard deviations.
+
+    Raises `PlanError` unless at least one film of at least one person is known, and no more are wrong than known.
     """
     if not 0 <= wrong <= known or known < 1 or not 1 <= targets <= ratings.people:
         raise PlanError("at least one film of at least one person must be known, and no more be wrong than are known")
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     first = np.searchsorted(published.film, np.arange(published.films + 1))
     supporters = np.maximum(np.diff(first), 2)
     by_person = np.argsort(ratings.person, kind="stable")
     starts = np.searchsorted(ratings.person[by_person], np.arange(ratings.people + 1))
     claimed = right = 0
-    for target in chance.permutation(ratings.people)[:targets]:
-        own = by_person[starts[target] : starts[target + 1]]
-        own = chance.permutation(own)[:known]
-        films, stars = ratings.film[own].copy(), ratings.stars[own] + chance.integers(-1, 2, own.size)
-        days = (ratings.days[own] if ratings.days is not None else 0) + chance.integers(-14, 15, own.size)
-        films[:wrong] = chance.integers(0, ratings.films, films[:wrong].size)
+    for target in rng.permutation(ratings.people)[:targets]:
+        own = rng.permutation(by_person[starts[target] : starts[target + 1]])[:known]
+        films, stars = ratings.film[own].copy(), ratings.stars[own] + rng.integers(-1, 2, own.size)
+        days = (ratings.days[own] if ratings.days is not None else 0) + rng.integers(-14, 15, own.size)
+        films[:wrong] = rng.integers(0, ratings.films, films[:wrong].size)
         score = np.zeros(published.people)
         for film, star, day in zip(films, stars, days, strict=True):
             at = slice(first[film], first[film + 1])
@@ -135,4 +141,4 @@ def found_again(
         if spread > 0 and (best - second) / spread >= STANDS_OUT:
             claimed += 1
             right += int(score.argmax() == target)
-    return Found(targets, claimed, right)
+    return Search(targets, claimed, right)

@@ -1,7 +1,7 @@
-"""Ways to answer counting questions about people, from none at all to this engine's: what attacks are tried on.
+"""Ways to answer counting questions about people, from true counts to this engine: what the attacks are run on.
 
-In every attack a register holds some people, and being in it is the secret. A question counts people of the
-register; a defence turns true counts into answers.
+In every attack a register holds some people, and being in it is the secret. A question counts people of the register;
+a defence turns true counts into answers.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = ["RAW", "Defence", "engine", "jittered", "rounded", "unbudgeted"]
 
 @dataclass(frozen=True, slots=True)
 class Defence:
-    """How true counts become answers.
+    """A way to turn true counts into answers.
 
-    ``answer`` takes true counts of any shape, the L1 sensitivity of all questions that share one budget, and a
-    source of chance for those defences that draw with numpy. ``noisy``: chance has a part in it. ``stored``: the
-    first answer is kept, and given to whoever asks again.
+    `answer` takes true counts of any shape, the L1 sensitivity of all questions that share one budget, and a random
+    generator for the defences that draw with numpy. `noisy` says that answers are random; `stored`, that the first
+    answer is kept and given to everyone who asks again.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Defence:
     stored: bool = False
 
     @property
-    def afresh(self) -> bool:
+    def redraws(self) -> bool:
         """Whether asking again brings another answer."""
         return self.noisy and not self.stored
 
@@ -43,7 +43,11 @@ RAW = Defence("true counts", lambda truths, sensitivity, rng: truths.astype(np.f
 
 
 def rounded(base: int) -> Defence:
-    """Each count rounded to the nearest multiple of ``base``, halves up."""
+    """Round each count to the nearest multiple of `base`, halves up.
+
+    >>> rounded(5).answer(np.array([2, 3, 12]), 1, np.random.default_rng()).tolist()
+    [0.0, 5.0, 10.0]
+    """
     if base < 1:
         raise PlanError("counts can be rounded to multiples of 1 or more")
     return Defence(
@@ -53,21 +57,21 @@ def rounded(base: int) -> Defence:
 
 
 def jittered(width: int) -> Defence:
-    """A whole number between −``width`` and ``width``, all as likely, added afresh to each answer."""
+    """Add to each answer a fresh whole number, uniform between −`width` and `width`."""
     if width < 1:
         raise PlanError("noise needs a width of 1 or more")
 
     def answer(truths: Ints, sensitivity: int, rng: np.random.Generator) -> Floats:
         return (truths + rng.integers(-width, width + 1, truths.shape)).astype(np.float64)
 
-    return Defence(f"± {width} at random, afresh each time", answer, noisy=True)
+    return Defence(f"± {width} at random, new for each answer", answer, noisy=True)
 
 
 def unbudgeted(epsilon: Fraction) -> Defence:
-    """Floating-point Laplace noise of scale 1/ε on each answer, afresh each time, and nobody adds the ε up.
+    """Add fresh floating-point Laplace noise of scale 1/ε to each answer, without adding up the ε.
 
-    Each answer is ε-differentially private but for its low bits (`lessons.floating_point`); k of
-    them are k·ε-private.
+    Each answer is ε-differentially private except for its low bits (`lessons.floating_point`); k answers are only
+    kε-private.
     """
     _check(epsilon)
 
@@ -78,7 +82,7 @@ def unbudgeted(epsilon: Fraction) -> Defence:
 
 
 def engine(epsilon: Fraction) -> Defence:
-    """This engine: exact discrete Laplace noise of scale Δ/ε, one ε for all questions, each answered once.
+    """Answer as this engine does: exact discrete Laplace noise of scale Δ/ε, one ε for all questions, drawn once.
 
     The noise is that of a release (`measure.measure.add_noise`), from the operating system: no seed repeats it.
     """

@@ -1,11 +1,11 @@
-"""The definition of ε-differential privacy, looked at: one answer's exact law on two neighbouring tables.
+"""ε-differential privacy by its definition: exact distributions of one noisy answer on two neighbouring tables.
 
-A mechanism is ε-differentially private if, for all tables that differ in one person and every set of answers,
-the probability on one is at most e^ε times that on the other (Dwork, McSherry, Nissim & Smith 2006; Dwork &
-Roth 2014, Definition 2.4). Here the mechanism is a whole number plus discrete Laplace noise, whose law is known
-in closed form, so nothing is simulated.
+A mechanism is ε-differentially private if, for all tables that differ in one person and every set of answers, the
+probability on one table is at most e^ε times the probability on the other. Here the mechanism is a whole number plus
+discrete Laplace noise, whose distribution is known in closed form: nothing is simulated. Logarithms of ratios are
+exact, as whole multiples of ε/Δ.
 
-Logarithms of ratios are exact: whole multiples of ε/Δ.
+Source: Dwork, McSherry, Nissim & Smith 2006; Dwork & Roth 2014, Definition 2.4.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
-from dpengine.array_types import Floats, Ints
+from dpengine.array_types import Bools, Floats, Ints
 from dpengine.errors import PlanError
 
 __all__ = [
-    "Comparison", "Trade", "at_least", "bounded_mean", "clamped_sum", "compare", "law", "reach", "reader",
-    "sum_sensitivity",
+    "BoundedMean", "Comparison", "belief_after", "bounded_mean", "clamped_sum", "compare", "plotted_answers",
+    "probabilities", "sum_sensitivity", "tail_probability",
 ]  # fmt: skip
 
 
@@ -32,10 +31,10 @@ MAX_ANSWERS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The law of one noisy answer on two tables.
+    """Distributions of one noisy answer on two tables.
 
-    ``answers`` are the possible answers that are looked at, ``first`` and ``second`` their probabilities on the
-    two tables, each of one axis. ``steps`` are whole numbers: ln(first/second) = steps · ``per_step`` exactly.
+    `answers` are the possible answers that are compared; `first` and `second` are their probabilities on the two
+    tables. `steps` are whole numbers with ln(first/second) = steps · `per_step`, exactly. `gap` is |f(D) − f(D′)|.
     """
 
     answers: Ints
@@ -43,53 +42,56 @@ class Comparison:
     second: Floats
     steps: Ints
     per_step: Fraction
-    apart: int
+    gap: int
 
     @property
     def log_ratio(self) -> Floats:
-        """ln of the ratio of the probabilities, answer by answer."""
+        """ln of the ratio of the two probabilities, one value per answer."""
         ratios: Floats = np.multiply(self.steps, float(self.per_step))
         return ratios
 
     @property
-    def most(self) -> Fraction:
-        """The largest |ln ratio| over all integers, also those not looked at: |f(D) − f(D′)|·ε/Δ."""
-        return self.apart * self.per_step
+    def max_log_ratio(self) -> Fraction:
+        """Largest |ln ratio| over all integers, also those not in `answers`: |f(D) − f(D′)|·ε/Δ."""
+        return self.gap * self.per_step
 
     @property
-    def attained(self) -> npt.NDArray[np.bool_]:
-        """Where the ratio is the largest there is, one way or the other."""
-        largest: npt.NDArray[np.bool_] = np.abs(self.steps) == self.apart
+    def attained(self) -> Bools:
+        """Where |ln ratio| equals its maximum."""
+        largest: Bools = np.abs(self.steps) == self.gap
         return largest
 
     @property
     def total_variation(self) -> float:
-        """How much more often some set of answers comes from one table than from the other, at the most.
+        """Total variation distance max_S |P(S) − P′(S)| of the two distributions.
 
-        max_S |P(S) − P′(S)|. Who has to tell the two tables apart from one answer, each as likely before, is right
-        with probability (1 + this)/2, and no way of guessing does better.
+        Whoever must tell the two equally likely tables apart from one answer is right with probability at most
+        (1 + distance)/2.
         """
-        if self.apart == 0:
+        if self.gap == 0:
             return 0.0
         a = math.exp(-float(self.per_step))
-        nearer = (self.apart - 1) // 2  # the last answer that lies nearer to the lower true one
-        return 1 - (a ** (nearer + 1) + a ** (self.apart - nearer)) / (1 + a)
+        nearer = (self.gap - 1) // 2  # the last answer that lies nearer to the lower true one
+        return 1 - (a ** (nearer + 1) + a ** (self.gap - nearer)) / (1 + a)
 
 
-def law(true: int, scale: Fraction, answers: Ints) -> Floats:
-    """P(true + Z = x) for each x of ``answers``, Z discrete Laplace: tanh(1/2s)·exp(−|x − true|/s).
+def probabilities(true: int, scale: Fraction, answers: Ints) -> Floats:
+    """Return P(true + Z = x) for each x of `answers`, Z discrete Laplace: tanh(1/2s)·exp(−|x − true|/s).
 
-    The geometric mechanism of Ghosh, Roughgarden & Sundararajan 2009, with scale s = Δ/ε.
+    Source: the geometric mechanism of Ghosh, Roughgarden & Sundararajan 2009, with scale s = Δ/ε.
+
+    >>> probabilities(3, Fraction(1), np.array([2, 3, 4])).round(3).tolist()
+    [0.17, 0.462, 0.17]
     """
     rate = float(1 / scale)
-    probabilities: Floats = math.tanh(rate / 2) * np.exp(-rate * np.abs(answers - true))
-    return probabilities
+    found: Floats = math.tanh(rate / 2) * np.exp(-rate * np.abs(answers - true))
+    return found
 
 
-def at_least(true: int, scale: Fraction, bound: int) -> float:
-    """P(true + Z ≥ bound), in closed form.
+def tail_probability(true: int, scale: Fraction, bound: int) -> float:
+    """Return P(true + Z ≥ bound) in closed form, Z discrete Laplace.
 
-    >>> round(at_least(68, Fraction(1), 70) / at_least(67, Fraction(1), 70), 6), round(math.e, 6)
+    >>> round(tail_probability(68, Fraction(1), 70) / tail_probability(67, Fraction(1), 70), 6), round(math.e, 6)
     (2.718282, 2.718282)
     """
     a = math.exp(-float(1 / scale))
@@ -97,41 +99,45 @@ def at_least(true: int, scale: Fraction, bound: int) -> float:
     return a**beyond / (1 + a) if beyond > 0 else 1 - a ** (1 - beyond) / (1 + a)
 
 
-def reach(first: int, second: int, scale: Fraction, beyond: float = 0.002) -> Ints:
-    """The answers worth looking at: all within the distance that noise passes with probability ``beyond``.
+def plotted_answers(first: int, second: int, scale: Fraction, beyond: float = 0.002) -> Ints:
+    """Return the answers worth plotting: all that noise reaches except with probability `beyond`.
 
-    Where they are more than `MAX_ANSWERS` they are thinned evenly; the two true answers always stay.
+    If there are more than `MAX_ANSWERS` they are thinned evenly; the two true answers always stay.
     """
     rate = float(1 / scale)
     width = max(3, math.ceil((math.log(2 / beyond) - math.log1p(math.exp(-rate))) / rate))
     low, high = min(first, second) - width, max(first, second) + width
     step = max(1, -(-(high - low) // MAX_ANSWERS))
-    spread: Ints = np.union1d(np.arange(low, high + 1, step, dtype=np.int64), [first, second])
-    return spread
+    answers: Ints = np.union1d(np.arange(low, high + 1, step, dtype=np.int64), [first, second])
+    return answers
 
 
 def compare(first: int, second: int, sensitivity: int, epsilon: Fraction, answers: Ints | None = None) -> Comparison:
-    """The laws of ``first`` + Z and ``second`` + Z, with noise made for ``sensitivity`` and ``epsilon``.
+    """Compare the distributions of `first` + Z and `second` + Z, with noise for `sensitivity` and `epsilon`.
 
-    Where |first − second| ≤ ``sensitivity`` the ratio is everywhere within e^ε, since
-    | |x − f′| − |x − f| | ≤ |f − f′|, and it is the largest there is for each x that does not lie between the two.
-    A sensitivity that is claimed too small breaks this, and the comparison shows by how much.
+    If |first − second| ≤ `sensitivity`, the ratio is everywhere within e^ε, since | |x − f′| − |x − f| | ≤ |f − f′|;
+    it is largest at each x that does not lie between the two. A sensitivity that is claimed too small breaks this, and
+    the comparison shows by how much.
 
-    Raises `PlanError` for ε or a sensitivity that is not positive.
+    Raises `PlanError` unless ε and the sensitivity are positive.
+
+    >>> compare(8, 7, 1, Fraction(1, 2)).max_log_ratio
+    Fraction(1, 2)
     """
     if epsilon <= 0 or sensitivity <= 0:
         raise PlanError("ε and the sensitivity must be above 0")
     scale = Fraction(sensitivity) / epsilon
-    shown = reach(first, second, scale) if answers is None else np.asarray(answers, dtype=np.int64)
-    steps = np.abs(shown - second) - np.abs(shown - first)
-    return Comparison(shown, law(first, scale, shown), law(second, scale, shown), steps, 1 / scale, abs(first - second))
+    x = plotted_answers(first, second, scale) if answers is None else np.asarray(answers, dtype=np.int64)
+    steps = np.abs(x - second) - np.abs(x - first)
+    here, there = probabilities(first, scale, x), probabilities(second, scale, x)
+    return Comparison(x, here, there, steps, 1 / scale, abs(first - second))
 
 
-def reader(prior: float, comparison: Comparison) -> Floats:
-    """How sure a reader is of the first table, once they have seen each answer; ``prior`` is how sure before.
+def belief_after(prior: float, comparison: Comparison) -> Floats:
+    """Return how sure a reader is of the first table after each answer; `prior` is how sure they were before.
 
     Bayes' rule: odds after = odds before · ratio. The ratio is within e^±ε, so the odds cannot move further, whatever
-    else the reader knows. Raises `PlanError` unless 0 < ``prior`` < 1.
+    else the reader knows. Raises `PlanError` unless 0 < `prior` < 1.
     """
     if not 0 < prior < 1:
         raise PlanError("how sure a reader was before must lie between 0 and 1, both excluded")
@@ -141,13 +147,17 @@ def reader(prior: float, comparison: Comparison) -> Floats:
 
 
 def clamped_sum(values: Sequence[int], low: int, high: int) -> int:
-    """The sum of ``values``, each first brought within [``low``, ``high``]."""
+    """Sum `values` after bringing each within [`low`, `high`].
+
+    >>> clamped_sum([5, 20, -3], 0, 10)
+    15
+    """
     _check_bounds(low, high)
     return sum(min(max(value, low), high) for value in values)
 
 
 def sum_sensitivity(low: int, high: int) -> int:
-    """By how much one person more or less can change a sum of values within [``low``, ``high``].
+    """Return how much one person more or less can change a sum of values within [`low`, `high`].
 
     >>> sum_sensitivity(0, 100), sum_sensitivity(-5, 2)
     (100, 5)
@@ -157,25 +167,25 @@ def sum_sensitivity(low: int, high: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Trade:
-    """What bounds do to a mean of known group size, all in the unit of the values."""
+class BoundedMean:
+    """Mean of a group of known size: the true one, the one within bounds, and the typical error of its noise."""
 
     true: float
     bounded: float
     noise: float
 
     @property
-    def cut(self) -> float:
+    def bias(self) -> float:
         """How far the bounds alone move the mean."""
         return self.bounded - self.true
 
 
-def bounded_mean(values: Sequence[int], low: int, high: int, epsilon: Fraction) -> Trade:
-    """The mean of ``values`` within bounds, and the typical error E|Z|/n that its noise has.
+def bounded_mean(values: Sequence[int], low: int, high: int, epsilon: Fraction) -> BoundedMean:
+    """Return the mean of `values` within bounds, and the typical error E|Z|/n of its noise.
 
-    The sum is taken of the distances from ``low``, so that its sensitivity is high − ``low`` for a person more or
-    less; the number of values counts as known. E|Z| = 1/sinh(ε/Δ) for discrete Laplace noise. Narrow bounds cut
-    honest values off, wide ones pay for people who are not there with noise.
+    The sum is taken of the distances from `low`, so its sensitivity is high − `low` for a person more or less; the
+    number of values counts as known. E|Z| = 1/sinh(ε/Δ) for discrete Laplace noise. Narrow bounds cut honest values
+    off; wide bounds pay with noise for people who are not there.
 
     Raises `PlanError` for no values, or bounds that are not in order.
     """
@@ -183,10 +193,10 @@ def bounded_mean(values: Sequence[int], low: int, high: int, epsilon: Fraction) 
     if not values:
         raise PlanError("a mean needs at least one value")
     if low == high:
-        return Trade(sum(values) / len(values), float(low), 0.0)
+        return BoundedMean(sum(values) / len(values), float(low), 0.0)
     rate = min(float(epsilon / (high - low)), 700.0)
     bounded = clamped_sum(values, low, high) / len(values)
-    return Trade(sum(values) / len(values), bounded, 1 / math.sinh(rate) / len(values))
+    return BoundedMean(sum(values) / len(values), bounded, 1 / math.sinh(rate) / len(values))
 
 
 def _check_bounds(low: int, high: int) -> None:

@@ -1,9 +1,9 @@
-"""Linkage: names found again in a table without names, and conditions guessed, in a made-up town.
+"""Linkage attacks in a made-up town: names found again in a table without names, and medical conditions guessed.
 
 Sweeney (2000, "Simple demographics often identify people uniquely") linked a hospital table to a list of voters on
 ZIP code, date of birth and sex. Here both are made up, with a seed, so that everyone can repeat it. Condition is
-independent of all else: whatever an attacker learns of someone's condition beyond the town's averages comes from that
-person's own row, and the same attack with that row taken out shows what chance gives.
+independent of everything else: what an attacker learns of someone's condition beyond the town's averages comes from
+that person's own row. The same attack with that row taken out shows what chance gives.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from dpengine.release import release
 from dpengine.spec.plan import Plan
 
 __all__ = [
-    "CONDITIONS", "Guesses", "Named", "Published", "Town", "composed", "generalised", "guessed", "k_anonymised",
-    "made_up_town", "named", "raw", "released",
+    "CONDITIONS", "Guesses", "Linked", "Published", "Town", "composition_attack", "generalise", "guess_conditions",
+    "link_names", "made_up_town", "publish_k_anonymous", "publish_raw", "publish_release",
 ]  # fmt: skip
 
 
@@ -30,17 +30,17 @@ ZIPS = ("02138", "02139", "02140", "02141", "02142", "02143", "02144", "02145")
 CONDITIONS = (
     "Heart disease", "Viral infection", "Injury", "Diabetes", "Cancer", "Depression", "Asthma", "Stroke",
 )  # fmt: skip
-_COMMON = (0.2, 0.17, 0.15, 0.13, 0.11, 0.1, 0.08, 0.06)
+_FREQUENCY = (0.2, 0.17, 0.15, 0.13, 0.11, 0.1, 0.08, 0.06)
 DAYS = 29_220  # in 80 years
 DECADE = DAYS // 8
 
 
 @dataclass(frozen=True, slots=True)
 class Town:
-    """Residents, one place each in every array.
+    """Parallel arrays with one place a resident.
 
-    ``zip``, ``sex`` and ``condition`` are codes, ``birth`` is in days; ``voter`` says who stands on the public list,
-    ``ours`` and ``other`` who was a patient of the hospital that publishes, and of another one.
+    `zip`, `sex` and `condition` are codes, `birth` is in days. `voter` says who is on the public list; `ours` and
+    `other` say who was a patient of the hospital that publishes, and of another one.
     """
 
     zip: Ints
@@ -52,94 +52,102 @@ class Town:
     other: Bools
 
     @property
-    def looks(self) -> Ints:
+    def quasi_identifiers(self) -> Ints:
         """ZIP code, day of birth and sex, of shape (residents, 3)."""
         return np.stack([self.zip, self.birth, self.sex], axis=1)
 
 
 def made_up_town(residents: int = 40_000, patients: int = 4_000, seed: int = 0) -> Town:
-    """A town of so many residents, of whom two hospitals have ``patients`` each, at random, 400 of them in common."""
+    """Make up a town with two hospitals that have `patients` each, drawn at random, a tenth of them in common.
+
+    Raises `PlanError` unless there are at least twice as many residents as patients.
+    """
     if not 0 < 2 * patients <= residents:
         raise PlanError("a town needs more residents than both its hospitals have patients")
-    chance = np.random.default_rng(seed)
-    order = chance.permutation(residents)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(residents)
     both = patients // 10
     ours, other = np.zeros(residents, dtype=np.bool_), np.zeros(residents, dtype=np.bool_)
     ours[order[:patients]] = True
     other[order[patients - both : 2 * patients - both]] = True
     return Town(
-        zip=chance.integers(0, len(ZIPS), residents),
-        birth=chance.integers(0, DAYS, residents),
-        sex=chance.integers(0, 2, residents),
-        condition=chance.choice(len(CONDITIONS), residents, p=_COMMON),
-        voter=chance.random(residents) < 0.7,
+        zip=rng.integers(0, len(ZIPS), residents),
+        birth=rng.integers(0, DAYS, residents),
+        sex=rng.integers(0, 2, residents),
+        condition=rng.choice(len(CONDITIONS), residents, p=_FREQUENCY),
+        voter=rng.random(residents) < 0.7,
         ours=ours,
         other=other,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """Of ``patients`` in the table, ``claimed`` got a name, and ``right`` the right one."""
+class Linked:
+    """Outcome of a linkage: `claimed` of the `patients` in the table got a name, `right` of them the right one."""
 
     patients: int
     claimed: int
     right: int
 
     @property
-    def found(self) -> Rate:
+    def rate(self) -> Rate:
+        """Share of the patients who got their own name back."""
         return Rate(self.right, self.patients)
 
 
-def named(town: Town, *, days: int = 1, zips: int = 1) -> Named:
-    """Join the table to the list of voters: a name is claimed where a row fits one voter, and no other row does.
+def link_names(town: Town, *, days: int = 1, zips: int = 1) -> Linked:
+    """Join the hospital's table to the list of voters; claim a name if one row and one voter fit each other alone.
 
-    ``days`` and ``zips`` say how coarse date of birth and ZIP code are in the table: 1 is exact, 3,652 days a decade.
+    `days` and `zips` say how coarse date of birth and ZIP code are in the table: 1 is exact, 3,652 days a decade.
     """
     key = (town.zip // zips * (DAYS + 1) + town.birth // days) * 2 + town.sex
     rows, voters = np.flatnonzero(town.ours), np.flatnonzero(town.voter)
-    listed, at, times = np.unique(key[voters], return_index=True, return_counts=True)
-    held, where, often = np.unique(key[rows], return_index=True, return_counts=True)
-    _, mine, theirs = np.intersect1d(held[often == 1], listed[times == 1], assume_unique=True, return_indices=True)
-    claimed = rows[where[often == 1][mine]]
-    right = claimed == voters[at[times == 1][theirs]]
-    return Named(rows.size, claimed.size, int(np.count_nonzero(right)))
+    row_keys, row_at, row_count = np.unique(key[rows], return_index=True, return_counts=True)
+    voter_keys, voter_at, voter_count = np.unique(key[voters], return_index=True, return_counts=True)
+    single_row, single_voter = row_count == 1, voter_count == 1
+    _, row, voter = np.intersect1d(
+        row_keys[single_row], voter_keys[single_voter], assume_unique=True, return_indices=True
+    )
+    claimed = rows[row_at[single_row][row]]
+    right = claimed == voters[voter_at[single_voter][voter]]
+    return Linked(rows.size, claimed.size, int(np.count_nonzero(right)))
 
 
-def generalised(points: Ints, members: Bools, k: int) -> Ints:
-    """The box of a ``k``-anonymous table that each of ``points``, shape (people, columns), falls into.
+def generalise(points: Ints, members: Bools, k: int) -> Ints:
+    """Return for each of `points`, shape (people, columns), its box in a `k`-anonymous table of the `members`.
 
-    All of space is halved at the median of the widest column of the ``members``, again and again, while each half
-    keeps ``k`` of them. (LeFevre, DeWitt & Ramakrishnan 2006, "Mondrian".) Raises `PlanError` where there are
-    fewer than ``k`` members, or k < 1.
+    Space is halved at the median of the widest column of the members, again and again, as long as each half keeps `k`
+    of them. Raises `PlanError` if there are fewer than `k` members, or k < 1.
+
+    Source: LeFevre, DeWitt & Ramakrishnan 2006, "Mondrian".
     """
     inside = np.flatnonzero(members)
     if not 1 <= k <= inside.size:
         raise PlanError(f"{inside.size:,} people cannot be made {k:,}-anonymous")
     width = np.maximum(np.ptp(points[inside], axis=0), 1)
     box, boxes = np.zeros(len(points), dtype=np.int64), 0
-    waiting = [(inside, np.arange(len(points)))]
+    waiting = [(inside, np.arange(len(points)))]  # members, and all points, of a box that may be halved
     while waiting:
-        held, all_within = waiting.pop()
-        own = points[held]
-        for axis in np.argsort(-np.ptp(own, axis=0) / width, kind="stable"):
-            middle = np.partition(own[:, axis], held.size // 2)[held.size // 2]
-            below = own[:, axis] < middle
+        held, everyone = waiting.pop()
+        values = points[held]
+        for axis in np.argsort(-np.ptp(values, axis=0) / width, kind="stable"):
+            median = np.partition(values[:, axis], held.size // 2)[held.size // 2]
+            below = values[:, axis] < median
             if k <= np.count_nonzero(below) <= held.size - k:
-                under = points[all_within, axis] < middle
-                waiting += [(held[below], all_within[under]), (held[~below], all_within[~under])]
+                all_below = points[everyone, axis] < median
+                waiting += [(held[below], everyone[all_below]), (held[~below], everyone[~all_below])]
                 break
         else:
-            box[all_within] = boxes
+            box[everyone] = boxes
             boxes += 1
     return box
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a reader has: for each resident the group they would be counted in, and by group and condition a count.
+    """A published table: the group in which each resident would be counted, and counts by group and condition.
 
-    ``noise`` is the ε of the noise in the counts, None where they are exact.
+    `noise` is the ε of the noise in the counts, or None if they are exact.
     """
 
     group: Ints
@@ -147,20 +155,20 @@ class Published:
     noise: Fraction | None = None
 
 
-def raw(town: Town) -> Published:
-    """The table without names: a group for each ZIP code, day of birth and sex."""
-    group = np.unique(town.looks, axis=0, return_inverse=True)[1].reshape(-1)
-    return Published(group, _held(town, town.ours, group))
+def publish_raw(town: Town) -> Published:
+    """Publish the table without names: one group for each ZIP code, day of birth and sex."""
+    group = np.unique(town.quasi_identifiers, axis=0, return_inverse=True)[1].reshape(-1)
+    return Published(group, _counts(town, town.ours, group))
 
 
-def k_anonymised(town: Town, k: int) -> Published:
-    """A ``k``-anonymous table: a group for each class."""
-    group = generalised(town.looks, town.ours, k)
-    return Published(group, _held(town, town.ours, group))
+def publish_k_anonymous(town: Town, k: int) -> Published:
+    """Publish a `k`-anonymous table: one group for each class."""
+    group = generalise(town.quasi_identifiers, town.ours, k)
+    return Published(group, _counts(town, town.ours, group))
 
 
-def released(town: Town, epsilon: Fraction) -> Published:
-    """Our own release by ZIP code, decade of birth, sex and condition: drawn afresh each time, without a seed."""
+def publish_release(town: Town, epsilon: Fraction) -> Published:
+    """Publish a release of this engine by ZIP code, decade of birth, sex and condition: new noise each time."""
     decade = np.minimum(town.birth // DECADE, 7)
     values = {
         "zip": ZIPS,
@@ -170,11 +178,11 @@ def released(town: Town, epsilon: Fraction) -> Published:
     }
     codes = {"zip": town.zip, "decade": decade, "sex": town.sex, "condition": town.condition}
     rows = {name: np.array(values[name])[codes[name][town.ours]].tolist() for name in values}
-    declared = [
+    columns = [
         {"name": name, "kind": "category", "values": list(labels), "other": False, "missing": False}
         for name, labels in values.items()
     ]
-    plan = Plan(dataset="lesson", epsilon=epsilon, columns=declared, tables=[list(values)])
+    plan = Plan(dataset="lesson", epsilon=epsilon, columns=columns, tables=[list(values)])
     estimates = release(pa.table(rows), plan).cells(tuple(values))["estimate"]
     group = (town.zip * 8 + decade) * 2 + town.sex
     return Published(group, estimates.reshape(-1, len(CONDITIONS)), epsilon)
@@ -182,40 +190,40 @@ def released(town: Town, epsilon: Fraction) -> Published:
 
 @dataclass(frozen=True, slots=True)
 class Guesses:
-    """How often a condition was guessed right: of people in the table, and of the same had they not been in it."""
+    """How often conditions were guessed right: of people in the table, and of the same people left out."""
 
     inside: Rate
     outside: Rate
 
     @property
     def advantage(self) -> float:
-        """What being in the table cost."""
+        """What being in the table adds to the success rate."""
         return self.inside.share - self.outside.share
 
 
-def guessed(town: Town, published: Published, *, informed: bool = False) -> Guesses:
-    """Guess the condition of every patient of our hospital from what was published, with their row in it and without.
+def guess_conditions(town: Town, published: Published, *, informed: bool = False) -> Guesses:
+    """Guess the condition of every patient of our hospital from a published table, with their row in it and without.
 
-    The guess is the commonest condition of the person's group, or of the town where there is nobody in it. An
-    ``informed`` attacker knows the conditions of all others in the group: they take these away, and guess what is most
-    likely to be left, given the noise and how common each condition is in town (Bayes' rule; no guess does better).
+    The guess is the commonest condition of the person's group, or of the town if the group is empty. An `informed`
+    attacker knows the conditions of all others in the group, takes these away, and guesses what is most likely to be
+    left, given the noise and how common each condition is in town (Bayes' rule; no guess does better).
 
-    Without the person means: their own row taken out of the counts, groups and noise staying as they are. Under ε the
-    chance of being right with a row is at most e^ε that without it.
+    *Without* means that the person's own row is taken out of the counts while groups and noise stay as they are. Under
+    ε the chance of being right with a row is at most e^ε times the chance without it.
     """
     people = np.flatnonzero(town.ours)
     group, own = published.group[people], (np.arange(people.size), town.condition[people])
-    others = _held(town, town.ours, published.group)[group]
+    others = _counts(town, town.ours, published.group)[group]
     others[own] -= 1
-    common = np.log(np.array(_COMMON))
+    log_frequency = np.log(np.array(_FREQUENCY))
 
     def rate(seen: Floats) -> Rate:
-        score = seen + 1e-6 * common
+        score = seen + 1e-6 * log_frequency
         if informed:
             rate_of_noise = 700.0 if published.noise is None else float(published.noise)
             left = seen - others
-            score = rate_of_noise * (np.abs(left) - np.abs(left - 1)) + common
-        return Rate(int(np.count_nonzero(score.argmax(axis=1) == own[1])), people.size)
+            score = rate_of_noise * (np.abs(left) - np.abs(left - 1)) + log_frequency
+        return Rate.of(score.argmax(axis=1) == own[1])
 
     present = published.counts[group]
     absent = present.copy()
@@ -223,23 +231,25 @@ def guessed(town: Town, published: Published, *, informed: bool = False) -> Gues
     return Guesses(rate(present), rate(absent))
 
 
-def composed(town: Town, k: int) -> tuple[Rate, Rate]:
-    """Of patients of both hospitals: how often one ``k``-anonymous table gives their condition away, and how often two.
+def composition_attack(town: Town, k: int) -> tuple[Rate, Rate]:
+    """Measure how often one `k`-anonymous table, and two together, reveal the condition of patients of both hospitals.
 
-    A table gives it away where all of the class have the same; two do where their classes have but one condition in
-    common. (Ganta, Kasiviswanathan & Smith 2008, "Composition attacks and auxiliary information in data privacy".)
+    One table reveals it if all of the class have the same condition; two reveal it if their classes have only one
+    condition in common.
+
+    Source: Ganta, Kasiviswanathan & Smith 2008, "Composition attacks and auxiliary information in data privacy".
     """
     both = np.flatnonzero(town.ours & town.other)
-    held = []
+    possible = []
     for rows in (town.ours, town.other):
-        group = generalised(town.looks, rows, k)
-        held.append(_held(town, rows, group)[group[both]] > 0)
-    one, two = (int(np.count_nonzero(sets.sum(axis=1) == 1)) for sets in (held[0], held[0] & held[1]))
-    return Rate(one, both.size), Rate(two, both.size)
+        group = generalise(town.quasi_identifiers, rows, k)
+        possible.append(_counts(town, rows, group)[group[both]] > 0)
+    one, two = (Rate.of(sets.sum(axis=1) == 1) for sets in (possible[0], possible[0] & possible[1]))
+    return one, two
 
 
-def _held(town: Town, rows: Bools, group: Ints) -> Floats:
-    """Rows by group and condition, of shape (groups, conditions)."""
+def _counts(town: Town, rows: Bools, group: Ints) -> Floats:
+    """Count rows by group and condition, shape (groups, conditions)."""
     groups = int(group.max()) + 1
     cells = group[rows] * len(CONDITIONS) + town.condition[rows]
     counts = np.bincount(cells, minlength=groups * len(CONDITIONS)).astype(np.float64)

@@ -1,9 +1,9 @@
-"""A survey whose people protect their own answers, beside a curator who is trusted with them.
+"""Survey whose respondents protect their own answers, compared with a curator who is trusted with the true ones.
 
-The coins and the noise are those that the engine publishes with: fresh on every run, without a seed. Only the
-people may be made up. Local privacy hides which answer a person gave, so for the comparison the curator
-hides the same: one changed answer moves two counts by one, and noise of scale 2/ε hides that. (A release
-hides whether a person is there at all, for which scale 1/ε is enough.)
+The coins and the noise are those that the engine publishes with: fresh on every run, without a seed. Only the people
+may be made up. Local privacy hides which answer a person gave, so the curator hides the same here: one changed answer
+moves two counts by one, and noise of scale 2/ε hides that. (A release hides whether a person is there at all, for
+which scale 1/ε is enough.)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from dpengine.array_types import Ints
+from dpengine.array_types import Floats, Ints
 from dpengine.errors import TableError
 from dpengine.estimate.error_distribution import noise_variance
 from dpengine.mechanisms.local.frequency_oracles import HadamardResponse, LocalHashing, UnaryEncoding
@@ -33,22 +33,12 @@ from dpengine.mechanisms.local.sketches import CountMeanSketch, HadamardSketch
 from dpengine.noise.laplace import discrete_laplace
 
 __all__ = [
-    "METHODS",
-    "Spread",
-    "ask",
-    "asked_again",
-    "central",
-    "central_error",
-    "local_error",
-    "made_up",
-    "over_people",
-    "pair_laws",
-    "pairs",
-    "scaled",
+    "METHODS", "SurveyError", "ask_pairs", "ask_people", "curator_counts", "curator_error", "errors_by_size",
+    "local_error", "made_up_counts", "pair_distributions", "repeated_guess", "scaled_counts",
 ]  # fmt: skip
 
 Protocol = PureProtocol[Any]
-Make = Callable[[int, Fraction], Protocol]  # a protocol for so many answers and an ε
+Make = Callable[[int, Fraction], Protocol]  # from the number of answers and ε
 
 METHODS: dict[str, Make] = {
     "Randomized response": KaryResponse.of,
@@ -60,92 +50,111 @@ METHODS: dict[str, Make] = {
 }
 
 
-def made_up(answers: int, people: int) -> Ints:
-    """Made-up counts: the second answer is half as frequent as the first, the third a third, and so on."""
+def made_up_counts(answers: int, people: int) -> Ints:
+    """Make up counts of `people`: the second answer is half as frequent as the first, the third a third, and so on.
+
+    >>> made_up_counts(3, 11).tolist()
+    [6, 3, 2]
+    """
     return _rounded(1 / np.arange(1, answers + 1), people)
 
 
-def scaled(counts: Ints, people: int) -> Ints:
-    """``counts`` in the same proportions, of ``people`` in all."""
+def scaled_counts(counts: Ints, people: int) -> Ints:
+    """Scale `counts` to a total of `people`, in the same proportions. Raises `TableError` if all are 0.
+
+    >>> scaled_counts(np.array([3, 0, 9]), 4).tolist()
+    [1, 0, 3]
+    """
     if not counts.sum():
         raise TableError("nobody has answered: there is no row to count")
     return _rounded(counts, people)
 
 
-def ask(protocol: Protocol, counts: Ints) -> Estimate:
-    """Everybody of ``counts`` reports by fresh coins; what the reports tell."""
+def ask_people(protocol: Protocol, counts: Ints) -> Estimate:
+    """Let everybody in `counts` report by fresh coins, and estimate the shares from the reports."""
     return protocol.estimate(protocol.randomise(np.repeat(np.arange(counts.size), counts)))
 
 
-def central(counts: Ints, epsilon: Fraction) -> Ints:
-    """What a trusted curator would publish: ``counts`` with discrete Laplace noise of scale 2/ε."""
+def curator_counts(counts: Ints, epsilon: Fraction) -> Ints:
+    """Publish `counts` as a trusted curator would: with discrete Laplace noise of scale 2/ε."""
     published: Ints = counts + discrete_laplace(2 / Fraction(epsilon), counts.shape)
     return published
 
 
-def central_error(epsilon: Fraction) -> float:
-    """Standard error of `central`, in people; the same for any number of people."""
+def curator_error(epsilon: Fraction) -> float:
+    """Return the standard error of `curator_counts`, in people; it does not depend on their number."""
     return math.sqrt(noise_variance(2 / Fraction(epsilon)))
 
 
 def local_error(protocol: Protocol, shares: npt.ArrayLike, people: int) -> float:
-    """Standard error of an estimated count, in people: the root of the mean over answers of variances; grows as √n."""
+    """Return the standard error of an estimated count, in people: root mean variance over the answers, growing as √n.
+
+    `shares` are the true shares of the answers.
+    """
     return people * math.sqrt(float(protocol.variance(shares, people).mean()))
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
-    """For a number of people the predicted standard error of a count, and that found in one run, of both models."""
+class SurveyError:
+    """Standard errors of a count, in people, for a survey of `people`: by respondents' coins, and by a curator.
+
+    Two are predicted; two were observed in one run, or are None if none was made.
+    """
 
     people: int
     local: float
-    central: float
-    local_found: float | None
-    central_found: float | None
+    curator: float
+    local_observed: float | None
+    curator_observed: float | None
 
 
-def over_people(protocol: Protocol, counts: Ints, sizes: Sequence[int], most_run: int = 10**5) -> list[Spread]:
-    """Errors for surveys of these ``sizes`` with the shares of ``counts``; those up to ``most_run`` people are run.
+def errors_by_size(protocol: Protocol, counts: Ints, sizes: Sequence[int], max_run: int = 10**5) -> list[SurveyError]:
+    """Return the errors of surveys of these `sizes` with the shares of `counts`; up to `max_run` people are simulated.
 
-    Noise of the curator is for the ε of ``protocol``. Errors found are the root of the mean square over the answers.
+    The curator's noise is for the ε of `protocol`. Observed errors are root mean squares over the answers.
     """
     found = []
     shares = counts / counts.sum()
     for size in sizes:
-        here: tuple[float | None, float | None] = (None, None)
-        if size <= most_run:
-            people = scaled(counts, size)
-            told = ask(protocol, people).shares * size
-            here = _root(told - people), _root(central(people, protocol.epsilon) - people)
-        found.append(Spread(size, local_error(protocol, shares, size), central_error(protocol.epsilon), *here))
+        observed: tuple[float | None, float | None] = (None, None)
+        if size <= max_run:
+            people = scaled_counts(counts, size)
+            estimate = ask_people(protocol, people).shares * size
+            observed = _root(estimate - people), _root(curator_counts(people, protocol.epsilon) - people)
+        predicted = local_error(protocol, shares, size), curator_error(protocol.epsilon)
+        found.append(SurveyError(size, *predicted, *observed))
     return found
 
 
-def pairs(coin: RandomizedResponse, cells: Ints) -> tuple[Estimate, Ints]:
-    """Two yes-or-no questions to the people of ``cells`` (shape (2, 2)): by coins, and by a curator of the same ε.
+def ask_pairs(coin: RandomizedResponse, cells: Ints) -> tuple[Estimate, Ints]:
+    """Ask the people in `cells`, shape (2, 2), two yes-or-no questions: by coins, and by a curator of the same ε.
 
-    The ε is that of both reports of a person together, twice ``coin.epsilon``.
+    The ε is that of both reports of a person together, twice `coin.epsilon`.
     """
     first, second = (np.repeat(bits, cells.ravel()) for bits in ([0, 0, 1, 1], [0, 1, 0, 1]))
     estimate = pair_table(coin, coin.randomise(first), coin.randomise(second))
-    return estimate, central(cells, 2 * coin.epsilon)
+    return estimate, curator_counts(cells, 2 * coin.epsilon)
 
 
-def pair_laws(coin: RandomizedResponse) -> dict[str, tuple[Fraction, ...]]:
-    """For the true bits 00, 01, 10 and 11 the chances of the reports 00, 01, 10 and 11, exactly.
+def pair_distributions(coin: RandomizedResponse) -> dict[str, tuple[Fraction, ...]]:
+    """Return, for the true bits 00, 01, 10 and 11, the exact probabilities of the reports 00, 01, 10 and 11.
 
-    The last is the chance that the AND of the two reported bits is 1.
+    The last of each is the probability that the AND of the two reported bits is 1.
+
+    >>> from dpengine.mechanisms.local.randomized_response import FAIR
+    >>> [str(p) for p in pair_distributions(FAIR)["11"]]
+    ['1/16', '3/16', '3/16', '9/16']
     """
-    told = ((1 - coin.miss, coin.miss), (1 - coin.hit, coin.hit))  # by the true bit
+    report = ((1 - coin.miss, coin.miss), (1 - coin.hit, coin.hit))  # by the true bit
     bits = [(a, b) for a in (0, 1) for b in (0, 1)]
-    return {f"{a}{b}": tuple(told[a][y] * told[b][z] for y, z in bits) for a, b in bits}
+    return {f"{a}{b}": tuple(report[a][y] * report[b][z] for y, z in bits) for a, b in bits}
 
 
-def asked_again(ratio: Fraction, days: int) -> tuple[float, float]:
-    """After ``days`` fresh reports of one yes-or-no answer: how often the best guess is right, and the bound by ε.
+def repeated_guess(ratio: Fraction, days: int) -> tuple[float, float]:
+    """Return how often the best guess is right after `days` fresh reports of one yes-or-no answer, and its bound by ε.
 
-    A report is right with chance r/(1 + r); the guess is what most reports say. Someone who held both answers for
-    equally likely can never be surer than r^t/(1 + r^t).
+    A report is right with probability r/(1 + r); the guess is what most reports say. Someone to whom both answers were
+    equally likely can never be surer than r^t/(1 + r^t) after t reports.
     """
     right = float(ratio / (1 + ratio))
     most = float(stats.binom.sf(days // 2, days, right))
@@ -154,7 +163,7 @@ def asked_again(ratio: Fraction, days: int) -> tuple[float, float]:
 
 
 def _rounded(weights: npt.NDArray[np.generic], people: int) -> Ints:
-    """Whole counts in proportion to ``weights``, of ``people`` in all: those with the largest rests are rounded up."""
+    """Round to whole counts in proportion to `weights` that add up to `people`, by largest remainders."""
     exact = weights * (people / weights.sum())
     whole: Ints = np.floor(exact).astype(np.int64)
     order = np.argsort(whole - exact, kind="stable")
@@ -162,5 +171,6 @@ def _rounded(weights: npt.NDArray[np.generic], people: int) -> Ints:
     return whole
 
 
-def _root(errors: npt.NDArray[np.generic]) -> float:
+def _root(errors: Floats | Ints) -> float:
+    """Return the root mean square."""
     return float(np.sqrt((errors.astype(np.float64) ** 2).mean()))

@@ -1,9 +1,8 @@
-"""k-anonymity, ℓ-diversity and t-closeness: properties of a table's form, for comparison; none is a guarantee.
+"""k-anonymity, ℓ-diversity and t-closeness, for comparison: they describe a table's form and guarantee nothing.
 
-All are functions of the classes of people who look alike on the quasi-identifiers
-(`counting.equivalence_classes.Classes`) and of who has which sensitive value in each. They are exact: computing them
-spends nothing as long as nobody but the table's owner sees them, and shown to others each is a disclosure without
-noise.
+All are functions of the equivalence classes of people who agree on the quasi-identifiers
+(`counting.equivalence_classes.Classes`), and of the sensitive values in each class. They are exact: computing them
+spends nothing as long as only the table's owner sees them; shown to others, each is a disclosure without noise.
 
 Sources: Sweeney 2002 (k-anonymity); Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007 (ℓ-diversity);
 Li, Li & Venkatasubramanian 2007 (t-closeness).
@@ -22,8 +21,8 @@ from dpengine.counting.equivalence_classes import Classes
 from dpengine.errors import PlanError
 
 __all__ = [
-    "BANDS", "Band", "Profile", "by_size", "classes_of", "distances_equal", "distances_ordered", "distinct", "entropy",
-    "k_anonymity", "profile", "recursive",
+    "BANDS", "Band", "Profile", "classes_of", "distinct_diversity", "entropy_diversity", "equal_distances",
+    "k_anonymity", "ordered_distances", "profile", "recursive_diversity", "size_bands",
 ]  # fmt: skip
 
 
@@ -32,7 +31,7 @@ BANDS = (1, 2, 3, 5, 10, 20, 50, 100)
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Classes of ``low`` to ``high`` people (None: any number more), and the people in them."""
+    """Number of classes that hold `low` to `high` people (None: no upper limit), and of the people in them."""
 
     low: int
     high: int | None
@@ -42,9 +41,9 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a table's worst class allows: ``k``, three readings of ℓ, two of t, and who is alone in their class.
+    """Worst class of a table: `k`, three definitions of ℓ, two of t, and the number of people alone in their class.
 
-    The readings of ℓ and t are None without a sensitive column.
+    ℓ and t are None without a sensitive column.
     """
 
     people: int
@@ -59,13 +58,17 @@ class Profile:
 
 
 def classes_of(rows: Sequence[Hashable], values: Sequence[str] = ()) -> Classes:
-    """The classes of rows of a lesson, given by how each looks and, where there is one, by its sensitive value."""
+    """Group rows by their quasi-identifiers, with their sensitive values if there are any.
+
+    >>> classes_of("aab", ["x", "y", "x"]).size.tolist()
+    [2, 1]
+    """
     if values and len(values) != len(rows):
         raise PlanError(f"{len(rows)} rows cannot have {len(values)} sensitive values")
-    look = {key: place for place, key in enumerate(dict.fromkeys(rows))}
-    own = np.array([look[key] for key in rows], dtype=np.int64)
+    number = {key: place for place, key in enumerate(dict.fromkeys(rows))}
+    own = np.array([number[key] for key in rows], dtype=np.int64)
     labels = tuple(sorted(set(values)))
-    size = np.bincount(own, minlength=len(look)).astype(np.int64)
+    size = np.bincount(own, minlength=len(number)).astype(np.int64)
     if not values:
         none = np.zeros(0, dtype=np.int64)
         return Classes(size, none, none, none, ())
@@ -75,30 +78,39 @@ def classes_of(rows: Sequence[Hashable], values: Sequence[str] = ()) -> Classes:
 
 
 def k_anonymity(classes: Classes) -> int:
-    """k: each person looks like at least k − 1 others (Sweeney 2002, Definition 3)."""
+    """Return k, the size of the smallest class. Source: Sweeney 2002, Definition 3.
+
+    >>> k_anonymity(classes_of("aabbb"))
+    2
+    """
     _check(classes)
     return int(classes.size.min())
 
 
-def distinct(classes: Classes) -> Ints:
-    """Distinct ℓ-diversity, class by class: the number of different sensitive values."""
+def distinct_diversity(classes: Classes) -> Ints:
+    """Return distinct ℓ-diversity of each class: the number of different sensitive values."""
     _check(classes, sensitive=True)
     return np.bincount(classes.of, minlength=len(classes.size))
 
 
-def entropy(classes: Classes) -> Floats:
-    """Entropy ℓ-diversity, class by class: ℓ = exp(−Σ p ln p) (Machanavajjhala et al. 2007, Definition 4.1)."""
+def entropy_diversity(classes: Classes) -> Floats:
+    """Return entropy ℓ-diversity of each class: ℓ = exp(−Σ p ln p).
+
+    Source: Machanavajjhala et al. 2007, Definition 4.1.
+    """
     part = _part(classes)
     spread = np.bincount(classes.of, weights=-part * np.log(part), minlength=len(classes.size))
     effective: Floats = np.exp(np.maximum(spread, 0.0))
     return effective
 
 
-def recursive(classes: Classes, c: Fraction | int = 3) -> Ints:
-    """Recursive (c, ℓ)-diversity, class by class: the largest ℓ with r₁ < c·(r_ℓ + … + r_m), 0 where there is none.
+def recursive_diversity(classes: Classes, c: Fraction | int = 3) -> Ints:
+    """Return recursive (c, ℓ)-diversity of each class: the largest ℓ with r₁ < c·(r_ℓ + … + r_m), or 0.
 
-    r₁ ≥ r₂ ≥ … are the counts of the class's sensitive values (Machanavajjhala et al. 2007, Definition 4.2).
-    Compared in whole numbers. Raises `PlanError` for c ≤ 0.
+    r₁ ≥ r₂ ≥ … are the counts of the class's sensitive values, compared as whole numbers. Raises `PlanError` for
+    c ≤ 0.
+
+    Source: Machanavajjhala et al. 2007, Definition 4.2.
     """
     _check(classes, sensitive=True)
     ratio = Fraction(c)
@@ -114,10 +126,10 @@ def recursive(classes: Classes, c: Fraction | int = 3) -> Ints:
     return np.bincount(of, weights=kept, minlength=len(classes.size)).astype(np.int64)
 
 
-def distances_equal(classes: Classes) -> Floats:
-    """How far each class's sensitive values are from the whole table's, all values equally far apart: ½ Σ |p − q|.
+def equal_distances(classes: Classes) -> Floats:
+    """Return the distance ½ Σ |p − q| of each class's sensitive values from the whole table's.
 
-    (Li, Li & Venkatasubramanian 2007, section 4.1.)
+    All values count as equally far apart. Source: Li, Li & Venkatasubramanian 2007, Section 4.1.
     """
     part, whole = _part(classes), _whole(classes)
     own = whole[classes.value]
@@ -127,12 +139,14 @@ def distances_equal(classes: Classes) -> Floats:
     return distances
 
 
-def distances_ordered(classes: Classes) -> Floats:
-    """The same for values on a scale, ranked: (1/(m−1)) Σᵢ |Σ_{j≤i} (p_j − q_j)|, a value's distance to the next alike.
+def ordered_distances(classes: Classes) -> Floats:
+    """Return the distance (1/(m−1)) Σᵢ |Σ_{j≤i} (p_j − q_j)| of each class's ranked values from the whole table's.
 
-    (Li, Li & Venkatasubramanian 2007, section 4.1, ordered distance.) Costs as much as there are entries, however many
-    values: between two that a class has, its cumulated share P stands still while the table's, Q, grows, so the sign
-    of P − Q changes once, where a search finds it.
+    Neighbouring values count as equally far apart. Time grows with the number of entries and not with the number of
+    values: between two values of a class its cumulated share P is constant while the table's, Q, grows, so P − Q
+    changes sign once, at a place that a search finds.
+
+    Source: Li, Li & Venkatasubramanian 2007, Section 4.1, ordered distance.
     """
     part, whole = _part(classes), _whole(classes)
     size, scale = len(classes.size), len(whole)
@@ -155,7 +169,7 @@ def distances_ordered(classes: Classes) -> Floats:
 
 
 def profile(classes: Classes, c: Fraction | int = 3) -> Profile:
-    """The worst class in every reading; t ordered ranks the values in the order of ``classes.values``."""
+    """Return the worst class by every definition; ordered t ranks the values in the order of `classes.values`."""
     _check(classes)
     people, unique = int(classes.size.sum()), int(np.count_nonzero(classes.size == 1))
     if not classes.values:
@@ -165,16 +179,16 @@ def profile(classes: Classes, c: Fraction | int = 3) -> Profile:
         classes=len(classes.size),
         unique=unique,
         k=k_anonymity(classes),
-        distinct=int(distinct(classes).min()),
-        entropy=float(entropy(classes).min()),
-        recursive=int(recursive(classes, c).min()),
-        t_equal=float(distances_equal(classes).max()),
-        t_ordered=float(distances_ordered(classes).max()),
+        distinct=int(distinct_diversity(classes).min()),
+        entropy=float(entropy_diversity(classes).min()),
+        recursive=int(recursive_diversity(classes, c).min()),
+        t_equal=float(equal_distances(classes).max()),
+        t_ordered=float(ordered_distances(classes).max()),
     )
 
 
-def by_size(classes: Classes) -> list[Band]:
-    """Classes and people by size of class; all bands from 1 on are there, also empty ones."""
+def size_bands(classes: Classes) -> list[Band]:
+    """Count classes and people by size of class, for every band of `BANDS`, also empty ones."""
     found = []
     for low, beyond in zip(BANDS, (*BANDS[1:], None), strict=True):
         within = (classes.size >= low) & (classes.size < (beyond or np.inf))
@@ -184,7 +198,7 @@ def by_size(classes: Classes) -> list[Band]:
 
 
 def _part(classes: Classes) -> Floats:
-    """Each entry's part of its class."""
+    """Return each entry's share of its class."""
     _check(classes, sensitive=True)
     total = np.bincount(classes.of, weights=classes.count, minlength=len(classes.size))
     part: Floats = classes.count / total[classes.of]
@@ -192,7 +206,7 @@ def _part(classes: Classes) -> Floats:
 
 
 def _whole(classes: Classes) -> Floats:
-    """The sensitive values' parts of the whole table."""
+    """Return the sensitive values' shares of the whole table."""
     total = np.bincount(classes.value, weights=classes.count, minlength=len(classes.values))
     whole: Floats = total / total.sum()
     return whole
@@ -200,6 +214,6 @@ def _whole(classes: Classes) -> Floats:
 
 def _check(classes: Classes, *, sensitive: bool = False) -> None:
     if not len(classes.size):
-        raise PlanError("there is nobody in the table, so there are no classes to look at")
+        raise PlanError("there is nobody in the table, so there are no classes")
     if sensitive and not classes.values:
         raise PlanError("choose a sensitive column: ℓ and t are about its values")

@@ -1,8 +1,9 @@
-"""The inpatient table that the textbooks use, in the form that was to protect twelve patients, and two that follow it.
+"""Inpatient table of the textbooks: twelve made-up patients, a 4-anonymous table of them, and a 3-diverse one.
 
-Made up by Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam, "ℓ-Diversity: Privacy Beyond k-Anonymity", ACM TKDD
-1(1), 2007: the patients (Figure 1), a 4-anonymous table of them (Figure 2), a 3-diverse one (Figure 3). Patients
-stand in the same order in all three.
+Patients stand in the same order in all three tables.
+
+Source: Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam, "ℓ-Diversity: Privacy Beyond k-Anonymity", ACM TKDD 1(1),
+2007, Figures 1 to 3.
 """
 
 from __future__ import annotations
@@ -14,21 +15,14 @@ from dpengine.counting.equivalence_classes import Classes
 from dpengine.lessons.syntactic import classes_of
 
 __all__ = [
-    "FOUR_ANONYMOUS",
-    "PATIENTS",
-    "STORIES",
-    "THREE_DIVERSE",
-    "Patient",
-    "Story",
-    "candidates",
-    "classes",
-    "shared",
-]
+    "FOUR_ANONYMOUS", "NEWCOMER", "PATIENTS", "STORIES", "THREE_DIVERSE", "Patient", "Published", "Story", "added_rows",
+    "candidates", "classes", "common_candidates",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Patient:
-    """A row of any of the three tables; ``age`` is a number or, where generalised, a range."""
+    """A row of any of the three tables; `age` is a number or, if generalised, a range."""
 
     zip: str
     age: str
@@ -36,8 +30,8 @@ class Patient:
     condition: str
 
     @property
-    def look(self) -> tuple[str, str, str]:
-        """The quasi-identifiers: what a neighbour knows of someone."""
+    def quasi_identifiers(self) -> tuple[str, str, str]:
+        """What a neighbour may know of someone: zip code, age and nationality."""
         return self.zip, self.age, self.nationality
 
 
@@ -58,8 +52,8 @@ _NEAR, _FAR = ("1305*", "≤ 40", "*"), ("1306*", "≤ 40", "*")
 _THREE = (_NEAR, _FAR, _FAR, _NEAR, *[("1485*", "> 40", "*")] * 4, _NEAR, _NEAR, _FAR, _FAR)
 
 
-def _table(looks: Sequence[tuple[str, str, str]]) -> Published:
-    return tuple(Patient(*look, condition) for look, condition in zip(looks, _CONDITIONS, strict=True))
+def _table(quasi_identifiers: Sequence[tuple[str, str, str]]) -> Published:
+    return tuple(Patient(*known, condition) for known, condition in zip(quasi_identifiers, _CONDITIONS, strict=True))
 
 
 PATIENTS = _table(_PEOPLE)
@@ -68,24 +62,23 @@ THREE_DIVERSE = _table(_THREE)
 
 
 def classes(table: Published) -> Classes:
-    """The classes of one of the tables."""
-    return classes_of([row.look for row in table], [row.condition for row in table])
+    """Return the equivalence classes of one of the tables."""
+    return classes_of([row.quasi_identifiers for row in table], [row.condition for row in table])
 
 
 def candidates(table: Published, patient: int, *, never: frozenset[str] = frozenset()) -> list[str]:
-    """The conditions that the patient in this place may have: those of the class, one each row, without ``never``."""
-    look = table[patient].look
-    return [row.condition for row in table if row.look == look and row.condition not in never]
+    """List the conditions that the patient in this place may have: one for each row of the class, except `never`."""
+    known = table[patient].quasi_identifiers
+    return [row.condition for row in table if row.quasi_identifiers == known and row.condition not in never]
 
 
-def shared(first: Published, second: Published, patient: int) -> list[str]:
-    """The conditions that the patient may have for a reader of both tables, where each is of the same people."""
-    other = set(candidates(second, patient))
-    return sorted({condition for condition in candidates(first, patient) if condition in other})
+def common_candidates(first: Published, second: Published, patient: int) -> list[str]:
+    """List the conditions that the patient may have according to both of two tables of the same people."""
+    return sorted(set(candidates(first, patient)) & set(candidates(second, patient)))
 
 
-def differenced(before: Published, after: Published) -> list[Patient]:
-    """The rows that ``after`` has beyond ``before``: what two tables, each k-anonymous, say of who came in between."""
+def added_rows(before: Published, after: Published) -> list[Patient]:
+    """List the rows of `after` that `before` lacks: what two k-anonymous tables reveal of a newcomer."""
     left = list(before)
     new = []
     for row in after:
@@ -98,7 +91,7 @@ def differenced(before: Published, after: Published) -> list[Patient]:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """Someone who knows one patient, what they know, and what the 4-anonymous table tells them."""
+    """Background knowledge about one patient, and what the 4-anonymous table adds to it."""
 
     title: str
     patient: int
@@ -106,8 +99,8 @@ class Story:
     never: frozenset[str] = frozenset()
 
     @property
-    def left(self) -> list[str]:
-        """The conditions that remain, one for each row that remains."""
+    def remaining(self) -> list[str]:
+        """Conditions that remain possible, one for each row that remains."""
         return candidates(FOUR_ANONYMOUS, self.patient, never=self.never)
 
 
@@ -122,5 +115,5 @@ STORIES = (
     ),
 )
 
-# A thirteenth patient, and the class that they come into: the table of the day after is 4-anonymous too.
+# A thirteenth patient, as published the day after; that table is 4-anonymous too.
 NEWCOMER = Patient("1485*", "≥ 40", "*", "Cancer")

@@ -122,8 +122,8 @@ def lab() -> None:
 
 def show(seen: lesson.Comparison, question: Question, epsilon: Fraction, true: tuple[int, int], person: str) -> None:
     """The picture, the numbers, and the same as a table."""
-    most, bound = math.exp(min(float(seen.most), 700)), math.exp(float(epsilon))
-    kept = seen.most <= epsilon
+    most, bound = math.exp(min(float(seen.max_log_ratio), 700)), math.exp(float(epsilon))
+    kept = seen.max_log_ratio <= epsilon
     with st.grid(3, min_column_width=150):
         st.metric("Largest ratio", f"{most:.3g}", border=True, help="Over all answers there are, not only those drawn.")
         st.metric("Allowed: e^ε", f"{bound:.3g}", border=True)
@@ -137,9 +137,9 @@ def show(seen: lesson.Comparison, question: Question, epsilon: Fraction, true: t
     if not kept:
         line = f"The promise is broken: some answers are {most:.3g} times as likely, and e^ε is {bound:.3g}"
         st.error(f"{line}. The noise was made for a smaller Δ than one person makes.", icon=":material/gpp_bad:")
-    elif seen.apart == 0:
+    elif seen.gap == 0:
         line = "Both tables give the same answer, so every noisy answer is just as likely"
-    elif seen.most == epsilon:
+    elif seen.max_log_ratio == epsilon:
         low, high = min(true), max(true)
         line = f"Every answer is within a factor of e^ε = {bound:.3g}; all up to {low:,} and from {high:,} reach it"
     else:

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.errors import TableError
-from dpengine.lessons.market import Market, shares, simulated, uploaded
+from dpengine.lessons.market import Market, read_losses, share_prices, simulated_market
 from dpengine.mechanisms.online_learning import (
     average_regret,
     best_expert,
@@ -27,7 +27,7 @@ from pages.parts.shared.wording import plain
 from pages.parts.visit import state
 
 SIMULATED, SHARES, OWN = "Simulated market", "Six shares, 2018–19", "My own table"
-MARKETS = {SIMULATED: simulated, SHARES: shares}
+MARKETS = {SIMULATED: simulated_market, SHARES: share_prices}
 CHOICES = tuple(map(Fraction, ("0.1", "0.3", "1", "3", "10", "30")))
 DELTAS = {"10⁻⁴": Fraction(1, 10**4), "10⁻⁶": Fraction(1, 10**6), "10⁻⁹": Fraction(1, 10**9)}
 
@@ -74,7 +74,7 @@ def market() -> tuple[str, Market] | None:
         return None
     content = file.getvalue()
     try:
-        found = uploaded(content)
+        found = read_losses(content)
         on_grid(found.losses)
     except TableError as refused:
         st.warning(plain(" ".join(refused.faults)), icon=":material/edit:")

@@ -95,7 +95,7 @@ def told(asked: People, protocol: survey.Protocol, run: int) -> Estimate:
     """One survey; kept until another is asked for."""
     key = (asked.name, named(protocol), run)
     if st.session_state.get("survey_run", (None,))[0] != key:
-        st.session_state["survey_run"] = (key, survey.ask(protocol, asked.counts))
+        st.session_state["survey_run"] = (key, survey.ask_people(protocol, asked.counts))
     estimate: Estimate = st.session_state["survey_run"][1]
     return estimate
 
@@ -108,7 +108,7 @@ def numbers(asked: People, protocol: survey.Protocol, estimate: Estimate) -> Non
                   help="Rounded up from the exact chances of the coins.")  # fmt: skip
         st.metric("A count is off by", people(float(off)), f"{people(predicted)} predicted", "off", border=True,
                   delta_arrow="off", help="In this run, on average; predicted is the standard error.")  # fmt: skip
-        st.metric("With a curator", people(survey.central_error(protocol.epsilon)), border=True,
+        st.metric("With a curator", people(survey.curator_error(protocol.epsilon)), border=True,
                   help="Standard error of a count if one trusted curator held all answers, at the same ε.")  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpengine.errors import PlanError
-from dpengine.lessons.audit import audit, least_epsilon, released
+from dpengine.lessons.audit import audit, least_epsilon, released_counts
 
 ALPHA = 2e-9
 RUNS = 4000
@@ -17,23 +17,23 @@ RUNS = 4000
 
 @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(2)])
 def test_releases_on_neighbouring_tables_show_epsilon_and_no_more(epsilon: Fraction) -> None:
-    found = audit(released(5, epsilon, RUNS), released(6, epsilon, RUNS), ALPHA)
-    assert 0 < found.least <= epsilon
+    found = audit(released_counts(5, epsilon, RUNS), released_counts(6, epsilon, RUNS), ALPHA)
+    assert 0 < found.least_epsilon <= epsilon
 
 
 def test_a_release_with_half_the_noise_it_needs_is_caught() -> None:
     sold = Fraction(1)
-    assert audit(released(5, 2 * sold, RUNS), released(6, 2 * sold, RUNS), ALPHA).least > sold
+    assert audit(released_counts(5, 2 * sold, RUNS), released_counts(6, 2 * sold, RUNS), ALPHA).least_epsilon > sold
 
 
 def test_tables_that_do_not_differ_show_nothing() -> None:
-    assert audit(released(5, Fraction(1), RUNS), released(5, Fraction(1), RUNS), ALPHA).least <= 0
+    assert audit(released_counts(5, Fraction(1), RUNS), released_counts(5, Fraction(1), RUNS), ALPHA).least_epsilon <= 0
 
 
 def test_an_answer_that_only_one_table_gives_shows_much() -> None:
     found = audit(np.zeros(400), np.ones(400), 0.05)
-    assert (found.often.share, found.seldom.share) == (1, 0)
-    assert found.least > 3.5
+    assert (found.frequent.share, found.rare.share) == (1, 0)
+    assert found.least_epsilon > 3.5
 
 
 def test_nothing_seen_is_nothing_shown() -> None:

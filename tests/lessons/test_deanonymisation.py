@@ -29,21 +29,21 @@ def test_everyone_rates_a_film_once_and_few_films_are_rated_by_many() -> None:
 
 
 def test_four_films_with_about_when_find_nearly_everybody() -> None:
-    assert lesson.found_again(RATINGS, RATINGS, 4).rate.interval(SURE)[0] > 0.75
+    assert lesson.find_people(RATINGS, RATINGS, 4).rate.interval(SURE)[0] > 0.75
 
 
 def test_two_wrong_films_of_eight_do_not_help_the_person() -> None:
-    assert lesson.found_again(RATINGS, RATINGS, 8, wrong=2).rate.interval(SURE)[0] > 0.75
+    assert lesson.find_people(RATINGS, RATINGS, 8, wrong=2).rate.interval(SURE)[0] > 0.75
 
 
 def test_without_days_more_films_are_needed() -> None:
     bare = lesson.without_days(RATINGS)
-    few, many = (lesson.found_again(RATINGS, bare, known).rate for known in (2, 12))
+    few, many = (lesson.find_people(RATINGS, bare, known).rate for known in (2, 12))
     assert few.interval(SURE)[1] < many.interval(SURE)[0]
 
 
 def test_nobody_is_found_again_in_a_release() -> None:
-    found = lesson.found_again(RATINGS, lesson.redrawn(RATINGS, Fraction(10)), 12)
+    found = lesson.find_people(RATINGS, lesson.synthetic_ratings(RATINGS, Fraction(10)), 12)
     assert found.rate.interval(SURE)[0] <= 1 / RATINGS.people
     assert found.rate.share < 0.1
 
@@ -51,16 +51,16 @@ def test_nobody_is_found_again_in_a_release() -> None:
 def test_a_person_whose_record_is_left_out_cannot_be_found() -> None:
     kept = RATINGS.person >= 400
     half = replace(RATINGS, person=RATINGS.person[kept], film=RATINGS.film[kept], stars=RATINGS.stars[kept], days=None)
-    gone = lesson.found_again(RATINGS, half, 6, targets=800)
+    gone = lesson.find_people(RATINGS, half, 6, targets=800)
     assert 0 < gone.right <= 400
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: lesson.found_again(RATINGS, RATINGS, 0),
-        lambda: lesson.found_again(RATINGS, RATINGS, 2, wrong=3),
-        lambda: lesson.found_again(RATINGS, RATINGS, 2, targets=0),
+        lambda: lesson.find_people(RATINGS, RATINGS, 0),
+        lambda: lesson.find_people(RATINGS, RATINGS, 2, wrong=3),
+        lambda: lesson.find_people(RATINGS, RATINGS, 2, targets=0),
         lambda: lesson.made_up_ratings(people=0),
         lambda: lesson.made_up_ratings(films=10, each=11),
     ],

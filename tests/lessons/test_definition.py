@@ -21,15 +21,15 @@ WIDE = np.arange(-4_000, 4_001)
 
 @given(SMALL, EPSILON)
 def test_a_law_adds_up_to_one_and_centres_on_the_truth(true: int, epsilon: Fraction) -> None:
-    probabilities = lesson.law(true, 1 / epsilon, WIDE)
+    probabilities = lesson.probabilities(true, 1 / epsilon, WIDE)
     assert probabilities.sum() == pytest.approx(1, abs=1e-12)
     assert (probabilities @ WIDE) == pytest.approx(true, abs=1e-6)
 
 
 @given(SMALL, SMALL, EPSILON)
 def test_tails_are_sums_of_the_law(true: int, bound: int, epsilon: Fraction) -> None:
-    beyond = lesson.law(true, 1 / epsilon, WIDE)[bound <= WIDE].sum()
-    assert lesson.at_least(true, 1 / epsilon, bound) == pytest.approx(beyond, abs=1e-12)
+    beyond = lesson.probabilities(true, 1 / epsilon, WIDE)[bound <= WIDE].sum()
+    assert lesson.tail_probability(true, 1 / epsilon, bound) == pytest.approx(beyond, abs=1e-12)
 
 
 @given(SMALL, st.integers(min_value=-5, max_value=5), st.integers(min_value=5, max_value=20), EPSILON)
@@ -38,8 +38,8 @@ def test_neighbours_are_within_e_to_epsilon_everywhere(
 ) -> None:
     seen = lesson.compare(first, first + change, sensitivity, epsilon)
     assert np.log(seen.first / seen.second) == pytest.approx(seen.log_ratio, abs=1e-9)
-    assert seen.most <= epsilon
-    assert max(abs(int(step)) for step in seen.steps) * seen.per_step == seen.most, "the bound is reached"
+    assert seen.max_log_ratio <= epsilon
+    assert max(abs(int(step)) for step in seen.steps) * seen.per_step == seen.max_log_ratio, "the bound is reached"
 
 
 @given(SMALL, st.integers(min_value=1, max_value=12), EPSILON)
@@ -47,17 +47,17 @@ def test_the_bound_is_attained_where_an_answer_does_not_lie_between(first: int, 
     seen = lesson.compare(first, first + apart, apart, epsilon)
     between = (first < seen.answers) & (seen.answers < first + apart)
     assert (seen.attained == ~between).all()
-    assert seen.most == epsilon, "exactly, with no rounding"
+    assert seen.max_log_ratio == epsilon, "exactly, with no rounding"
 
 
 def test_a_sensitivity_that_is_too_small_breaks_the_promise() -> None:
     seen = lesson.compare(0, 100, 10, Fraction(1))
-    assert seen.most == 10
+    assert seen.max_log_ratio == 10
     assert seen.log_ratio.max() == 10
 
 
 def test_a_group_of_c_people_is_within_e_to_c_epsilon() -> None:
-    assert lesson.compare(41, 46, 1, Fraction(1, 2)).most == 5 * Fraction(1, 2)
+    assert lesson.compare(41, 46, 1, Fraction(1, 2)).max_log_ratio == 5 * Fraction(1, 2)
 
 
 @given(st.integers(min_value=0, max_value=9), EPSILON)
@@ -68,7 +68,7 @@ def test_total_variation_is_that_of_the_two_laws(apart: int, epsilon: Fraction) 
 
 @given(st.floats(min_value=0.01, max_value=0.99), EPSILON)
 def test_no_answer_moves_a_reader_beyond_the_bound_of_the_guarantee(prior: float, epsilon: Fraction) -> None:
-    after = lesson.reader(prior, lesson.compare(8, 7, 1, epsilon))
+    after = lesson.belief_after(prior, lesson.compare(8, 7, 1, epsilon))
     assert after.max() == pytest.approx(posterior(prior, epsilon))
     assert 1 - after.min() == pytest.approx(posterior(1 - prior, epsilon))
 
@@ -76,13 +76,13 @@ def test_no_answer_moves_a_reader_beyond_the_bound_of_the_guarantee(prior: float
 def test_what_a_reader_believes_is_on_average_what_they_believed_before() -> None:
     seen = lesson.compare(8, 7, 1, Fraction(1), WIDE)
     answered = 0.3 * seen.first + 0.7 * seen.second
-    assert (answered @ lesson.reader(0.3, seen)) == pytest.approx(0.3)
+    assert (answered @ lesson.belief_after(0.3, seen)) == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize("epsilon", ["1/10", "1", "3"])
 def test_the_height_of_one_man_is_the_example_of_the_text(epsilon: str) -> None:
     scale = 1 / Fraction(epsilon)
-    ratio = lesson.at_least(68, scale, 70) / lesson.at_least(67, scale, 70)
+    ratio = lesson.tail_probability(68, scale, 70) / lesson.tail_probability(67, scale, 70)
     assert ratio == pytest.approx(math.exp(Fraction(epsilon)))
 
 
@@ -114,8 +114,8 @@ def test_narrow_bounds_cut_and_wide_ones_cost_noise() -> None:
     men = [66, 67, 68, 69, 70, 107]
     narrow = lesson.bounded_mean(men, 60, 72, Fraction(1))
     wide = lesson.bounded_mean(men, 60, 120, Fraction(1))
-    assert wide.cut == 0
-    assert narrow.cut == pytest.approx((72 - 107) / 6)
+    assert wide.bias == 0
+    assert narrow.bias == pytest.approx((72 - 107) / 6)
     assert narrow.noise == pytest.approx(1 / math.sinh(1 / 12) / 6)
     assert wide.noise > 4 * narrow.noise
     assert lesson.bounded_mean(men, 68, 68, Fraction(1)).noise == 0, "one value allowed: nothing is left to hide"
@@ -126,7 +126,7 @@ def test_narrow_bounds_cut_and_wide_ones_cost_noise() -> None:
     [
         (lambda: lesson.compare(1, 2, 0, Fraction(1)), "sensitivity"),
         (lambda: lesson.compare(1, 2, 1, Fraction(0)), "above 0"),
-        (lambda: lesson.reader(1.0, lesson.compare(1, 2, 1, Fraction(1))), "between 0 and 1"),
+        (lambda: lesson.belief_after(1.0, lesson.compare(1, 2, 1, Fraction(1))), "between 0 and 1"),
         (lambda: lesson.clamped_sum([1], 5, 4), "above the upper"),
         (lambda: lesson.bounded_mean([], 0, 1, Fraction(1)), "at least one value"),
     ],

@@ -15,10 +15,10 @@ from dpengine.lessons.floating_point import (
     NUMPY,
     SAMPLERS,
     Sampler,
-    around,
+    attack_engine,
+    attack_sampler,
+    neighbourhood,
     possible,
-    tried,
-    tried_on_engine,
 )
 from tests.binomial import agrees, within
 
@@ -65,7 +65,7 @@ def test_all_that_is_drawn_is_possible(sampler: Sampler, true: float, scale: flo
 @both
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_impossible_outputs_give_the_truth_away_whatever_epsilon_says(sampler: Sampler, epsilon: Fraction) -> None:
-    verdicts = tried(sampler, epsilon, GAMES)
+    verdicts = attack_sampler(sampler, epsilon, GAMES)
     assert verdicts.mistaken == 0
     # About 0.82 are proved and 0.9 right; a false alarm is less likely than one at 0.77 and 0.86.
     assert binom.cdf(0.7 * GAMES, GAMES, 0.77) < 1e-9 > binom.cdf(0.8 * GAMES, GAMES, 0.86)
@@ -76,7 +76,7 @@ def test_impossible_outputs_give_the_truth_away_whatever_epsilon_says(sampler: S
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_on_this_engine_nothing_is_proved_and_guesses_are_as_good_as_epsilon_allows(epsilon: Fraction) -> None:
-    verdicts = tried_on_engine(epsilon, GAMES)
+    verdicts = attack_engine(epsilon, GAMES)
     assert verdicts.proved.successes == 0
     assert agrees(verdicts.right, posterior(0.5, epsilon))
 
@@ -84,27 +84,27 @@ def test_on_this_engine_nothing_is_proved_and_guesses_are_as_good_as_epsilon_all
 @both
 @pytest.mark.parametrize("output", [0.3, -2.2, 5.5])
 def test_around_an_output_doubles_follow_each_other_and_tell(sampler: Sampler, output: float) -> None:
-    seen = around(sampler, output, Fraction(1), 500)
+    seen = neighbourhood(sampler, output, Fraction(1), 500)
     assert seen.doubles[500] == output
     assert np.array_equal(np.nextafter(seen.doubles[:-1], np.inf), seen.doubles[1:])
     assert 0 < seen.zero.sum() < 500
     assert 0 < seen.one.sum() < 500
-    assert seen.telling > 0.5
+    assert seen.conclusive_share > 0.5
 
 
 def test_a_seed_repeats_a_demonstration() -> None:
-    assert tried(NUMPY, Fraction(1), 100, seed=5) == tried(NUMPY, Fraction(1), 100, seed=5)
+    assert attack_sampler(NUMPY, Fraction(1), 100, seed=5) == attack_sampler(NUMPY, Fraction(1), 100, seed=5)
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: tried(NUMPY, Fraction(0), 10),
-        lambda: tried(NUMPY, Fraction(100), 10),
-        lambda: tried_on_engine(Fraction(-1), 10),
-        lambda: tried(NUMPY, Fraction(1), 0),
-        lambda: around(NUMPY, 0.0, Fraction(1), 10),
-        lambda: around(NUMPY, float("inf"), Fraction(1), 10),
+        lambda: attack_sampler(NUMPY, Fraction(0), 10),
+        lambda: attack_sampler(NUMPY, Fraction(100), 10),
+        lambda: attack_engine(Fraction(-1), 10),
+        lambda: attack_sampler(NUMPY, Fraction(1), 0),
+        lambda: neighbourhood(NUMPY, 0.0, Fraction(1), 10),
+        lambda: neighbourhood(NUMPY, float("inf"), Fraction(1), 10),
         lambda: possible(NUMPY, np.ones(1), 100.0, 1.0),
     ],
 )

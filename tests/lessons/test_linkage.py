@@ -17,15 +17,15 @@ TOWN = lesson.made_up_town(seed=3)
 
 def test_a_seed_makes_the_same_town_again() -> None:
     again, other = lesson.made_up_town(seed=3), lesson.made_up_town(seed=4)
-    assert (TOWN.looks == again.looks).all()
-    assert (TOWN.looks != other.looks).any()
+    assert (TOWN.quasi_identifiers == again.quasi_identifiers).all()
+    assert (TOWN.quasi_identifiers != other.quasi_identifiers).any()
     assert TOWN.ours.sum() == TOWN.other.sum() == 4_000
     assert (TOWN.ours & TOWN.other).sum() == 400
 
 
 def test_zip_code_birth_date_and_sex_give_most_patients_their_name_back() -> None:
-    found = lesson.named(TOWN)
-    assert found.found.interval(SURE)[0] > 0.55
+    found = lesson.link_names(TOWN)
+    assert found.rate.interval(SURE)[0] > 0.55
     assert found.right / found.claimed > 0.95
     listed = np.count_nonzero(TOWN.ours & TOWN.voter)
     assert found.right / listed > 0.85, "nearly all who can be found are"
@@ -41,44 +41,44 @@ def test_claims_are_those_of_a_loop_over_people() -> None:
         if len(rows) == len(voters) == 1:
             claimed += 1
             right += rows == voters
-    assert lesson.named(town, days=4_000) == lesson.Named(100, claimed, right)
+    assert lesson.link_names(town, days=4_000) == lesson.Linked(100, claimed, right)
     assert claimed > 0
 
 
 def test_coarser_columns_leave_no_names_to_find() -> None:
-    assert lesson.named(TOWN, days=3_652, zips=8).right == 0
+    assert lesson.link_names(TOWN, days=3_652, zips=8).right == 0
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 60])
 def test_generalised_tables_are_k_anonymous(k: int) -> None:
-    box = lesson.generalised(TOWN.looks, TOWN.ours, k)
+    box = lesson.generalise(TOWN.quasi_identifiers, TOWN.ours, k)
     sizes = np.bincount(box[TOWN.ours])
     assert sizes.min() >= k
     assert np.median(sizes) < 4 * k, "and no coarser than they must be"
 
 
 def test_boxes_of_others_are_those_of_the_patients_around_them() -> None:
-    box = lesson.generalised(TOWN.looks, TOWN.ours, 20)
+    box = lesson.generalise(TOWN.quasi_identifiers, TOWN.ours, 20)
     for each in range(0, int(box.max()), 29):
-        within, members = TOWN.looks[box == each], TOWN.looks[(box == each) & TOWN.ours]
+        within, members = TOWN.quasi_identifiers[box == each], TOWN.quasi_identifiers[(box == each) & TOWN.ours]
         assert (np.ptp(within, axis=0) >= np.ptp(members, axis=0)).all()
     assert np.bincount(box, minlength=int(box.max()) + 1).min() >= 20
 
 
 def test_without_names_conditions_are_still_there_to_be_read() -> None:
-    told = lesson.guessed(TOWN, lesson.raw(TOWN))
+    told = lesson.guess_conditions(TOWN, lesson.publish_raw(TOWN))
     assert told.inside.interval(SURE)[0] > 0.98
     assert told.outside.interval(SURE)[1] < 0.3
 
 
 def test_a_5_anonymous_table_gives_away_more_than_chance() -> None:
-    told = lesson.guessed(TOWN, lesson.k_anonymised(TOWN, 5))
+    told = lesson.guess_conditions(TOWN, lesson.publish_k_anonymous(TOWN, 5))
     assert told.inside.interval(SURE)[0] > told.outside.interval(SURE)[1]
 
 
 @pytest.mark.parametrize("k", [5, 500])
 def test_who_knows_the_others_reads_the_last_one_off_any_k_anonymous_table(k: int) -> None:
-    told = lesson.guessed(TOWN, lesson.k_anonymised(TOWN, k), informed=True)
+    told = lesson.guess_conditions(TOWN, lesson.publish_k_anonymous(TOWN, k), informed=True)
     assert told.inside.share == 1
     assert told.outside.interval(SURE)[1] < 0.25
 
@@ -86,17 +86,17 @@ def test_who_knows_the_others_reads_the_last_one_off_any_k_anonymous_table(k: in
 @pytest.mark.parametrize("informed", [False, True])
 @pytest.mark.parametrize("epsilon", ["1/10", "1"])
 def test_against_a_release_being_in_the_table_costs_no_more_than_epsilon_says(epsilon: str, informed: bool) -> None:
-    told = lesson.guessed(TOWN, lesson.released(TOWN, Fraction(epsilon)), informed=informed)
+    told = lesson.guess_conditions(TOWN, lesson.publish_release(TOWN, Fraction(epsilon)), informed=informed)
     assert told.inside.interval(SURE)[0] <= math.exp(Fraction(epsilon)) * told.outside.interval(SURE)[1]
 
 
 def test_the_bound_is_no_empty_one_since_a_k_anonymous_table_breaks_it() -> None:
-    told = lesson.guessed(TOWN, lesson.k_anonymised(TOWN, 50), informed=True)
+    told = lesson.guess_conditions(TOWN, lesson.publish_k_anonymous(TOWN, 50), informed=True)
     assert told.inside.interval(SURE)[0] > math.exp(1) * told.outside.interval(SURE)[1]
 
 
 def test_at_a_small_epsilon_the_attack_does_no_better_than_chance() -> None:
-    told = lesson.guessed(TOWN, lesson.released(TOWN, Fraction(1, 100)))
+    told = lesson.guess_conditions(TOWN, lesson.publish_release(TOWN, Fraction(1, 100)))
     assert told.advantage < 0.05
     assert told.inside.share < 0.3, "the commonest condition alone would be right for 1 in 5"
 
@@ -105,7 +105,7 @@ def test_a_guess_is_the_commonest_condition_of_the_group() -> None:
     counts = np.zeros((2, len(lesson.CONDITIONS)))
     counts[0, 3], counts[1, 5], counts[1, 2] = 4, 2, 1.5
     group = np.where(TOWN.condition == 3, 0, 1)
-    told = lesson.guessed(TOWN, lesson.Published(group, counts))
+    told = lesson.guess_conditions(TOWN, lesson.Published(group, counts))
     held = np.bincount(TOWN.condition[TOWN.ours])
     assert told.inside.successes == held[3] + held[5]
     assert told.outside.successes == held[3], "without the person, 5 is no longer the commonest"
@@ -113,11 +113,11 @@ def test_a_guess_is_the_commonest_condition_of_the_group() -> None:
 
 def test_an_empty_group_is_guessed_by_what_is_common_in_town() -> None:
     nobody = lesson.Published(np.zeros_like(TOWN.zip), np.ones((1, len(lesson.CONDITIONS))))
-    assert lesson.guessed(TOWN, nobody).inside.successes == (TOWN.condition[TOWN.ours] == 0).sum()
+    assert lesson.guess_conditions(TOWN, nobody).inside.successes == (TOWN.condition[TOWN.ours] == 0).sum()
 
 
 def test_two_4_anonymous_tables_give_away_what_neither_does() -> None:
-    one, two = lesson.composed(TOWN, 4)
+    one, two = lesson.composition_attack(TOWN, 4)
     assert one.tries == 400
     assert one.interval(SURE)[1] < two.interval(SURE)[0]
 
@@ -126,8 +126,8 @@ def test_two_4_anonymous_tables_give_away_what_neither_does() -> None:
     ("wrong", "said"),
     [
         (lambda: lesson.made_up_town(100, 60), "more residents"),
-        (lambda: lesson.generalised(TOWN.looks, TOWN.ours, 4_001), "cannot be made 4,001-anonymous"),
-        (lambda: lesson.generalised(TOWN.looks, TOWN.ours, 0), "cannot be made"),
+        (lambda: lesson.generalise(TOWN.quasi_identifiers, TOWN.ours, 4_001), "cannot be made 4,001-anonymous"),
+        (lambda: lesson.generalise(TOWN.quasi_identifiers, TOWN.ours, 0), "cannot be made"),
     ],
 )
 def test_what_makes_no_sense_is_refused(wrong: object, said: str) -> None:

@@ -34,20 +34,20 @@ def parts(count: Counter[str], values: tuple[str | None, ...]) -> list[float]:
 def test_k_and_distinct_values_are_counted(rows: list[tuple[str, str]]) -> None:
     classes, counts = grouped(rows)
     assert lesson.k_anonymity(classes) == min(count.total() for count in counts)
-    assert list(lesson.distinct(classes)) == [len(count) for count in counts]
+    assert list(lesson.distinct_diversity(classes)) == [len(count) for count in counts]
 
 
 @given(ROWS)
 def test_entropy_is_that_of_each_class(rows: list[tuple[str, str]]) -> None:
     classes, counts = grouped(rows)
     spread = [-sum(p * math.log(p) for p in parts(count, classes.values) if p) for count in counts]
-    assert lesson.entropy(classes) == pytest.approx(np.exp(spread))
+    assert lesson.entropy_diversity(classes) == pytest.approx(np.exp(spread))
 
 
 @given(ROWS, st.fractions(min_value=Fraction(1, 4), max_value=5, max_denominator=6))
 def test_recursive_diversity_is_the_largest_that_holds(rows: list[tuple[str, str]], c: Fraction) -> None:
     classes, counts = grouped(rows)
-    for found, count in zip(lesson.recursive(classes, c), counts, strict=True):
+    for found, count in zip(lesson.recursive_diversity(classes, c), counts, strict=True):
         r = sorted(count.values(), reverse=True)
         holds = [ell for ell in range(1, len(r) + 1) if r[0] < c * sum(r[ell - 1 :])]
         assert found == max(holds, default=0)
@@ -59,9 +59,9 @@ def test_distances_are_those_of_the_definitions(rows: list[tuple[str, str]]) -> 
     whole = parts(sum(counts, Counter()), classes.values)
     for k, count in enumerate(counts):
         gaps = [p - q for p, q in zip(parts(count, classes.values), whole, strict=True)]
-        assert lesson.distances_equal(classes)[k] == pytest.approx(sum(map(abs, gaps)) / 2)
+        assert lesson.equal_distances(classes)[k] == pytest.approx(sum(map(abs, gaps)) / 2)
         moved = sum(abs(sum(gaps[: i + 1])) for i in range(len(gaps))) / max(1, len(gaps) - 1)
-        assert lesson.distances_ordered(classes)[k] == pytest.approx(moved, abs=1e-12)
+        assert lesson.ordered_distances(classes)[k] == pytest.approx(moved, abs=1e-12)
 
 
 def test_the_example_of_the_salaries() -> None:
@@ -69,9 +69,9 @@ def test_the_example_of_the_salaries() -> None:
     low, high = ["03", "04", "05"], ["06", "08", "11"]
     rest = ["07", "09", "10"]
     classes = lesson.classes_of(["a"] * 3 + ["b"] * 3 + ["c"] * 3, low + high + rest)
-    found = lesson.distances_ordered(classes)
+    found = lesson.ordered_distances(classes)
     assert found[:2] == pytest.approx([0.375, 0.1667], abs=1e-4)
-    assert lesson.distances_equal(classes) == pytest.approx([2 / 3] * 3), "blind to which values are near"
+    assert lesson.equal_distances(classes) == pytest.approx([2 / 3] * 3), "blind to which values are near"
 
 
 def test_the_inpatient_table_is_4_anonymous_and_1_diverse() -> None:
@@ -103,8 +103,8 @@ def test_generalised_tables_are_of_the_same_patients() -> None:
 
 def test_whoever_knows_the_neighbour_learns_of_the_cancer() -> None:
     homogeneity, background = textbook_patients.STORIES
-    assert homogeneity.left == ["Cancer"] * 4
-    assert background.left == ["Viral infection"] * 2
+    assert homogeneity.remaining == ["Cancer"] * 4
+    assert background.remaining == ["Viral infection"] * 2
     assert set(textbook_patients.candidates(textbook_patients.FOUR_ANONYMOUS, background.patient)) == {
         "Heart disease",
         "Viral infection",
@@ -113,22 +113,22 @@ def test_whoever_knows_the_neighbour_learns_of_the_cancer() -> None:
 
 def test_two_tables_together_say_more_than_either() -> None:
     first, second = textbook_patients.FOUR_ANONYMOUS, textbook_patients.THREE_DIVERSE
-    both = lesson.classes_of([(a.look, b.look) for a, b in zip(first, second, strict=True)])
+    both = lesson.classes_of([(a.quasi_identifiers, b.quasi_identifiers) for a, b in zip(first, second, strict=True)])
     assert lesson.k_anonymity(both) == 2, "each alone is 4-anonymous"
-    assert textbook_patients.shared(second, first, 3) == ["Heart disease", "Viral infection"]
+    assert textbook_patients.common_candidates(second, first, 3) == ["Heart disease", "Viral infection"]
     assert len(set(textbook_patients.candidates(second, 3))) == 3
-    assert textbook_patients.shared(second, first, 9) == ["Cancer"]
+    assert textbook_patients.common_candidates(second, first, 9) == ["Cancer"]
 
 
 def test_a_table_of_today_and_one_of_tomorrow_tell_of_who_came_in_between() -> None:
     today, tomorrow = textbook_patients.FOUR_ANONYMOUS, (*textbook_patients.FOUR_ANONYMOUS, textbook_patients.NEWCOMER)
     assert all(lesson.k_anonymity(textbook_patients.classes(table)) == 4 for table in (today, tomorrow))
-    assert textbook_patients.differenced(today, tomorrow) == [textbook_patients.NEWCOMER]
-    assert textbook_patients.differenced(today, today) == []
+    assert textbook_patients.added_rows(today, tomorrow) == [textbook_patients.NEWCOMER]
+    assert textbook_patients.added_rows(today, today) == []
 
 
 def test_people_stand_in_bands_by_size_of_their_class() -> None:
-    bands = lesson.by_size(lesson.classes_of("aabbbcdddddddddddd"))
+    bands = lesson.size_bands(lesson.classes_of("aabbbcdddddddddddd"))
     told = {(band.low, band.high): (band.classes, band.people) for band in bands if band.classes}
     assert told == {(1, 1): (1, 1), (2, 2): (1, 2), (3, 4): (1, 3), (10, 19): (1, 12)}
     assert sum(band.people for band in bands) == 18
@@ -144,8 +144,8 @@ def test_without_a_sensitive_column_only_k_is_told() -> None:
     ("wrong", "said"),
     [
         (lambda: lesson.profile(lesson.classes_of([])), "nobody"),
-        (lambda: lesson.distinct(lesson.classes_of("aab")), "sensitive column"),
-        (lambda: lesson.recursive(lesson.classes_of("ab", ["x", "y"]), 0), "above 0"),
+        (lambda: lesson.distinct_diversity(lesson.classes_of("aab")), "sensitive column"),
+        (lambda: lesson.recursive_diversity(lesson.classes_of("ab", ["x", "y"]), 0), "above 0"),
         (lambda: lesson.classes_of("ab", ["x"]), "2 rows cannot have 1"),
     ],
 )

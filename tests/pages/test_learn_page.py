@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting.ledger import Ledger
-from dpengine.lessons.market import simulated
+from dpengine.lessons.market import simulated_market
 from dpengine.mechanisms.online_learning import (
     average_regret,
     expected_loss,
@@ -62,7 +62,7 @@ def test_every_learner_is_drawn_and_told_in_numbers() -> None:
 
 def test_what_epsilon_costs_is_the_expectation_over_all_draws() -> None:
     at = page()
-    steps = on_grid(simulated().losses)
+    steps = on_grid(simulated_market().losses)
     expected = lines(at, 1)["expected on this table"]
     wanted = average_regret(steps, expected_loss(steps, zcdp_rate(Fraction(1), MILLIONTH, 5000)))[-1]
     assert expected["y"][expected["x"].index(1.0)] == pytest.approx(float(wanted))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpengine.lessons.audit import Audit, audit, released
+from dpengine.lessons.audit import Audit, audit, released_counts
 from dpengine.spec.plan import epsilon_text
 from pages.parts.attacks.charts import audit_figure
 from pages.parts.shared.data_twin import twin
@@ -66,7 +66,7 @@ def _run(epsilon: Fraction) -> dict[str, Audit]:
         parts = []
         for batch in range(batches):
             bar.progress((k + batch / batches) / len(jobs), text=f"{name}: releases of a table with {people} in a cell")
-            parts.append(released(people, budget, BATCH))
+            parts.append(released_counts(people, budget, BATCH))
         drawn[name].append(np.concatenate(parts))
     place.empty()
     return {name: audit(here, there) for name, (here, there) in drawn.items()}
@@ -74,17 +74,19 @@ def _run(epsilon: Fraction) -> dict[str, Audit]:
 
 def _show(epsilon: Fraction, found: dict[str, Audit]) -> None:
     ours, faulty = found[OURS], found[FAULTY]
-    kept = ours.least <= epsilon
+    kept = ours.least_epsilon <= epsilon
     with st.grid(3, min_column_width=170):
         st.metric("Promised", f"ε = {epsilon_text(epsilon)}", border=True)
-        st.metric("Shown of this engine", f"ε ≥ {max(ours.least, 0):.2f}", border=True)
-        st.metric("Shown of half the noise", f"ε ≥ {max(faulty.least, 0):.2f}", border=True)
+        st.metric("Shown of this engine", f"ε ≥ {max(ours.least_epsilon, 0):.2f}", border=True)
+        st.metric("Shown of half the noise", f"ε ≥ {max(faulty.least_epsilon, 0):.2f}", border=True)
     line = (
-        f"{OURS}: the answers show that ε is at least {max(ours.least, 0):.2f}, "
+        f"{OURS}: the answers show that ε is at least {max(ours.least_epsilon, 0):.2f}, "
         f"{'within' if kept else 'more than'} the {epsilon_text(epsilon)} promised"
     )
-    st.markdown(f"**{line}.** Half the noise is {'caught' if faulty.least > epsilon else 'not caught this time'}.")
-    rows = [(OURS, ours.least, True), (FAULTY, faulty.least, False)]
+    st.markdown(
+        f"**{line}.** Half the noise is {'caught' if faulty.least_epsilon > epsilon else 'not caught this time'}."
+    )
+    rows = [(OURS, ours.least_epsilon, True), (FAULTY, faulty.least_epsilon, False)]
     draw(audit_figure(rows, float(epsilon)), line, "attacks-audit", 240)
     st.caption(
         "95 % confidence each: one search in twenty may say too much. An audit can show that a promise is broken; that "
@@ -92,8 +94,8 @@ def _show(epsilon: Fraction, found: dict[str, Audit]) -> None:
     )
     table = [
         {"release": name, "event": f"published count {each.event}",
-         "often": f"{each.often.successes:,} of {each.often.tries:,}",
-         "seldom": f"{each.seldom.successes:,} of {each.seldom.tries:,}", "least": each.least}
+         "often": f"{each.frequent.successes:,} of {each.frequent.tries:,}",
+         "seldom": f"{each.rare.successes:,} of {each.rare.tries:,}", "least": each.least_epsilon}
         for name, each in found.items()
     ]  # fmt: skip
     shown = {"often": "on one table", "seldom": "on the other",

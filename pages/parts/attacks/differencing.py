@@ -10,9 +10,9 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.estimate.error_distribution import posterior
-from dpengine.lessons.averaging import averaging, engine_asked
+from dpengine.lessons.averaging import ask_engine, averaging_attack
 from dpengine.lessons.defences import RAW, Defence, engine, jittered, rounded, unbudgeted
-from dpengine.lessons.differencing import differencing
+from dpengine.lessons.differencing import differencing_attack
 from dpengine.lessons.success_rate import Rate
 from dpengine.spec.plan import epsilon_text
 from pages.parts.attacks.charts import rates_figure
@@ -62,7 +62,7 @@ DIFFERENCING = Counted(
     "question looks like one about her; the difference is her. More pairs of questions, about other groups, make sure.",
     "pairs of questions asked",
     "pairs of questions",
-    differencing,
+    differencing_attack,
 )
 AVERAGING = Counted(
     "averaging",
@@ -70,7 +70,7 @@ AVERAGING = Counted(
     "in the register then sees whether one more person is in it.",
     "times that the same is asked",
     "asks",
-    lambda defence, asks, games: averaging(defence, asks, games).rate,
+    lambda defence, asks, games: averaging_attack(defence, asks, games).rate,
 )
 
 
@@ -164,7 +164,7 @@ def rate_rows(lines: Mapping[str, Mapping[int, Rate]], asked: str) -> pd.DataFra
 
 def the_whole_engine(epsilon: Fraction) -> None:
     """The same through every room of the engine, ledger included."""
-    answers, spent = measured(("asked", epsilon), lambda: engine_asked(203, 10, epsilon))  # type: ignore[misc]
+    answers, spent = measured(("asked", epsilon), lambda: ask_engine(203, 10, epsilon))  # type: ignore[misc]
     st.markdown(
         f"**Through the whole engine**: a made-up register of 203 people, asked 10 times. Answers: "
         f"{', '.join(map(str, answers))}. Spent: ε = {epsilon_text(spent)}, once; the stored release is given again."

@@ -10,7 +10,15 @@ import streamlit as st
 
 from dpengine.errors import PlanError
 from dpengine.estimate.error_distribution import posterior
-from dpengine.lessons.floating_point import SAMPLERS, Neighbourhood, Sampler, Verdicts, around, tried, tried_on_engine
+from dpengine.lessons.floating_point import (
+    SAMPLERS,
+    Neighbourhood,
+    Sampler,
+    Verdicts,
+    attack_engine,
+    attack_sampler,
+    neighbourhood,
+)
 from dpengine.spec.plan import epsilon_text
 from pages.parts.attacks.charts import guns_figure, sides_figure
 from pages.parts.attacks.differencing import RATE_COLUMNS, buttons, measured
@@ -48,7 +56,7 @@ def bits() -> None:
 
 def success(sampler: Sampler, epsilon: Fraction) -> None:
     def run() -> dict[str, Verdicts]:
-        return {sampler.name: tried(sampler, epsilon, GAMES), OURS: tried_on_engine(epsilon, GAMES)}
+        return {sampler.name: attack_sampler(sampler, epsilon, GAMES), OURS: attack_engine(epsilon, GAMES)}
 
     found: dict[str, Verdicts] = measured(("bits", sampler.name, epsilon), run)  # type: ignore[assignment]
     theirs, most = found[sampler.name], posterior(0.5, epsilon)
@@ -90,7 +98,7 @@ def one_output(sampler: Sampler, epsilon: Fraction) -> None:
 
     truth, output = measured(("output", sampler.name, epsilon, st.session_state.get("attacks_outputs", 0)), run)  # type: ignore[misc]
     try:
-        seen = around(sampler, output, epsilon, reach)
+        seen = neighbourhood(sampler, output, epsilon, reach)
     except PlanError as refused:
         st.info(f"{' '.join(refused.faults)}. Take another output.", icon=":material/replay:")
         return

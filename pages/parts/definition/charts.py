@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dpengine.lessons.definition import Comparison, Trade
+from dpengine.lessons.definition import BoundedMean, Comparison
 from pages.parts.shared.figures import tones
 
 __all__ = ["belief_figure", "laws_figure", "trade_figure"]
@@ -102,12 +102,12 @@ def belief_figure(answers: Sequence[int], after: Sequence[float], prior: float, 
     return figure
 
 
-def trade_figure(bounds: Sequence[int], trades: Sequence[Trade], now: int) -> go.Figure:
+def trade_figure(bounds: Sequence[int], trades: Sequence[BoundedMean], now: int) -> go.Figure:
     """How wrong the mean is over the upper bound: by what is cut off, and by noise."""
     tone = tones()
     figure = go.Figure()
     lines = (
-        ("cut off by the bound", [abs(trade.cut) for trade in trades], "other", "dash"),
+        ("cut off by the bound", [abs(trade.bias) for trade in trades], "other", "dash"),
         ("typical noise", [trade.noise for trade in trades], "accent", "solid"),
     )
     for name, values, colour, dash in lines:

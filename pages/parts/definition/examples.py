@@ -30,7 +30,7 @@ def one_man(epsilon: Fraction) -> None:
         "scale 1/ε. How likely is an answer of at least so much?"
     )
     bound = st.slider("At least (inches)", 62, 76, 70, key="definition_height")
-    tall, short = (lesson.at_least(height, 1 / epsilon, bound) for height in (68, 67))
+    tall, short = (lesson.tail_probability(height, 1 / epsilon, bound) for height in (68, 67))
     with st.grid(3, min_column_width=150):
         st.metric("If he is 68", percent(tall), border=True)
         st.metric("If he is 67", percent(short), border=True)
@@ -54,7 +54,7 @@ def senator(epsilon: Fraction) -> None:
         "How sure a reader was before that she has cancer", 1, 99, 10, format="%d %%", key="definition_prior"
     )
     seen = lesson.compare(1, 0, 1, epsilon, np.arange(-8, 10))
-    after = lesson.reader(prior / 100, seen)
+    after = lesson.belief_after(prior / 100, seen)
     low, high = percent(float(after.min())), percent(float(after.max()))
     line = f"At ε = {epsilon_text(epsilon)}, {prior} % sure becomes {high} at the most and {low} at the least"
     st.markdown(f"**{line}.** The exact count would make it 0 % or 100 %.")
@@ -82,10 +82,10 @@ def giant(epsilon: Fraction) -> None:
     now = lesson.bounded_mean(heights, LOWER, upper, epsilon)
     with st.grid(3, min_column_width=150):
         st.metric("True mean", f"{now.true:.2f} in", border=True)
-        st.metric("Within the bounds", f"{now.bounded:.2f} in", f"{now.cut:.2f}" if now.cut else None, border=True)
+        st.metric("Within the bounds", f"{now.bounded:.2f} in", f"{now.bias:.2f}" if now.bias else None, border=True)
         st.metric("Noise, typically", f"± {now.noise:.2f} in", border=True)
     where = f"At ε = {epsilon_text(epsilon)} and a bound of {upper}"
-    line = f"{where}, the cut is {abs(now.cut):.2f} and noise {now.noise:.2f} inches"
+    line = f"{where}, the cut is {abs(now.bias):.2f} and noise {now.noise:.2f} inches"
     st.markdown(f"**{line}.** Bounds must come from what is publicly known of men, never from this table.")
     trades = [lesson.bounded_mean(heights, LOWER, bound, epsilon) for bound in bounds]
     draw(
@@ -98,7 +98,7 @@ def giant(epsilon: Fraction) -> None:
         frame = pd.DataFrame(
             {
                 "upper bound": bounds,
-                "cut off": [abs(trade.cut) for trade in trades],
+                "cut off": [abs(trade.bias) for trade in trades],
                 "typical noise": [trade.noise for trade in trades],
             }
         )

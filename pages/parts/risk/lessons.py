@@ -62,17 +62,19 @@ def homogeneity() -> None:
     stories = {story.title: story for story in textbook_patients.STORIES}
     chosen = st.segmented_control("Attack", list(stories), default="Homogeneity", required=True, key="risk_story")
     story = stories[chosen]
-    look = textbook_patients.FOUR_ANONYMOUS[story.patient].look
+    look = textbook_patients.FOUR_ANONYMOUS[story.patient].quasi_identifiers
     left, right = st.columns([3, 2], gap="large")
     with left:
         frame = patients_frame(textbook_patients.FOUR_ANONYMOUS).drop(columns="nationality")  # * for all
-        frame.insert(0, "fits", ["◀" if each.look == look else "" for each in textbook_patients.FOUR_ANONYMOUS])
+        frame.insert(
+            0, "fits", ["◀" if each.quasi_identifiers == look else "" for each in textbook_patients.FOUR_ANONYMOUS]
+        )
         st.dataframe(
             frame, height="content", alt="The 4-anonymous inpatient table, with the rows that fit the person marked"
         )
     with right:
         st.markdown(f"*{story.knows}*")
-        remaining = sorted(set(story.left))
+        remaining = sorted(set(story.remaining))
         st.metric("Conditions left", len(remaining), border=True)
         named = f"**{' or '.join(remaining).lower()}**"
         told = (
@@ -113,12 +115,14 @@ def two_tables() -> None:
 def one_more() -> None:
     """The table of today and that of tomorrow."""
     after = (*textbook_patients.FOUR_ANONYMOUS, textbook_patients.NEWCOMER)
-    new = textbook_patients.differenced(textbook_patients.FOUR_ANONYMOUS, after)[0]
+    new = textbook_patients.added_rows(textbook_patients.FOUR_ANONYMOUS, after)[0]
     st.markdown(
         "The hospital publishes its 4-anonymous table on Monday, and again on Tuesday. A neighbour, 44 years old, "
         "zip code 14853, was taken there on Tuesday."
     )
-    class_ = [each.condition for each in textbook_patients.FOUR_ANONYMOUS if each.look == new.look]
+    class_ = [
+        each.condition for each in textbook_patients.FOUR_ANONYMOUS if each.quasi_identifiers == new.quasi_identifiers
+    ]
     counts = pd.DataFrame({"Monday": pd.Series(class_).value_counts(),
                            "Tuesday": pd.Series([*class_, new.condition]).value_counts()})  # fmt: skip
     counts["difference"] = counts["Tuesday"] - counts["Monday"]
@@ -139,7 +143,7 @@ def names_back() -> None:
     born = st.segmented_control("Date of birth as", list(COARSE), default="exact date", required=True, key="risk_birth")
     found = numbers.names_found(seed, COARSE[born])
     with st.grid(2, min_column_width=150):
-        st.metric("Rows that get a name back", _said(found.found), border=True)
+        st.metric("Rows that get a name back", _said(found.rate), border=True)
         sure = percent(found.right / found.claimed) if found.claimed else "no claims"
         st.metric("Claims that are right", sure, border=True)
     st.markdown("**Names are not needed.** How often is a patient's condition guessed right by someone who knows …")

@@ -8,8 +8,8 @@ from fractions import Fraction
 import streamlit as st
 
 from dpengine.lessons import deanonymisation, linkage
-from dpengine.lessons.deanonymisation import Found, Ratings
-from dpengine.lessons.linkage import Guesses, Named, Town
+from dpengine.lessons.deanonymisation import Ratings, Search
+from dpengine.lessons.linkage import Guesses, Linked, Town
 from dpengine.lessons.success_rate import Rate
 
 __all__ = ["KNOWN", "TARGETS", "films", "given_away", "guesses", "names_found"]
@@ -26,8 +26,8 @@ def _town(seed: int) -> Town:
 
 
 @_kept
-def names_found(seed: int, days: int) -> Named:
-    return linkage.named(_town(seed), days=days)
+def names_found(seed: int, days: int) -> Linked:
+    return linkage.link_names(_town(seed), days=days)
 
 
 @_kept
@@ -35,18 +35,18 @@ def guesses(seed: int, defence: str, number: str) -> tuple[Guesses, Guesses]:
     """Of someone who knows the person, and of someone who knows all others too."""
     town = _town(seed)
     if defence == "raw":
-        published = linkage.raw(town)
+        published = linkage.publish_raw(town)
     elif defence == "k":
-        published = linkage.k_anonymised(town, int(number))
+        published = linkage.publish_k_anonymous(town, int(number))
     else:
-        published = linkage.released(town, Fraction(number))
-    return linkage.guessed(town, published), linkage.guessed(town, published, informed=True)
+        published = linkage.publish_release(town, Fraction(number))
+    return linkage.guess_conditions(town, published), linkage.guess_conditions(town, published, informed=True)
 
 
 @_kept
 def given_away(seed: int, ks: Sequence[int]) -> list[tuple[Rate, Rate]]:
     """By one k-anonymous table and by two, for each k."""
-    return [linkage.composed(_town(seed), k) for k in ks]
+    return [linkage.composition_attack(_town(seed), k) for k in ks]
 
 
 @_kept
@@ -60,16 +60,16 @@ def _published(seed: int, epsilon: str) -> dict[str, Ratings]:
     return {
         "names removed": ratings,
         "names and days removed": deanonymisation.without_days(ratings),
-        "our release": deanonymisation.redrawn(ratings, Fraction(epsilon)),
+        "our release": deanonymisation.synthetic_ratings(ratings, Fraction(epsilon)),
     }
 
 
 @st.cache_data(scope="session", max_entries=16, show_spinner="Looking for people")
-def films(seed: int, epsilon: str, wrong: int) -> dict[str, list[Found]]:
+def films(seed: int, epsilon: str, wrong: int) -> dict[str, list[Search]]:
     """People found again for each number of known films, by what is published."""
     return {
         name: [
-            deanonymisation.found_again(
+            deanonymisation.find_people(
                 _ratings(seed), each, known, wrong=min(wrong, known - 1), targets=TARGETS, seed=seed
             )
             for known in KNOWN

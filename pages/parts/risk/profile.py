@@ -34,7 +34,7 @@ def show_profile(
             st.metric("ℓ", f"{found.distinct:,}", ells, help=least, **BESIDE)
             far = "How far a class's sensitive values are, at most, from those of the whole table."
             st.metric("t", f"{found.t_equal:.2g}", f"in order {found.t_ordered:.2g}", help=far, **BESIDE)
-    bands = syntactic.by_size(classes)
+    bands = syntactic.size_bands(classes)
     classes_in_all = plural(found.classes, "class", "classes")
     line = (
         f"{unique:,} of {plural(people, 'person', 'people')} {'is' if unique == 1 else 'are'} alone; {classes_in_all}"

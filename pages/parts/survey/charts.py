@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dpengine.charts.style import escaped, shortened
-from dpengine.lessons.survey import Spread
+from dpengine.lessons.survey import SurveyError
 from pages.parts.shared.figures import tones
 
 __all__ = ["and_figure", "answers_figure", "cells_figure", "days_figure", "people_figure"]
@@ -45,13 +45,13 @@ def answers_figure(labels: Sequence[str], true: np.ndarray, told: np.ndarray, wi
     return figure
 
 
-def people_figure(spreads: Sequence[Spread], here: int) -> go.Figure:
+def people_figure(spreads: Sequence[SurveyError], here: int) -> go.Figure:
     """Standard error of a count over people, on logarithmic axes: coins as a line, the curator dashed; dots as run."""
     tone = tones()
     figure = go.Figure()
     lines = (
         ("everyone flips coins", [each.local for each in spreads], "accent", "solid"),
-        ("a trusted curator", [each.central for each in spreads], "other", "dash"),
+        ("a trusted curator", [each.curator for each in spreads], "other", "dash"),
     )
     sizes = [each.people for each in spreads]
     for name, errors, colour, dash in lines:
@@ -60,8 +60,8 @@ def people_figure(spreads: Sequence[Spread], here: int) -> go.Figure:
             hovertemplate="%{x:,} people: %{y:,.3~g} off<extra>" + name + ", predicted</extra>",
         )  # fmt: skip
     dots = (
-        ("coins, in one run", [each.local_found for each in spreads], "accent", "circle"),
-        ("curator, in one run", [each.central_found for each in spreads], "other", "square"),
+        ("coins, in one run", [each.local_observed for each in spreads], "accent", "circle"),
+        ("curator, in one run", [each.curator_observed for each in spreads], "other", "square"),
     )
     for name, found, colour, symbol in dots:
         figure.add_scatter(

@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from dpengine import Plan, PrivateReleaseError, open_table, owner
-from dpengine.lessons.survey import made_up, scaled
+from dpengine.lessons.survey import made_up_counts, scaled_counts
 from dpengine.sources.table import Table
 from pages.parts.server.jobs import Tell
 from pages.parts.shared.wording import plain
@@ -74,7 +74,7 @@ def _made_up() -> People:
 
 def _invented(answers: int, size: int) -> People:
     labels = ("no", "yes") if answers == 2 else tuple(f"answer {k}" for k in range(1, answers + 1))
-    return People((MADE_UP, str(answers), str(size)), "A made-up question", labels, made_up(answers, size))
+    return People((MADE_UP, str(answers), str(size)), "A made-up question", labels, made_up_counts(answers, size))
 
 
 def _of_sample(kind: str) -> People:
@@ -103,7 +103,7 @@ def _of_own() -> People | None:
     if counts is None:
         return None
     if counts.sum() > MAX_PEOPLE:
-        counts = scaled(counts, MAX_PEOPLE)
+        counts = scaled_counts(counts, MAX_PEOPLE)
         st.caption(f"Scaled down to {MAX_PEOPLE:,} people.")
     return People((OWN, key, column, plan.model_dump_json()), column, tuple(plan.column(column).labels), counts, True)
 
@@ -116,4 +116,4 @@ def _counted(table: Table, plan: Plan, column: str, tell: Tell | None = None) ->
     """Each row answers once."""
     part = None if tell is None else partial(tell, "counting")
     counts = owner.rows_by_cell(table, [plan.column(column)], part)[column]
-    return scaled(counts, int(counts.sum()))
+    return scaled_counts(counts, int(counts.sum()))

@@ -44,10 +44,10 @@ def named(protocol: survey.Protocol) -> tuple[object, ...]:
 def against_curator(asked: People, protocol: survey.Protocol, run: int) -> None:
     key = (asked.name, named(protocol), run)
     if st.session_state.get("survey_spread", (None,))[0] != key:
-        st.session_state["survey_spread"] = (key, survey.over_people(protocol, asked.counts, SIZES))
-    spreads: list[survey.Spread] = st.session_state["survey_spread"][1]
+        st.session_state["survey_spread"] = (key, survey.errors_by_size(protocol, asked.counts, SIZES))
+    spreads: list[survey.SurveyError] = st.session_state["survey_spread"][1]
     here = survey.local_error(protocol, asked.counts / asked.size, asked.size)
-    constant = survey.central_error(protocol.epsilon)
+    constant = survey.curator_error(protocol.epsilon)
     line = (
         f"At {asked.size:,} people a count is off by about {people(here)} with coins, and by {people(constant)} with "
         "a curator"
@@ -60,7 +60,7 @@ def against_curator(asked: People, protocol: survey.Protocol, run: int) -> None:
     )
     columns = ("people", "coins, predicted", "curator, predicted", "coins, in one run", "curator, in one run")
     frame = pd.DataFrame(
-        [(s.people, s.local, s.central, s.local_found, s.central_found) for s in spreads], columns=list(columns)
+        [(s.people, s.local, s.curator, s.local_observed, s.curator_observed) for s in spreads], columns=list(columns)
     )
     twin(frame, "survey-people", _numbers(columns, "%.4g"))
 
@@ -68,14 +68,14 @@ def against_curator(asked: People, protocol: survey.Protocol, run: int) -> None:
 def four_cells(asked: People, protocol: survey.Protocol, run: int) -> None:
     coin = _coin("survey_cells_coin")
     total = composed(coin.ratio, 2)
-    cells = survey.scaled(CELLS.ravel(), asked.size).reshape(2, 2)
+    cells = survey.scaled_counts(CELLS.ravel(), asked.size).reshape(2, 2)
     key = (asked.size, coin, run)
     if st.session_state.get("survey_cells", (None,))[0] != key:
-        st.session_state["survey_cells"] = (key, *survey.pairs(coin, cells))
+        st.session_state["survey_cells"] = (key, *survey.ask_pairs(coin, cells))
     _, told, published = st.session_state["survey_cells"]
     size = asked.size
     estimate, within = (told.shares * size).ravel(), (told.within() * size).ravel()
-    worst, typical = float(within.max()), survey.central_error(total)
+    worst, typical = float(within.max()), survey.curator_error(total)
     line = (
         f"The four cells of {size:,} people: within ±{people(worst)} by coins, off by about {people(typical)} by a "
         "curator"
@@ -104,7 +104,7 @@ def four_cells(asked: People, protocol: survey.Protocol, run: int) -> None:
 
 def logical_and(asked: People, protocol: survey.Protocol, run: int) -> None:
     coin = _coin("survey_and_coin")
-    laws = survey.pair_laws(coin)
+    laws = survey.pair_distributions(coin)
     both = [law[3] for law in laws.values()]
     one, pair = coin.epsilon, composed(coin.ratio, 2)
     with st.grid(3, min_column_width=150):
@@ -127,7 +127,7 @@ def logical_and(asked: People, protocol: survey.Protocol, run: int) -> None:
 def every_day(asked: People, protocol: survey.Protocol, run: int) -> None:
     days = st.select_slider("The same question, asked on so many days", DAYS, value=30, key="survey_days")
     ratio = protocol.ratio
-    known = [survey.asked_again(ratio, each) for each in range(1, DAYS[-1] + 1)]
+    known = [survey.repeated_guess(ratio, each) for each in range(1, DAYS[-1] + 1)]
     right, total = known[days - 1][0], composed(ratio, days)
     with st.grid(2, min_column_width=150):
         st.metric("ε after all days", epsilon_words(total), border=True, help="Independent reports add up.")

@@ -145,7 +145,7 @@ def test_homogeneity_and_background_knowledge_name_the_condition() -> None:
 
 def test_two_tables_give_away_more_than_one() -> None:
     at = lesson("Two tables")
-    one, two = linkage.composed(linkage.made_up_town(seed=0), 3)
+    one, two = linkage.composition_attack(linkage.made_up_town(seed=0), 3)
     shown = metrics(at)
     assert (shown["By one table"], shown["By both together"]) == (percent(one.share), percent(two.share))
     assert two.share > one.share + 0.1
@@ -159,7 +159,7 @@ def test_the_difference_of_two_days_is_one_persons_condition() -> None:
 
 def test_names_come_back_and_coarser_dates_stop_that() -> None:
     at = lesson("Names come back")
-    assert metrics(at)["Rows that get a name back"] == percent(linkage.named(linkage.made_up_town()).found.share)
+    assert metrics(at)["Rows that get a name back"] == percent(linkage.link_names(linkage.made_up_town()).rate.share)
     whole(at.segmented_control(key="risk_birth").set_value("year").run())
     assert metrics(at)["Rows that get a name back"] in ("0 %", "under 0.1 %")
 

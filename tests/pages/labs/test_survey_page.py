@@ -70,10 +70,10 @@ def test_estimates_are_near_the_truth_for_every_method(method: str) -> None:
     whole(at.selectbox(key="survey_method").set_value(method).run())
     whole(at.select_slider(key="survey_people").set_value(100_000).run())
     true, told, within = first(at)
-    assert true.tolist() == survey.made_up(8, 100_000).tolist()
+    assert true.tolist() == survey.made_up_counts(8, 100_000).tolist()
     assert (np.abs(told - true) < SIGMAS * within / 1.96).all()
     assert metrics(at)["ε of a report"] == "1"
-    assert metrics(at)["With a curator"] == people(survey.central_error(Fraction(1)))
+    assert metrics(at)["With a curator"] == people(survey.curator_error(Fraction(1)))
 
 
 def test_fair_coins_cost_ln_3_rounded_up() -> None:
@@ -109,7 +109,7 @@ def test_coins_grow_with_the_root_of_people_and_the_curator_stays() -> None:
         np.array(numbers(charts(page())[1][name]["y"])) for name in ("everyone flips coins", "a trusted curator")
     )
     assert coins[-1] / coins[0] == pytest.approx(math.sqrt(10**7 / 100))
-    assert set(curator) == {survey.central_error(Fraction(1))}
+    assert set(curator) == {survey.curator_error(Fraction(1))}
 
 
 @pytest.mark.parametrize(("sample", "size"), [("Census", 199_523), ("Health insurance", 20_190)])
@@ -150,7 +150,7 @@ def test_four_cells_are_of_all_people_and_the_curators_error_is_constant() -> No
     at = page()
     at.session_state["survey_view"] = "Two questions, four cells"
     whole(at.run())
-    typical = people(survey.central_error(2 * FAIR.epsilon))
+    typical = people(survey.curator_error(2 * FAIR.epsilon))
     assert "The four cells of 10,000 people: within ±2" in words(at)
     assert f"off by about {typical} by a curator" in words(at)
     whole(at.select_slider(key="survey_people").set_value(1_000_000).run())
@@ -163,7 +163,7 @@ def test_asking_every_day_wears_privacy_down() -> None:
     at.session_state["survey_view"] = "Every day again"
     whole(at.run())
     assert metrics(at)["ε after all days"] == "30"
-    assert metrics(at)["A guess is right"] == percent(survey.asked_again(Fraction(math.e), 30)[0])
+    assert metrics(at)["A guess is right"] == percent(survey.repeated_guess(Fraction(math.e), 30)[0])
     whole(at.select_slider(key="survey_days").set_value(1).run())
     assert metrics(at)["ε after all days"] == "1"
 
@@ -182,7 +182,9 @@ def test_the_owners_own_table_is_added_up_for_the_owner_alone() -> None:
         assert at.get("plotly_chart")[0].proto.config.find('"displayModeBar": false') > 0
         lines = charts(at)[1]["everyone flips coins"]
         made = survey.METHODS["Randomized response"](2, Fraction(1))
-        assert numbers(lines["y"])[0] == survey.local_error(made, survey.made_up(2, 1000) / 1000, 100), "made-up people"
+        assert numbers(lines["y"])[0] == survey.local_error(made, survey.made_up_counts(2, 1000) / 1000, 100), (
+            "made-up people"
+        )
     assert not Ledger().history()
 
 
