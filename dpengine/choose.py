@@ -24,6 +24,7 @@ import numpy.typing as npt
 from dpengine.accounting.hash_chain import same_name
 from dpengine.accounting.ledger import Ledger
 from dpengine.errors import LedgerError, PlanError
+from dpengine.exact import rational
 from dpengine.noise.selection import (
     MAX_APART,
     exponential_mechanism,
@@ -31,7 +32,6 @@ from dpengine.noise.selection import (
     permute_and_flip,
     permute_and_flip_probabilities,
 )
-from dpengine.spec.parsing import rational
 from dpengine.spec.plan import exact_epsilon
 
 __all__ = [
@@ -193,12 +193,12 @@ def _pack(drawn: Drawn) -> bytes:
 
 
 def _number(value: object, what: str) -> Fraction:
-    if isinstance(value, bool) or not isinstance(value, int | float | Fraction | str | np.integer | np.floating):
-        raise PlanError(f"{what} is missing or no number")
+    if value is None:
+        raise PlanError(f"{what} is missing")
     try:
-        return rational(f"{value:.12g}" if isinstance(value, float | np.floating) else str(value))
-    except ValueError:
-        raise PlanError(f"{what} must be a number such as 12, 0.5 or 1/3") from None
+        return rational(float(value) if isinstance(value, np.floating) else value, what)
+    except ValueError as error:
+        raise PlanError(str(error)) from None
 
 
 def _whole(candidates: Candidates) -> tuple[npt.NDArray[np.int64], int]:

@@ -19,9 +19,10 @@ import click
 
 from dpengine.accounting.database import address_of
 from dpengine.accounting.hash_chain import same_name
-from dpengine.accounting.ledger import Ledger, exact
+from dpengine.accounting.ledger import Ledger, read_amount
 from dpengine.errors import BudgetError, LedgerError, PrivateReleaseError, ReleaseError, TableError
-from dpengine.spec.plan import Plan, epsilon_text
+from dpengine.exact import exact_text
+from dpengine.spec.plan import Plan
 
 __all__ = ["main"]
 
@@ -95,9 +96,9 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
     frame = prediction.predict(loaded, epsilons or None)
     if as_json:
         rows = frame.to_dict(orient="records")
-        click.echo(json.dumps({"dataset": loaded.dataset, "epsilon": epsilon_text(loaded.epsilon), "tables": rows}))
+        click.echo(json.dumps({"dataset": loaded.dataset, "epsilon": exact_text(loaded.epsilon), "tables": rows}))
         return
-    click.echo(f"ε = {epsilon_text(loaded.epsilon)} from the budget of {loaded.dataset}")
+    click.echo(f"ε = {exact_text(loaded.epsilon)} from the budget of {loaded.dataset}")
     click.echo(frame.to_string(index=False, float_format=lambda number: f"{number:.4g}"))
 
 
@@ -139,10 +140,10 @@ def release(
     left = ledger.left(dataset)
     told = {
         "release_id": finished.release_id,
-        "epsilon": epsilon_text(loaded.epsilon),
+        "epsilon": exact_text(loaded.epsilon),
         "dataset": dataset,
-        "spent": epsilon_text(ledger.spent(dataset)),
-        "left": None if left is None else epsilon_text(left),
+        "spent": exact_text(ledger.spent(dataset)),
+        "left": None if left is None else exact_text(left),
         "output": output.name,
     }
     if as_json:
@@ -185,7 +186,7 @@ def ledger(dataset: str | None, cap: str | None, url: str | None, as_json: bool)
         raise click.UsageError("--cap needs the DATASET that it is for")
     if dataset is not None and not dataset.strip():
         raise click.UsageError("DATASET is blank; name whose budget it is")
-    most = None if cap is None else _typed(exact, cap, "The cap")
+    most = None if cap is None else _typed(read_amount, cap, "The cap")
     book = _open_ledger(url)
     if dataset is not None and most is not None:
         book.set_cap(dataset, most)
@@ -227,13 +228,13 @@ def _account(book: Ledger, dataset: str) -> dict[str, Any]:
     cap, left = book.cap(dataset), book.left(dataset)
     return {
         "dataset": dataset,
-        "spent": epsilon_text(book.spent(dataset)),
-        "cap": None if cap is None else epsilon_text(cap),
-        "left": None if left is None else epsilon_text(left),
+        "spent": exact_text(book.spent(dataset)),
+        "cap": None if cap is None else exact_text(cap),
+        "left": None if left is None else exact_text(left),
         "releases": [
             {
                 "created": entry.created,
-                "epsilon": epsilon_text(entry.epsilon),
+                "epsilon": exact_text(entry.epsilon),
                 "release_id": entry.release_id,
                 "title": entry.title,
                 "summary": entry.summary,

@@ -13,8 +13,9 @@ import streamlit as st
 
 from dpengine.errors import PlanError
 from dpengine.estimate.error_distribution import posterior
+from dpengine.exact import exact_text
 from dpengine.measure.strategy import choose
-from dpengine.spec.plan import Plan, epsilon_text
+from dpengine.spec.plan import Plan
 from pages.parts.accuracy.charts import error_figure
 from pages.parts.accuracy.numbers import EPSILONS, curve, errors, noise_shares, wanted
 from pages.parts.accuracy.strategies import is_adaptive, show_trial
@@ -81,7 +82,7 @@ def epsilon_control(plan: Plan) -> Fraction:
         "Privacy budget ε",
         options,
         value=asked,
-        format_func=epsilon_text,
+        format_func=exact_text,
         key="accuracy_epsilon",
         help="Left: more private. Right: more exact. Moving it here changes nothing in your plan until you say so.",
     )
@@ -109,7 +110,7 @@ def from_error(plan: Plan) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         every = f" for all {len(plan.marginals)} tables" if len(plan.marginals) > 1 else ""
-        st.markdown(f"takes **ε = {epsilon_text(answer)}**{every}", width="content")
+        st.markdown(f"takes **ε = {exact_text(answer)}**{every}", width="content")
         st.button("Look at it", key="accuracy_use", on_click=_look_at, args=(answer,), icon=":material/my_location:")
 
 
@@ -161,11 +162,11 @@ def explore(plan: Plan) -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         epsilon = epsilon_control(plan)
-        own = f" · the plan has ε = {epsilon_text(plan.epsilon)}" if epsilon != plan.epsilon else ""
-        adopt = f"Use ε = {epsilon_text(epsilon)} in my plan"
+        own = f" · the plan has ε = {exact_text(plan.epsilon)}" if epsilon != plan.epsilon else ""
+        adopt = f"Use ε = {exact_text(epsilon)} in my plan"
         offered = epsilon != plan.epsilon and state.plan() is not None
         if offered and st.button(adopt, key="accuracy_adopt", icon=":material/edit_note:"):
-            session.change(epsilon=epsilon_text(epsilon))
+            session.change(epsilon=exact_text(epsilon))
             st.switch_page("pages/publish.py")
         st.caption(f":material/arrow_back: more private · more exact :material/arrow_forward:{own}")
         table, sized = table_and_size(plan)
@@ -173,7 +174,7 @@ def explore(plan: Plan) -> None:
     row = errors(now, table).iloc[0]
     figures(now, table, row)
 
-    line = f"{name}: at ε = {epsilon_text(epsilon)}, 95 in 100 counts are within ±{people(row['half_width_95'])}"
+    line = f"{name}: at ε = {exact_text(epsilon)}, 95 in 100 counts are within ±{people(row['half_width_95'])}"
     st.markdown(f"**{plain(line)}**")
     over_epsilon = curve(plan, table)
     alt = f"{line}; errors roughly halve when ε doubles."

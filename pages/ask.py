@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import streamlit as st
 
 from dpengine import BudgetError, LedgerError, Plan, PlanError, TableError, owner
 from dpengine.ask import Answer, ask, expect, is_answer, published, reopen
 from dpengine.estimate.error_distribution import posterior
+from dpengine.exact import exact_text
 from dpengine.sources.table import Table
-from dpengine.spec.plan import epsilon_text, exact
 from dpengine.spec.query import Question
 from pages.parts.ask import form
 from pages.parts.ask.history import show_answer, show_history
@@ -133,8 +135,8 @@ def _consequence(question: Question, table: Table) -> None:
         show_answer(before)
         return
     spent, left = book.spent(question.dataset, data), book.left(question.dataset, data)
-    bill = {"Spent so far": epsilon_text(spent), "This question": epsilon_text(question.epsilon)}
-    bill["Left after"] = "no cap" if left is None else epsilon_text(max(left - question.epsilon, exact(0)))
+    bill = {"Spent so far": exact_text(spent), "This question": exact_text(question.epsilon)}
+    bill["Left after"] = "no cap" if left is None else exact_text(max(left - question.epsilon, Fraction(0)))
     with st.grid(3, min_column_width=90):
         for label, value in bill.items():
             st.metric(label, value)
@@ -143,7 +145,7 @@ def _consequence(question: Question, table: Table) -> None:
     except (BudgetError, LedgerError) as refused:
         _refused(refused)
         return
-    paid, label = f"answer-{question.key}", f"Ask, for ε = {epsilon_text(question.epsilon)}"
+    paid, label = f"answer-{question.key}", f"Ask, for ε = {exact_text(question.epsilon)}"
     if background_read.held(paid) is not None or st.button(
         label, type="primary", icon=":material/contact_support:", key=session.key("ask-pay"), width="stretch"
     ):

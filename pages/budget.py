@@ -12,7 +12,8 @@ import streamlit as st
 from dpengine.accounting.ledger import Entry, Ledger
 from dpengine.errors import BudgetError, LedgerError
 from dpengine.estimate.error_distribution import posterior
-from dpengine.spec.plan import Plan, epsilon_text, exact
+from dpengine.exact import exact_text, rational
+from dpengine.spec.plan import Plan
 from pages.parts.accuracy.charts import spending_figure
 from pages.parts.budget.planner import planner
 from pages.parts.publish.release_step import is_published
@@ -96,15 +97,15 @@ def _still_fits(left: Fraction | None, price: Fraction | None) -> list[str]:
     if price is None:
         return []
     if left is None:
-        return [f"Your plan would add ε = {epsilon_text(price)} (hatched). Without a cap nothing stops further ones."]
+        return [f"Your plan would add ε = {exact_text(price)} (hatched). Without a cap nothing stops further ones."]
     fits = left // price
     if fits == 0:
         return [
-            f"Your plan asks for ε = {epsilon_text(price)} (hatched), and {short(left)} is left: it would be refused. "
+            f"Your plan asks for ε = {exact_text(price)} (hatched), and {short(left)} is left: it would be refused. "
             "What was published before can be had again at no cost."
         ]
     times = "One more release" if fits == 1 else f"{fits:,} more releases"
-    return [f"{times} like your plan, at ε = {epsilon_text(price)} (hatched), {'fits' if fits == 1 else 'fit'}."]
+    return [f"{times} like your plan, at ε = {exact_text(price)} (hatched), {'fits' if fits == 1 else 'fit'}."]
 
 
 def _taken_together(spent: Fraction) -> str:
@@ -137,7 +138,7 @@ def releases(book: Ledger, history: list[Entry], dataset: str) -> None:
     rows = [
         {
             "created": entry.created,
-            "epsilon": epsilon_text(entry.epsilon),
+            "epsilon": exact_text(entry.epsilon),
             "title": entry.title,
             "bought": entry.summary,
             "dataset": entry.dataset,
@@ -164,7 +165,7 @@ def releases(book: Ledger, history: list[Entry], dataset: str) -> None:
     entry = pick.selectbox(
         "Open a release again",
         history[::-1],
-        format_func=lambda e: f"{e.created[:10]} · ε {epsilon_text(e.epsilon)} · {e.title or e.summary}",
+        format_func=lambda e: f"{e.created[:10]} · ε {exact_text(e.epsilon)} · {e.title or e.summary}",
         key="budget_release",
         help="What was paid for can be had again, byte for byte, and costs nothing.",
     )
@@ -205,7 +206,7 @@ def cap_form(book: Ledger, dataset: str) -> None:
     st.markdown(
         "No cap is set: every release is recorded, and none is refused."
         if old is None
-        else f"At most ε = {epsilon_text(old)} may ever be spent; the release that would pass it is refused."
+        else f"At most ε = {exact_text(old)} may ever be spent; the release that would pass it is refused."
     )
     with st.form("budget_cap_form", border=False):
         field, button = st.columns([2, 1], vertical_alignment="bottom")
@@ -224,22 +225,22 @@ def cap_form(book: Ledger, dataset: str) -> None:
 
 def confirm(book: Ledger, dataset: str, text: str, spent: Fraction) -> None:
     try:
-        cap = exact(text)
+        cap = rational(text, "it")
         if cap <= 0:
             raise ValueError("the cap must be above 0")
     except ValueError as error:
-        st.warning(f"That cannot be a cap: {str(error).replace('ε must be', 'it must be')}.", icon=":material/edit:")
+        st.warning(f"That cannot be a cap: {error}.", icon=":material/edit:")
         return
     with st.container(border=True):
         left = max(cap - spent, Fraction(0))
-        st.markdown(f"A cap of **ε = {epsilon_text(cap)}** would leave **{short(left)}** to spend.")
+        st.markdown(f"A cap of **ε = {exact_text(cap)}** would leave **{short(left)}** to spend.")
         if left == 0:
             st.markdown("That is no more than what is spent already, so nothing more could be published.")
         st.caption(
             "A larger cap later is a decision for whoever answers for the data. What is published stays published."
         )
         with st.container(horizontal=True):
-            if st.button(f"Set the cap to {epsilon_text(cap)}", type="primary", key="budget_cap_set"):
+            if st.button(f"Set the cap to {exact_text(cap)}", type="primary", key="budget_cap_set"):
                 book.set_cap(dataset, cap)
                 st.session_state["budget_cap_review"] = (None, "")
                 st.toast("The cap is set.", icon=":material/check:")

@@ -125,7 +125,7 @@ def test_no_score_is_stored() -> None:
         ({"scores": [1, None, 3]}, "score of candidate 2 is missing"),
         ({"scores": [1, float("nan"), 3]}, "score of candidate 2 must be a number"),
         ({"scores": [1, "many", 3]}, "score of candidate 2 must be a number"),
-        ({"scores": [1, True, 3]}, "score of candidate 2 is missing"),
+        ({"scores": [1, True, 3]}, "score of candidate 2 must be a number"),
         ({"scores": ["1e30", "0.0000001", 3]}, "too far apart"),
         ({"sensitivity": 0}, "above 0"),
         ({"sensitivity": "-1"}, "above 0"),

@@ -19,6 +19,7 @@ import sqlalchemy as sa
 
 from dpengine.accounting.database import locked
 from dpengine.errors import LedgerError
+from dpengine.exact import ratio_text
 
 __all__ = [
     "Book",
@@ -31,7 +32,6 @@ __all__ = [
     "same_name",
     "secret_of",
     "set_cap",
-    "stored",
 ]
 
 _VERSION = 1
@@ -143,7 +143,7 @@ def set_cap(connection: sa.Connection, secret: bytes, dataset: str, cap: Fractio
     replaced = [name for name in before if same_name(name) == same_name(dataset)]
     caps = {name: old for name, old in before.items() if name not in replaced} | {dataset: cap}
     connection.execute(sa.delete(_caps).where(_caps.c.dataset.in_(replaced)))
-    connection.execute(sa.insert(_caps).values(dataset=dataset, cap=stored(cap)))
+    connection.execute(sa.insert(_caps).values(dataset=dataset, cap=ratio_text(cap)))
     connection.execute(sa.update(_meta).values(caps_seal=_seal(secret, caps)))
 
 
@@ -189,11 +189,6 @@ def same_name(dataset: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", dataset).casefold()).strip()
 
 
-def stored(number: Fraction) -> str:
-    """Return the text that stands for a number in the ledger: "n/d"."""
-    return f"{number.numerator}/{number.denominator}"
-
-
 def keyed(secret: bytes, *parts: bytes | str) -> bytes:
     """Return the HMAC-SHA256 of the parts, as a list, under the ledger's key."""
     return hmac.digest(secret, _framed(*parts), "sha256")
@@ -211,7 +206,7 @@ def _genesis(secret: bytes) -> bytes:
 
 
 def _seal(secret: bytes, caps: Mapping[str, Fraction]) -> bytes:
-    return keyed(secret, "caps", *(part for name in sorted(caps) for part in (name, stored(caps[name]))))
+    return keyed(secret, "caps", *(part for name in sorted(caps) for part in (name, ratio_text(caps[name]))))
 
 
 def _link(previous: bytes, fields: Mapping[str, Any]) -> bytes:

@@ -18,10 +18,8 @@ the ledger from forging a whole chain: guard the file like the data.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -39,15 +37,13 @@ from dpengine.accounting.hash_chain import (
     same_name,
     secret_of,
     set_cap,
-    stored,
 )
 from dpengine.errors import BudgetError, LedgerError
+from dpengine.exact import ExactLike, exact_text, ratio_text, rational
 
-__all__ = ["Entry", "Ledger", "exact"]
+__all__ = ["Entry", "Ledger", "read_amount"]
 
-# A denominator of zeros is no number; a bound on digits keeps arithmetic and storage small.
-_EXACT = re.compile(r"\d{1,60}(\.\d{1,60}|/(?=0*[1-9])\d{1,60})?", re.ASCII)
-_BITS = 400
+_MAX_BITS = 400  # keeps arithmetic and storage small
 
 
 def _crash_point(name: str) -> None:
@@ -96,7 +92,7 @@ class Ledger:
         A cap below what is already spent leaves nothing to spend.
         """
         _check_texts(dataset=dataset)
-        number = exact(cap, "The cap")
+        number = read_amount(cap, "The cap")
         with self._store.writing() as connection:
             set_cap(connection, self._secret, dataset, number)
 
@@ -166,7 +162,7 @@ class Ledger:
     def check(self, dataset: str, fingerprint: bytes, epsilon: Fraction) -> None:
         """Raise `BudgetError` if a new charge would be refused now; not binding, `record` decides."""
         _check_texts(dataset=dataset)
-        _refuse_over_cap(self._read(), dataset, fingerprint, exact(epsilon, "ε"))
+        _refuse_over_cap(self._read(), dataset, fingerprint, read_amount(epsilon, "ε"))
 
     def record(
         self,
@@ -188,7 +184,7 @@ class Ledger:
 
         Raises `BudgetError` if the cap would be passed.
         """
-        cost = exact(epsilon, "ε")
+        cost = read_amount(epsilon, "ε")
         digest = hashlib.sha256(payload).digest()
         _check_texts(
             dataset=dataset, plan_key=plan_key, release_id=release_id,
@@ -209,7 +205,7 @@ class Ledger:
                 "fingerprint": fingerprint,
                 "plan_key": plan_key,
                 "created": created,
-                "epsilon": stored(cost),
+                "epsilon": ratio_text(cost),
                 "title": title,
                 "summary": summary,
                 "payload_sha256": digest,
@@ -240,33 +236,24 @@ def _refuse_over_cap(book: Book, dataset: str, fingerprint: bytes, epsilon: Frac
     others = ", ".join(repr(name) for name in sorted(names) if same_name(name) != same_name(dataset))
     shared = f" It shares data, and so its budget, with {others}." if others else ""
     raise BudgetError(
-        f"The budget of dataset {dataset!r} does not allow this: asked ε = {_shown(epsilon)}, "
-        f"spent {_shown(spent)} of {_shown(cap)}, left {_shown(max(cap - spent, Fraction(0)))}.{shared} "
+        f"The budget of dataset {dataset!r} does not allow this: asked ε = {exact_text(epsilon)}, "
+        f"spent {exact_text(spent)} of {exact_text(cap)}, left {exact_text(max(cap - spent, Fraction(0)))}.{shared} "
         "Ask for a smaller ε, or let the owner of the data decide on a larger cap; "
         "what was published before can be had again at no cost."
     )
 
 
-def exact(value: Fraction | int | str, what: str) -> Fraction:
-    """Return the positive rational that an int, a Fraction or an exact text stands for; refuse the rest."""
-    written = isinstance(value, str) and _EXACT.fullmatch(value)
-    if not written and (isinstance(value, bool) or not isinstance(value, int | Fraction)):
-        raise BudgetError(
-            f"{what} must be an exact number: a whole number, a Fraction, or a text such as '0.1' or '1/3'; "
-            f"not {value!r:.60}."
-        )
-    number = Fraction(value)
+def read_amount(value: ExactLike, what: str) -> Fraction:
+    """Return the positive rational that an int, a Fraction or an exact text stands for. Raises `BudgetError`."""
+    try:
+        number = rational(value, what, strict=True)
+    except (TypeError, ValueError) as error:
+        raise BudgetError(f"{error}.") from None
     if number <= 0:
         raise BudgetError(f"{what} must be more than 0.")
-    if max(number.numerator, number.denominator).bit_length() > _BITS:
+    if max(number.numerator, number.denominator).bit_length() > _MAX_BITS:
         raise BudgetError(f"{what} has too many digits; round it to sixty or fewer.")
     return number
-
-
-def _shown(number: Fraction) -> str:
-    """Return the number as a decimal where that is exact, else as a fraction."""
-    decimal = Decimal(number.numerator) / number.denominator
-    return f"{decimal:f}" if Fraction(decimal) == number else str(number)
 
 
 def _total(charges: Sequence[sa.Row[Any]]) -> Fraction:

@@ -9,10 +9,10 @@ from typing import Any
 
 from dpengine.bundle.promises import promises, table_files
 from dpengine.bundle.wording import SCHEMA_VERSION
+from dpengine.exact import exact_text
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, Allocation, Choice, Measurements
 from dpengine.measure.strategy import why
 from dpengine.results.result import Result
-from dpengine.spec.plan import epsilon_text
 
 __all__ = ["describe", "measurements"]
 
@@ -66,8 +66,8 @@ def _marginal(allocation: Allocation, cells: int) -> dict[str, Any]:
         "columns": list(allocation.columns),
         "mechanism": DISCRETE_LAPLACE,
         "sensitivity": allocation.sensitivity,
-        "epsilon": epsilon_text(allocation.epsilon),
-        "scale": epsilon_text(allocation.scale),
+        "epsilon": exact_text(allocation.epsilon),
+        "scale": exact_text(allocation.scale),
         "cells": cells,
     }
 
@@ -78,7 +78,7 @@ def _choice(choice: Choice) -> dict[str, Any]:
         "purpose": choice.what,
         "mechanism": choice.mechanism,
         "sensitivity": choice.sensitivity,
-        "epsilon": epsilon_text(choice.epsilon),
-        "scale": epsilon_text(choice.sensitivity / choice.epsilon),
+        "epsilon": exact_text(choice.epsilon),
+        "scale": exact_text(choice.sensitivity / choice.epsilon),
         "cells": 0,
     }

@@ -11,8 +11,9 @@ from typing import Any
 
 from dpengine.array_types import Columns
 from dpengine.bundle.wording import SCHEMA_VERSION, WORDINGS, Estimator, Wording
+from dpengine.exact import exact_text
 from dpengine.measure.strategy import ADAPTIVE
-from dpengine.spec.plan import Plan, epsilon_text
+from dpengine.spec.plan import Plan
 
 __all__ = ["estimator", "promises", "table_files"]
 
@@ -64,7 +65,7 @@ def _guarantee(plan: Plan) -> dict[str, Any]:
         unit["id"] = plan.unit.id
     return {
         "definition": DEFINITION,
-        "epsilon": epsilon_text(plan.epsilon),
+        "epsilon": exact_text(plan.epsilon),
         "delta": "0",
         "unit": unit | {"text": _unit_text(plan)},
         "neighbours": NEIGHBOURS,

@@ -23,10 +23,10 @@ from dpengine.bundle.read import FIXED, Manifest, MeasurementEntry, Members, Sou
 from dpengine.bundle.wording import Estimator
 from dpengine.errors import PlanError, ReleaseError
 from dpengine.estimate.error_distribution import error_law
+from dpengine.exact import exact_text, rational
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, Allocation
 from dpengine.spec import strict_yaml
-from dpengine.spec.parsing import rational
-from dpengine.spec.plan import Plan, epsilon_text
+from dpengine.spec.plan import Plan
 
 __all__ = ["PROSE", "verify"]
 
@@ -107,7 +107,7 @@ def _wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
             marginals.append(allocation)
         faults += [f"manifest.json: measurement {position}{fault}" for fault in wrong]
     if spent != plan.epsilon:
-        faults.append(f"manifest.json: the shares of ε do not add up to {epsilon_text(plan.epsilon)}")
+        faults.append(f"manifest.json: the shares of ε do not add up to {exact_text(plan.epsilon)}")
     return faults if adaptive else faults + list(_wrong_coverage(checked, plan, marginals, sound=not faults))
 
 
@@ -125,7 +125,7 @@ def _wrong_noise(entry: MeasurementEntry, allocation: Allocation, plan: Plan, *,
     """Check scale, sensitivity, mechanism and cells of one measurement."""
     faults = []
     if _positive(entry.scale) != allocation.scale:
-        faults.append(f": scale is not sensitivity / epsilon, which is {epsilon_text(allocation.scale)}")
+        faults.append(f": scale is not sensitivity / epsilon, which is {exact_text(allocation.scale)}")
     if adaptive and entry.purpose is not None:  # no marginal of its own: a choice, the audit, a tree of boxes
         if entry.sensitivity % plan.unit.rows or entry.mechanism not in (DISCRETE_LAPLACE, PERMUTE_AND_FLIP):
             faults.append(": mechanism or sensitivity are not those of such a question")

@@ -15,7 +15,6 @@ from __future__ import annotations
 import bisect
 import math
 import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -29,6 +28,7 @@ import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from dpengine.array_types import Ints
+from dpengine.exact import rational
 
 __all__ = ["MAX_SCALE", "BitSource", "discrete_laplace", "exp_between", "keystream"]
 
@@ -74,14 +74,7 @@ def discrete_laplace(scale: Fraction | int | str, size: int | tuple[int, ...]) -
 
 
 def _exact(scale: object) -> Fraction:
-    if isinstance(scale, bool) or not isinstance(scale, int | Fraction | str):
-        raise TypeError(f'scale must be exact: a Fraction, an int or a string like "0.5", not {type(scale).__name__}')
-    if isinstance(scale, str) and not re.fullmatch(r"[0-9]{1,40}([./][0-9]{1,40})?", scale):
-        raise ValueError('scale cannot be read; write it like "10", "0.5" or "3/7"')
-    try:
-        exact = Fraction(scale)
-    except ZeroDivisionError:
-        raise ValueError('scale divides by zero; write it like "3/7"') from None
+    exact = rational(scale, "scale", strict=True, digits=40)
     if not 0 < exact <= MAX_SCALE:
         raise ValueError(f"scale must be above 0 and at most {MAX_SCALE}")
     return exact

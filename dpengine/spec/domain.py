@@ -27,7 +27,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationError, field_validator, model_validator
 
 from dpengine.errors import PlanError
-from dpengine.spec.parsing import Line, Text, decimal, rational
+from dpengine.exact import decimal, rational
+from dpengine.spec.parsing import Line, Text
 from dpengine.spec.standard_lists import STANDARD
 
 __all__ = ["MISSING", "OTHER", "Category", "Column", "Date", "Number", "YesNo", "equal_edges"]

@@ -16,8 +16,9 @@ import numpy.typing as npt
 from pydantic import Field, field_validator, model_validator
 
 from dpengine import arrow
+from dpengine.exact import decimal
 from dpengine.spec.domain import Declared
-from dpengine.spec.parsing import Text, decimal
+from dpengine.spec.parsing import Text
 
 __all__ = ["Grid"]
 

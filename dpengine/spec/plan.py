@@ -19,34 +19,21 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PlainSerializer, field_validator, model_validator
 
 from dpengine.errors import PlanError
+from dpengine.exact import exact_text, rational
 from dpengine.spec import codebook, strict_yaml
 from dpengine.spec.domain import Column, Declared, Number
-from dpengine.spec.parsing import Line, Text, rational
+from dpengine.spec.parsing import Line, Text
 
-__all__ = ["Each", "Plan", "Unit", "exact"]
+__all__ = ["Each", "Plan", "Unit", "exact_epsilon"]
 
 MAX_TABLE_CELLS = 4_000_000
 MAX_TABLES = 20_000
 MIN_EPSILON, MAX_EPSILON = Fraction(1, 10**6), Fraction(1000)
 
 
-def exact(value: object) -> Fraction:
-    """Read a budget as an exact rational: 1, "0.1", "1/3", Fraction; a float by its first 12 digits.
-
-    >>> exact("0.1"), exact(0.5)
-    (Fraction(1, 10), Fraction(1, 2))
-    """
-    if isinstance(value, bool) or value is None:
-        raise ValueError("ε must be a number, such as 1 or 0.5")
-    try:
-        return rational(f"{value:.12g}" if isinstance(value, float) else str(value))
-    except ValueError:
-        raise ValueError("ε must be a decimal or a fraction, such as 0.5 or 1/3") from None
-
-
 def exact_epsilon(value: object) -> Fraction:
     """An ε that a release may have: exact, positive, and within what the noise can be drawn for."""
-    epsilon = exact(value)
+    epsilon = rational(value, "ε")
     if epsilon <= 0:
         raise ValueError("ε must be above 0")
     if not MIN_EPSILON <= epsilon <= MAX_EPSILON:
@@ -56,22 +43,7 @@ def exact_epsilon(value: object) -> Fraction:
     return epsilon
 
 
-def epsilon_text(epsilon: Fraction) -> str:
-    """The shortest exact text: a decimal where there is one, else a fraction.
-
-    >>> epsilon_text(Fraction(1, 8)), epsilon_text(Fraction(1, 3))
-    ('0.125', '1/3')
-    """
-    for digits in range(19):
-        scaled = epsilon * 10**digits
-        if scaled.denominator == 1:
-            return f"{scaled.numerator // 10**digits}" + (
-                f".{scaled.numerator % 10**digits:0{digits}}" if digits else ""
-            )
-    return str(epsilon)
-
-
-Epsilon = Annotated[Fraction, BeforeValidator(exact_epsilon), PlainSerializer(epsilon_text)]
+Epsilon = Annotated[Fraction, BeforeValidator(exact_epsilon), PlainSerializer(exact_text)]
 
 
 class Unit(Declared):

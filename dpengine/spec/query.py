@@ -18,11 +18,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PlainSerializer, field_validator, model_validator
 
 from dpengine.errors import PlanError
+from dpengine.exact import exact_text, rational
 from dpengine.noise.laplace import MAX_SCALE
 from dpengine.spec.domain import Column, Declared, Number
 from dpengine.spec.numeric_grid import Grid
-from dpengine.spec.parsing import Line, Text, rational
-from dpengine.spec.plan import Epsilon, Unit, epsilon_text
+from dpengine.spec.parsing import Line, Text
+from dpengine.spec.plan import Epsilon, Unit
 
 __all__ = ["MAX_CANDIDATES", "Condition", "Count", "Mean", "Mode", "Proportion", "Quantile", "Question", "Sum"]
 
@@ -31,16 +32,13 @@ _BEYOND = Decimal(10) ** 30  # what a range without an end reaches to
 
 
 def _share(value: Any) -> Fraction:
-    try:
-        found = rational(f"{value:.12g}" if isinstance(value, float) else str(value))
-    except ValueError:
-        raise ValueError("this must be a number such as 0.5 or 1/4") from None
+    found = rational(value)
     if not 0 < found < 1 or found.denominator > 10**6:
         raise ValueError("this must lie between 0 and 1, with at most six decimals, such as 0.5 for the median")
     return found
 
 
-Share = Annotated[Fraction, BeforeValidator(_share), PlainSerializer(epsilon_text)]
+Share = Annotated[Fraction, BeforeValidator(_share), PlainSerializer(exact_text)]
 
 
 class Condition(Declared):
@@ -285,7 +283,7 @@ def quantile_name(level: Fraction) -> str:
     if level == Fraction(1, 2):
         return "median"
     percent = 100 * level
-    return f"{epsilon_text(percent)} % quantile" if 10**4 % percent.denominator == 0 else f"{level} quantile"
+    return f"{exact_text(percent)} % quantile" if 10**4 % percent.denominator == 0 else f"{level} quantile"
 
 
 def _all_of(conditions: Sequence[Condition]) -> str:

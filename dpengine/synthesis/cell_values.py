@@ -30,8 +30,8 @@ import pyarrow.compute as pc
 from dpengine import arrow, safe_csv
 from dpengine.array_types import Ints
 from dpengine.counting.encode_sql import binning
+from dpengine.exact import decimal
 from dpengine.spec.domain import OTHER, Column, Date, Number
-from dpengine.spec.parsing import decimal
 from dpengine.sql import literal
 from dpengine.synthesis.generate_rows import shuffled
 

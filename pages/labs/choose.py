@@ -10,7 +10,7 @@ import streamlit as st
 
 from dpengine.choose import Candidates, Mechanism, probabilities
 from dpengine.errors import PlanError
-from dpengine.spec.plan import epsilon_text
+from dpengine.exact import exact_text
 from pages.parts.choose.charts import SHOWN, likely_figure, over_epsilon_figure
 from pages.parts.choose.draw import draw_part
 from pages.parts.choose.samples import OWN, SAMPLES, Sample
@@ -104,7 +104,7 @@ def pictures(candidates: Candidates, both: dict[Mechanism, np.ndarray]) -> None:
     top, epsilon = [names[k] for k in order[:SHOWN]], candidates.epsilon
     first = plain(top[0])
     chance = percent(float(both[candidates.mechanism][order[0]]))
-    line = f"At ε = {epsilon_text(epsilon)}, {first} is drawn {chance} of the time"
+    line = f"At ε = {exact_text(epsilon)}, {first} is drawn {chance} of the time"
     st.markdown(f"**{line}**")
     kept = order if len(order) <= 40 else order[:40]
     kept = sorted(kept)
@@ -148,7 +148,7 @@ def lab() -> None:
         "Privacy budget ε",
         EPSILONS,
         value=Fraction(1, 20),
-        format_func=epsilon_text,
+        format_func=exact_text,
         key="choose_epsilon",
         help="Left: more private. Right: more often the best.",
     )

@@ -11,8 +11,8 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.estimate.error_distribution import posterior
+from dpengine.exact import exact_text
 from dpengine.lessons import definition as lesson
-from dpengine.spec.plan import epsilon_text
 from pages.parts.definition import examples as examples
 from pages.parts.definition.charts import laws_figure
 from pages.parts.shared.figures import draw
@@ -100,7 +100,7 @@ def lab() -> None:
     left, right = st.columns([2, 3], gap="large")
     with right:
         epsilon = st.select_slider(
-            "Privacy budget ε", EPSILONS, value=Fraction(1), format_func=epsilon_text, key="definition_epsilon"
+            "Privacy budget ε", EPSILONS, value=Fraction(1), format_func=exact_text, key="definition_epsilon"
         )
     with left:
         question = choose_question()
@@ -164,7 +164,7 @@ def meaning(epsilon: Fraction) -> None:
     st.subheader("What this means for your release")
     own = state.plan()
     used = epsilon if own is None else own.epsilon
-    whose = f"At ε = {epsilon_text(used)}, as here" if own is None else f"Your plan has ε = {epsilon_text(used)}"
+    whose = f"At ε = {exact_text(used)}, as here" if own is None else f"Your plan has ε = {exact_text(used)}"
     st.markdown(
         f"{whose}: someone who is 50 % sure that a person is in the table becomes {sure(posterior(0.5, used))}. "
         "A release is many counts at once; the whole of it, with every table in it, stays within e^ε for each person. "

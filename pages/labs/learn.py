@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.errors import TableError
+from dpengine.exact import exact_text
 from dpengine.lessons.market import Market, read_losses, share_prices, simulated_market
 from dpengine.mechanisms.online_learning import (
     average_regret,
@@ -18,7 +19,6 @@ from dpengine.mechanisms.online_learning import (
     on_grid,
     regret_bound,
 )
-from dpengine.spec.plan import epsilon_text
 from pages.parts.learn.charts import end_figure, time_figure
 from pages.parts.learn.numbers import NO_PRIVACY, RATES, Run, over_epsilon, rate, run, thinned
 from pages.parts.shared.data_twin import twin
@@ -89,7 +89,7 @@ def settings() -> tuple[list[Fraction], str, Fraction]:
         CHOICES,
         default=[Fraction(1, 10), Fraction(1), Fraction(10)],
         selection_mode="multi",
-        format_func=epsilon_text,
+        format_func=exact_text,
         key="learn_epsilons",
         help="Left: more private. Right: less regret. Each chosen ε is a line in the picture.",
     )
@@ -123,7 +123,7 @@ def over_time(name: str, found: Market, epsilons: list[Fraction], way: str, delt
     numbers(runs, found, float(found.losses.mean(axis=0).min()))
     left = [each for each in epsilons if rate(way, each, delta, found.losses) is None]
     if left:
-        st.caption(f"No rate is proved {way} at ε = {', '.join(map(epsilon_text, left))}: take zCDP, or a smaller ε.")
+        st.caption(f"No rate is proved {way} at ε = {', '.join(map(exact_text, left))}: take zCDP, or a smaller ε.")
     private = [each for each in runs if each.name.startswith("ε")]
     ends = [f"{each.name}: {each.regret[-1]:.3f}".replace("-", "−") for each in private]
     told = "; ".join(ends) or "no private learner chosen"

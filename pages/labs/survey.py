@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpengine.exact import exact_text
 from dpengine.lessons import survey
 from dpengine.mechanisms.local.randomized_response import Estimate, KaryResponse, norm_sub
-from dpengine.spec.plan import epsilon_text
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import people, percent, plain, plural
@@ -84,7 +84,7 @@ def choose_protocol(answers: int) -> survey.Protocol:
         "Privacy ε of a report",
         EPSILONS,
         value=Fraction(1),
-        format_func=epsilon_text,
+        format_func=exact_text,
         key="survey_epsilon",
         help="Left: more private. Right: more exact.",
     )

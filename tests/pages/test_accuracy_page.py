@@ -12,9 +12,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine.estimate.error_distribution import epsilon_for, posterior, predict
+from dpengine.exact import exact_text
 from dpengine.measure.strategy import choose
 from dpengine.results.mock_table import mostly_noise_share
-from dpengine.spec.plan import Plan, epsilon_text
+from dpengine.spec.plan import Plan
 from pages.parts.accuracy.numbers import EPSILONS, compare, simulate
 from pages.parts.shared.wording import name_of, people, percent, why_measured
 
@@ -94,7 +95,7 @@ def test_a_wanted_error_is_answered_with_the_least_epsilon_and_can_be_looked_at(
     at.number_input(key="accuracy_within").set_value(25).run()
     at.selectbox(key="accuracy_confidence").select(0.99).run()
     answer = epsilon_for(own, 25, 0.99)
-    assert f"ε = {epsilon_text(answer)}" in words(at)
+    assert f"ε = {exact_text(answer)}" in words(at)
     at.button(key="accuracy_use").click().run()
     assert at.select_slider(key="accuracy_epsilon").value == answer
     assert not at.exception

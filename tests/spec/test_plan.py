@@ -13,7 +13,6 @@ from hypothesis import given
 
 from dpengine import Plan, PlanError
 from dpengine.spec.domain import YesNo
-from dpengine.spec.plan import epsilon_text, exact
 from tests.plans import CLINIC, letters_plan, plans
 
 
@@ -51,11 +50,11 @@ def test_each_lists_all_tables_of_that_many_columns(each: int) -> None:
     [
         ('epsilon: "1"', "epsilon: 0", "ε must be above 0"),
         ('epsilon: "1"', "epsilon: -1", "ε must be above 0"),
-        ('epsilon: "1"', "epsilon: nan", "decimal or a fraction"),
-        ('epsilon: "1"', "epsilon: inf", "decimal or a fraction"),
-        ('epsilon: "1"', "epsilon: one", "decimal or a fraction"),
+        ('epsilon: "1"', "epsilon: nan", "a number such as"),
+        ('epsilon: "1"', "epsilon: inf", "a number such as"),
+        ('epsilon: "1"', "epsilon: one", "a number such as"),
         ('epsilon: "1"', "epsilon: 1e9", "between"),
-        ('epsilon: "1"', "epsilon: 1/0", "decimal or a fraction"),
+        ('epsilon: "1"', "epsilon: 1/0", "a number such as"),
         ("epsilon", "epsylon", "not known here"),
         ("kind: date", "kind: dat", "columns → 3: kind must be one of number, category, yesno, date"),
         ("[age, region]", "[age, regoin]", "there is no column 'regoin'"),
@@ -141,21 +140,10 @@ def test_the_key_changes_with_what_is_measured_and_with_nothing_else() -> None:
         assert Plan.loads(CLINIC.replace(*other)).key != key, other
 
 
-def test_budgets_are_exact() -> None:
-    assert exact("0.1") * 10 == 1
-    assert exact(0.1) == Fraction(1, 10)
-    assert exact("1/3") == Fraction(1, 3)
-    for value in [Fraction(1), Fraction(1, 10), Fraction(3, 7), Fraction(123456789, 1000)]:
-        assert exact(epsilon_text(value)) == value
-    for bad in [True, None, "", "nan", "inf", "1/0", float("nan"), float("inf"), "0x1"]:
-        with pytest.raises(ValueError, match="ε must"):
-            exact(bad)
-
-
 @pytest.mark.parametrize("bad", ["1e99999999", "1e-99999999", "1_0", "١", "9" * 5000, "1/" + "9" * 5000, "1 / 3"])
 def test_an_epsilon_that_no_one_means_is_refused_at_once(bad: str) -> None:
     begun = time.perf_counter()
-    with pytest.raises(PlanError, match="ε must be a decimal or a fraction"):
+    with pytest.raises(PlanError, match="ε must be a number such as"):
         Plan.loads(CLINIC.replace('epsilon: "1"', f'epsilon: "{bad}"'))
     assert time.perf_counter() - begun < 1
     assert Plan.loads(CLINIC.replace('epsilon: "1"', 'epsilon: "1e-3"')).epsilon == Fraction(1, 1000)

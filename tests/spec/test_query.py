@@ -119,7 +119,7 @@ def one(**fields: object) -> object:
         (lambda: Mode(of=Category(name="x", values=["only"])), "nothing to choose"),
         (one(dataset=" "), "name the dataset"),
         (one(epsilon="0"), "above 0"),
-        (one(epsilon="nan"), "decimal or a fraction"),
+        (one(epsilon="nan"), "a number such as"),
         (one(statistic={"kind": "variance"}), "statistic"),
         (one(unit={"rows": 3}), "needs 'id'"),
         (one(rows_about=0), "rows_about"),

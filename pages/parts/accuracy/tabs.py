@@ -10,9 +10,10 @@ import streamlit as st
 
 from dpengine.array_types import Columns
 from dpengine.estimate.error_distribution import posterior
+from dpengine.exact import exact_text
 from dpengine.measure.strategy import choose
 from dpengine.results.mock_table import DEFAULT_ROWS
-from dpengine.spec.plan import Plan, epsilon_text
+from dpengine.spec.plan import Plan
 from pages.parts.accuracy.charts import meaning_figure, noise_figure, simulation_figure
 from pages.parts.accuracy.numbers import all_errors, compare, curve, errors, noise_shares, predictions, simulate
 from pages.parts.shared.data_twin import PREDICTED, twin
@@ -33,7 +34,7 @@ def all_tables(plan: Plan, table: Columns) -> None:
         widths = frame["half_width_95"]
         noisy = [float(noise_shares(plan, each, widths[k : k + 1])[0]) for k, each in enumerate(plan.marginals)]
         frame["noisy"] = [*noisy, math.nan]
-    st.markdown(f"**Every published table at ε = {epsilon_text(plan.epsilon)}**")
+    st.markdown(f"**Every published table at ε = {exact_text(plan.epsilon)}**")
     st.dataframe(frame, hide_index=True, column_config=PREDICTED)
     st.caption(
         f"Errors are of the unbiased *estimate*, in {noun(plan)}, the same for every cell of a table. The total is "
@@ -59,7 +60,7 @@ def mostly_noise(plan: Plan, table: Columns) -> None:
     here = float(noise_shares(plan, table, errors(plan, table)["half_width_95"])[0])
     name, epsilons = name_of(table), curve(plan, table)["epsilon"]
     cells = plan.cells(table)
-    line = f"{name}: at ε = {epsilon_text(plan.epsilon)}, {round(here * cells):,} of {cells:,} cells are mostly noise"
+    line = f"{name}: at ε = {exact_text(plan.epsilon)}, {round(here * cells):,} of {cells:,} cells are mostly noise"
     st.markdown(f"**{plain(line)}**")
     draw(noise_figure(epsilons, shares, name, float(plan.epsilon)), line, "noise-over-epsilon")
     st.caption(

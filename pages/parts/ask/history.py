@@ -8,9 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.ask import Answer, history
+from dpengine.exact import exact_text
 from dpengine.results.batch_pricing import Together, together
 from dpengine.safe_csv import guard
-from dpengine.spec.plan import epsilon_text
 from pages.parts.ask.wording import interval, shown, told
 from pages.parts.shared.wording import name_of, plain, plural
 from pages.parts.visit import state
@@ -40,7 +40,7 @@ def show_history(dataset: str) -> None:
             "question": [answer.question.words for answer in answers],
             "answer": [shown(answer) for answer in answers],
             "95 %": [interval(answer) for answer in answers],
-            "ε": [epsilon_text(answer.question.epsilon) for answer in answers],
+            "ε": [exact_text(answer.question.epsilon) for answer in answers],
         }
     )
     latest = frame.iloc[::-1].assign(when=pd.to_datetime(frame["when"], utc=True, format="ISO8601"))
@@ -81,7 +81,7 @@ def _rows(answers: list[Answer]) -> list[dict[str, str | None]]:
             "low": None if answer.low is None else str(answer.low),
             "high": None if answer.high is None else str(answer.high),
             "within": None if answer.reach is None else str(answer.reach),
-            "epsilon": epsilon_text(answer.question.epsilon),
+            "epsilon": exact_text(answer.question.epsilon),
             "dataset": answer.question.dataset,
             "answer_id": answer.answer_id,
         }
@@ -115,8 +115,8 @@ def _instead(answers: list[Answer]) -> None:
     counts = plural(len(found.questions), "count")
     rest = len(answers) - len(found.questions)
     one_by_one, at_once = st.columns(2)
-    one_by_one.metric(f"These {counts}, asked one by one", f"ε = {epsilon_text(found.apart)}", border=True)
-    at_once.metric("One release that answers all of them", f"ε = {epsilon_text(price)}", border=True)
+    one_by_one.metric(f"These {counts}, asked one by one", f"ε = {exact_text(found.apart)}", border=True)
+    at_once.metric("One release that answers all of them", f"ε = {exact_text(price)}", border=True)
     if price < found.apart:
         said = (
             f"A release of {tables} holds every one of these {counts} at least as exactly, and all other cells as "

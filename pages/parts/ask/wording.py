@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from dpengine.ask import Answer, Expected
-from dpengine.spec.plan import epsilon_text
+from dpengine.exact import exact_text
 from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum, quantile_name
 from pages.parts.shared.wording import percent, plain, plural
 
@@ -120,7 +120,7 @@ def _half(answer: Answer) -> float:
 def told(answer: Answer) -> str:
     """An answer in a sentence, for Markdown."""
     what = plain(answer.question.words)
-    value, price = plain(shown(answer)), epsilon_text(answer.question.epsilon)
+    value, price = plain(shown(answer)), exact_text(answer.question.epsilon)
     if answer.low is None:
         return f"The {what}: **{value}**, with 95 % probability {within(answer)} of the best; ε = {price}."
     return f"The {what}: **{value}**, 95 % interval {plain(interval(answer))}; ε = {price}."

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpengine.exact import exact_text
 from dpengine.lessons.audit import Audit, audit, released_counts
-from dpengine.spec.plan import epsilon_text
 from pages.parts.attacks.charts import audit_figure
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
@@ -32,7 +32,7 @@ STORY = (
 def break_ours() -> None:
     st.markdown(STORY)
     epsilon = st.select_slider(
-        "ε that is promised", EPSILONS, value=Fraction(1), format_func=epsilon_text, key="attacks_claimed"
+        "ε that is promised", EPSILONS, value=Fraction(1), format_func=exact_text, key="attacks_claimed"
     )
     held = st.session_state.get("attacks_audit")
     own = held is not None and held[0] == epsilon
@@ -76,12 +76,12 @@ def _show(epsilon: Fraction, found: dict[str, Audit]) -> None:
     ours, faulty = found[OURS], found[FAULTY]
     kept = ours.least_epsilon <= epsilon
     with st.grid(3, min_column_width=170):
-        st.metric("Promised", f"ε = {epsilon_text(epsilon)}", border=True)
+        st.metric("Promised", f"ε = {exact_text(epsilon)}", border=True)
         st.metric("Shown of this engine", f"ε ≥ {max(ours.least_epsilon, 0):.2f}", border=True)
         st.metric("Shown of half the noise", f"ε ≥ {max(faulty.least_epsilon, 0):.2f}", border=True)
     line = (
         f"{OURS}: the answers show that ε is at least {max(ours.least_epsilon, 0):.2f}, "
-        f"{'within' if kept else 'more than'} the {epsilon_text(epsilon)} promised"
+        f"{'within' if kept else 'more than'} the {exact_text(epsilon)} promised"
     )
     st.markdown(
         f"**{line}.** Half the noise is {'caught' if faulty.least_epsilon > epsilon else 'not caught this time'}."

@@ -10,11 +10,11 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.estimate.error_distribution import posterior
+from dpengine.exact import exact_text
 from dpengine.lessons.averaging import ask_engine, averaging_attack
 from dpengine.lessons.defences import RAW, Defence, engine, jittered, rounded, unbudgeted
 from dpengine.lessons.differencing import differencing_attack
 from dpengine.lessons.success_rate import Rate
-from dpengine.spec.plan import epsilon_text
 from pages.parts.attacks.charts import rates_figure
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
@@ -79,7 +79,7 @@ def choose() -> tuple[str, Fraction]:
     left, right = st.columns([3, 2], gap="large")
     name = left.selectbox("Defence", list(DEFENCES), key="attacks_defence")
     epsilon = right.select_slider(
-        "ε, where noise has one", EPSILONS, value=Fraction(1), format_func=epsilon_text, key="attacks_epsilon",
+        "ε, where noise has one", EPSILONS, value=Fraction(1), format_func=exact_text, key="attacks_epsilon",
         help="Of Laplace noise without a budget: for each answer. Of this engine: for all answers together.",
     )  # fmt: skip
     return name, epsilon
@@ -167,5 +167,5 @@ def the_whole_engine(epsilon: Fraction) -> None:
     answers, spent = measured(("asked", epsilon), lambda: ask_engine(203, 10, epsilon))  # type: ignore[misc]
     st.markdown(
         f"**Through the whole engine**: a made-up register of 203 people, asked 10 times. Answers: "
-        f"{', '.join(map(str, answers))}. Spent: ε = {epsilon_text(spent)}, once; the stored release is given again."
+        f"{', '.join(map(str, answers))}. Spent: ε = {exact_text(spent)}, once; the stored release is given again."
     )

@@ -10,6 +10,7 @@ import streamlit as st
 
 from dpengine.errors import PlanError
 from dpengine.estimate.error_distribution import posterior
+from dpengine.exact import exact_text
 from dpengine.lessons.floating_point import (
     SAMPLERS,
     Neighbourhood,
@@ -19,7 +20,6 @@ from dpengine.lessons.floating_point import (
     attack_sampler,
     neighbourhood,
 )
-from dpengine.spec.plan import epsilon_text
 from pages.parts.attacks.charts import guns_figure, sides_figure
 from pages.parts.attacks.differencing import RATE_COLUMNS, buttons, measured
 from pages.parts.shared.data_twin import twin
@@ -45,7 +45,7 @@ def bits() -> None:
     sampler = names[left.segmented_control("Sampler", list(names), default=next(iter(names)), required=True,
                                            key="attacks_sampler")]  # fmt: skip
     epsilon = right.select_slider(
-        "Privacy budget ε", EPSILONS, value=Fraction(1, 10), format_func=epsilon_text, key="attacks_bits_epsilon"
+        "Privacy budget ε", EPSILONS, value=Fraction(1, 10), format_func=exact_text, key="attacks_bits_epsilon"
     )
     success(sampler, epsilon)
     st.subheader("The smoking gun")
@@ -73,7 +73,7 @@ def success(sampler: Sampler, epsilon: Fraction) -> None:
         )
     line = (
         f"{sampler.name}: {theirs.proved.successes:,} of {GAMES:,} outputs prove the true answer at ε = "
-        f"{epsilon_text(epsilon)}. {OURS}: {found[OURS].proved.successes}, since every whole number can come of both"
+        f"{exact_text(epsilon)}. {OURS}: {found[OURS].proved.successes}, since every whole number can come of both"
     )
     st.markdown(f"**{line}**")
     draw(sides_figure({name: each.right for name, each in found.items()}, OURS, most), line, "attacks-bits", 300)

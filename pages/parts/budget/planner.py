@@ -11,7 +11,8 @@ import streamlit as st
 
 from dpengine.accounting.composition import Rule, allowance, cost, group, odds_factor, posterior
 from dpengine.errors import PlanError
-from dpengine.spec.plan import Plan, epsilon_text, exact
+from dpengine.exact import exact_text, rational
+from dpengine.spec.plan import Plan
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw, tones
 from pages.parts.shared.wording import plain, plural, sure
@@ -61,14 +62,14 @@ def planner(left: Fraction | None, plan: Plan | None) -> None:
     years = second.number_input("For how many years", 1, 100, 5, key="planner_years")
     typed = third.text_input(
         "Total ε",
-        epsilon_text(left) if left else "4",
+        exact_text(left) if left else "4",
         key="planner_total",
         help="The most that all of them together may tell about a person. Starts from what is left under the cap.",
     )
     delta = DELTAS[fourth.selectbox("δ, for rules that need one", list(DELTAS), index=1, key="planner_delta")]
     times = a_year * years
     try:
-        total = exact(typed)
+        total = rational(typed, "ε")
         each = {rule: allowance(rule, total, times, delta) for rule in Rule}
     except (ValueError, PlanError) as error:
         st.warning(plain(str(error)), icon=":material/edit:")
@@ -79,7 +80,7 @@ def planner(left: Fraction | None, plan: Plan | None) -> None:
     _meaning(total, each[Rule.BASIC])
     usable = _rounded_down(each[Rule.BASIC])
     if plan is not None and usable != plan.epsilon:
-        text = epsilon_text(usable)
+        text = exact_text(usable)
         if st.button(f"Use ε = {text} in my plan", key="planner_adopt", icon=":material/edit_note:"):
             session.change(epsilon=text)
             st.switch_page("pages/publish.py")
@@ -88,8 +89,8 @@ def planner(left: Fraction | None, plan: Plan | None) -> None:
 
 
 def _said(times: int, total: Fraction, each: dict[Rule, Fraction]) -> None:
-    price = epsilon_text(_rounded_down(each[Rule.BASIC]))
-    line = f"**{plural(times, 'release')} within ε = {epsilon_text(total)} in all: each may cost ε = {price}**"
+    price = exact_text(_rounded_down(each[Rule.BASIC]))
+    line = f"**{plural(times, 'release')} within ε = {exact_text(total)} in all: each may cost ε = {price}**"
     best = max(each, key=lambda rule: each[rule])
     if best is not Rule.BASIC:
         line += f" This ledger adds up; one that allows a δ could spend {_of(each[best])} on each, by {NAMES[best]}."
@@ -97,7 +98,7 @@ def _said(times: int, total: Fraction, each: dict[Rule, Fraction]) -> None:
 
 
 def _of(epsilon: Fraction) -> str:
-    return f"ε = {epsilon_text(_rounded_down(epsilon))}"
+    return f"ε = {exact_text(_rounded_down(epsilon))}"
 
 
 def _pictured(times: int, total: Fraction, delta: Fraction) -> None:

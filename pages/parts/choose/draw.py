@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import streamlit as st
 
 from dpengine.choose import Candidates, Drawn, draw, draw_once, published
 from dpengine.errors import BudgetError, LedgerError
-from dpengine.spec.plan import epsilon_text, exact
+from dpengine.exact import exact_text
 from pages.parts.shared.wording import plain
 from pages.parts.visit import state
 
@@ -62,8 +64,8 @@ def _charged(candidates: Candidates, question: str) -> None:
             show_drawn(before)
             return
         left, price = book.left(dataset), candidates.epsilon
-        after = "it has no cap" if left is None else f"{epsilon_text(max(left - price, exact(0)))} left after"
-        st.markdown(f"Spends **ε = {epsilon_text(price)}** of the budget of **{plain(dataset)}** for good; {after}.")
+        after = "it has no cap" if left is None else f"{exact_text(max(left - price, Fraction(0)))} left after"
+        st.markdown(f"Spends **ε = {exact_text(price)}** of the budget of **{plain(dataset)}** for good; {after}.")
         if st.button("Draw once", type="primary", icon=":material/casino:", key="choose_charge", width="stretch"):
             draw_once(candidates, dataset, book, question)
             st.rerun()
@@ -78,6 +80,6 @@ def show_drawn(drawn: Drawn) -> None:
         st.markdown(plain(drawn.question))
     st.markdown(f"### {plain(drawn.name)}")
     st.caption(
-        f"Drawn by {drawn.mechanism.value} at ε = {epsilon_text(drawn.epsilon)} from {len(drawn.names):,} candidates "
+        f"Drawn by {drawn.mechanism.value} at ε = {exact_text(drawn.epsilon)} from {len(drawn.names):,} candidates "
         f"on {drawn.created[:10]}; it may be told to anyone. In the ledger as {drawn.release_id}."
     )

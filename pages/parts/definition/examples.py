@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpengine.exact import exact_text
 from dpengine.lessons import definition as lesson
-from dpengine.spec.plan import epsilon_text
 from pages.parts.definition.charts import belief_figure, trade_figure
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import percent
@@ -56,7 +56,7 @@ def senator(epsilon: Fraction) -> None:
     seen = lesson.compare(1, 0, 1, epsilon, np.arange(-8, 10))
     after = lesson.belief_after(prior / 100, seen)
     low, high = percent(float(after.min())), percent(float(after.max()))
-    line = f"At ε = {epsilon_text(epsilon)}, {prior} % sure becomes {high} at the most and {low} at the least"
+    line = f"At ε = {exact_text(epsilon)}, {prior} % sure becomes {high} at the most and {low} at the least"
     st.markdown(f"**{line}.** The exact count would make it 0 % or 100 %.")
     figure = belief_figure(seen.answers.tolist(), after.tolist(), prior / 100, float(epsilon))
     draw(figure, f"{line}; a step from the least to the most between the answers 0 and 1.", "definition-belief", 320)
@@ -84,7 +84,7 @@ def giant(epsilon: Fraction) -> None:
         st.metric("True mean", f"{now.true:.2f} in", border=True)
         st.metric("Within the bounds", f"{now.bounded:.2f} in", f"{now.bias:.2f}" if now.bias else None, border=True)
         st.metric("Noise, typically", f"± {now.noise:.2f} in", border=True)
-    where = f"At ε = {epsilon_text(epsilon)} and a bound of {upper}"
+    where = f"At ε = {exact_text(epsilon)} and a bound of {upper}"
     line = f"{where}, the cut is {abs(now.bias):.2f} and noise {now.noise:.2f} inches"
     st.markdown(f"**{line}.** Bounds must come from what is publicly known of men, never from this table.")
     trades = [lesson.bounded_mean(heights, LOWER, bound, epsilon) for bound in bounds]

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dpengine.errors import PlanError
+from dpengine.exact import exact_text
 from dpengine.mechanisms.online_learning import (
     advanced_rate,
     average_regret,
@@ -22,7 +23,6 @@ from dpengine.mechanisms.online_learning import (
     weighted_majority,
     zcdp_rate,
 )
-from dpengine.spec.plan import epsilon_text
 
 __all__ = ["CURVE", "LEADER", "NO_PRIVACY", "RATES", "Run", "over_epsilon", "rate", "run", "thinned"]
 
@@ -56,7 +56,7 @@ def run(losses: np.ndarray, way: str, delta: Fraction, epsilons: Sequence[Fracti
     """Every learner once, with fresh exact draws: those at ``epsilons``, the one without privacy, and the leader's."""
     steps = on_grid(losses)
     found = []
-    etas = {f"ε = {epsilon_text(each)}": rate(way, each, delta, losses) for each in epsilons}
+    etas = {f"ε = {exact_text(each)}": rate(way, each, delta, losses) for each in epsilons}
     for name, eta in {**etas, NO_PRIVACY: free_rate(*losses.shape)}.items():
         if eta is not None:
             found.append(_run(name, eta, steps, weighted_majority(steps, eta)))

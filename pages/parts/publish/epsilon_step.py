@@ -10,8 +10,9 @@ import streamlit as st
 
 from dpengine import PlanError, epsilon_for
 from dpengine.estimate.error_distribution import posterior
+from dpengine.exact import exact_text
 from dpengine.measure.strategy import why
-from dpengine.spec.plan import Plan, epsilon_text, exact_epsilon
+from dpengine.spec.plan import Plan, exact_epsilon
 from pages.parts.shared.wording import plain, sure
 from pages.parts.visit import session
 
@@ -46,7 +47,7 @@ def choose_epsilon(plan: Plan) -> None:
     _choose_strategy(plan)
     with st.expander("For the curious", icon=":material/school:"):
         st.markdown(
-            f"The guarantee is pure ε-differential privacy with ε = {epsilon_text(plan.epsilon)}: with or without any "
+            f"The guarantee is pure ε-differential privacy with ε = {exact_text(plan.epsilon)}: with or without any "
             f"one person, no release is more than e^ε = {math.exp(min(float(plan.epsilon), 50)):.3g} times as likely. "
             "Several releases of the same people add up."
         )
@@ -69,7 +70,7 @@ def _choose_strategy(plan: Plan) -> None:
 
 
 def _slide(plan: Plan) -> None:
-    here = epsilon_text(plan.epsilon)
+    here = exact_text(plan.epsilon)
     if st.session_state.get(session.turned("slider"), here) != here:  # ε was set in another way
         session.turn("slider")
     key = session.turned("slider")
@@ -85,25 +86,25 @@ def _slide(plan: Plan) -> None:
 
 def _type(plan: Plan) -> None:
     key = session.key("exact")
-    st.session_state.setdefault(key, epsilon_text(plan.epsilon))
+    st.session_state.setdefault(key, exact_text(plan.epsilon))
     st.text_input("Privacy budget ε, exactly", key=key, help="Such as 0.37 or 1/3.", on_change=_take, args=(key,))
     try:
         exact_epsilon(st.session_state[key])
     except ValueError as error:
-        st.caption(f":material/report: {plain(str(error))}; still at {epsilon_text(plan.epsilon)}")
+        st.caption(f":material/report: {plain(str(error))}; still at {exact_text(plan.epsilon)}")
 
 
 def _take(key: str) -> None:
     """Take what a widget holds into the entries before the page is drawn, so that it is drawn once."""
     with contextlib.suppress(ValueError):  # what is no ε is said beside the box
-        session.change(epsilon=epsilon_text(exact_epsilon(st.session_state[key])))
+        session.change(epsilon=exact_text(exact_epsilon(st.session_state[key])))
 
 
 def _from_error(plan: Plan) -> None:
     wanted, use = st.columns([2, 1], vertical_alignment="bottom")
     reach = wanted.number_input("I need every cell within ±", 0, 10**9, 10, key=session.key("reach"))
     try:
-        needed = epsilon_text(_rounded_up(epsilon_for(plan, float(reach))))
+        needed = exact_text(_rounded_up(epsilon_for(plan, float(reach))))
     except PlanError as error:
         st.caption(f":material/report: {plain(str(error))}")
         return

@@ -6,11 +6,11 @@ import streamlit as st
 
 from dpengine import Plan, predict, preview
 from dpengine.charts import figures
+from dpengine.exact import exact_text
 from dpengine.marginals.graphs import maximal
 from dpengine.measure.strategy import why
 from dpengine.results.mock_table import DEFAULT_ROWS, mostly_noise_share
 from dpengine.results.result import EXACT, Result
-from dpengine.spec.plan import epsilon_text
 from pages.parts.accuracy.strategies import is_adaptive, show_trial
 from pages.parts.release.view import figure_with_choice
 from pages.parts.shared.wording import name_of, noun, people, plain
@@ -67,7 +67,7 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
 
 
 def _show_numbers(plan: Plan, numbers: dict[str, list[float]]) -> None:
-    st.caption(f"At ε = {epsilon_text(plan.epsilon)}, every table")
+    st.caption(f"At ε = {exact_text(plan.epsilon)}, every table")
     st.dataframe(predict(plan), hide_index=True, column_config=COLUMNS)
     st.caption("As drawn: 95 in 100 are within ±, for each ε")
     whole = {name: st.column_config.NumberColumn(name, format="%.4g") for name in numbers}
@@ -131,7 +131,7 @@ def in_words(plan: Plan) -> str:
     if table not in plan.marginals:
         table = plan.marginals[0]
     row, told = predict(plan).set_index("table").loc[name_of(table)], noun(plan)
-    at, name = f"At ε = {epsilon_text(plan.epsilon)}", plain(name_of(table))
+    at, name = f"At ε = {exact_text(plan.epsilon)}", plain(name_of(table))
     cell, total = row["half_width_95"], row["total_half_width_95"]
     if cell >= EXACT:
         facts = [

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import streamlit as st
 
 from dpengine import BudgetError, LedgerError, Plan, PlanError, PrivateReleaseError, TableError
+from dpengine.exact import exact_text
 from dpengine.measure.strategy import identity
 from dpengine.release import recognised
-from dpengine.spec.plan import epsilon_text, exact
 from pages.parts.publish import progress
 from pages.parts.server import jobs
 from pages.parts.shared.wording import plain
@@ -37,10 +39,10 @@ def publish_step(plan: Plan) -> None:
         return
     data = book.fingerprint(digest)
     published = book.find(data, identity(plan)) is not None
-    price = exact(0) if published else plan.epsilon
+    price = Fraction(0) if published else plan.epsilon
     spent, cap = book.spent(plan.dataset, data), book.cap(plan.dataset, data)
-    bill = {"Spent so far": epsilon_text(spent), "This release": epsilon_text(price)}
-    bill["Left after"] = "no cap" if cap is None else epsilon_text(max(cap - spent - price, exact(0)))
+    bill = {"Spent so far": exact_text(spent), "This release": exact_text(price)}
+    bill["Left after"] = "no cap" if cap is None else exact_text(max(cap - spent - price, Fraction(0)))
     for place, (label, value) in zip(st.columns(3), bill.items(), strict=True):
         place.metric(label, value)
     if cap is None:
@@ -57,7 +59,7 @@ def publish_step(plan: Plan) -> None:
         elif ended is not None:
             _refused(ended, plan, data)
         st.markdown(
-            f"Publishing spends **ε = {epsilon_text(plan.epsilon)}** of the budget of **{plain(plan.dataset)}** "
+            f"Publishing spends **ε = {exact_text(plan.epsilon)}** of the budget of **{plain(plan.dataset)}** "
             "for good. Publishing the same plan on the same data again shows the same release and costs nothing."
         )
     clicked = st.button(
@@ -159,10 +161,10 @@ def _refused(error: PrivateReleaseError, plan: Plan, data: bytes) -> None:
     left = state.ledger().left(plan.dataset, data)
     if isinstance(error, BudgetError) and left:
         st.button(
-            f"Use what is left: ε = {epsilon_text(left)}",
+            f"Use what is left: ε = {exact_text(left)}",
             key=session.key("use-left"),
             on_click=session.change,
-            kwargs={"epsilon": epsilon_text(left)},
+            kwargs={"epsilon": exact_text(left)},
         )
     if isinstance(error, BudgetError):
         st.page_link("pages/budget.py", label="See the budget", icon=":material/account_balance_wallet:")

@@ -12,9 +12,9 @@ import streamlit as st
 from dpengine.bundle.report import in_words
 from dpengine.charts import figures
 from dpengine.estimate.error_distribution import posterior
+from dpengine.exact import exact_text
 from dpengine.release import Release, true_counts
 from dpengine.results.result import Result
-from dpengine.spec.plan import epsilon_text
 from pages.parts.release.synthetic_rows import show_rows
 from pages.parts.shared.wording import name_of, noun, people, plain, sure
 from pages.parts.visit import background_read, session, state
@@ -76,7 +76,7 @@ def show_release(release: Release) -> None:
     """The page after publishing."""
     plan = release.plan
     st.success(
-        f"Published on {release.created[:16].replace('T', ' at ')} UTC. ε = {epsilon_text(plan.epsilon)} of the budget "
+        f"Published on {release.created[:16].replace('T', ' at ')} UTC. ε = {exact_text(plan.epsilon)} of the budget "
         f"of {plain(plan.dataset)} is spent; looking and downloading cost nothing.",
         icon=":material/task_alt:",
     )

@@ -12,8 +12,9 @@ from itertools import combinations
 from typing import Any
 
 from dpengine.errors import PlanError
+from dpengine.exact import exact_text
 from dpengine.spec.domain import Column
-from dpengine.spec.plan import Plan, epsilon_text
+from dpengine.spec.plan import Plan
 from pages.parts.visit.fault_text import sentence
 
 __all__ = [
@@ -202,7 +203,7 @@ def from_plan(plan: Plan) -> Entries:
         id_column=plan.unit.id,
         rows=plan.unit.rows,
         rows_about=plan.rows_about,
-        epsilon=epsilon_text(plan.epsilon),
+        epsilon=exact_text(plan.epsilon),
         strategy=plan.strategy,
     )
 

@@ -1,0 +1,104 @@
+"""Exact numbers: the one place that reads what a person wrote as a rational, and writes one back.
+
+Python's own readers take 1_000, digits of any script, and exponents that fill the memory. A plan may come
+from a stranger, so every text is held against a pattern before a number is made of it. No reader trusts
+the binary value of a float: 0.1 is read as 1/10, the number its writer meant.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+from typing import TypeAlias
+
+__all__ = ["ExactLike", "decimal", "exact_text", "ratio_text", "rational"]
+
+ExactLike: TypeAlias = "int | float | str | Fraction | Decimal"
+
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,60}(?:\.[0-9]{0,60})?|\.[0-9]{1,60})(?:[eE][+-]?[0-9]{1,2})?")
+_FRACTION = re.compile(r"[+-]?[0-9]{1,60}/(?=0*[1-9])[0-9]{1,60}")
+_STRICT = re.compile(r"([0-9]+)(?:\.([0-9]+)|/(?=0*[1-9])([0-9]+))?")
+_MAX_TEXT = 130
+_MAX_NUMBER, _MAX_DECIMALS = 10**30, 30
+
+
+def rational(value: object, what: str = "this", *, strict: bool = False, digits: int = 60) -> Fraction:
+    """Read an exact rational number.
+
+    Takes whole numbers, `Fraction`, `Decimal`, texts such as "0.1", "1e-3" or "1/3" of at most 60 digits a part,
+    and floats, which are read by their first 12 significant digits. With `strict`, for what is spent or drawn, takes
+    whole numbers, `Fraction`, and texts of an unsigned decimal or fraction of at most `digits` digits a part: no float,
+    no exponent, no blank.
+
+    Raises ValueError, which begins with `what`, and TypeError for a type that `strict` refuses.
+
+    >>> rational("1e-3"), rational(0.1), rational("1/3", strict=True)
+    (Fraction(1, 1000), Fraction(1, 10), Fraction(1, 3))
+    """
+    if strict:
+        return _strict(value, what, digits)
+    huge = isinstance(value, int) and abs(value) >= 10**_MAX_TEXT  # Python refuses to write out the longest
+    text = "" if huge else f"{value:.12g}" if isinstance(value, float) else str(value).strip()
+    if isinstance(value, bool) or len(text) > _MAX_TEXT or not (_DECIMAL.fullmatch(text) or _FRACTION.fullmatch(text)):
+        raise ValueError(f"{what} must be a number such as 1, 0.5 or 1/3")
+    return Fraction(text)
+
+
+def _strict(value: object, what: str, digits: int) -> Fraction:
+    message = f"{what} must be exact: a whole number, a Fraction, or a text such as '0.1' or '1/3'"
+    if isinstance(value, bool) or not isinstance(value, int | Fraction | str):
+        raise TypeError(f"{message}; not {type(value).__name__}")
+    if isinstance(value, str):
+        parts = _STRICT.fullmatch(value)
+        if parts is None or any(len(part) > digits for part in parts.groups("")):
+            raise ValueError(f"{message}, of at most {digits} digits a part")
+    return Fraction(value)
+
+
+def decimal(value: object) -> Decimal:
+    """Read a decimal number with the digits that were typed: at most 10^30 either way, and 30 decimals.
+
+    Raises ValueError.
+
+    >>> decimal(" 0.10"), decimal(0.5), decimal("1e3")
+    (Decimal('0.10'), Decimal('0.5'), Decimal('1E+3'))
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        raise ValueError("this is not a number such as 18 or 0.5")
+    if isinstance(value, int) and abs(value) > _MAX_NUMBER:
+        raise ValueError("this number is larger than 1e30")
+    text = str(value).strip()
+    if len(text) > _MAX_TEXT or not _DECIMAL.fullmatch(text):
+        if re.fullmatch(r"[+-]?(inf|infinity|s?nan)", text, re.IGNORECASE):
+            raise ValueError("this must be finite; values outside of the edges count as (other)")
+        raise ValueError("this is not a number such as 18 or 0.5, of at most 10^30 and 30 decimals")
+    if len(text) <= 30 and text.isdecimal():  # most edges; a plan may have a million
+        return Decimal(text)
+    number = Decimal(text)
+    if abs(number) > _MAX_NUMBER or -int(number.as_tuple().exponent) > _MAX_DECIMALS:
+        raise ValueError("this number is larger than 1e30, or has more than 30 decimals")
+    return number
+
+
+def exact_text(number: Fraction | int) -> str:
+    """Write the shortest exact text: a decimal where one of at most 18 places is exact, else a fraction.
+
+    >>> exact_text(Fraction(1, 8)), exact_text(Fraction(1, 3)), exact_text(Fraction(-5, 2))
+    ('0.125', '1/3', '-2.5')
+    """
+    places = next((places for places in range(19) if 10**places % number.denominator == 0), None)
+    if places is None:
+        return ratio_text(number)
+    whole, rest = divmod(abs(number.numerator) * 10**places // number.denominator, 10**places)
+    sign = "-" if number < 0 else ""
+    return f"{sign}{whole}.{rest:0{places}}" if places else f"{sign}{whole}"
+
+
+def ratio_text(number: Fraction | int) -> str:
+    """Write numerator and denominator, whole numbers too: the text that ledgers store and seal.
+
+    >>> ratio_text(Fraction(2))
+    '2/1'
+    """
+    return f"{number.numerator}/{number.denominator}"
