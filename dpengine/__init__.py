@@ -5,21 +5,32 @@
 ...                 columns=[{"name": "smokes", "kind": "yesno"}])
 >>> float(dpe.predict(plan)["half_width_95"].iloc[0])
 3.0
+
+A name is loaded when it is first used. So `verify`, which reads files from strangers, and `predict`, which needs no
+table, load nothing that reads tables or opens a ledger.
 """
 
-from dpengine import noise
-from dpengine.accounting.ledger import Ledger
-from dpengine.ask import Answer, ask, expect
-from dpengine.bundle.verify import verify
-from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseError, ReleaseError, TableError
-from dpengine.estimate.error_distribution import epsilon_for
-from dpengine.release import Release, release
-from dpengine.results.mock_table import preview
-from dpengine.results.predict import predict
-from dpengine.sources.open import open_table
-from dpengine.spec.numeric_grid import Grid
-from dpengine.spec.plan import Plan
-from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpengine import noise
+    from dpengine.accounting.ledger import Ledger
+    from dpengine.ask import Answer, ask, expect
+    from dpengine.bundle.verify import verify
+    from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseError, ReleaseError, TableError
+    from dpengine.estimate.error_distribution import epsilon_for
+    from dpengine.release import Release, release
+    from dpengine.results.mock_table import preview
+    from dpengine.results.predict import predict
+    from dpengine.sources.open import open_table
+    from dpengine.spec.numeric_grid import Grid
+    from dpengine.spec.plan import Plan
+    from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
 
 __all__ = [
     "Answer",
@@ -51,3 +62,46 @@ __all__ = [
     "release",
     "verify",
 ]
+
+_NAMES = {
+    "accounting.ledger": ("Ledger",),
+    "ask": ("Answer", "ask", "expect"),
+    "bundle.verify": ("verify",),
+    "errors": ("BudgetError", "LedgerError", "PlanError", "PrivateReleaseError", "ReleaseError", "TableError"),
+    "estimate.error_distribution": ("epsilon_for",),
+    "release": ("Release", "release"),
+    "results.mock_table": ("preview",),
+    "results.predict": ("predict",),
+    "sources.open": ("open_table",),
+    "spec.numeric_grid": ("Grid",),
+    "spec.plan": ("Plan",),
+    "spec.query": ("Condition", "Count", "Mean", "Mode", "Proportion", "Quantile", "Question", "Sum"),
+}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
+
+
+class _Package(ModuleType):
+    """This package, with names that are loaded when they are first used.
+
+    The modules `ask` and `release` each hold a function of the same name. Importing such a module would set it as an
+    attribute of the package and hide the function, so that is not done.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "noise":
+            return import_module("dpengine.noise")
+        if name not in _HOMES:
+            raise AttributeError(f"module 'dpengine' has no attribute {name!r}")
+        value = getattr(import_module(f"dpengine.{_HOMES[name]}"), name)
+        setattr(self, name, value)
+        return value
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in _HOMES or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*vars(self), *__all__})
+
+
+sys.modules[__name__].__class__ = _Package

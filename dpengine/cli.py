@@ -1,7 +1,7 @@
 """The command line: the same way from table to bundle, for scripts and schedules.
 
 Results go to standard output, messages to standard error, one line a fault. Exit status: 0 done,
-1 refused (budget, verification), 2 wrong use or bad input.
+1 refused (budget, verification), 2 wrong use or bad input. Each command loads only what it needs.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from collections.abc import Callable
 from functools import wraps
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from dpengine.accounting.database import address_of
-from dpengine.accounting.hash_chain import same_name
-from dpengine.accounting.ledger import Ledger, read_amount
 from dpengine.errors import BudgetError, LedgerError, PrivateReleaseError, ReleaseError, TableError
 from dpengine.exact import exact_text
 from dpengine.spec.plan import Plan
+
+if TYPE_CHECKING:
+    from dpengine.accounting.ledger import Ledger
 
 __all__ = ["main"]
 
@@ -121,6 +121,7 @@ def release(
     as_json: bool,
 ) -> None:
     """Publish PLAN of TABLE once, charge the ledger, and write the release bundle."""
+    from dpengine.accounting.hash_chain import same_name
     from dpengine.release import release as publish
     from dpengine.sources.open import open_table
 
@@ -182,6 +183,8 @@ def verify(bundle: Path, as_json: bool) -> None:
 @_faults
 def ledger(dataset: str | None, cap: str | None, url: str | None, as_json: bool) -> None:
     """Show what was spent, on what, and what is left."""
+    from dpengine.accounting.ledger import read_amount
+
     if cap is not None and dataset is None:
         raise click.UsageError("--cap needs the DATASET that it is for")
     if dataset is not None and not dataset.strip():
@@ -245,6 +248,9 @@ def _account(book: Ledger, dataset: str) -> dict[str, Any]:
 
 
 def _open_ledger(url: str | None) -> Ledger:
+    from dpengine.accounting.database import address_of
+    from dpengine.accounting.ledger import Ledger
+
     _typed(address_of, url)
     return Ledger(url)
 
