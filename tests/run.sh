@@ -48,6 +48,9 @@ step "Style"
 .venv/bin/ruff check .
 .venv/bin/ruff format --check .
 
+step "Imports between rooms"
+.venv/bin/lint-imports
+
 step "Types"
 .venv/bin/mypy
 

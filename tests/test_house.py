@@ -18,45 +18,6 @@ ROOT = Path(__file__).parent.parent
 ENGINE = sorted((ROOT / "dpengine").rglob("*.py"))
 LESSONS = [path for path in ENGINE if "lessons" in path.parts]  # they show what goes wrong, and publish nothing
 SCREENS = [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]
-# Each room may import from rooms in lines above its own, and from none beside or below.
-FLOORS = [
-    {"errors", "version", "arrays", "batches", "typed", "standard"},
-    {"domain", "strictyaml"},
-    {"codebook"},
-    {"plan"},
-    {"accounting"},
-    {"grid"},
-    {"estimate", "noise", "shrinkage", "latent", "ledger_store", "textfile", "csvtext", "unpacking", "words", "looks"},
-    {"steps", "cover", "dialect", "spelling", "lookup", "content"},
-    {"pushdown"},
-    {"strategy", "selection", "ledger_book", "workbook", "heatmaps"},
-    {"learning", "local_coins", "local_hashes"},
-    {"local"},
-    {"local_oracles"},
-    {"sketches"},
-    {"question", "queries"},
-    {"measurements", "frames"},
-    {"accuracy", "ledger", "pairwise", "ranges", "hierarchy"},
-    {"choice", "together"},
-    {"relation"},
-    {"engine"},
-    {"table"},
-    {"adaptive", "answers", "rows", "coding", "draft"},
-    {"parquet", "database", "remote", "streamed"},
-    {"classes", "sources", "bounding", "fitting"},
-    {"reading"},
-    {"measure", "counting", "consistency"},
-    {"stored", "synthesis", "placing", "asking"},
-    {"result"},
-    {"standin", "manifest", "comparing"},
-    {"prediction"},
-    {"charts", "tally"},
-    {"report", "registry", "verification"},
-    {"files"},
-    {"release"},
-    {"cli"},
-]
-ROOMS = {room for floor in FLOORS for room in floor}
 
 Law = Callable[[ast.Module], Iterator[str]]  # what of a file is against it
 
@@ -182,25 +143,6 @@ def test_laws_let_pass_what_is_within_them() -> None:
     raised = ast.parse("try:\n    f()\nexcept BaseException:\n    g()\n    raise")
     drawn = ast.parse("import os\nimport numpy as np\nnp.frombuffer(os.urandom(8))")
     assert not [*caches_across_sessions(kept), *hidden_errors(raised), *unsafe_chance(drawn)]
-
-
-@pytest.mark.parametrize("path", ENGINE, ids=lambda path: path.stem)
-def test_imports_point_one_way(path: Path) -> None:
-    if path.stem in ("__init__", "__main__") or path in LESSONS:
-        return
-    level = next((k for k, floor in enumerate(FLOORS) if path.stem in floor), None)
-    assert level is not None, f"{path.stem} has no place in the house yet: give it one in FLOORS"
-    names = [name.split(".") for _, name in imports(tree(path))]
-    names = [[part for part in name if part != "mechanisms"] for name in names]  # a folder, not a room
-    used = {name[1] if len(name) > 1 else "the whole package" for name in names if name[0] == "dpengine"}
-    used |= {"." for name in names if not name[0]}
-    below = {room for floor in FLOORS[:level] for room in floor}
-    assert used <= below, f"{path.stem} imports {used - below}"
-
-
-def test_every_room_on_a_floor_exists_once() -> None:
-    assert {path.stem for path in ENGINE} >= ROOMS
-    assert len(ROOMS) == sum(len(floor) for floor in FLOORS)
 
 
 @pytest.mark.parametrize("path", [*ENGINE, *SCREENS], ids=lambda path: path.stem)
