@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from io import TextIOWrapper
 from pathlib import Path
@@ -50,12 +50,12 @@ def _faults(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*arguments, **options)
         except PrivateReleaseError as error:
-            _refuse(error.faults, 1 if isinstance(error, BudgetError | LedgerError | ReleaseError) else 2)
+            _refuse(map(str, error.faults), 1 if isinstance(error, BudgetError | LedgerError | ReleaseError) else 2)
 
     return guarded
 
 
-def _refuse(faults: tuple[str, ...], status: int) -> NoReturn:
+def _refuse(faults: Iterable[str], status: int) -> NoReturn:
     for fault in faults:
         click.echo(f"private-release: {' '.join(fault.split())}", err=True)
     sys.exit(status)
@@ -74,7 +74,7 @@ def columns(table: Path, encoding: str | None, delimiter: str | None) -> None:
     try:
         opened = open_table(table, encoding=encoding, delimiter=delimiter)
     except TableError as error:
-        if any("columns are named" in fault for fault in error.faults):
+        if any(fault.path == ("header",) for fault in error.faults):
             click.echo(f"private-release: {DOUBT}", err=True)
         raise
     with opened:
@@ -260,4 +260,4 @@ def _typed(read: Callable[..., Read], *given: object) -> Read:
     try:
         return read(*given)
     except (BudgetError, LedgerError) as error:
-        _refuse(error.faults, 2)
+        _refuse(map(str, error.faults), 2)

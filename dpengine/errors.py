@@ -13,17 +13,34 @@ table, an exact count, or a path of the machine it runs on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-__all__ = ["BudgetError", "LedgerError", "PlanError", "PrivateReleaseError", "ReleaseError", "TableError"]
+__all__ = ["BudgetError", "Fault", "LedgerError", "PlanError", "PrivateReleaseError", "ReleaseError", "TableError"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong: its place, as keys and as positions counted from 1, and a sentence.
+
+    >>> print(Fault(("columns", 2), "list the values"))
+    columns → 2: list the values
+    """
+
+    path: tuple[str | int, ...]
+    text: str
+
+    def __str__(self) -> str:
+        return f"{' → '.join(map(str, self.path))}: {self.text}" if self.path else self.text
 
 
 class PrivateReleaseError(Exception):
-    """Base of all errors that a caller can cause; ``faults`` lists them, one sentence each."""
+    """Base of all errors that a caller can cause; `faults` lists everything that is wrong."""
 
-    def __init__(self, faults: str | Sequence[str]) -> None:
-        self.faults: tuple[str, ...] = (faults,) if isinstance(faults, str) else tuple(faults)
-        super().__init__("\n".join(self.faults))
+    def __init__(self, faults: str | Fault | Iterable[str | Fault]) -> None:
+        listed = (faults,) if isinstance(faults, str | Fault) else faults
+        self.faults = tuple(fault if isinstance(fault, Fault) else Fault((), fault) for fault in listed)
+        super().__init__("\n".join(map(str, self.faults)))
 
 
 class PlanError(PrivateReleaseError):
@@ -39,7 +56,7 @@ class BudgetError(PrivateReleaseError):
 
 
 class LedgerError(PrivateReleaseError):
-    """The ledger cannot be used (locked, damaged, not writable): no refusal, but nothing may be released either."""
+    """The ledger cannot be used (locked, damaged, not writable): this is no refusal, but nothing may be released."""
 
 
 class ReleaseError(PrivateReleaseError):

@@ -106,7 +106,7 @@ def from_error(plan: Plan) -> None:
     try:
         answer = wanted(plan, half_width, confidence)
     except PlanError as error:
-        st.caption(plain(" ".join(error.faults)))
+        st.caption(plain(" ".join(map(str, error.faults))))
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         every = f" for all {len(plan.marginals)} tables" if len(plan.marginals) > 1 else ""
@@ -206,6 +206,6 @@ if (chosen := choose_plan()) is not None:
         try:
             choose(chosen)
         except PlanError as refused:
-            st.error(plain(" ".join(refused.faults)), icon=":material/edit_note:")
+            st.error(plain(" ".join(map(str, refused.faults))), icon=":material/edit_note:")
         else:
             explore(chosen)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from dpengine import BudgetError, LedgerError, Plan, PlanError, TableError, owner
 from dpengine.ask import Answer, ask, expect, is_answer, published, reopen
+from dpengine.errors import Fault
 from dpengine.estimate.error_distribution import posterior
 from dpengine.exact import exact_text
 from dpengine.sources.table import Table
@@ -81,7 +82,7 @@ def _ask(plan: Plan, table: Table) -> None:
     with left, st.container(border=True):
         try:
             question: Question | None = form.build(plan, table.columns)
-            faults: tuple[str, ...] = ()
+            faults: tuple[Fault, ...] = ()
         except PlanError as error:
             question, faults = None, error.faults
     with right, st.container(key="consequence"):

@@ -281,4 +281,4 @@ try:
         planner(account.left(selected), mine)
         for_the_curious(bought)
 except (BudgetError, LedgerError) as refused:
-    st.error(plain(" ".join(refused.faults)), icon=":material/account_balance_wallet:")
+    st.error(plain(" ".join(map(str, refused.faults))), icon=":material/account_balance_wallet:")

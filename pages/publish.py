@@ -96,7 +96,7 @@ def _refusal(plan: Plan) -> str:
     try:
         strategy.check(strategy.settled(plan))
     except PlanError as error:
-        return plain(" ".join(error.faults))
+        return plain(" ".join(map(str, error.faults)))
     return ""
 
 

@@ -69,7 +69,7 @@ def examine(payload: bytes, name: str) -> None:
     except ReleaseError as refused:
         with st.container(border=True):
             st.markdown(f":material/rule: **{plain(name)} is not a whole release.**")
-            st.markdown(_bullets(refused.faults))
+            st.markdown(_bullets(map(str, refused.faults)))
             st.markdown("Ask for the file again from where it comes from, and do not rely on the numbers in this one.")
         return
     with st.container(border=True):

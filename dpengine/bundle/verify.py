@@ -184,7 +184,7 @@ def _wrong_contents(members: Members, checked: Manifest, plan: Plan | None) -> l
         try:
             payload = members[name]
         except ReleaseError as error:
-            damaged += error.faults
+            damaged += map(str, error.faults)
             continue
         entry = checked.files.get(name)
         if entry and (len(payload) != entry.bytes or hashlib.sha256(payload).hexdigest() != entry.sha256):

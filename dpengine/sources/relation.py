@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dpengine.errors import TableError
+from dpengine.errors import Fault, TableError
 from dpengine.sources.dataframe import fitted
 
 __all__ = [
@@ -41,9 +41,11 @@ def check_names(names: Sequence[str]) -> None:
     if not names:
         raise TableError("the table has no columns")
     blank = [i for i, name in enumerate(names, 1) if not name.strip()]
-    faults = [f"column {i} has no name in the header; name it or remove it" for i in blank]
-    repeated = [(name, times) for name, times in Counter(names).items() if times > 1 and name.strip()]
-    faults += [f"{times} columns are named {name!r}; rename all but one" for name, times in repeated]
+    faults: list[str | Fault] = [f"column {i} has no name in the header; name it or remove it" for i in blank]
+    repeated = ((name, times) for name, times in Counter(names).items() if times > 1 and name.strip())
+    faults += [
+        Fault(("header",), f"{times} columns are named {name!r}; rename all but one") for name, times in repeated
+    ]
     if faults:
         raise TableError(faults)
 

@@ -215,7 +215,7 @@ def beyond(table: RemoteTable, columns: Sequence[Column]) -> list[str]:
         try:
             code_of(column, "c", types.get(column.name, "VARCHAR"), table.sql)
         except TableError as error:
-            faults += error.faults
+            faults += map(str, error.faults)
     return faults
 
 

@@ -65,7 +65,7 @@ def values_from(text: str, name: str, *, column: str) -> tuple[str, ...]:
             return TypeAdapter(tuple[str, ...]).validate_python(listed)
         except ValidationError as error:
             raise PlanError(
-                [f"codebook {name}, column {column!r}: {fault}" for fault in readable_faults(error)]
+                f"codebook {name}, column {column!r}: {fault}" for fault in readable_faults(error)
             ) from None
     try:
         rows = [row for row in csv.reader(io.StringIO(text)) if row]

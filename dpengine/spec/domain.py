@@ -16,7 +16,7 @@ from __future__ import annotations
 import calendar
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable, Iterator, Sized
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -26,7 +26,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationError, field_validator, model_validator
 
-from dpengine.errors import PlanError
+from dpengine.errors import Fault, PlanError
 from dpengine.exact import decimal, rational
 from dpengine.spec.parsing import Line, Text
 from dpengine.spec.standard_lists import STANDARD
@@ -36,26 +36,24 @@ __all__ = ["MISSING", "OTHER", "Category", "Column", "Date", "Number", "YesNo", 
 OTHER = "(other)"
 MISSING = "(missing)"
 MAX_COLUMN_CELLS = 1_000_000
+NEEDED = "this is needed and is not given"
 _KINDS = ("number", "category", "yesno", "date")
 
 
-def readable_faults(error: ValidationError) -> list[str]:
-    """One sentence a fault, led by where it stands, without the library's own jargon."""
-    faults = []
+def readable_faults(error: ValidationError) -> Iterator[Fault]:
+    """Yield each fault in plain words, with its place in the plan."""
     for fault in error.errors(include_url=False, include_input=False):
         if fault["type"] == "model_type" and fault["loc"][-1:] == ("Each",):
             continue  # what is a list of tables need not be told that it is not the other thing
         steps = [step for step in fault["loc"] if str(step) not in _KINDS and "[" not in str(step) and step != "Each"]
-        where = " → ".join(str(step + 1 if isinstance(step, int) else step) for step in steps)
         message = fault["msg"].removeprefix("Value error, ")
         if fault["type"] == "extra_forbidden":
             message = "this key is not known here; check its spelling"
         elif fault["type"] == "missing":
-            message = "this is needed and is not given"
+            message = NEEDED
         elif fault["type"].startswith("union_tag"):
             message = f"kind must be one of {', '.join(_KINDS)}"
-        faults.append(f"{where}: {message}" if where else message)
-    return faults
+        yield Fault(tuple(step + 1 if isinstance(step, int) else step for step in steps), message)
 
 
 class Declared(BaseModel):

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, field_validator, model_validator
 
-from dpengine.errors import PlanError
+from dpengine.errors import Fault, PlanError
 from dpengine.exact import exact_text, rational
 from dpengine.spec import codebook, strict_yaml
 from dpengine.spec.domain import Column, Declared, Number
@@ -197,7 +197,7 @@ class Plan(Declared):
         try:
             return self.model_copy(update={"epsilon": exact_epsilon(epsilon)})
         except ValueError as error:
-            raise PlanError(f"epsilon: {error}") from None
+            raise PlanError(Fault(("epsilon",), str(error))) from None
 
     @property
     def key(self) -> str:

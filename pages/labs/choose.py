@@ -79,7 +79,7 @@ def entered(kind: str, sample: Sample, epsilon: Fraction, mechanism: Mechanism) 
     try:
         return Candidates.of(names, scores, sensitivity, epsilon, mechanism, monotone)
     except PlanError as refused:
-        st.warning(plain(" ".join(refused.faults)) + " Nothing was drawn or spent.", icon=":material/edit:")
+        st.warning(plain(" ".join(map(str, refused.faults))) + " Nothing was drawn or spent.", icon=":material/edit:")
         return None
 
 

@@ -77,7 +77,7 @@ def market() -> tuple[str, Market] | None:
         found = read_losses(content)
         on_grid(found.losses)
     except TableError as refused:
-        st.warning(plain(" ".join(refused.faults)), icon=":material/edit:")
+        st.warning(plain(" ".join(map(str, refused.faults))), icon=":material/edit:")
         return None
     return hashlib.sha256(content).hexdigest(), found
 

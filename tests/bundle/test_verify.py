@@ -19,7 +19,7 @@ from tests.bundles import AGE, TOTAL, VISIT, Members, members_of, rows_of, zippe
 def faults_of(source: bytes) -> tuple[str, ...]:
     with pytest.raises(ReleaseError) as refused:
         verify(source)
-    return refused.value.faults
+    return tuple(map(str, refused.value.faults))
 
 
 def replaced(name: str, old: bytes, new: bytes) -> Callable[[Members], None]:

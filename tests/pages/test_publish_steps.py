@@ -11,6 +11,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
+from dpengine.errors import Fault
+from dpengine.spec.domain import NEEDED
 from pages.parts.visit.fault_text import sentence
 from tests.pages.following import settled
 
@@ -165,11 +167,12 @@ def test_a_saved_plan_is_loaded_again(page: AppTest) -> None:
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        ("columns → 1 → edges: give at least two edges", "age: give at least two edges"),
-        ("columns → 1: list the values", "age: list the values"),
-        ("table age × x: there is no column 'x'", "table age × x: there is no column 'x'"),
-        ("epsilon: ε must be above 0", "ε: ε must be above 0"),
+        (Fault(("columns", 1, "edges"), "give at least two edges"), "age: give at least two edges"),
+        (Fault(("columns", 1), "list the values"), "age: list the values"),
+        (Fault(("columns", 1, "by"), NEEDED), "age: by is needed"),
+        (Fault((), "table age × x: there is no column 'x'"), "table age × x: there is no column 'x'"),
+        (Fault(("epsilon",), "ε must be above 0"), "ε: ε must be above 0"),
     ],
 )
-def test_faults_are_told_without_their_path(fault: str, said: str) -> None:
+def test_faults_are_told_without_their_path(fault: Fault, said: str) -> None:
     assert sentence(fault, ["age"]) == said

@@ -81,7 +81,7 @@ def _tried(plan: Plan, tell: Callable[[str], None]) -> Told:
                 strategy.check(at)
                 frame = predict(at)
             except PlanError as error:
-                refused[name] = " ".join(error.faults)
+                refused[name] = " ".join(map(str, error.faults))
                 parts.append(math.nan)
                 continue
             frame = frame[frame["table"] != "total"]

@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from dpengine import Plan, PlanError
+from dpengine.errors import Fault
 from dpengine.sources.table import Field
 from dpengine.spec.domain import Column, Number
 from dpengine.spec.numeric_grid import Grid
@@ -32,7 +33,7 @@ def build(plan: Plan, fields: tuple[Field, ...]) -> Question:
     kind = st.selectbox(
         "What do you want to know?", list(STATISTICS), format_func=STATISTICS.__getitem__, key=session.key("ask-what")
     )
-    faults: list[str] = []
+    faults: list[str | Fault] = []
     statistic = _statistic(kind, plan, fields, faults)
     st.markdown("**Of which rows?**")
     where = _conditions("ask-where", "Only rows where", plan, faults)
@@ -61,7 +62,7 @@ def build(plan: Plan, fields: tuple[Field, ...]) -> Question:
     )
 
 
-def _statistic(kind: str, plan: Plan, fields: tuple[Field, ...], faults: list[str]) -> Any:
+def _statistic(kind: str, plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> Any:
     match kind:
         case "proportion":
             of = _conditions("ask-of", "… that meet this", plan, faults)
@@ -88,7 +89,7 @@ def _statistic(kind: str, plan: Plan, fields: tuple[Field, ...], faults: list[st
     return Count()
 
 
-def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str]) -> Grid | None:
+def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> Grid | None:
     """A numeric column with bounds and a step that are public."""
     declared = {column.name: column for column in plan.columns if isinstance(column, Number)}
     others = [
@@ -128,7 +129,7 @@ def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str]) -> Grid | No
     return found
 
 
-def _conditions(key: str, label: str, plan: Plan, faults: list[str]) -> tuple[Condition, ...]:
+def _conditions(key: str, label: str, plan: Plan, faults: list[str | Fault]) -> tuple[Condition, ...]:
     names = [column.name for column in plan.columns]
     chosen = st.multiselect(
         label, names, key=session.key(key), placeholder="all rows: choose columns to narrow it down"
@@ -184,7 +185,7 @@ def _condition(key: str, column: Column) -> Condition | None:
     return Condition(column=column, labels=labels) if labels else None
 
 
-def _made(faults: list[str], make: Any, **fields: Any) -> Any:
+def _made(faults: list[str | Fault], make: Any, **fields: Any) -> Any:
     """What ``make`` makes of the fields; None where they are at fault, which is noted."""
     try:
         return make(**fields)

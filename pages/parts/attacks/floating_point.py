@@ -100,7 +100,7 @@ def one_output(sampler: Sampler, epsilon: Fraction) -> None:
     try:
         seen = neighbourhood(sampler, output, epsilon, reach)
     except PlanError as refused:
-        st.info(f"{' '.join(refused.faults)}. Take another output.", icon=":material/replay:")
+        st.info(f"{' '.join(map(str, refused.faults))}. Take another output.", icon=":material/replay:")
         return
     st.markdown(f"Out came **{output!r}**, in memory `{output.hex()}`. {_conclusion(seen, truth)}")
     zeros, ones, both = (int(these.sum()) for these in (seen.zero, seen.one, seen.zero & seen.one))

@@ -89,7 +89,7 @@ def _work(job: Job) -> None:
         try:
             found = reconstruct(DEFENCES[name](epsilon), people, questions, method=METHODS[method])
         except PlanError as late:
-            job.fault = " ".join(late.faults)
+            job.fault = " ".join(map(str, late.faults))
             job.left.clear()
             break
         job.found.setdefault(name, {})[questions] = found

@@ -70,7 +70,7 @@ def _charged(candidates: Candidates, question: str) -> None:
             draw_once(candidates, dataset, book, question)
             st.rerun()
     except (BudgetError, LedgerError) as refused:
-        st.warning(plain(" ".join(refused.faults)), icon=":material/block:")
+        st.warning(plain(" ".join(map(str, refused.faults))), icon=":material/block:")
         st.caption("Nothing was drawn, and nothing spent.")
 
 

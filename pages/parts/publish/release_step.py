@@ -156,7 +156,7 @@ def _offer_cap(dataset: str) -> None:
 
 
 def _refused(error: PrivateReleaseError, plan: Plan, data: bytes) -> None:
-    st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/block:")
+    st.warning("\n\n".join(plain(str(fault)) for fault in error.faults), icon=":material/block:")
     st.caption("Nothing was spent.")
     left = state.ledger().left(plan.dataset, data)
     if isinstance(error, BudgetError) and left:

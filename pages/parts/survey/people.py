@@ -51,7 +51,7 @@ def choose_people() -> People | None:
     try:
         return _of_own() if kind == OWN else _of_sample(kind)
     except PrivateReleaseError as refused:
-        st.warning(plain(" ".join(refused.faults)), icon=":material/edit:")
+        st.warning(plain(" ".join(map(str, refused.faults))), icon=":material/edit:")
         return None
 
 

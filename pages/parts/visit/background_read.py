@@ -109,7 +109,7 @@ def drop_all() -> None:
 
 def refused(error: PrivateReleaseError) -> None:
     """Why something cannot be read."""
-    st.warning("\n\n".join(plain(fault) for fault in error.faults), icon=":material/report:")
+    st.warning("\n\n".join(plain(str(fault)) for fault in error.faults), icon=":material/report:")
 
 
 @st.fragment(run_every=EVERY)

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+
+from dpengine.errors import Fault
+from dpengine.spec.domain import NEEDED
 
 __all__ = ["sentence"]
 
 FIELDS = {"from": "the first day", "to": "the last day", "format": "how dates are written", "epsilon": "ε"}
 
 
-def sentence(fault: str, columns: Sequence[str] = ()) -> str:
-    """A fault without the path into the plan that leads it; its column by name where ``columns`` lists them.
+def sentence(fault: Fault, columns: Sequence[str] = ()) -> str:
+    """Say a fault without its path into the plan; its column by name where `columns` lists them.
 
-    >>> sentence("columns → 2 → from: this is needed and is not given", ["age", "visit"])
+    >>> sentence(Fault(("columns", 2, "from"), NEEDED), ["age", "visit"])
     'visit: the first day is needed'
-    >>> sentence("columns → 1: list the values")
+    >>> sentence(Fault(("columns", 1), "list the values"))
     'list the values'
-    >>> sentence("columns → 1 → edges → 3: Input should be a valid decimal")
-    'edge 3 is not a number'
     """
-    path, colon, said = fault.partition(": ")
-    if not colon or not re.fullmatch(r"[a-z_]+( → \w+)*", path):
-        return fault
-    steps = path.split(" → ")
-    lead = ""
-    if steps[0] == "columns" and len(steps) > 1:
-        place = int(steps[1]) - 1
-        lead = f"{columns[place]}: " if place < len(columns) else ""
-        steps = steps[2:]
-    if steps[:1] == ["edges"] and len(steps) == 2:
-        return f"{lead}edge {steps[1]} is not a number"
-    what = FIELDS.get(steps[-1], "") if steps else ""
-    if said.startswith("this is needed"):
-        return f"{lead}{what or ' '.join(steps)} is needed"
-    return f"{lead}{what}: {said}" if what else f"{lead}{said}"
+    lead, steps = "", fault.path
+    match fault.path:
+        case "columns", int(position), *_:
+            lead = f"{columns[position - 1]}: " if position <= len(columns) else ""
+            steps = fault.path[2:]
+    field = FIELDS.get(str(steps[-1]), "") if steps else ""
+    if fault.text == NEEDED:
+        return f"{lead}{field or ' '.join(map(str, steps))} is needed"
+    return f"{lead}{field}: {fault.text}" if field else f"{lead}{fault.text}"

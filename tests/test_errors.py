@@ -1,0 +1,51 @@
+"""Errors list what is wrong as values: a place and a sentence, which pages and programs need not take apart."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import FrozenInstanceError
+
+import pytest
+
+import dpengine as dpe
+from dpengine.errors import Fault, LedgerError, PrivateReleaseError, TableError
+
+
+def test_a_fault_reads_as_its_place_and_a_sentence() -> None:
+    assert (
+        str(Fault(("columns", 2, "edges"), "give at least two edges")) == "columns → 2 → edges: give at least two edges"
+    )
+    assert str(Fault((), "the table has no columns")) == "the table has no columns"
+
+
+def test_a_fault_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Fault((), "a").text = "b"  # type: ignore[misc]
+
+
+def test_texts_and_faults_may_be_mixed_and_each_is_a_line_of_the_message() -> None:
+    error = TableError(["the table has no columns", Fault(("header",), "2 columns are named 'a'")])
+    assert error.faults == (Fault((), "the table has no columns"), Fault(("header",), "2 columns are named 'a'"))
+    assert str(error) == "the table has no columns\nheader: 2 columns are named 'a'"
+    assert TableError("one").faults == TableError(Fault((), "one")).faults
+
+
+def test_faults_survive_the_way_to_another_process() -> None:
+    error = pickle.loads(pickle.dumps(TableError([Fault(("header",), "a"), "b"])))  # noqa: S301
+    assert error.faults == (Fault(("header",), "a"), Fault((), "b"))
+
+
+def test_the_faults_of_a_plan_name_their_places_from_one() -> None:
+    with pytest.raises(dpe.PlanError) as caught:
+        dpe.Plan(
+            dataset="clinic", epsilon="0", tables=[["age"]],
+            columns=[{"name": "age", "kind": "number", "edges": [1]}, {"name": "visit", "kind": "date", "by": "month"}],
+        )  # fmt: skip
+    places = [fault.path for fault in caught.value.faults]
+    assert places == [("epsilon",), ("columns", 1, "edges"), ("columns", 2, "from"), ("columns", 2, "to")]
+
+
+def test_every_kind_of_error_can_be_caught_as_one() -> None:
+    kinds = set(PrivateReleaseError.__subclasses__())
+    assert kinds == {dpe.PlanError, dpe.TableError, dpe.BudgetError, LedgerError, dpe.ReleaseError}
+    assert all(not kind.__subclasses__() for kind in kinds)
