@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from dpengine.bundle import report
+from dpengine.bundle import guide, promises, report
 from dpengine.bundle.manifest import describe
 from dpengine.bundle.promises import table_files
+from dpengine.bundle.wording import Estimator
 from dpengine.charts import figures
 from dpengine.results.mock_table import preview
 from dpengine.results.result import Result
@@ -108,8 +109,8 @@ class Outline(HTMLParser):
 
 
 def test_it_says_who_is_protected_how_and_how_not(page: str, result: Result) -> None:
-    told, text = describe(result), words(page)
-    for part in (*told["not_protected"], *told["post_processing"], told["guarantee"]["unit"]["text"]):
+    manifest, text = describe(result), words(page)
+    for part in (*manifest["not_protected"], *manifest["post_processing"], manifest["guarantee"]["unit"]["text"]):
         assert part in text
     assert "50 % sure at most 73 % sure" in text
     assert "pure ε-differential privacy, ε = 1, δ = 0" in text
@@ -126,11 +127,24 @@ def test_a_large_epsilon_is_not_made_to_sound_like_a_small_one(epsilon: object, 
 
 
 @pytest.mark.parametrize(
-    "lesson",
-    ["count", "estimate", "low to high", "mostly noise", "Adding cells", "Negative estimates", "Comparing cells"],
+    ("plan", "estimator"),
+    [
+        (letters_plan([3, 4], [["a", "b"]]), Estimator.LEAST_SQUARES),
+        (letters_plan([3] * 4, {"each": 2}, strategy="adaptive"), Estimator.MODEL),
+        (letters_plan([40], [{"columns": ["a"], "ranges": True}], strategy="adaptive"), Estimator.BOXES),
+    ],
+    ids=list(Estimator),
 )
-def test_it_teaches_how_to_read(page: str, lesson: str) -> None:
-    assert lesson in words(page)
+def test_report_and_readme_teach_the_same_guide_for_every_way_to_estimate(plan: Plan, estimator: Estimator) -> None:
+    result = preview(plan)
+    page, readme = words(render(result)), " ".join(report.read_me(result, describe(result)).split())
+    assert promises.estimator(result.plan) is estimator
+    for entry in (*guide.number_columns(result), guide.MOSTLY_NOISE, *guide.reading(result)):
+        for text in (page, readme):
+            assert entry.text in text
+            assert entry.use in text
+    assert "{" not in page
+    assert ("a cell of 10 by about" in page) is (estimator is Estimator.MODEL)
 
 
 def test_each_table_has_a_picture_its_description_and_its_numbers(page: str, result: Result) -> None:
@@ -190,7 +204,7 @@ def test_large_tables_are_shown_in_part_and_point_to_their_file() -> None:
     page = render(result)
     text = words(page)
     assert "The first 25 rows as a table" in text
-    assert "Too many cells to draw here" in text
+    assert "too many cells to draw here" in text
     assert all(file in text for file in list(table_files(result.plan).values())[:-1])
     assert page.count("<tr") < 200
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpengine.bundle.report import in_words
+from dpengine.bundle.guide import model_errors
 from dpengine.charts import figures
 from dpengine.estimate.error_distribution import posterior
 from dpengine.exact import exact_text
@@ -128,7 +128,7 @@ def _promise(release: Release) -> None:
             f"**What it says.** {int(total['count']):,} {noun(release.plan)} in all (95 %: {int(total['low']):,} to "
             f"{int(total['high']):,}). Someone who is 50 % sure that a person is in the table can become {can_become}."
         )
-        if modelled := in_words(release):
+        if modelled := model_errors(release):
             st.caption(
                 "Counts are those of the synthetic rows, so that all tables add up; *estimate* is what the model behind"
                 f" them expects. How far off it is was measured privately: {modelled}. Intervals follow from that, "

@@ -1,0 +1,144 @@
+"""The reader's guide to a release: the same sentences for the report and for the README.
+
+Text is written for people who use the numbers and know nothing of privacy.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dpengine.bundle.promises import estimator
+from dpengine.bundle.wording import Estimator
+from dpengine.estimate.estimates import Modelled
+from dpengine.results.result import Result
+from dpengine.spec.wording import people
+
+__all__ = ["Entry", "model_errors", "number_columns", "reading"]
+
+SIZES = (10, 100, 1000)
+
+
+class Entry(NamedTuple):
+    """An entry of the guide: a name or heading, its explanation, and what to do with it, which may be nothing."""
+
+    name: str
+    text: str
+    use: str = ""
+
+
+COUNT = Entry(
+    "count",
+    "A whole number, never negative. All tables agree: a sum of counts is the same in whichever table you add it up.",
+    "Use it for tables and charts.",
+)
+NUMBERS = {
+    Estimator.LEAST_SQUARES: (
+        Entry(
+            "estimate",
+            "The measurement itself, right on average. It may be fractional or negative.",
+            "Use it when you add up cells, compute averages, or fit a model.",
+        ),
+        Entry(
+            "low to high",
+            "The true number lies in this interval 95 times in 100. This is said of each cell by itself: among many "
+            "cells, expect up to 1 in 20 outside.",
+            "Quote it with every number.",
+        ),
+    ),
+    Estimator.MODEL: (
+        Entry(
+            "estimate",
+            "The count that a model of all tables expects. It may be fractional and is never negative. It is drawn "
+            "towards patterns that the tables share, so it is not right on average.",
+            "Use it where a whole number would mislead.",
+        ),
+        Entry(
+            "low to high",
+            "This interval is meant to hold the true number 95 times in 100. For the total and for single columns it "
+            "follows from the noise. For larger tables it follows from the error of the model, which was measured "
+            "privately: {model_errors}.",
+            "Quote it with every number.",
+        ),
+    ),
+    Estimator.BOXES: (
+        Entry(
+            "estimate",
+            "Computed from the measured boxes of neighbouring cells, and never negative. A box that was not split "
+            "further is spread evenly over its cells.",
+            "Trust sums over neighbouring cells more than single cells.",
+        ),
+        Entry(
+            "low to high",
+            "The true number lies in this interval 95 times in 100. A cell that was measured only together with its "
+            "neighbours may hold anything from none to all of their sum.",
+            "Quote it with every number.",
+        ),
+    ),
+}
+MOSTLY_NOISE = Entry(
+    "Mostly noise",
+    "A cell is marked as mostly noise where its count is no larger than its ± (and the ± is at least 0.5). Such a cell "
+    "cannot be distinguished from an empty one.",
+    "A 0 does not mean that nobody is there, and a small number does not mean that somebody is.",
+)
+ADDING = {
+    Estimator.LEAST_SQUARES: (
+        Entry(
+            "Adding cells",
+            "Add up the estimates. Errors partly cancel: a sum of k cells of one table is off by about √k times as "
+            "much as one cell. In {table}, one cell is within ±{one}, and a sum of four cells within about ±{four}. "
+            "If another table here already holds the sum, use that table.",
+        ),
+        Entry(
+            "Negative estimates",
+            "They are not mistakes. Noise goes both ways, and around empty cells it goes below 0. Keep negative values "
+            "when you add: cutting them off makes every sum too high.",
+        ),
+    ),
+    Estimator.MODEL: (),
+    Estimator.BOXES: (
+        Entry(
+            "Adding cells",
+            "Add up the counts over ranges of neighbouring cells, such as all ages up to 40: this table was measured "
+            "for such sums. The sum over a long range is off by little more than the sum over a short one.",
+        ),
+    ),
+}
+COMPARING = Entry(
+    "Comparing cells",
+    "The difference of two cells is off by about 1.4 times as much as one of them. Where the intervals of two cells "
+    "overlap widely, do not say that one is larger than the other.",
+)
+SYNTHETIC = Entry(
+    "Synthetic rows",
+    "Artificial rows that give exactly the published counts, in the file synthetic.csv. No row is a real person, and "
+    "the rows hold no knowledge beyond these tables. Numbers and dates are spread evenly within their bin or period by "
+    "a fixed rule, so their exact position means nothing.",
+    "Use them where a program needs rows.",
+)
+
+
+def number_columns(result: Result) -> list[Entry]:
+    """Return what the number columns of a published table mean."""
+    entries = (COUNT, *NUMBERS[estimator(result.plan)])
+    return [entry._replace(text=entry.text.format(model_errors=model_errors(result))) for entry in entries]
+
+
+def reading(result: Result) -> list[Entry]:
+    """Return how to add up, compare and otherwise use the numbers."""
+    first = result.plan.marginals[0]
+    half_width = result.half_width(first)
+    example = {"table": " × ".join(first), "one": people(half_width), "four": people(2 * half_width)}
+    adding = [entry._replace(text=entry.text.format(**example)) for entry in ADDING[estimator(result.plan)]]
+    return [*adding, COMPARING, SYNTHETIC]
+
+
+def model_errors(result: Result) -> str:
+    """Return how far cells of a model's tables are typically off, in words; nothing where there is no model."""
+    if not isinstance(result.answers, Modelled):
+        return ""
+    errors = result.answers.mean_errors(np.array(SIZES, dtype=np.float64))
+    sizes = [f"of {size:,} by about {people(error)}" for size, error in zip(SIZES, errors, strict=True)]
+    return f"a cell {', '.join(sizes)}"
