@@ -19,7 +19,7 @@ from dpengine.array_types import Ints
 from dpengine.counting import count
 from dpengine.counting.count import Asked
 from dpengine.errors import LedgerError, PlanError
-from dpengine.estimate.error_distribution import sum_law
+from dpengine.estimate.error_distribution import sum_error
 from dpengine.mechanisms.scalar_queries import noisy, quantile_scores, ratio, ratio_half_width, reach
 from dpengine.noise.selection import permute_and_flip
 from dpengine.sources.open import Source, Table, open_table
@@ -84,10 +84,10 @@ def expect(question: Question) -> Expected:
     """
     match question.statistic:
         case Count():
-            law = sum_law(1, question.scale)
+            law = sum_error(1, question.scale)
             return Expected(law.half_width(), law.mean_abs)
         case Sum(of=grid):
-            law = sum_law(1, question.scale)
+            law = sum_error(1, question.scale)
             return Expected(law.half_width() * float(grid.step), law.mean_abs * float(grid.step))
         case Proportion() | Mean() as statistic:
             if question.rows_about is None:
@@ -95,7 +95,7 @@ def expect(question: Question) -> Expected:
             width = float(statistic.of.high - statistic.of.low) if isinstance(statistic, Mean) else 1.0
             total = question.rows_about * (statistic.of.steps if isinstance(statistic, Mean) else 1)
             half = ratio_half_width(0.0, float(question.scale)) / total
-            return Expected(min(half, 1.0) * width, min(sum_law(1, question.scale).mean_abs / total, 1.0) * width)
+            return Expected(min(half, 1.0) * width, min(sum_error(1, question.scale).mean_abs / total, 1.0) * width)
         case Quantile() | Mode():
             return Expected(reach=_reach(question))
 
@@ -218,7 +218,7 @@ def _read(question: Question, drawn: Sequence[int]) -> Answer:
     match question.statistic:
         case Count() | Sum() as statistic:
             of = statistic.of.value if isinstance(statistic, Sum) else Decimal
-            half = int(sum_law(1, question.scale).half_width())
+            half = int(sum_error(1, question.scale).half_width())
             least, most = drawn[0] - half, drawn[0] + half
             if isinstance(statistic, Count) or statistic.of.low >= 0:  # then the true one is not negative
                 least, most = max(least, 0), max(most, 0)

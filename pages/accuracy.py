@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
+from dpengine.accounting.composition import posterior
 from dpengine.errors import PlanError
-from dpengine.estimate.error_distribution import posterior
 from dpengine.exact import exact_text
 from dpengine.measure.strategy import choose
 from dpengine.spec.plan import Plan

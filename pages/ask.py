@@ -7,9 +7,9 @@ from fractions import Fraction
 import streamlit as st
 
 from dpengine import BudgetError, LedgerError, Plan, PlanError, TableError, owner
+from dpengine.accounting.composition import posterior
 from dpengine.ask import Answer, ask, expect, is_answer, published, reopen
 from dpengine.errors import Fault
-from dpengine.estimate.error_distribution import posterior
 from dpengine.exact import exact_text
 from dpengine.sources.table import Table
 from dpengine.spec.query import Question

@@ -9,9 +9,9 @@ from fractions import Fraction
 import pandas as pd
 import streamlit as st
 
+from dpengine.accounting.composition import posterior
 from dpengine.accounting.ledger import Entry, Ledger
 from dpengine.errors import BudgetError, LedgerError
-from dpengine.estimate.error_distribution import posterior
 from dpengine.exact import exact_text, rational
 from dpengine.spec.plan import Plan
 from pages.parts.accuracy.charts import spending_figure

@@ -9,9 +9,9 @@ from typing import Any
 
 import streamlit as st
 
+from dpengine.accounting.composition import posterior
 from dpengine.bundle.verify import PROSE, verify
 from dpengine.errors import ReleaseError
-from dpengine.estimate.error_distribution import posterior
 from pages.parts.shared.wording import name_of, plain, sure
 from pages.parts.visit import state
 

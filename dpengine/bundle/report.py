@@ -15,12 +15,12 @@ import numpy.typing as npt
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from dpengine.accounting.composition import posterior
 from dpengine.array_types import Columns
 from dpengine.bundle import guide
 from dpengine.bundle.promises import table_files
 from dpengine.charts import figures
 from dpengine.charts.style import shortened
-from dpengine.estimate.error_distribution import posterior
 from dpengine.results.published_columns import header
 from dpengine.results.result import Result
 from dpengine.spec.domain import Category, Date

@@ -22,7 +22,7 @@ from dpengine.bundle.promises import estimator, promises, table_files
 from dpengine.bundle.read import FIXED, Manifest, MeasurementEntry, Members, Source, read_manifest, unpacked
 from dpengine.bundle.wording import Estimator
 from dpengine.errors import PlanError, ReleaseError
-from dpengine.estimate.error_distribution import error_law
+from dpengine.estimate.error_distribution import table_error
 from dpengine.exact import exact_text, rational
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, Allocation
 from dpengine.spec import strict_yaml
@@ -150,7 +150,7 @@ def _wrong_coverage(checked: Manifest, plan: Plan, marginals: list[Allocation], 
     if not sound:
         return
     for entry in checked.tables:
-        half_width = error_law(plan, marginals, tuple(entry.columns)).half_width()
+        half_width = table_error(plan, marginals, tuple(entry.columns)).half_width()
         if not math.isclose(entry.half_width_95, half_width, rel_tol=0.02, abs_tol=1e-9):
             yield f"manifest.json: half_width_95 of {entry.file} does not follow from the measurements"
 

@@ -16,7 +16,7 @@ from plotly.subplots import make_subplots
 from dpengine.array_types import Columns, Ints
 from dpengine.charts.heatmap import SCALE, WRITTEN, Grid, traces
 from dpengine.charts.style import ACCENT, CONFIG, GREY, INK, category_axis, dressed, escaped, listed, shortened
-from dpengine.estimate.error_distribution import error_law
+from dpengine.estimate.error_distribution import table_error
 from dpengine.measure.strategy import ADAPTIVE, choose, settled
 from dpengine.results.predict import predict
 from dpengine.results.result import Result
@@ -86,7 +86,7 @@ def curve_numbers(plan: Plan, *, epsilons: Sequence[float] = CURVE) -> dict[str,
         return numbers | {name: [float(widths[name]) for widths in tried] for name in drawn}
     allocations = [choose(each) for each in plans]
     for name, table in drawn.items():
-        laws = (error_law(each, chosen, table) for each, chosen in zip(plans, allocations, strict=True))
+        laws = (table_error(each, chosen, table) for each, chosen in zip(plans, allocations, strict=True))
         numbers[name] = [law.half_width() for law in laws]
     return numbers
 

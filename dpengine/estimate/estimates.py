@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from dpengine.array_types import Columns, Floats
-from dpengine.estimate.error_distribution import ErrorLaw, error_law, least_squares
+from dpengine.estimate.error_distribution import ErrorDistribution, least_squares, table_error
 from dpengine.marginals.box_tree import Tree
 from dpengine.marginals.measurement import Allocation, Audit, Measurements
 from dpengine.marginals.pairwise import Pairwise, fit
@@ -68,8 +68,8 @@ class _Unbiased:
     def typical(self, table: Columns) -> float:
         return self._law(table).mean_abs
 
-    def _law(self, table: Columns) -> ErrorLaw:
-        return error_law(self.plan, _allocations(self.measured), table)
+    def _law(self, table: Columns) -> ErrorDistribution:
+        return table_error(self.plan, _allocations(self.measured), table)
 
 
 @dataclass(frozen=True)

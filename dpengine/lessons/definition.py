@@ -19,6 +19,7 @@ import numpy as np
 
 from dpengine.array_types import Bools, Floats, Ints
 from dpengine.errors import PlanError
+from dpengine.noise.moments import mean_absolute
 
 __all__ = [
     "BoundedMean", "Comparison", "belief_after", "bounded_mean", "clamped_sum", "compare", "plotted_answers",
@@ -184,7 +185,7 @@ def bounded_mean(values: Sequence[int], low: int, high: int, epsilon: Fraction) 
     """Return the mean of `values` within bounds, and the typical error E|Z|/n of its noise.
 
     The sum is taken of the distances from `low`, so its sensitivity is high − `low` for a person more or less; the
-    number of values counts as known. E|Z| = 1/sinh(ε/Δ) for discrete Laplace noise. Narrow bounds cut honest values
+    number of values counts as known. Narrow bounds cut honest values
     off; wide bounds pay with noise for people who are not there.
 
     Raises `PlanError` for no values, or bounds that are not in order.
@@ -194,9 +195,8 @@ def bounded_mean(values: Sequence[int], low: int, high: int, epsilon: Fraction) 
         raise PlanError("a mean needs at least one value")
     if low == high:
         return BoundedMean(sum(values) / len(values), float(low), 0.0)
-    rate = min(float(epsilon / (high - low)), 700.0)
     bounded = clamped_sum(values, low, high) / len(values)
-    return BoundedMean(sum(values) / len(values), bounded, 1 / math.sinh(rate) / len(values))
+    return BoundedMean(sum(values) / len(values), bounded, mean_absolute((high - low) / epsilon) / len(values))
 
 
 def _check_bounds(low: int, high: int) -> None:

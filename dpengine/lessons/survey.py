@@ -20,7 +20,6 @@ from scipy import stats
 
 from dpengine.array_types import Floats, Ints
 from dpengine.errors import TableError
-from dpengine.estimate.error_distribution import noise_variance
 from dpengine.mechanisms.local.frequency_oracles import HadamardResponse, LocalHashing, UnaryEncoding
 from dpengine.mechanisms.local.randomized_response import (
     Estimate,
@@ -31,6 +30,7 @@ from dpengine.mechanisms.local.randomized_response import (
 )
 from dpengine.mechanisms.local.sketches import CountMeanSketch, HadamardSketch
 from dpengine.noise.laplace import discrete_laplace
+from dpengine.noise.moments import variance
 
 __all__ = [
     "METHODS", "SurveyError", "ask_pairs", "ask_people", "curator_counts", "curator_error", "errors_by_size",
@@ -83,7 +83,7 @@ def curator_counts(counts: Ints, epsilon: Fraction) -> Ints:
 
 def curator_error(epsilon: Fraction) -> float:
     """Return the standard error of `curator_counts`, in people; it does not depend on their number."""
-    return math.sqrt(noise_variance(2 / Fraction(epsilon)))
+    return math.sqrt(variance(2 / Fraction(epsilon)))
 
 
 def local_error(protocol: Protocol, shares: npt.ArrayLike, people: int) -> float:

@@ -20,6 +20,7 @@ import numpy as np
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.marginals.least_squares import marginalise
 from dpengine.marginals.measurement import Boxes
+from dpengine.noise import moments
 
 __all__ = ["Tree"]
 
@@ -62,8 +63,7 @@ class Tree:
     def _upwards(self) -> tuple[Floats, Floats]:
         """Estimate of each box from itself and all below it, and its variance."""
         parts, place = np.unique(self.boxes.parts, return_inverse=True)
-        scales = np.array([float(self.boxes.scale(int(part))) for part in parts])
-        own = (1 / (2 * np.sinh(np.minimum(1 / (2 * scales), 350.0)) ** 2))[place]
+        own = np.array([moments.variance(self.boxes.scale(int(part))) for part in parts])[place]
         value, variance = self.boxes.values.astype(np.float64), own.copy()
         for places in reversed(self._generations):
             parents, family = np.unique(self.boxes.parents[places], return_inverse=True)

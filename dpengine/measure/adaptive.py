@@ -46,6 +46,7 @@ from dpengine.marginals.measurement import (
 )
 from dpengine.marginals.pairwise import Pairwise, fit, merge
 from dpengine.noise.laplace import discrete_laplace
+from dpengine.noise.moments import mean_absolute
 from dpengine.noise.selection import permute_and_flip
 
 __all__ = ["measure_adaptively"]
@@ -156,7 +157,7 @@ def measure_adaptively(
     total = max(1.0, float(work.measurements[0].values))
     for_whole = 0
     if whole:
-        noise = counts[whole].size / math.sinh(min(per_row, 700.0)) / total
+        noise = counts[whole].size * mean_absolute(sensitivity / epsilon) / total
         for_whole = int(work.left * (1 - next(part for most, part in FOR_MARGINS if noise <= most)))
         work.left -= for_whole
         per_row *= 1 - for_whole / PARTS

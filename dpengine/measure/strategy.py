@@ -35,6 +35,7 @@ from dpengine.marginals.graphs import junction_order, maximal
 from dpengine.marginals.least_squares import LeastSquares, subsets
 from dpengine.marginals.measurement import PARTS, Allocation
 from dpengine.noise.laplace import MAX_SCALE
+from dpengine.noise.moments import mean_absolute
 from dpengine.spec.plan import MAX_TABLE_CELLS, Plan
 from dpengine.spec.wording import portion
 
@@ -195,7 +196,7 @@ def _is_sparse(plan: Plan) -> bool:
     tables, per_row = maximal(plan.marginals), float(plan.epsilon) / plan.unit.rows
     if plan.rows_about is None or len(tables) > 1 or len(tables[0]) == 1 or per_row > SPARSE_EPSILON:
         return False
-    return plan.cells(tables[0]) / math.sinh(per_row) > SPARSE * plan.rows_about
+    return plan.cells(tables[0]) * mean_absolute(plan.unit.rows / plan.epsilon) > SPARSE * plan.rows_about
 
 
 def _noise_is_too_much(plan: Plan) -> bool:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from dpengine.accounting import composition
 from dpengine.array_types import Floats, Ints
 from dpengine.errors import PlanError, TableError
-from dpengine.noise.selection import evenly, exp_coins
+from dpengine.noise.selection import exp_coins, uniform_below
 
 __all__ = [
     "GRID", "advanced_rate", "average_regret", "best_expert", "expected_loss", "follow_the_leader", "free_rate",
@@ -173,7 +173,7 @@ def _draw(gaps: Ints, unit: Fraction) -> Ints:
     live = np.arange(rows)
     while live.size:
         tries = max(1, min(columns, _LANES // live.size))  # no more than so many are expected to be needed
-        offered = evenly(columns, live.size * tries).reshape(live.size, tries)
+        offered = uniform_below(columns, live.size * tries).reshape(live.size, tries)
         heads = exp_coins(gaps[live[:, None], offered], unit)
         first = heads.argmax(axis=1)
         lanes = np.arange(live.size)

@@ -1,33 +1,32 @@
 """Private selection: which of many candidates is (nearly) the best, and nothing else.
 
-Chance is exact here as in `noise.discrete_laplace`: a coin that lands heads with probability exp(−x) is a
-64-bit word held against an interval around exp(−x), and against a narrower one with more bits for as
-long as the two cannot be told apart. Both mechanisms are made of such coins and of even draws alone.
+Chance is exact here as in `noise.discrete_laplace`. A coin that lands heads with probability exp(−x) compares a
+64-bit word with an interval around exp(−x); while the word lies inside, both get more bits. Both mechanisms are
+made of such coins and of uniform draws alone.
 
 Neighbouring tables differ in one person, who moves no score by more than the sensitivity Δ.
 """
 
 from __future__ import annotations
 
-import os
 import secrets
 from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from dpengine.array_types import Bools, Floats, Ints
-from dpengine.noise.laplace import exp_between
+from dpengine.noise.bits import random_words
+from dpengine.noise.exact_exp import exp_between
 
 __all__ = [
-    "Draw", "evenly", "exp_coins", "exponential_mechanism", "exponential_probabilities", "permute_and_flip",
-    "permute_and_flip_probabilities",
+    "Draw", "exp_coins", "exponential_mechanism", "exponential_probabilities", "permute_and_flip",
+    "permute_and_flip_probabilities", "uniform_below",
 ]  # fmt: skip
 
 
 class Draw(Protocol):
-    """What both mechanisms have in common."""
+    """A mechanism that returns the place of a candidate by its score."""
 
     def __call__(self, scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, monotone: bool = False) -> int: ...
 
@@ -41,20 +40,24 @@ _LANES = 2**18  # numbers worked on at once
 
 
 def permute_and_flip(scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, monotone: bool = False) -> int:
-    """The place of a candidate drawn with a preference, exponential in ε, for high ``scores``.
+    """Draw the place of a candidate, preferring high `scores`, by permute-and-flip.
 
     Every candidate r flips a coin that lands heads with probability exp(ε·(score_r − max)/2Δ), and one of
-    those with heads is drawn evenly: which is to walk through them in random order and take the first
-    with heads. ε-differentially private if adding or removing one person moves no score by more than
-    ``sensitivity`` Δ, and never worse in expected score than the exponential mechanism (McKenna & Sheldon
-    2020, "Permute-and-Flip", Theorems 1 and 2).
+    those with heads is drawn uniformly. This equals walking through the candidates in random order and taking the
+    first with heads. ε-differentially private if adding or removing one person moves no score by more than
+    `sensitivity` Δ, and never worse in expected score than the exponential mechanism.
 
-    ``monotone`` says that one person moves all scores the same way, as with counts, which none goes down when
-    somebody is added: then ε/Δ stands for ε/2Δ. The mechanism is the largest of scores with exponential noise (Ding
-    et al. 2021), where a person shifts what one candidate must exceed by at most Δ instead of 2Δ.
+    `monotone` says that one person moves all scores the same way, as with counts: none goes down when somebody is
+    added. Then ε/Δ stands for ε/2Δ, since the mechanism is the largest of scores with exponential noise (Ding et
+    al. 2021), where a person shifts the bar for each candidate by at most Δ instead of 2Δ.
 
-    ``scores`` is a vector of whole numbers, not empty; ``epsilon`` and ``sensitivity`` are above 0, else
-    ValueError.
+    `scores` is a vector of whole numbers, not empty; `epsilon` and `sensitivity` are above 0. Raises ValueError
+    otherwise.
+
+    Source: McKenna & Sheldon 2020, "Permute-and-Flip", Theorems 1 and 2.
+
+    >>> permute_and_flip(np.array([0, 900]), epsilon=Fraction(1))
+    1
     """
     gaps, unit = _gaps(scores, epsilon, sensitivity, monotone)
     heads = np.flatnonzero(exp_coins(gaps, unit))
@@ -62,19 +65,23 @@ def permute_and_flip(scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, m
 
 
 def exponential_mechanism(scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, monotone: bool = False) -> int:
-    """The place of a candidate drawn with probability proportional to exp(ε·score/2Δ), exactly.
+    """Draw the place of a candidate with probability proportional to exp(ε·score/2Δ), exactly.
 
-    ε-differentially private (McSherry & Talwar 2007; Dwork & Roth 2014, Theorem 3.10). ``monotone``, and what is
-    refused, are as in `permute_and_flip`: then ε/Δ stands for ε/2Δ.
+    ε-differentially private. `monotone` and the conditions on the arguments are as in `permute_and_flip`.
 
-    A candidate is drawn evenly and kept if a coin of probability exp(ε·(score − max)/2Δ) lands heads, else
-    another is drawn; as the best is always kept, no more than one try for each candidate is expected. How many
-    tries it takes depends on the scores, so time is not to be shown to an adversary.
+    A candidate is drawn uniformly and kept if a coin of probability exp(ε·(score − max)/2Δ) lands heads, else
+    another is drawn. The best is always kept, so at most one try for each candidate is expected. The number of
+    tries depends on the scores: do not let an adversary measure the time.
+
+    Source: McSherry & Talwar 2007; Dwork & Roth 2014, Theorem 3.10.
+
+    >>> exponential_mechanism(np.array([0, 900]), epsilon=Fraction(1))
+    1
     """
     gaps, unit = _gaps(scores, epsilon, sensitivity, monotone)
     tries = min(_FIRST_TRIES, gaps.size)
     while True:
-        drawn = evenly(gaps.size, tries)
+        drawn = uniform_below(gaps.size, tries)
         heads = np.flatnonzero(exp_coins(gaps[drawn], unit))
         if heads.size:
             return int(drawn[heads[0]])
@@ -84,7 +91,11 @@ def exponential_mechanism(scores: Ints, epsilon: Fraction, sensitivity: int = 1,
 def exponential_probabilities(
     scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, monotone: bool = False
 ) -> Floats:
-    """Probability of each candidate under `exponential_mechanism`, as floats: to look at, not to draw by."""
+    """Return the probability of each candidate under `exponential_mechanism`, as floats: for show, not for drawing.
+
+    >>> exponential_probabilities(np.array([3, 3]), epsilon=Fraction(1))
+    array([0.5, 0.5])
+    """
     weights = _weights(scores, epsilon, sensitivity, monotone)
     shares: Floats = weights / weights.sum()
     return shares
@@ -93,11 +104,14 @@ def exponential_probabilities(
 def permute_and_flip_probabilities(
     scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, monotone: bool = False
 ) -> Floats:
-    """Probability of each candidate under `permute_and_flip`, as floats: to look at, not to draw by.
+    """Return the probability of each candidate under `permute_and_flip`, as floats: for show, not for drawing.
 
-    Give every candidate an even place t in [0, 1) in the walk. Candidate r wins if its own coin lands heads
+    Give every candidate a uniform place t in [0, 1) in the walk. Candidate r wins if its own coin lands heads
     and nobody before t has heads: P(r) = p_r·∫ Π_{s≠r} (1 − t·p_s) dt. The integrand falls like exp(−t·Σp),
     so Gauss's rule is used on stretches that halve towards 0; accurate to about 1e-12 for thousands of candidates.
+
+    >>> permute_and_flip_probabilities(np.array([3, 3]), epsilon=Fraction(1)).round(6)
+    array([0.5, 0.5])
     """
     weights = _weights(scores, epsilon, sensitivity, monotone)
     distinct, inverse, times = np.unique(weights, return_inverse=True, return_counts=True)
@@ -112,37 +126,40 @@ def permute_and_flip_probabilities(
     return result
 
 
-def evenly(bound: int, size: int) -> Ints:
-    """Independent whole numbers, each exactly even over 0 … ``bound`` − 1; a vector of length ``size``."""
-    words = _words(size)
-    most = np.uint64(2**64 // bound * bound - 1)  # the words past it are an incomplete run, and would favour some
-    while (again := np.flatnonzero(words > most)).size:
-        words[again] = _words(again.size)
+def uniform_below(bound: int, size: int) -> Ints:
+    """Draw `size` independent whole numbers, each exactly uniform over 0 … `bound` − 1.
+
+    >>> uniform_below(1, 3)
+    array([0, 0, 0])
+    """
+    words = random_words(size)
+    last = np.uint64(2**64 // bound * bound - 1)  # words past it are an incomplete run, which would favour some
+    while (again := np.flatnonzero(words > last)).size:
+        words[again] = random_words(again.size)
     return (words % np.uint64(bound)).astype(np.int64)
 
 
 def exp_coins(gaps: Ints, unit: Fraction) -> Bools:
-    """One coin for each entry of ``gaps``, of any shape: heads with probability exp(−gap·unit) exactly.
+    """Flip one coin for each entry of `gaps`, of any shape: heads with probability exp(−gap·unit) exactly.
 
-    Gaps are 0 or more, ``unit`` above 0.
+    Gaps are 0 or more, `unit` above 0.
+
+    >>> exp_coins(np.array([0, 0, 10**6]), Fraction(1))
+    array([ True,  True, False])
     """
-    words = _words(gaps.size).reshape(gaps.shape)
+    words = random_words(gaps.size).reshape(gaps.shape)
     middle = np.exp(-np.minimum(gaps * float(unit), 60.0)) * _WORD
-    margin = middle * _RELATIVE + 4096  # also what rounding a word to a float may lose
+    margin = middle * _RELATIVE + 4096  # the second part covers rounding a word to a float
     place = words.astype(np.float64)
     heads: Bools = (place < middle - margin) | (gaps == 0)
     for k in np.argwhere((np.abs(place - middle) <= margin) & (gaps > 0)):
         cell = tuple(k)
-        heads[cell] = _settle(int(words[cell]), int(gaps[cell]) * unit)
+        heads[cell] = _below_exp(int(words[cell]), int(gaps[cell]) * unit)
     return heads
 
 
-def _words(size: int) -> npt.NDArray[np.uint64]:
-    return np.frombuffer(bytearray(os.urandom(8 * size)), dtype="<u8")
-
-
-def _settle(word: int, x: Fraction) -> bool:
-    """Whether the uniform number that starts with ``word`` lies below exp(−x)."""
+def _below_exp(word: int, x: Fraction) -> bool:
+    """Tell whether the uniform number that starts with `word` lies below exp(−x)."""
     bits = 64
     while True:
         low, high = exp_between(x, bits)
@@ -154,7 +171,7 @@ def _settle(word: int, x: Fraction) -> bool:
 
 
 def _gaps(scores: Ints, epsilon: Fraction, sensitivity: int, monotone: bool) -> tuple[Ints, Fraction]:
-    """How far each score lies below the best, and what one step of that weighs in the exponent."""
+    """Return how far each score lies below the best, and the weight of one step of that in the exponent."""
     if scores.ndim != 1 or scores.size == 0:
         raise ValueError("there must be at least one candidate, in one row")
     if not np.issubdtype(scores.dtype, np.integer):
@@ -174,7 +191,7 @@ def _weights(scores: Ints, epsilon: Fraction, sensitivity: int, monotone: bool) 
 
 
 def _stretches(fall: float) -> tuple[Floats, Floats]:
-    """Nodes and weights of Gauss's rule on [½, 1], [¼, ½], … down to where exp(−t·fall) hardly falls any more."""
+    """Return nodes and weights of Gauss's rule on [½, 1], [¼, ½], … down to where exp(−t·fall) is nearly level."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     edges = np.concatenate([[0.0], 0.5 ** np.arange(int(np.ceil(np.log2(max(fall, 1.0)))) + 1, -1, -1)])
     half = np.diff(edges)[:, None] / 2

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from dpengine.array_types import Columns
 from dpengine.errors import PlanError
-from dpengine.estimate.error_distribution import sum_law
+from dpengine.estimate.error_distribution import sum_error
 from dpengine.marginals.measurement import Allocation
 from dpengine.measure.strategy import choose
 from dpengine.spec.domain import Column
@@ -66,7 +66,7 @@ def together(questions: Sequence[Question]) -> Together | None:
         )
     except PlanError:
         return None  # a table of too many cells
-    wanted = [sum_law(1, question.scale).half_width() for question in alike]
+    wanted = [sum_error(1, question.scale).half_width() for question in alike]
 
     def enough(epsilon: Fraction) -> bool:
         at = plan.at(epsilon)
@@ -91,7 +91,7 @@ def _half_width(plan: Plan, allocations: Sequence[Allocation], where: Sequence[C
     """95 % half-width of a sum of cells of the measured table that says it best; agreement makes it no worse."""
     chosen = {condition.column.name: len(condition.codes) for condition in where}
     sums = [
-        sum_law(math.prod(chosen.get(name, plan.column(name).size) for name in allocation.columns), allocation.scale)
+        sum_error(math.prod(chosen.get(name, plan.column(name).size) for name in allocation.columns), allocation.scale)
         for allocation in allocations
         if set(allocation.columns) >= set(chosen)
     ]

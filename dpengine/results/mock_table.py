@@ -13,7 +13,7 @@ import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.estimate.consistency import round_whole
-from dpengine.estimate.error_distribution import error_law
+from dpengine.estimate.error_distribution import table_error
 from dpengine.measure.measure import measure
 from dpengine.measure.strategy import ASSUMED_ROWS, check, choose, settled
 from dpengine.results.result import Result, conclude, mostly_noise
@@ -45,7 +45,7 @@ def made_up(plan: Plan, table: Columns) -> Ints:
 
 def mostly_noise_share(plan: Plan, table: Columns) -> float:
     """Part of the cells of ``table`` whose made-up count would be mostly noise."""
-    half_width = error_law(plan, choose(plan), table).half_width()
+    half_width = table_error(plan, choose(plan), table).half_width()
     return float(mostly_noise(made_up(plan, table), half_width).mean())
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 import pandas as pd
 import streamlit as st
 
-from dpengine.estimate.error_distribution import posterior
+from dpengine.accounting.composition import posterior
 from dpengine.exact import exact_text
 from dpengine.lessons import definition as lesson
 from pages.parts.definition import examples as examples

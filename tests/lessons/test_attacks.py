@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpengine.accounting.composition import posterior
 from dpengine.errors import PlanError
-from dpengine.estimate.error_distribution import posterior
 from dpengine.lessons.averaging import ask_engine, averaging_attack
 from dpengine.lessons.defences import RAW, Defence, engine, jittered, rounded, unbudgeted
 from dpengine.lessons.differencing import MAX_OTHERS, MIN_OTHERS, differencing_attack

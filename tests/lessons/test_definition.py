@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpengine.accounting.composition import posterior
 from dpengine.errors import PlanError
-from dpengine.estimate.error_distribution import posterior
 from dpengine.lessons import definition as lesson
 
 EPSILON = st.fractions(min_value=Fraction(1, 50), max_value=8, max_denominator=100)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from dpengine.accounting.composition import posterior
 from dpengine.errors import PlanError
-from dpengine.estimate.error_distribution import posterior
 from dpengine.lessons.floating_point import (
     LATTICE,
     NUMPY,

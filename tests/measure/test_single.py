@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from dpengine import Ledger, Plan, preview, release, verify
 from dpengine.estimate.consistency import _rake, project, solve
-from dpengine.estimate.error_distribution import noise_variance
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.measure.measure import measure
 from dpengine.measure.strategy import identity, settled, why
 from dpengine.noise.laplace import discrete_laplace
+from dpengine.noise.moments import variance
 from dpengine.results.mock_table import made_up
 from tests.plans import letters_plan
 
@@ -38,7 +38,7 @@ def dependent() -> np.ndarray:
 def published(one: Measurement) -> np.ndarray:
     values = one.values
     sizes = dict(zip(one.allocation.columns, values.shape, strict=True))
-    squares = LeastSquares(sizes, (one.allocation.columns,), (noise_variance(one.allocation.scale),))
+    squares = LeastSquares(sizes, (one.allocation.columns,), (variance(one.allocation.scale),))
     return solve(squares, [values]).table(one.allocation.columns)
 
 

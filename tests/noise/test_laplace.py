@@ -28,8 +28,10 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy import stats
 
 from dpengine.array_types import Ints
+from dpengine.noise import bits, exact_exp
 from dpengine.noise import laplace as noise
-from dpengine.noise.laplace import _CHUNK, _fill, _levels, _settle, discrete_laplace, keystream
+from dpengine.noise.bits import keystream
+from dpengine.noise.laplace import _CHUNK, _fill, _levels, _refine, discrete_laplace
 
 ALPHA = 2e-9
 DRAWS = 10**6
@@ -65,7 +67,7 @@ def q_to(scale: Fraction, times: int) -> Decimal:
     return EXACT.exp(EXACT.divide(Decimal(-scale.denominator * times), Decimal(scale.numerator)))
 
 
-def distribution(scale: Fraction, k: int) -> Decimal:
+def cumulative(scale: Fraction, k: int) -> Decimal:
     """P(X ≤ k) = Σ_{j≤k} (1−q)/(1+q)·q^|j|, summed by hand."""
     one_and_q = EXACT.add(Decimal(1), q_to(scale, 1))
     if k < 0:
@@ -74,32 +76,34 @@ def distribution(scale: Fraction, k: int) -> Decimal:
 
 
 @cache
-def breakpoints(law: noise._Law) -> dict[int, Decimal]:
+def breakpoints(distribution: noise._Distribution) -> dict[int, Decimal]:
     """The distribution function of a level from what its values mean: ⌊X/unit⌋, or digits weighted by q^g."""
-    scale = 1 / law.rate
-    if not law.span:
-        reach = int(140 * scale / law.unit) + 4
-        return {y: distribution(scale, law.unit * (y + 1) - 1) for y in range(-reach, reach)}
+    scale = 1 / distribution.rate
+    if not distribution.span:
+        reach = int(140 * scale / distribution.unit) + 4
+        return {y: cumulative(scale, distribution.unit * (y + 1) - 1) for y in range(-reach, reach)}
     sums = [Decimal(0)]
-    for digit in range(law.span):
-        sums.append(EXACT.add(sums[-1], q_to(scale, law.unit * digit)))
+    for digit in range(distribution.span):
+        sums.append(EXACT.add(sums[-1], q_to(scale, distribution.unit * digit)))
     return {digit: EXACT.divide(part, sums[-1]) for digit, part in enumerate(sums[1:-1])}
 
 
-def floors(law: noise._Law, depth: int) -> dict[int, int]:
+def floors(distribution: noise._Distribution, depth: int) -> dict[int, int]:
     power = Decimal(2**depth)
-    return {k: int(EXACT.multiply(value, power)) for k, value in breakpoints(law).items()}
+    return {k: int(EXACT.multiply(value, power)) for k, value in breakpoints(distribution).items()}
 
 
-def expected(law: noise._Law, depth: int, words: Iterable[int]) -> list[int]:
+def expected(distribution: noise._Distribution, depth: int, words: Iterable[int]) -> list[int]:
     """The values of draws whose first bits are ``words``: the least k with U < F(k)."""
-    known = floors(law, depth)
-    ks, points = [*known, law.span - 1], list(known.values())
+    known = floors(distribution, depth)
+    ks, points = [*known, distribution.span - 1], list(known.values())
     return [ks[bisect.bisect_left(points, word)] for word in words]
 
 
 LEVELS = [level for scale in ("1/2", "1", "3/7", "10", "12", "20", "1536") for level in _levels(Fraction(scale))]
-LEVEL_NAMES = [f"{float(1 / level.law.rate):.3g}-{level.law.unit}-{level.law.span}" for level in LEVELS]
+LEVEL_NAMES = [
+    f"{float(1 / level.distribution.rate):.3g}-{level.distribution.unit}-{level.distribution.span}" for level in LEVELS
+]
 each_level = pytest.mark.parametrize("level", LEVELS, ids=LEVEL_NAMES)
 
 
@@ -110,14 +114,14 @@ def test_every_16_bits_give_the_value_of_their_interval_or_ask_for_more(level: n
         out = np.empty(2**16, dtype=np.int64)
         source = Script(*[answer for chunk in np.split(indices, 2**16 // _CHUNK) for answer in (chunk, more << 16)])
         _fill(out, (level,), source)
-        assert out.tolist() == expected(level.law, 64, [(i << 48) + more for i in range(2**16)])
+        assert out.tolist() == expected(level.distribution, 64, [(i << 48) + more for i in range(2**16)])
         ends.append(out)
         asked += sum(source.asked[1::2])
     doubtful = ends[0] != ends[1]
-    if not level.law.span:
+    if not level.distribution.span:
         doubtful |= (indices == 0) | (indices == 2**16 - 1)
     assert asked == 2 * doubtful.sum()
-    below = floors(level.law, 16)
+    below = floors(level.distribution, 16)
     mass = dict(zip(*np.unique(ends[0][~doubtful], return_counts=True), strict=True))
     for k in list(below)[1:]:
         assert mass.get(k, 0) == max(0, below[k] - below[k - 1] - 1), "sixteen bits decide all that they can"
@@ -125,52 +129,52 @@ def test_every_16_bits_give_the_value_of_their_interval_or_ask_for_more(level: n
 
 @each_level
 def test_64_bits_fall_on_the_right_side_of_every_breakpoint(level: noise._Level) -> None:
-    points = {point for point in floors(level.law, 64).values() if 0 < point < MASK}
+    points = {point for point in floors(level.distribution, 64).values() if 0 < point < MASK}
     assert set(level.floors.tolist()) == points
     words = sorted({point + side for point in points for side in (-1, 1)} - points - {0, MASK})
     values = drawn((level,), len(words), [w >> 48 for w in words], [w << 16 & MASK for w in words])
-    assert values.tolist() == expected(level.law, 64, words)
+    assert values.tolist() == expected(level.distribution, 64, words)
 
 
 @each_level
 @pytest.mark.parametrize("depth", [128, 192])
 def test_ties_are_settled_by_further_bits(level: noise._Level, depth: int) -> None:
-    points = list(floors(level.law, depth).values())
+    points = list(floors(level.distribution, depth).values())
     chosen = [point for point in points if 0 < point >> (depth - 64) < MASK]
     chosen = chosen[:: len(chosen) // 12 + 1]
     words = [point + side for point in chosen for side in (-1, 1)]
     rest = [word >> shift & MASK for word in words for shift in range(depth - 128, -1, -64)]
     first = [word >> (depth - 64) for word in words]
     values = drawn((level,), len(words), [w >> 48 for w in first], [w << 16 & MASK for w in first], *rest)
-    assert values.tolist() == expected(level.law, depth, words)
+    assert values.tolist() == expected(level.distribution, depth, words)
 
 
 @pytest.mark.parametrize("scale", ["1/100", "3/7", "1", "10"])
 @pytest.mark.parametrize("zeros", [1, 2, 5, 9])
 def test_both_tails_are_reached_at_any_depth(scale: str, zeros: int) -> None:
     (level,), last = _levels(Fraction(scale)), 0x123456789ABCDEF0
-    tail, q = last / 2 ** (64 * zeros + 64), math.exp(-level.law.rate)
-    away = int(-math.log(tail * (1 + q)) / level.law.rate)  # q^away/(1+q) > tail > q^(away+1)/(1+q)
+    tail, q = last / 2 ** (64 * zeros + 64), math.exp(-level.distribution.rate)
+    away = int(-math.log(tail * (1 + q)) / level.distribution.rate)  # q^away/(1+q) > tail > q^(away+1)/(1+q)
     low = drawn((level,), 1, 0, 0, *[0] * (zeros - 1), last)
     high = drawn((level,), 1, 2**16 - 1, MASK, *[MASK] * (zeros - 1), MASK + 1 - last)
     assert (low[0], high[0]) == (-away, away)
 
 
 def test_a_draw_beyond_reach_is_refused_not_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
-    law = _levels(Fraction(1))[0].law
-    assert _settle(law, 0, Script(2**60)) == -46  # 68·ln 2 − ln(1 + 1/e) = 46.8
-    assert _settle(law, MASK, Script(MASK + 1 - 2**60)) == 46
-    monkeypatch.setattr(noise, "_REACH", 40)
+    distribution = _levels(Fraction(1))[0].distribution
+    assert _refine(distribution, 0, Script(2**60)) == -46  # 68·ln 2 − ln(1 + 1/e) = 46.8
+    assert _refine(distribution, MASK, Script(MASK + 1 - 2**60)) == 46
+    monkeypatch.setattr(noise, "_LIMIT", 40)
     for known, more in ((0, 2**60), (MASK, MASK + 1 - 2**60)):
         with pytest.raises(OverflowError):
-            _settle(law, known, Script(more))
+            _refine(distribution, known, Script(more))
 
 
 @pytest.mark.parametrize("scale", [12, 13, 1000, 10**6, 10**9, 2**40])
 def test_parts_are_adjacent_and_small(scale: int) -> None:
-    coarse, *fine = (level.law for level in _levels(Fraction(scale)))
+    coarse, *fine = (level.distribution for level in _levels(Fraction(scale)))
     assert 1 / coarse.step <= 12
-    assert coarse.unit == np.prod([law.span for law in fine], dtype=object)
+    assert coarse.unit == np.prod([distribution.span for distribution in fine], dtype=object)
     for higher, lower in pairwise([coarse, *fine]):
         assert higher.unit == lower.unit * lower.span
 
@@ -178,16 +182,18 @@ def test_parts_are_adjacent_and_small(scale: int) -> None:
 @pytest.mark.parametrize("scale", ["13", "20", "200", "1000", "30000"])
 def test_parts_compose_to_the_discrete_laplace_law(scale: str) -> None:
     coarse, *fine = _levels(Fraction(scale))
-    most = min(15, _CHUNK // coarse.law.unit // 2)
+    most = min(15, _CHUNK // coarse.distribution.unit // 2)
     grids, probability = [], np.ones(())
     for level in (coarse, *fine):
-        values = np.arange(-most, most) if level is coarse else np.arange(level.law.span)
+        values = np.arange(-most, most) if level is coarse else np.arange(level.distribution.span)
         grids.append([int(np.flatnonzero(level.guide == value)[0]) for value in values])
         mass = np.diff([0.0, *(level.floors / 2.0**64), 1.0])[values - level.first]
         probability = np.multiply.outer(probability, mass)
     words = [axis.ravel() for axis in np.meshgrid(*grids, indexing="ij")]
     values = drawn((coarse, *fine), probability.size, *[answer for word in words for answer in (word, [])])
-    assert sorted(values) == list(range(-most * coarse.law.unit, most * coarse.law.unit)), "every integer, once"
+    assert sorted(values) == list(range(-most * coarse.distribution.unit, most * coarse.distribution.unit)), (
+        "every integer, once"
+    )
     np.testing.assert_allclose(probability.ravel(), stats.dlaplace(1 / float(scale)).pmf(values), rtol=1e-10, atol=0)
 
 
@@ -198,23 +204,23 @@ def test_parts_that_needed_more_bits_join_like_the_others(scale: str) -> None:
     tops = [point + side for point in high for side in (-1, 1)]
     tails = [low[k % len(low)] + 1 for k in range(len(tops))]
     answers = [half for words in (tops, tails) for half in ([w >> 48 for w in words], [w << 16 & MASK for w in words])]
-    y, digits = np.array(expected(coarse.law, 64, tops)), np.array(expected(fine.law, 64, tails))
+    y, digits = np.array(expected(coarse.distribution, 64, tops)), np.array(expected(fine.distribution, 64, tails))
     values = drawn((coarse, fine), len(tops), *answers)
-    assert (values == coarse.law.unit * y + np.where(y < 0, fine.law.span - 1 - digits, digits)).all()
+    assert (values == coarse.distribution.unit * y + np.where(y < 0, fine.distribution.span - 1 - digits, digits)).all()
 
 
 @each_level
 def test_precision_is_raised_until_it_suffices(level: noise._Level, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(noise, "_GUARD", 2)
-    known = {k: point for k, point in floors(level.law, 64).items() if 0 < point < MASK}
-    assert {k: level.law.floor(k, 64) for k in known} == known
+    known = {k: point for k, point in floors(level.distribution, 64).items() if 0 < point < MASK}
+    assert {k: level.distribution.floor(k, 64) for k in known} == known
 
 
 @pytest.mark.parametrize("scale", ["1/2", "3/7", "1", "10"])
 def test_neighbouring_outcomes_differ_by_exp_epsilon_and_no_more(scale: str) -> None:
     (level,) = _levels(Fraction(scale))
     ratio = Fraction(EXACT.divide(Decimal(1), q_to(Fraction(scale), 1)))
-    point = {k: level.law.floor(k, 400) for k in range(-31, 31)}
+    point = {k: level.distribution.floor(k, 400) for k in range(-31, 31)}
     mass = {k: point[k] - point[k - 1] for k in range(-30, 31)}  # in 2^-400, right to within 1 either way
     for k in range(30):
         assert abs(mass[k] - mass[-k]) <= 2
@@ -240,7 +246,7 @@ def test_bits_are_aes_256_in_counter_mode_under_a_key_of_the_system(monkeypatch:
 
 def rejections(first: Ints, second: Ints, scale: float) -> set[str]:
     """Names of the tests, each at ALPHA, by which two tables' noise is not independent discrete Laplace noise."""
-    law, n, squares = stats.dlaplace(1 / scale), first.size, first.astype(float) ** 2
+    distribution, n, squares = stats.dlaplace(1 / scale), first.size, first.astype(float) ** 2
     z_scores = {
         "variance": (squares.mean() - 1 / (2 * np.sinh(1 / (2 * scale)) ** 2)) / (squares.std() / n**0.5),
         "lag": np.corrcoef(first[1:], first[:-1])[0, 1] * n**0.5,
@@ -250,7 +256,7 @@ def rejections(first: Ints, second: Ints, scale: float) -> set[str]:
         "shape": chi_square(first, scale),
         "zero": stats.binomtest(int((first == 0).sum()), n, np.tanh(1 / (2 * scale))).pvalue,
         "symmetry": stats.binomtest(int((first > 0).sum()), int((first != 0).sum())).pvalue,
-        "repeat": (law.pmf(np.arange(-50, 51)) ** 2).sum() ** 200 if (first == second)[:200].all() else 1.0,
+        "repeat": (distribution.pmf(np.arange(-50, 51)) ** 2).sum() ** 200 if (first == second)[:200].all() else 1.0,
         "digits": residues(first, scale) if scale >= 100 else 1.0,
     }
     return {name for name, p in p_values.items() if p < ALPHA}
@@ -258,13 +264,13 @@ def rejections(first: Ints, second: Ints, scale: float) -> set[str]:
 
 def chi_square(values: Ints, scale: float) -> float:
     """Over bins that hold 25 draws or more on average: single integers where these are so likely."""
-    law, least = stats.dlaplace(1 / scale), 25 / values.size
+    distribution, least = stats.dlaplace(1 / scale), 25 / values.size
     edges, reached, fine = [], 0.0, np.unique(np.rint(np.linspace(-16 * scale - 3, 16 * scale + 3, 2001)))
-    for edge, here in zip(fine, law.cdf(fine), strict=True):
+    for edge, here in zip(fine, distribution.cdf(fine), strict=True):
         if here - reached >= least and 1 - here >= least:
             edges.append(edge)
             reached = here
-    share = np.diff([0.0, *law.cdf(edges), 1.0])
+    share = np.diff([0.0, *distribution.cdf(edges), 1.0])
     seen = np.bincount(np.searchsorted(edges, values), minlength=len(share))
     return float(stats.chisquare(seen, share * values.size).pvalue)
 
@@ -348,19 +354,20 @@ def test_threads_draw_different_noise() -> None:
 def test_nothing_random_is_kept_between_calls() -> None:
     discrete_laplace(10, 100)
     assert not [name for name, value in vars(noise).items() if isinstance(value, np.ndarray)]
-    assert not any(noise._ZEROS)
+    assert not any(bits._ZEROS)
     assert pickle.loads(pickle.dumps(discrete_laplace)) is discrete_laplace  # noqa: S301
     for level in _levels(Fraction(1000)):
         assert not level.floors.flags.writeable
         assert not level.guide.flags.writeable
 
 
-def test_the_module_knows_no_other_randomness() -> None:
-    tree = ast.parse(Path(noise.__file__).read_text(encoding="utf-8"))
-    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert not {name for name in imported if {"random", "secrets", "uuid", "time", "scipy"} & set(name.split("."))}
-    assert "random" not in {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+def test_no_other_randomness_is_imported() -> None:
+    for module in (noise, bits, exact_exp):
+        tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+        imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        assert not {name for name in imported if {"random", "secrets", "uuid", "time", "scipy"} & set(name.split("."))}
+        assert "random" not in {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
 
 
 @pytest.mark.parametrize("size", [0, 1, 7, _CHUNK - 1, _CHUNK, _CHUNK + 1, 3 * _CHUNK, (), (0, 3), (2, 3, 4)], ids=str)

@@ -13,13 +13,13 @@ from scipy import stats
 
 from dpengine.noise import selection
 from dpengine.noise.selection import (
-    _settle,
-    evenly,
+    _below_exp,
     exp_coins,
     exponential_mechanism,
     exponential_probabilities,
     permute_and_flip,
     permute_and_flip_probabilities,
+    uniform_below,
 )
 
 ALPHA = 1e-9  # false alarms of each test of a distribution
@@ -107,18 +107,18 @@ def test_scores_that_move_both_ways_are_not_monotone(draw: selection.Draw) -> No
 
 
 def test_even_draws_are_even_also_where_words_do_not_divide() -> None:
-    assert stats.chisquare(np.bincount(evenly(7, 70_000), minlength=7)).pvalue > ALPHA
-    assert (evenly(1, 5) == 0).all()
+    assert stats.chisquare(np.bincount(uniform_below(7, 70_000), minlength=7)).pvalue > ALPHA
+    assert (uniform_below(1, 5) == 0).all()
     bound = 3 * 2**61  # a quarter of the words are past the last whole run: left in, they would favour small values
-    assert stats.binomtest(int((evenly(bound, 40_000) < bound // 2).sum()), 40_000).pvalue > ALPHA
+    assert stats.binomtest(int((uniform_below(bound, 40_000) < bound // 2).sum()), 40_000).pvalue > ALPHA
 
 
 def test_a_coin_that_a_word_cannot_decide_is_decided_by_more_bits() -> None:
     x = Fraction(1, 3)
     edge = int(math.exp(-1 / 3) * 2**64)
-    assert _settle(edge - 2**20, x)
-    assert not _settle(edge + 2**20, x)
-    assert not _settle(1, Fraction(100)), "exp(−100) lies below 2^−64, whatever follows a first word of 1"
+    assert _below_exp(edge - 2**20, x)
+    assert not _below_exp(edge + 2**20, x)
+    assert not _below_exp(1, Fraction(100)), "exp(−100) lies below 2^−64, whatever follows a first word of 1"
     assert exp_coins(np.array([0, 0]), Fraction(1)).all(), "the best always lands heads"
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpengine.accounting.composition import posterior
 from dpengine.accounting.ledger import Ledger
-from dpengine.estimate.error_distribution import posterior
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 OURS = "This engine"

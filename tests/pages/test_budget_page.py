@@ -10,11 +10,10 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpengine.accounting.composition import Rule, allowance, odds_factor
+from dpengine.accounting.composition import Rule, allowance, odds_factor, posterior
 from dpengine.accounting.ledger import Ledger
 from dpengine.ask import ask
 from dpengine.choose import Candidates, draw_once
-from dpengine.estimate.error_distribution import posterior
 from dpengine.measure.strategy import identity
 from dpengine.spec.plan import Plan
 from dpengine.spec.query import Count, Question

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpengine.estimate.error_distribution import posterior
+from dpengine.accounting.composition import posterior
 from dpengine.release import Release, release
 from dpengine.sources.open import open_table
 from dpengine.spec.plan import Plan

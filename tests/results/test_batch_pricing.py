@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from dpengine.estimate.error_distribution import sum_law
+from dpengine.estimate.error_distribution import sum_error
 from dpengine.results.batch_pricing import together
 from dpengine.spec.domain import Category
 from dpengine.spec.query import Condition, Count, Mode, Question
@@ -37,10 +37,10 @@ def test_a_sum_of_cells_needs_more_and_is_as_exact_as_its_question() -> None:
     found = together(asked)
     assert found is not None
     scale = 1 / found.plan.epsilon
-    wanted = sum_law(1, Fraction(10)).half_width()
+    wanted = sum_error(1, Fraction(10)).half_width()
     if ("a", "b") in found.plan.marginals:
-        assert sum_law(8, scale).half_width() <= wanted
-        assert sum_law(8, scale * Fraction(98, 100) ** -1).half_width() > 0.95 * wanted, "and not much more exact"
+        assert sum_error(8, scale).half_width() <= wanted
+        assert sum_error(8, scale * Fraction(98, 100) ** -1).half_width() > 0.95 * wanted, "and not much more exact"
 
 
 def test_what_is_no_sum_of_cells_is_left_out() -> None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from dpengine.array_types import Bools, Ints
 from dpengine.errors import PlanError, TableError
-from dpengine.noise.laplace import BitSource, keystream
+from dpengine.noise.bits import BitSource, keystream
 
 __all__ = [
     "COIN_STEPS",

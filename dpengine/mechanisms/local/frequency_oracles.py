@@ -26,8 +26,8 @@ from dpengine.mechanisms.local.coins import (
 )
 from dpengine.mechanisms.local.randomized_response import PureProtocol, kary, kary_ratio
 from dpengine.mechanisms.local.universal_hashing import Hashes, binary_digits, draw_keys, hash_own, hash_table, walsh
-from dpengine.noise.laplace import keystream
-from dpengine.noise.selection import evenly
+from dpengine.noise.bits import keystream
+from dpengine.noise.selection import uniform_below
 
 __all__ = ["HadamardResponse", "Hashed", "LocalHashing", "UnaryEncoding", "column_sums", "noisy_bits"]
 
@@ -196,7 +196,7 @@ class HadamardResponse(PureProtocol[Ints]):
     def randomise(self, values: npt.ArrayLike) -> Ints:
         """An even code each; where it lies in the wrong half, one binary digit is turned, which pairs up the halves."""
         rows = checked_values(values, self.answers) + 1
-        codes = evenly(self.codes, rows.size)
+        codes = uniform_below(self.codes, rows.size)
         outside = (np.bitwise_count(codes & rows) & 1).astype(np.bool_)
         wrong = outside != coins(self.flip, rows.size)
         lowest = rows & -rows

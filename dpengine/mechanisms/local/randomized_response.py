@@ -28,7 +28,7 @@ from dpengine.mechanisms.local.coins import (
     least_chance,
     log_up,
 )
-from dpengine.noise.selection import evenly
+from dpengine.noise.selection import uniform_below
 
 __all__ = ["FAIR", "Estimate", "KaryResponse", "PureProtocol", "RandomizedResponse", "norm_sub", "pair_table"]
 
@@ -207,7 +207,7 @@ def kary(values: Ints, answers: int, random: Fraction) -> Small:
     """``values``, each replaced with chance ``random`` by an even draw; in as few bytes as they need."""
     reports: Small = values.astype(np.min_scalar_type(answers - 1))
     by_coin = np.flatnonzero(coins(random, reports.size))
-    reports[by_coin] = evenly(answers, by_coin.size)
+    reports[by_coin] = uniform_below(answers, by_coin.size)
     return reports
 
 

@@ -20,7 +20,7 @@ from dpengine.mechanisms.local.coins import checked_answers, checked_chance, che
 from dpengine.mechanisms.local.frequency_oracles import column_sums, noisy_bits
 from dpengine.mechanisms.local.randomized_response import PureProtocol
 from dpengine.mechanisms.local.universal_hashing import Hashes, draw_keys, hash_table, walsh
-from dpengine.noise.selection import evenly
+from dpengine.noise.selection import uniform_below
 
 __all__ = ["CountMeanSketch", "HadamardSketch", "Told"]
 
@@ -92,7 +92,7 @@ class _Sketch(PureProtocol[Told]):
     def _drawn(self, values: npt.ArrayLike) -> tuple[Ints, Ints]:
         """For each person a function, and the bucket of the answer under it."""
         true = checked_values(values, self.answers)
-        drawn = evenly(self.functions, true.size)
+        drawn = uniform_below(self.functions, true.size)
         return drawn, self.table[true, drawn].astype(np.int64)
 
     def _read(self, sketch: Ints) -> Ints:
@@ -158,7 +158,7 @@ class HadamardSketch(_Sketch):
 
     def randomise(self, values: npt.ArrayLike) -> Told:
         drawn, buckets = self._drawn(values)
-        places = evenly(self.width, drawn.size)
+        places = uniform_below(self.width, drawn.size)
         minus = (np.bitwise_count(buckets & places) & 1) ^ coins(self.flip, drawn.size)
         return Told(drawn, (2 * places + minus).astype(np.int64))
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Ints
-from dpengine.noise.selection import evenly
+from dpengine.noise.selection import uniform_below
 
 __all__ = ["Hashes", "binary_digits", "draw_keys", "hash_own", "hash_table", "walsh"]
 
@@ -28,7 +28,7 @@ def binary_digits(answers: int) -> int:
 def draw_keys(functions: int, answers: int, buckets: int) -> Hashes:
     """Keys of so many functions into 0 … ``buckets`` − 1: b and the a_i down, a column a function."""
     rows = 1 + binary_digits(answers)
-    drawn = evenly(buckets, rows * functions).reshape(rows, functions)
+    drawn = uniform_below(buckets, rows * functions).reshape(rows, functions)
     keys: Hashes = drawn.astype(np.min_scalar_type(2 * buckets - 1))
     return keys
 

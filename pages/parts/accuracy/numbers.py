@@ -54,8 +54,8 @@ def errors(plan: Plan, table: Columns) -> pd.DataFrame:
     """The one row of `predict` that is about ``table``, led by ε, without working out all the others."""
     allocations = choose(plan)
     law, total = (
-        error_distribution.error_law(plan, allocations, table),
-        error_distribution.error_law(plan, allocations, ()),
+        error_distribution.table_error(plan, allocations, table),
+        error_distribution.table_error(plan, allocations, ()),
     )
     numbers = (float(plan.epsilon), law.mean_abs, law.half_width(), total.half_width())
     return pd.DataFrame([numbers], columns=["epsilon", "mean_abs_error", "half_width_95", "total_half_width_95"])
@@ -119,10 +119,10 @@ def compare(plan: Plan) -> pd.DataFrame:
     for table in plan.marginals:
         alone = (Allocation(tuple(sorted(table)), evenly, plan.unit.rows),)
         widths = [
-            error_distribution.error_law(plan, allocations, table).half_width() for allocations in (chosen, alone)
+            error_distribution.table_error(plan, allocations, table).half_width() for allocations in (chosen, alone)
         ]
         feasible = plan.cells(every) <= MAX_TABLE_CELLS
-        widths.append(error_distribution.error_law(plan, whole, table).half_width() if feasible else math.nan)
+        widths.append(error_distribution.table_error(plan, whole, table).half_width() if feasible else math.nan)
         rows.append((name_of(table), *widths))
     cells = np.array([plan.cells(table) for table in plan.marginals], dtype=float)
     mean = cells @ np.array([row[1:] for row in rows]) / cells.sum()

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpengine.accounting.composition import posterior
 from dpengine.array_types import Columns
-from dpengine.estimate.error_distribution import posterior
 from dpengine.exact import exact_text
 from dpengine.measure.strategy import choose
 from dpengine.results.mock_table import DEFAULT_ROWS

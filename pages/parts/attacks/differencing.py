@@ -9,7 +9,7 @@ from fractions import Fraction
 import pandas as pd
 import streamlit as st
 
-from dpengine.estimate.error_distribution import posterior
+from dpengine.accounting.composition import posterior
 from dpengine.exact import exact_text
 from dpengine.lessons.averaging import ask_engine, averaging_attack
 from dpengine.lessons.defences import RAW, Defence, engine, jittered, rounded, unbudgeted

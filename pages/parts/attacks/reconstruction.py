@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import streamlit as st
 
+from dpengine.accounting.composition import posterior
 from dpengine.errors import PlanError
-from dpengine.estimate.error_distribution import posterior
 from dpengine.lessons.reconstruction import METHODS, Reconstruction, least_squares, reconstruct
 from pages.parts.attacks.charts import people_figure, rates_figure
 from pages.parts.attacks.differencing import DEFENCES, RATE_COLUMNS, choose, numbers, rate_rows, said

@@ -9,7 +9,7 @@ from fractions import Fraction
 import streamlit as st
 
 from dpengine import PlanError, epsilon_for
-from dpengine.estimate.error_distribution import posterior
+from dpengine.accounting.composition import posterior
 from dpengine.exact import exact_text
 from dpengine.measure.strategy import why
 from dpengine.spec.plan import Plan, exact_epsilon

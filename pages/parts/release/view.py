@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpengine.accounting.composition import posterior
 from dpengine.bundle.guide import model_errors
 from dpengine.charts import figures
-from dpengine.estimate.error_distribution import posterior
 from dpengine.exact import exact_text
 from dpengine.release import Release, true_counts
 from dpengine.results.result import Result

@@ -12,7 +12,7 @@ from scipy import stats
 
 from dpengine.errors import PlanError
 from dpengine.mechanisms.local.coins import COIN_STEPS, coins, composed, flip, least_chance, log_up
-from dpengine.noise.laplace import exp_between
+from dpengine.noise.exact_exp import exp_between
 
 ALPHA = 1e-9
 

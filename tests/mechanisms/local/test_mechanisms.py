@@ -24,7 +24,7 @@ from dpengine.mechanisms.local.randomized_response import (
 )
 from dpengine.mechanisms.local.sketches import CountMeanSketch, HadamardSketch
 from dpengine.mechanisms.local.universal_hashing import hash_own, hash_table, walsh
-from dpengine.noise.laplace import exp_between
+from dpengine.noise.exact_exp import exp_between
 from tests.mechanisms.local.distributions import law_of, p_value, sign, supports
 
 ALPHA = 1e-9  # false alarms of each assertion about chance
