@@ -1,1 +1,1 @@
-"""Figures of releases and errors, for the pages and the report."""
+"""Figures of a release and of its error, for the pages and the report."""

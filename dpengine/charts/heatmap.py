@@ -1,8 +1,8 @@
-"""Cells as colours: a scale on which small counts stay visible, and numbers that can be read on every tone of it.
+"""Heatmaps: a colour scale on which small counts stay visible, and numbers that can be read on every colour of it.
 
-Colour follows the square root of the count. Numbers are black or white, whichever stands out by 4.5 to 1 at
-least (WCAG 2.2, contrast minimum): both scales pass, at the same place, through the one tone on which
-black and white do so alike.
+Colour follows the square root of the count. Numbers are black or white, whichever has a contrast of at least 4.5 to 1
+(WCAG 2.2, contrast minimum). Both scales pass through one colour, at the same place, on which black and white have the
+same contrast: there the numbers change colour.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from dpengine.charts.style import GREY, SAVED_WIDTH
 __all__ = ["SCALE", "WRITTEN", "Grid", "traces"]
 
 MIDDLE = "#2d8186"  # relative luminance 0.18: 4.6 to 1 against black, and against white
-TURN = 0.75  # where on the scale, after the root, that tone stands
+TURN = 0.75  # the place of that colour on the scale, after the root
 ENDS = {False: ("#f2f7f7", "#0a3d42"), True: ("#172123", "#c2f5f6")}
 # Colours of the numbers below and above the turn.
 WRITTEN = {False: ("#000000", "#ffffff"), True: ("#ffffff", "#000000")}
 MAX_WRITTEN = 400
-DIGIT, AXIS = 5.2, 170  # pixels: of a digit that can just be read, and of what stands beside the cells
+DIGIT, AXIS = 5.2, 170  # pixels: of a digit that can just be read, and of everything beside the cells
 STOPS = 12
 
 
 def _scale(low: str, high: str) -> list[list[float | str]]:
-    """Stops of a scale, evenly apart in the root: position and colour."""
+    """Return the stops of a scale as position and colour, evenly spaced in the square root."""
     stops: list[list[float | str]] = []
     for root in (k / STOPS for k in range(STOPS + 1)):
         start, end, part = (low, MIDDLE, root / TURN) if root < TURN else (MIDDLE, high, (root - TURN) / (1 - TURN))
@@ -48,7 +48,7 @@ SCALE = {dark: _scale(*ends) for dark, ends in ENDS.items()}
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Cells of two columns: arrays have a row for each of ``rows`` and a column for each of ``columns``."""
+    """The cells of two columns; arrays have a row for each of `rows` and a column for each of `columns`."""
 
     counts: npt.NDArray[np.int64]
     hover: npt.NDArray[np.object_]
@@ -58,9 +58,10 @@ class Grid:
 
 
 def traces(grid: Grid, *, top: int, unit: str, dark: bool, scale: bool, legend: bool) -> list[go.Heatmap | go.Scatter]:
-    """The cells, their numbers where there may be room, and a mark on each that is mostly noise.
+    """Return the traces of a heatmap: cells, their numbers where there is room, and marks on mostly noise.
 
-    ``top`` is the count at the upper end of the scale.
+    The colour scale ends at the count `top`; `unit` is its title, and `scale` says whether it is drawn. `legend` says
+    whether the marks are explained.
     """
     cells = go.Heatmap(
         z=grid.counts,
@@ -80,10 +81,10 @@ def traces(grid: Grid, *, top: int, unit: str, dark: bool, scale: bool, legend: 
 
 
 def _numbered(cells: go.Heatmap, grid: Grid, dark: bool) -> list[go.Heatmap]:
-    """``cells`` with the numbers of one colour, and over it an unseen one with those of the other.
+    """Write the numbers of one colour on `cells`, and those of the other on an invisible heatmap over it.
 
-    A browser makes the numbers of a heatmap as small as its cells ask for; blanks as wide as the widest number
-    make it choose one size for both.
+    A browser makes the numbers of a heatmap as small as its cells need. Blanks as wide as the widest number make it
+    choose the same size for both.
     """
     if grid.counts.size > MAX_WRITTEN:
         return [cells]
@@ -114,7 +115,7 @@ def _numbered(cells: go.Heatmap, grid: Grid, dark: bool) -> list[go.Heatmap]:
 
 
 def _noise_marks(grid: Grid, dark: bool, legend: bool) -> go.Scatter:
-    """A slanted line through each cell that is mostly noise."""
+    """Return a slanted line through each cell that is mostly noise."""
     rows, columns = np.nonzero(grid.noisy)
     few = grid.noisy.size <= MAX_WRITTEN
     return go.Scatter(

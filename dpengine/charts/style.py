@@ -1,7 +1,7 @@
-"""How every figure looks: colours, labels that fit, axes, titles. Knows nothing of what is drawn.
+"""The style of every figure: colours, labels that fit, axes, titles.
 
-One accent colour stands for published numbers, grey for an owner's own. Backgrounds are transparent, so
-that a figure sits on a light or a dark page.
+The accent colour stands for published numbers, grey for the owner's own. Backgrounds are transparent, so that a figure
+fits a light or a dark page. Colours come in pairs: `False` for a light page, `True` for a dark one.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ __all__ = [
 ]
 
 SAVED_WIDTH = 1000
-# Figures stay on this machine: no button sends one to anybody's server.
+# No button sends a figure to a server.
 CONFIG = {
     "displaylogo": False,
     "showSendToCloud": False,
     "plotlyServerURL": "",
-    # A saved picture has one width, whatever the screen's: numbers that a screen hides for want of room can be read.
+    # A saved picture has one width whatever the screen, so that numbers without room on a screen can be read in it.
     "toImageButtonOptions": {"format": "svg", "filename": "private-release", "width": SAVED_WIDTH},
 }
 MAX_LABEL = 24
-TITLE_LINE = 42  # letters that a phone has room for
+TITLE_LINE = 42  # letters that fit on a phone
 ACCENT = {False: "#0b6e75", True: "#4fc3c7"}
 GREY = {False: "#7b8789", True: "#97a3a5"}
 INK = {False: "#1c2526", True: "#e8eeee"}
 
 
 def shortened(labels: Iterable[str]) -> list[str]:
-    """Labels as short as an axis needs: long ones cut in the middle, and all different from each other.
+    """Return labels that are short enough for an axis: long ones cut in the middle, and all of them different.
 
     >>> shortened(["Hospital of the Holy Ghost, ward for children", "Home"])
     ['Hospital of…or children', 'Home']
@@ -57,7 +57,7 @@ def shortened(labels: Iterable[str]) -> list[str]:
         if label != labels[k]:
             alike.setdefault(label, []).append(k)
     for group in alike.values():
-        if len(group) > 1:  # keep the part from where they part
+        if len(group) > 1:  # keep what follows their first difference
             side_by_side = enumerate(zip(*(labels[k] for k in group), strict=False))
             same = next((k for k, letters in side_by_side if len(set(letters)) > 1), 0)
             for k in group:
@@ -76,17 +76,26 @@ def _middle(text: str, most: int) -> str:
 
 
 def escaped(text: str) -> str:
-    """A label as text, not as the markup that figures understand."""
+    """Escape the markup that figures understand, so that a label is shown as written.
+
+    >>> escaped("R&D <b>")
+    'R&amp;D &lt;b&gt;'
+    """
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def listed(names: Iterable[str]) -> str:
+    """Join names as in a sentence.
+
+    >>> listed(["age"]), listed(["age", "sex", "region"])
+    ('age', 'age, sex and region')
+    """
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def category_axis(labels: Sequence[str], *, downwards: bool = False) -> dict[str, object]:
-    """An axis of ``labels``, already short and escaped, in declared order; a browser leaves out those without room."""
+    """Return an axis of `labels`, short and escaped, in declared order; a browser leaves out those without room."""
     ends = [-0.5, len(labels) - 0.5]  # marks would widen an axis that finds its own ends
     return {
         "type": "category",
@@ -100,7 +109,7 @@ def category_axis(labels: Sequence[str], *, downwards: bool = False) -> dict[str
 
 
 def dressed(figure: go.Figure, title: str, dark: bool) -> go.Figure:
-    """``figure`` with its title, in the colours of a light or a dark page."""
+    """Give `figure` its title and the colours of a light or a dark page, and return it."""
     grid = "rgba(128,140,142,0.25)"
     lines = textwrap.wrap(title, TITLE_LINE, break_on_hyphens=False, break_long_words=False)
     top = 44 + 19 * (len(lines) - 1) + 22 * bool(figure.layout.annotations)
@@ -138,5 +147,5 @@ def dressed(figure: go.Figure, title: str, dark: bool) -> go.Figure:
             own[name] = axis | {"title": layout.get(name, {}).get("title", {}) | {"standoff": 12}}
     for name, value in own.items():
         layout[name] = layout.get(name, {}) | value if isinstance(value, dict) else value
-    figure.layout = layout  # at once: what a figure is given step by step costs several times as much
+    figure.layout = layout  # all at once: setting the parts one by one takes several times as long
     return figure
