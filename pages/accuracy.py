@@ -1,6 +1,6 @@
-"""Accuracy: how wrong the published numbers will be, for every ε, before anything is spent.
+"""Accuracy page: how wrong the published numbers will be, for every ε, before anything is spent.
 
-All of it follows from the plan; this page is never given a table.
+Everything follows from the plan; this page never receives a table.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from dpengine.accounting.composition import posterior
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text
 from dpengine.measure.strategy import choose
+from dpengine.results.alternatives import predict_table
 from dpengine.spec.plan import Plan
 from pages.parts.accuracy.charts import error_figure
-from pages.parts.accuracy.numbers import EPSILONS, curve, errors, noise_shares, wanted
-from pages.parts.accuracy.strategies import is_adaptive, show_trial
+from pages.parts.accuracy.numbers import EPSILONS, curve, noise_shares, wanted_epsilon
 from pages.parts.accuracy.tabs import all_tables, meaning, measured, mostly_noise, small_cells
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
-from pages.parts.shared.wording import name_of, noun, people, percent, plain
+from pages.parts.shared.strategies import is_adaptive, show_strategies
+from pages.parts.shared.wording import name_of, noun, people, percent, plain, plural
 from pages.parts.visit import session, state
 
 DATA = Path(__file__).parent.parent / "data"
@@ -30,102 +31,103 @@ SAMPLES = {"Census sample": "census.plan.yaml", "Health insurance sample": "rand
 
 
 def choose_plan() -> Plan | None:
-    """The visitor's own plan, or else a sample to play with."""
+    """Return the visitor's own plan, or one of the samples."""
     if (own := state.plan()) is not None:
         title = own.title or f"dataset {own.dataset}"
-        st.caption(f"For your plan: {plain(title)}, {len(own.marginals)} table{'s' * (len(own.marginals) > 1)}.")
+        st.caption(f"For your plan: {plain(title)}, {plural(len(own.marginals), 'table')}.")
         return own
     samples = {name: DATA / file for name, file in SAMPLES.items() if (DATA / file).is_file()}
     with st.container(border=True):
-        st.markdown("There is no plan of yours yet. Once you have said what to publish, this page is about that.")
+        st.markdown("You have no plan yet. Once you have said what to publish, this page shows how exact it will be.")
         st.page_link("pages/publish.py", label="Start a plan on Publish", icon=":material/edit_note:")
         if not samples:
             return None
         name = st.segmented_control(
-            "Until then, try it on",
+            "Until then, try a sample",
             list(samples),
             required=True,
             default=next(iter(samples)),
             key="accuracy_sample",
-            help="Plans for the two tables that come with the program. Trying them spends nothing.",
+            help="Plans for the two tables that come with this program. Trying them spends nothing.",
         )
     return Plan.load(samples[name])
 
 
 def table_and_size(plan: Plan) -> tuple[tuple[str, ...], Plan]:
-    """The table to look at, and the plan with a rough size from the visitor where it names none."""
+    """Return the chosen table, and the plan with a rough size: the visitor's, if the plan has none."""
     several, unsized = len(plan.marginals) > 1, plan.rows_about is None
-    places = iter(st.columns(2, vertical_alignment="bottom") if several and unsized else [st, st])
+    places = st.columns(several + unsized, vertical_alignment="bottom") if several or unsized else []
     table = plan.marginals[0]
     if several:
-        table = next(places).selectbox("Table", plan.marginals, format_func=name_of, key="accuracy_table")
+        table = places[0].selectbox("Table", plan.marginals, format_func=name_of, key="accuracy_table")
     if not unsized:
         return table, plan
-    size = next(places).number_input(
-        f"About how many {noun(plan)} it holds",
+    size = places[-1].number_input(
+        f"About how many {noun(plan)} the table holds",
         min_value=1,
         max_value=10**12,
         value=None,
         step=1000,
         placeholder="such as 5000; optional",
         key="accuracy_rows",
-        help="A rough size that is public knowledge. It is only used here, to say which cells would be mostly noise.",
+        help="A rough size that is public knowledge. It is used only here, to estimate how many cells would be "
+        "mostly noise.",
     )
     return table, plan if size is None else plan.model_copy(update={"rows_about": int(size)})
 
 
 def epsilon_control(plan: Plan) -> Fraction:
-    """A slider over ε that also holds the plan's own value and the last one asked for."""
-    asked = st.session_state.get("accuracy_epsilon", plan.epsilon)
-    options = sorted({*EPSILONS, plan.epsilon, asked})
+    """Show a slider over ε that also offers the plan's own value and the last one chosen."""
+    chosen: Fraction = st.session_state.get("accuracy_epsilon", plan.epsilon)
+    options = sorted({*EPSILONS, plan.epsilon, chosen})
     return st.select_slider(
         "Privacy budget ε",
         options,
-        value=asked,
+        value=chosen,
         format_func=exact_text,
         key="accuracy_epsilon",
-        help="Left: more private. Right: more exact. Moving it here changes nothing in your plan until you say so.",
+        help="Left: more private. Right: more exact. Your plan changes only if you press the button below.",
     )
 
 
 def from_error(plan: Plan) -> None:
-    """The other way round: which ε brings every count within a wanted distance?"""
-    st.markdown("**Or start from the error you can live with**")
-    reach, sure = st.columns(2, vertical_alignment="bottom")
-    half_width = reach.number_input(
+    """Compute the ε that brings every count within a wanted distance."""
+    st.markdown("**Or start from the error you can accept**")
+    left, right = st.columns(2, vertical_alignment="bottom")
+    half_width = left.number_input(
         "Each count within ±", min_value=0, value=10, step=1, key="accuracy_within", help="In every published table."
     )
-    confidence = sure.selectbox(
+    confidence = right.selectbox(
         "How often",
         (0.90, 0.95, 0.99, 0.999),
         index=1,
         format_func=lambda part: f"{1000 * part:g} in 1,000" if part > 0.99 else f"{100 * part:g} in 100",
         key="accuracy_confidence",
-        help="For each count by itself.",
+        help="This holds for each count by itself.",
     )
     try:
-        answer = wanted(plan, half_width, confidence)
+        epsilon = wanted_epsilon(plan, half_width, confidence)
     except PlanError as error:
         st.caption(plain(" ".join(map(str, error.faults))))
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         every = f" for all {len(plan.marginals)} tables" if len(plan.marginals) > 1 else ""
-        st.markdown(f"takes **ε = {exact_text(answer)}**{every}", width="content")
-        st.button("Look at it", key="accuracy_use", on_click=_look_at, args=(answer,), icon=":material/my_location:")
+        st.markdown(f"needs **ε = {exact_text(epsilon)}**{every}", width="content")
+        st.button("Show this ε", key="accuracy_use", on_click=_choose, args=(epsilon,), icon=":material/my_location:")
 
 
-def _look_at(epsilon: Fraction) -> None:
+def _choose(epsilon: Fraction) -> None:
     st.session_state["accuracy_epsilon"] = epsilon
 
 
-def figures(plan: Plan, table: tuple[str, ...], row: pd.Series) -> None:
-    """The answer in four numbers."""
+def figures(plan: Plan, table: tuple[str, ...], row: pd.Series[float]) -> None:
+    """Show the errors of one table in four numbers."""
     with st.grid(4, min_column_width=150):
         st.metric(
             "Typically off by",
             people(row["mean_abs_error"]),
             border=True,
-            help="How far, on average, the estimate of a count is from the truth, either way.",
+            help="Average distance of an estimated count from the true count.",
         )
         st.metric(
             "95 in 100 within",
@@ -144,21 +146,23 @@ def figures(plan: Plan, table: tuple[str, ...], row: pd.Series) -> None:
                 "50 % sure becomes",
                 "≤ " + percent(posterior(0.5, plan.epsilon)),
                 border=True,
-                help="The most that anyone's belief about one person's being there can move; see What ε means.",
+                help="How sure anyone can become at most that a person is in the table; see What ε means.",
             )
         else:
             cells, size = plan.cells(table), f"about {plan.rows_about:,} {noun(plan)}"
-            part = float(noise_shares(plan, table, pd.Series([row["half_width_95"]]))[0])
+            share = float(noise_shares(plan, table, pd.Series([row["half_width_95"]]))[0])
             st.metric(
                 "Mostly noise",
-                percent(part) if part else "none",
+                percent(share) if share else "none",
                 border=True,
-                help=f"{round(part * cells):,} of {cells:,} cells of a made-up table of {size}: no larger than the ±.",
+                help=f"{round(share * cells):,} of {cells:,} cells of a made-up table of {size} are no larger than "
+                "their ±.",
             )
 
 
 @st.fragment
 def explore(plan: Plan) -> None:
+    """Show errors at a chosen ε and over all ε, with closer looks in tabs."""
     left, right = st.columns([3, 2], gap="large")
     with left:
         epsilon = epsilon_control(plan)
@@ -171,13 +175,13 @@ def explore(plan: Plan) -> None:
         st.caption(f":material/arrow_back: more private · more exact :material/arrow_forward:{own}")
         table, sized = table_and_size(plan)
     now, name = sized.at(epsilon), name_of(table)
-    row = errors(now, table).iloc[0]
+    row = predict_table(now, table).iloc[0]
     figures(now, table, row)
 
     line = f"{name}: at ε = {exact_text(epsilon)}, 95 in 100 counts are within ±{people(row['half_width_95'])}"
     st.markdown(f"**{plain(line)}**")
     over_epsilon = curve(plan, table)
-    alt = f"{line}; errors roughly halve when ε doubles."
+    alt = f"{line}; errors roughly halve if ε doubles."
     draw(error_figure(over_epsilon, row), alt, "error-over-epsilon")
     twin(over_epsilon, "error-over-epsilon")
     tabs = st.tabs(
@@ -185,7 +189,7 @@ def explore(plan: Plan) -> None:
         on_change="rerun",
         key="accuracy_view",
     )
-    views = (all_tables, mostly_noise, small_cells, measured, meaning, lambda plan, _: show_trial(plan))
+    views = (all_tables, mostly_noise, small_cells, measured, meaning, lambda plan, _: show_strategies(plan))
     for tab, view in zip(tabs, views, strict=True):
         if tab.open:
             with tab:
@@ -197,11 +201,11 @@ def explore(plan: Plan) -> None:
 state.require_entry()
 st.title("Accuracy")
 st.markdown(
-    "How wrong the published numbers will be. It follows from the plan alone: no table is read, nothing is spent."
+    "How wrong the published numbers will be. This follows from the plan alone: no table is read, nothing is spent."
 )
 if (chosen := choose_plan()) is not None:
     if is_adaptive(chosen):
-        show_trial(chosen)
+        show_strategies(chosen)
     else:
         try:
             choose(chosen)

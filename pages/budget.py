@@ -1,4 +1,4 @@
-"""Budget: what every dataset has spent, on what, and what is left."""
+"""Budget page: what every dataset has spent, on what, and what is left."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dpengine.accounting.ledger import Entry, Ledger
 from dpengine.errors import BudgetError, LedgerError
 from dpengine.exact import exact_text, rational
 from dpengine.spec.plan import Plan
-from pages.parts.accuracy.charts import spending_figure
+from pages.parts.budget.charts import spending_figure
 from pages.parts.budget.planner import planner
 from pages.parts.publish.release_step import is_published
 from pages.parts.release.ledger_entry import is_release, show_kept
 from pages.parts.shared.figures import draw
-from pages.parts.shared.wording import plain, sure
+from pages.parts.shared.wording import plain, plural, sure
 from pages.parts.visit import state
 
 PUBLISH = "pages/publish.py"
@@ -27,24 +27,25 @@ SEGMENTS = 40
 
 
 def short(epsilon: Fraction) -> str:
-    """ε as a decimal of at most four digits, with ≈ where that is not exact."""
+    """Return ε as a decimal of at most four digits, with ≈ if that is not exact."""
     text = f"{float(epsilon):.4g}"
     return text if Fraction(text) == epsilon else f"≈ {text}"
 
 
 def explain() -> None:
-    """What a budget is, to someone who has none yet."""
+    """Explain what a budget is to someone who has none yet."""
     with st.container(border=True):
         st.markdown(
-            "Every release of a table tells a little about each person in it, and what several releases tell adds up: "
-            "ε is the measure of it. A budget is the sum that a dataset may ever spend; this page keeps the account, "
-            "which nothing can make shorter."
+            "Every release of a table reveals a little about each person in it. ε measures how much, and the ε of "
+            "several releases adds up. A budget is the total ε that a dataset may ever spend. This page keeps the "
+            "account; nothing is ever removed from it."
         )
         st.markdown("Nothing has been spent yet.")
         st.page_link(PUBLISH, label="Plan a first release on Publish", icon=":material/edit_note:")
 
 
 def choose_dataset(book: Ledger, plan: Plan | None) -> str | None:
+    """Return the dataset whose account is shown; None if there is none."""
     names = book.datasets()
     if plan is not None and plan.dataset not in names:
         names = sorted([*names, plan.dataset])
@@ -59,12 +60,12 @@ def choose_dataset(book: Ledger, plan: Plan | None) -> str | None:
         index=first,
         key="budget_dataset",
         width=420,
-        help="The name that plans give; releases of one dataset share a budget.",
+        help="The dataset named in a plan. All releases of one dataset share a budget.",
     )
 
 
 def overview(book: Ledger, dataset: str, history: list[Entry], plan: Plan | None) -> None:
-    """Spent, left and cap, in numbers and in one bar."""
+    """Show what is spent and left, and the cap, in numbers and one bar."""
     spent, cap, left = book.spent(dataset), book.cap(dataset), book.left(dataset)
     with st.grid(4, min_column_width=150):
         st.metric("Spent, in ε", short(spent), border=True)
@@ -73,7 +74,7 @@ def overview(book: Ledger, dataset: str, history: list[Entry], plan: Plan | None
             "Cap",
             "none" if cap is None else short(cap),
             border=True,
-            help="The most that may ever be spent. A release that would pass it is refused.",
+            help="The most that may ever be spent. A release that would exceed it is refused.",
         )
         st.metric("Releases", f"{len(history):,}", border=True)
     here = plan is not None and plan.dataset in {dataset, *(e.dataset for e in history)}
@@ -82,27 +83,28 @@ def overview(book: Ledger, dataset: str, history: list[Entry], plan: Plan | None
     paid = [(entry.title or entry.summary, float(entry.epsilon)) for entry in history]
     if len(paid) > SEGMENTS:
         earlier = paid[: 1 - SEGMENTS]
-        paid = [(f"{len(earlier)} earlier releases", math.fsum(p for _, p in earlier)), *paid[1 - SEGMENTS :]]
+        paid = [(f"{len(earlier)} earlier releases", math.fsum(price for _, price in earlier)), *paid[1 - SEGMENTS :]]
     if paid or cap is not None:
-        alt = f"ε {short(spent)} spent by {len(history)} releases, {'no cap' if cap is None else f'of {short(cap)}'}."
         of = "" if cap is None else f" of {short(cap)}"
-        st.markdown(f"**ε {short(spent)}{of} spent, by {len(history):,} release{'s' * (len(history) != 1)}**")
+        line = f"ε {short(spent)}{of} spent by {plural(len(history), 'release')}"
+        st.markdown(f"**{line}**")
         figure = spending_figure(paid, None if price is None else float(price), None if cap is None else float(cap))
-        draw(figure, alt, "spending", height=150)
-    published = ["Your plan is published already: it costs nothing more, and can be had again."] if known else []
+        draw(figure, f"{line}{', no cap' if cap is None else ''}.", "spending", height=150)
+    published = ["Your plan is published already. Opening it again costs nothing."] if known else []
     st.markdown(" ".join([*published, *_still_fits(left, price), _taken_together(spent)]))
 
 
 def _still_fits(left: Fraction | None, price: Fraction | None) -> list[str]:
+    """Say how often the current plan could still be paid for; nothing if it costs nothing."""
     if price is None:
         return []
     if left is None:
-        return [f"Your plan would add ε = {exact_text(price)} (hatched). Without a cap nothing stops further ones."]
+        return [f"Your plan would add ε = {exact_text(price)} (hatched). Without a cap no release is refused."]
     fits = left // price
     if fits == 0:
         return [
-            f"Your plan asks for ε = {exact_text(price)} (hatched), and {short(left)} is left: it would be refused. "
-            "What was published before can be had again at no cost."
+            f"Your plan asks for ε = {exact_text(price)} (hatched), but only {short(left)} is left: it would be "
+            "refused. Earlier releases can be opened again at no cost."
         ]
     times = "One more release" if fits == 1 else f"{fits:,} more releases"
     return [f"{times} like your plan, at ε = {exact_text(price)} (hatched), {'fits' if fits == 1 else 'fit'}."]
@@ -112,25 +114,25 @@ def _taken_together(spent: Fraction) -> str:
     if spent == 0:
         return "Nothing was released yet."
     return (
-        "All releases taken together, someone who is 50 % sure that a person is in this data can become "
+        "From all releases together, someone who is 50 % sure that a person is in this data can become "
         f"{sure(posterior(0.5, spent))}."
     )
 
 
 def shared(dataset: str, history: list[Entry]) -> None:
-    """Other names under which the same data was published."""
+    """Name other datasets under which the same data was published."""
     others = sorted({entry.dataset for entry in history} - {dataset})
     if others:
         names = ", ".join(f"**{plain(name)}**" for name in others)
         st.info(
-            f"The same data was also published as {names}. A new name does not make new people, so these names have "
-            "one account: what any of them spends counts for all, and the smallest of their caps holds.",
+            f"The same data was also published as {names}. These names share one account, since the people are the "
+            "same: what one spends counts for all, and the smallest of their caps holds.",
             icon=":material/link:",
         )
 
 
 def releases(book: Ledger, history: list[Entry], dataset: str) -> None:
-    """Every release and what it bought; open one again; take the account away as a file."""
+    """List every release with its contents, open one again, and offer the ledger as a file."""
     st.subheader("Releases")
     if not history:
         st.markdown("None yet.")
@@ -157,8 +159,8 @@ def releases(book: Ledger, history: list[Entry], dataset: str) -> None:
         column_config={
             "created": st.column_config.DatetimeColumn("when", format="YYYY-MM-DD HH:mm"),
             "epsilon": st.column_config.TextColumn("ε", alignment="right"),
-            "bought": st.column_config.TextColumn("what it bought", width="large"),
-            "release_id": st.column_config.TextColumn("release", help="The release names itself by this."),
+            "bought": st.column_config.TextColumn("contents", width="large"),
+            "release_id": st.column_config.TextColumn("release", help="The identifier in the release's own files."),
         },
     )
     pick, link = st.columns([3, 1], vertical_alignment="bottom")
@@ -167,7 +169,7 @@ def releases(book: Ledger, history: list[Entry], dataset: str) -> None:
         history[::-1],
         format_func=lambda e: f"{e.created[:10]} · ε {exact_text(e.epsilon)} · {e.title or e.summary}",
         key="budget_release",
-        help="What was paid for can be had again, byte for byte, and costs nothing.",
+        help="A paid release can be opened again, byte for byte the same, at no cost.",
     )
     payload = book.payload(entry.release_id)
     if payload is not None and not is_release(payload):
@@ -179,7 +181,7 @@ def releases(book: Ledger, history: list[Entry], dataset: str) -> None:
     name = "".join(c if c.isalnum() or c in "-_" else "_" for c in dataset)
     with st.container(horizontal=True):
         st.download_button(
-            "Account as CSV",
+            "Download ledger (CSV)",
             frame.to_csv(index=False),
             f"{name}-budget.csv",
             "text/csv",
@@ -189,7 +191,7 @@ def releases(book: Ledger, history: list[Entry], dataset: str) -> None:
         )
         as_json = json.dumps(rows, ensure_ascii=False, indent=1)
         st.download_button(
-            "Account as JSON",
+            "Download ledger (JSON)",
             as_json,
             f"{name}-budget.json",
             "application/json",
@@ -200,13 +202,13 @@ def releases(book: Ledger, history: list[Entry], dataset: str) -> None:
 
 
 def cap_form(book: Ledger, dataset: str) -> None:
-    """Set a cap in two steps: write it, then confirm what it means."""
+    """Set a cap in two steps: type it, then confirm what it means."""
     st.subheader("Cap")
     old, spent = book.cap(dataset), book.spent(dataset)
     st.markdown(
-        "No cap is set: every release is recorded, and none is refused."
+        "No cap is set. Every release is recorded, and none is refused."
         if old is None
-        else f"At most ε = {exact_text(old)} may ever be spent; the release that would pass it is refused."
+        else f"At most ε = {exact_text(old)} may ever be spent. A release that would exceed it is refused."
     )
     with st.form("budget_cap_form", border=False):
         field, button = st.columns([2, 1], vertical_alignment="bottom")
@@ -214,7 +216,7 @@ def cap_form(book: Ledger, dataset: str) -> None:
             "Total ε that this data may ever spend",
             placeholder="such as 4 or 2.5",
             key="budget_cap_text",
-            help="An exact number: a decimal or a fraction. It holds for all releases together, past ones included.",
+            help="A decimal or a fraction. It limits all releases together, including past ones.",
         )
         if button.form_submit_button("Review the cap", icon=":material/rule:"):
             st.session_state["budget_cap_review"] = (dataset, text)
@@ -224,6 +226,7 @@ def cap_form(book: Ledger, dataset: str) -> None:
 
 
 def confirm(book: Ledger, dataset: str, text: str, spent: Fraction) -> None:
+    """Show what a typed cap would mean, and set it when that is confirmed."""
     try:
         cap = rational(text, "it")
         if cap <= 0:
@@ -235,9 +238,9 @@ def confirm(book: Ledger, dataset: str, text: str, spent: Fraction) -> None:
         left = max(cap - spent, Fraction(0))
         st.markdown(f"A cap of **ε = {exact_text(cap)}** would leave **{short(left)}** to spend.")
         if left == 0:
-            st.markdown("That is no more than what is spent already, so nothing more could be published.")
+            st.markdown("That much is spent already, so nothing more could be published.")
         st.caption(
-            "A larger cap later is a decision for whoever answers for the data. What is published stays published."
+            "Raising the cap later is up to whoever is responsible for the data. What is published stays published."
         )
         with st.container(horizontal=True):
             if st.button(f"Set the cap to {exact_text(cap)}", type="primary", key="budget_cap_set"):
@@ -251,21 +254,20 @@ def confirm(book: Ledger, dataset: str, text: str, spent: Fraction) -> None:
 
 
 def for_the_curious(history: list[Entry]) -> None:
+    """Explain what the ledger proves, and what it cannot notice."""
     with st.expander("How far this account can be trusted", icon=":material/fact_check:"):
         st.markdown(
-            "Every entry seals the one before it, and the whole chain was checked when this page was drawn: an entry "
-            "that was changed or taken out would have been refused. What no ledger can notice by itself is being put "
-            "back to an older copy. To notice that, keep the number and name of the last release somewhere else."
+            "Every entry seals the one before it, and the whole chain was checked when this page was drawn. A changed "
+            "or removed entry would have been reported. No ledger can notice by itself that it was replaced by an "
+            "older copy. To notice that, keep the number of releases and the name of the last one somewhere else."
         )
         if history:
-            st.code(f"{len(history)} releases, the last {history[-1].release_id}", language=None)
+            st.code(f"{plural(len(history), 'release')}, the last one {history[-1].release_id}", language=None)
 
 
 state.require_entry()
 st.title("Budget")
-st.markdown(
-    "What was spent on each body of data, what it bought, and what is left. Nothing is ever refunded or forgotten."
-)
+st.markdown("What each dataset has spent, on which releases, and what is left. Nothing is ever refunded or forgotten.")
 try:
     account = state.ledger()
     mine = state.plan()

@@ -16,8 +16,8 @@ from dpengine.exact import exact_text
 from dpengine.measure.strategy import choose
 from dpengine.results.mock_table import mostly_noise_share
 from dpengine.spec.plan import Plan
-from pages.parts.accuracy.numbers import EPSILONS, compare, simulate
-from pages.parts.shared.wording import name_of, people, percent, why_measured
+from pages.parts.accuracy.numbers import EPSILONS
+from pages.parts.shared.wording import people, percent, why_measured
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 VIEWS = ["Every table", "Mostly noise", "Small and empty cells", "What is measured", "What ε means", "Strategies"]
@@ -60,7 +60,7 @@ def metrics(at: AppTest) -> dict[str, str]:
 
 def test_a_first_visit_is_told_where_to_start_and_given_a_sample() -> None:
     at = page()
-    assert "There is no plan of yours yet" in words(at)
+    assert "You have no plan yet" in words(at)
     assert [link.proto.page for link in at.get("page_link")]
     first = metrics(at)["Typically off by"]
     at.get_by_key("accuracy_sample").set_value("Health insurance sample").run()
@@ -171,32 +171,6 @@ def test_the_page_opens_no_ledger_and_leaves_no_release() -> None:
     assert at.session_state.get("release") is None
 
 
-def test_ways_of_spending_are_compared_by_their_own_laws() -> None:
-    own = plan()
-    ways = compare(own).set_index("table")
-    widths = predict(own).set_index("table")["half_width_95"]
-    for table in own.marginals:
-        name = name_of(table)
-        alone = predict(plan(tables=[list(table)], epsilon="0.25")).iloc[0]["half_width_95"]
-        assert ways.loc[name, "this plan"] == widths[name]
-        assert ways.loc[name, "ε split evenly"] == alone
-    assert ways.loc["all cells, on average", "this plan"] <= ways["this plan"].max()
-
-
-def test_a_simulation_knows_the_truth_of_the_made_up_table() -> None:
-    own = plan()
-    errors, draws = simulate(own, own.marginals[0])
-    by_kind = {kind: rows.set_index("true size of the cell") for kind, rows in errors.groupby("number")}
-    raw, clipped = by_kind["raw estimate"], by_kind["set to 0 where negative"]
-    assert draws >= 1
-    assert raw["cells"].sum() == own.cells(own.marginals[0])
-    assert (clipped["bias"] >= raw["bias"]).all()
-    assert (clipped["off"] <= raw["off"]).all()
-    # The mean error of the total is that of a handful of draws: far below what the cells are off by together.
-    count = by_kind["consistent count"]
-    assert abs((count["bias"] * count["cells"]).sum()) < (raw["off"] * raw["cells"]).sum()
-
-
 @pytest.mark.parametrize(
     ("tables", "said"),
     [
@@ -222,28 +196,33 @@ def test_numbers_are_said_without_false_certainty() -> None:
 
 @pytest.mark.parametrize("strategy", ["direct", "adaptive"])
 def test_all_strategies_are_compared_over_epsilon_on_request(strategy: str) -> None:
-    """What follows by law is that of `predict`; what was tried is called so; and nothing is tried unasked."""
+    """Exact predictions are those of `predict`, simulations are called so, and nothing is simulated unasked."""
     own = plan(strategy=strategy)
     at = page(own, "Strategies")
-    assert "is least wrong" not in words(at)
-    at.button(key="try-adaptive").click().run()
+    assert "has the smallest error" not in words(at)
+    at.button(key="compare-strategies").click().run()
     assert not at.exception
-    told = next(frame.value for frame in at.dataframe if "direct (by law)" in frame.value.columns)
-    assert list(told.columns) == ["ε", "direct (by law)", "optimised (by law)", "adaptive (tried)"]
+    told = next(frame.value for frame in at.dataframe if "direct (exact prediction)" in frame.value.columns)
+    assert list(told.columns) == [
+        "ε",
+        "direct (exact prediction)",
+        "optimised (exact prediction)",
+        "adaptive (simulated)",
+    ]
     assert list(told["ε"]) == [0.1, 0.3, 1, 3, 10]
     for name in ("direct", "optimised"):
-        law = predict(own.model_copy(update={"strategy": name}).at("0.3"))[:-1]
-        expected = (law["mean_abs_error"] * law["cells"]).mean() / 4000
-        assert told[f"{name} (by law)"][1] == pytest.approx(expected)
+        exact = predict(own.model_copy(update={"strategy": name}).at("0.3"))[:-1]
+        expected = (exact["mean_abs_error"] * exact["cells"]).mean() / 4000
+        assert told[f"{name} (exact prediction)"][1] == pytest.approx(expected)
     assert (told.diff().drop(columns="ε")[1:] < 0).all(axis=None), "more ε, fewer errors"
-    assert "is least wrong\\: off by" in words(at)
+    assert "has the smallest error\\: " in words(at)
 
 
 def test_a_strategy_that_cannot_is_said_to_be_unable() -> None:
     columns = [category(f"c{k}", 12) for k in range(7)]
     own = plan(columns=columns, tables={"each": 3}, strategy="adaptive", rows_about=1000)
     at = page(own)
-    at.button(key="try-adaptive").click().run()
+    at.button(key="compare-strategies").click().run()
     assert not at.exception
-    assert "*direct* is not for this plan" in words(at)
-    assert "adaptive (tried)" in next(frame.value for frame in at.dataframe).columns
+    assert "*direct* is not possible for this plan" in words(at)
+    assert "adaptive (simulated)" in next(frame.value for frame in at.dataframe).columns

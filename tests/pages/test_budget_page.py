@@ -88,7 +88,7 @@ def review(at: AppTest, text: str) -> None:
 @pytest.mark.usefixtures("book")
 def test_an_empty_ledger_explains_what_a_budget_is() -> None:
     at = page()
-    assert "A budget is the sum that a dataset may ever spend" in words(at)
+    assert "A budget is the total ε that a dataset may ever spend" in words(at)
     assert len(at.get("page_link")) == 1
     assert not at.metric
 
@@ -125,7 +125,7 @@ def test_names_that_share_data_are_shown_as_one_account(book: Ledger) -> None:
 @pytest.mark.parametrize(
     ("cap", "said"),
     [
-        (None, "Without a cap nothing stops further ones"),
+        (None, "Without a cap no release is refused"),
         ("0.9", "it would be refused"),
         ("1", "One more release like your plan"),
         ("2.4", "3 more releases like your plan"),
@@ -145,7 +145,7 @@ def test_a_plan_that_is_published_costs_nothing_more(book: Ledger) -> None:
         release_id="1" * 32, created="2026-11-01T09:30:00+00:00", title="", summary="sex", payload=b"stored",
     )  # fmt: skip
     at = page(own, recognised=True)
-    assert "Your plan is published already: it costs nothing more" in words(at)
+    assert "Your plan is published already. Opening it again costs nothing" in words(at)
     assert "would add" not in words(at)
     bars = json.loads(at.get("plotly_chart")[0].proto.spec)["data"]
     assert [bar["name"] for bar in bars] == ["sex"]
@@ -185,9 +185,12 @@ def test_the_planner_says_what_each_release_may_cost(book: Ledger) -> None:
     million = Fraction(1, 10**6)
     assert told.loc["zCDP", "each"] == float(allowance(Rule.ZCDP, Fraction(3), 20, million))
     at.number_input(key="planner_a_year").set_value(200).run()
-    assert "one that allows a δ could spend" in words(at)
+    assert "A ledger that allows a δ could spend" in words(at)
     at.number_input(key="planner_group").set_value(2).run()
-    assert f"For 2 people at once it is {odds_factor(Fraction(6, 1000)):.3g} for each release" in words(at)
+    assert (
+        f"For a group of 2, one release multiplies the odds by at most {odds_factor(Fraction(6, 1000)):.3g} "
+        in words(at)
+    )
     assert not at.exception
 
 

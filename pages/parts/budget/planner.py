@@ -1,4 +1,4 @@
-"""The planner of the Budget page: so many releases a year for so many years, and what each may cost."""
+"""Planner of the budget page: what each of many releases over the years may cost."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import math
 from fractions import Fraction
 
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
 from dpengine.accounting.composition import Rule, allowance, cost, group, odds_factor, posterior
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text, rational
 from dpengine.spec.plan import Plan
+from pages.parts.budget.charts import allowance_figure
 from pages.parts.shared.data_twin import twin
-from pages.parts.shared.figures import draw, tones
+from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import plain, plural, sure
 from pages.parts.visit import session
 
@@ -22,31 +22,33 @@ __all__ = ["planner"]
 
 NAMES = {Rule.BASIC: "added up", Rule.ADVANCED: "advanced composition", Rule.ZCDP: "zCDP"}
 DELTAS = {"10⁻⁴": Fraction(1, 10**4), "10⁻⁶": Fraction(1, 10**6), "10⁻⁹": Fraction(1, 10**9)}
-MOST = 10_000
+MAX_RELEASES = 10_000
 CURIOUS = r"""
-- **Added up** (basic composition): $\varepsilon_1 + \varepsilon_2 + \ldots$, exactly. It needs no $\delta$, and it is
-  what this ledger does.
+- **Added up** (basic composition): $\varepsilon_1 + \varepsilon_2 + \ldots$, exactly. It needs no $\delta$. This ledger
+  uses it.
 - **Advanced composition** (Dwork, Rothblum and Vadhan 2010): $k$ releases at $\varepsilon$ are together
   $(\varepsilon\sqrt{2k\ln(1/\delta)} + k\varepsilon(e^\varepsilon - 1),\ \delta)$-private.
-- **zCDP** (Bun and Steinke 2016): each is $\varepsilon^2/2$-concentrated, that adds up to $\rho$, and promises
-  $(\rho + 2\sqrt{\rho\ln(1/\delta)},\ \delta)$.
+- **zCDP** (Bun and Steinke 2016): each release is $\varepsilon^2/2$-concentrated. These add up to $\rho$, and
+  together the releases are $(\rho + 2\sqrt{\rho\ln(1/\delta)},\ \delta)$-private.
 
-All three hold at once, for releases chosen one after the other too, so the best may be taken. With a $\delta$, the
-bound on anyone's odds may fail, in a part of cases of about that size. Figures are rounded so that the total is never
-passed.
+All three hold at once, also for releases that are chosen one after another, so the best of them may be used. With a
+$\delta$, the bound on anyone's odds may fail, with a chance of about that size. Figures are rounded so that the total
+is never exceeded.
 
-A group of $s$ people who come or go together is protected by $s\varepsilon$: odds move by up to $e^{s\varepsilon}$.
+A group of $s$ people who are all in the data or all absent is protected by $s\varepsilon$: odds change by a factor of
+at most $e^{s\varepsilon}$.
 """
 
 
 def _factor(epsilon: Fraction) -> str:
+    """Return e^ε with the digits a reader needs."""
     if epsilon > 13:
         return f"10^{float(epsilon) / math.log(10):.0f}"
     return f"{odds_factor(epsilon):,.3g}" if epsilon < 4 else f"{odds_factor(epsilon):,.0f}"
 
 
 def _rounded_down(epsilon: Fraction) -> Fraction:
-    """At most three digits, which a person can type, and never more than it was."""
+    """Round down to three digits, which a person can type."""
     if epsilon == 0:
         return epsilon
     step = Fraction(10) ** (math.floor(math.log10(epsilon)) - 2)
@@ -55,7 +57,7 @@ def _rounded_down(epsilon: Fraction) -> Fraction:
 
 @st.fragment
 def planner(left: Fraction | None, plan: Plan | None) -> None:
-    """What each of many releases may cost; ``left`` is what the dataset's cap still allows, where there is one."""
+    """Show what each of many releases may cost; `left` is what the dataset's cap still allows, if it has one."""
     st.subheader("Plan ahead")
     first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
     a_year = first.number_input("Releases a year", 1, 366, 4, key="planner_a_year")
@@ -64,9 +66,9 @@ def planner(left: Fraction | None, plan: Plan | None) -> None:
         "Total ε",
         exact_text(left) if left else "4",
         key="planner_total",
-        help="The most that all of them together may tell about a person. Starts from what is left under the cap.",
+        help="The limit for all of them together. It starts at what is left under the cap.",
     )
-    delta = DELTAS[fourth.selectbox("δ, for rules that need one", list(DELTAS), index=1, key="planner_delta")]
+    delta = DELTAS[fourth.selectbox("δ, for the rules that use one", list(DELTAS), index=1, key="planner_delta")]
     times = a_year * years
     try:
         total = rational(typed, "ε")
@@ -74,10 +76,10 @@ def planner(left: Fraction | None, plan: Plan | None) -> None:
     except (ValueError, PlanError) as error:
         st.warning(plain(str(error)), icon=":material/edit:")
         return
-    _said(times, total, each)
-    _pictured(times, total, delta)
-    _listed(times, total, delta, each)
-    _meaning(total, each[Rule.BASIC])
+    _headline(times, total, each)
+    _draw(times, total, delta)
+    _list(times, total, delta, each)
+    _meaning(times, total, each[Rule.BASIC])
     usable = _rounded_down(each[Rule.BASIC])
     if plan is not None and usable != plan.epsilon:
         text = exact_text(usable)
@@ -88,12 +90,13 @@ def planner(left: Fraction | None, plan: Plan | None) -> None:
         st.markdown(CURIOUS)
 
 
-def _said(times: int, total: Fraction, each: dict[Rule, Fraction]) -> None:
+def _headline(times: int, total: Fraction, each: dict[Rule, Fraction]) -> None:
     price = exact_text(_rounded_down(each[Rule.BASIC]))
     line = f"**{plural(times, 'release')} within ε = {exact_text(total)} in all: each may cost ε = {price}**"
     best = max(each, key=lambda rule: each[rule])
     if best is not Rule.BASIC:
-        line += f" This ledger adds up; one that allows a δ could spend {_of(each[best])} on each, by {NAMES[best]}."
+        price = _of(each[best])
+        line += f" This ledger adds ε up. A ledger that allows a δ could spend {price} on each, by {NAMES[best]}."
     st.markdown(line)
 
 
@@ -101,35 +104,18 @@ def _of(epsilon: Fraction) -> str:
     return f"ε = {exact_text(_rounded_down(epsilon))}"
 
 
-def _pictured(times: int, total: Fraction, delta: Fraction) -> None:
-    counts = sorted({1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 5000, MOST, times})
+def _draw(times: int, total: Fraction, delta: Fraction) -> None:
+    counts = sorted({1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 5000, MAX_RELEASES, times})
     rows = pd.DataFrame({"releases": counts})
-    colours, figure = tones(), go.Figure()
-    looks = {
-        Rule.BASIC: (colours["accent"], "solid", "circle"),
-        Rule.ADVANCED: (colours["grey"], "dot", "diamond"),
-        Rule.ZCDP: (colours["other"], "dash", "square"),
-    }
-    for rule, (colour, dash, symbol) in looks.items():
-        rows[NAMES[rule]] = [float(allowance(rule, total, count, delta)) for count in counts]
-        figure.add_scatter(
-            x=counts,
-            y=rows[NAMES[rule]].where(rows[NAMES[rule]] > 0).tolist(),
-            name=NAMES[rule],
-            mode="lines+markers",
-            line={"color": colour, "dash": dash, "width": 2.2},
-            marker={"symbol": symbol, "size": 6},
-            hovertemplate="%{x:,} releases: ε = %{y:.3~g} each<extra>" + NAMES[rule] + "</extra>",
-        )
-    figure.add_vline(x=times, line={"color": colours["grey"], "width": 1, "dash": "dot"})
-    figure.update_xaxes(title_text="number of releases", type="log", dtick=1, tickformat=",~g")
-    figure.update_yaxes(title_text="ε that each may cost", type="log", dtick=1, tickformat="~g")
-    draw(figure, f"What each release may cost, from 1 to {MOST:,} releases, by three rules.", "planner", 300)
+    for rule, name in NAMES.items():
+        rows[name] = [float(allowance(rule, total, count, delta)) for count in counts]
+    alt = f"What each release may cost, from 1 to {MAX_RELEASES:,} releases, by three rules."
+    draw(allowance_figure(rows, times), alt, "planner", 300)
     number = st.column_config.NumberColumn
     twin(rows, "planner", {name: number(name, format="%.4g") for name in NAMES.values()})
 
 
-def _listed(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fraction]) -> None:
+def _list(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fraction]) -> None:
     rows = [
         {
             "rule": NAMES[rule],
@@ -137,7 +123,7 @@ def _listed(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fract
             "together": float(cost(rule, price, times, delta)),
             "odds": _factor(price),
             "sure": sure(posterior(0.5, price)),
-            "promise": "certain" if rule is Rule.BASIC else "but for δ",
+            "promise": "always" if rule is Rule.BASIC else "except with chance δ",
         }
         for rule, price in each.items()
     ]
@@ -145,22 +131,24 @@ def _listed(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fract
     columns = {
         "each": number("each may cost, ε", format="%.4g"),
         "together": number("all together, ε", format="%.6g"),
-        "odds": text("one moves odds by up to", help="The factor e^ε on the odds that a person is in the data."),
+        "odds": text(
+            "odds grow at most ×", help="By one release: the factor e^ε on the odds that a person is in the data."
+        ),
         "sure": text("after one, 50 % sure becomes"),
-        "promise": text("the total is"),
+        "promise": text("the total holds"),
     }
     st.dataframe(rows, hide_index=True, column_config=columns, alt="What each release may cost, by three rules")
 
 
-def _meaning(total: Fraction, each: Fraction) -> None:
+def _meaning(times: int, total: Fraction, each: Fraction) -> None:
     size = st.number_input(
         "A family or group of", 2, 1000, 4, key="planner_group", width=240,
-        help="People whose being in the data stands or falls together.",
+        help="People who are either all in the data or all absent.",
     )  # fmt: skip
     together, one = group(total, size), group(each, size)
     st.markdown(
-        "All releases together move the odds that a person is in the data by a factor of at most "
-        f"**{_factor(total)}**: from 50 % to **{sure(posterior(0.5, total))}**. For {size} people at once it is "
-        f"{_factor(one)} for each release and {_factor(together)} for all: from 50 % to "
-        f"{sure(posterior(0.5, together))}."
+        f"All {plural(times, 'release')} together multiply the odds that a person is in the data by at most "
+        f"**{_factor(total)}**: 50 % sure becomes **{sure(posterior(0.5, total))}**. For a group of {size}, one "
+        f"release multiplies the odds by at most {_factor(one)} (50 % sure becomes {sure(posterior(0.5, one))}); "
+        f"all of them, by at most {_factor(together)} (50 % sure becomes {sure(posterior(0.5, together))})."
     )

@@ -11,8 +11,8 @@ from dpengine.marginals.graphs import maximal
 from dpengine.measure.strategy import why
 from dpengine.results.mock_table import DEFAULT_ROWS, mostly_noise_share
 from dpengine.results.result import EXACT, Result
-from pages.parts.accuracy.strategies import is_adaptive, show_trial
 from pages.parts.release.view import figure_with_choice
+from pages.parts.shared.strategies import is_adaptive, show_strategies
 from pages.parts.shared.wording import name_of, noun, people, plain
 
 __all__ = ["example", "in_words", "show_consequence"]
@@ -93,7 +93,7 @@ def _show_adaptive(plan: Plan) -> None:
         else:
             st.caption("It takes some seconds to draw: press *Draw again*.")
     with st.container(border=True):
-        show_trial(plan)
+        show_strategies(plan)
 
 
 COLUMNS = {

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
 __all__ = ["PREDICTED", "twin"]
 
 # How the columns of `predict`, and others with these names, are shown.
-PREDICTED = {
+PREDICTED: dict[str, Any] = {
     "epsilon": st.column_config.NumberColumn("ε", format="%g"),
     "table": st.column_config.TextColumn("table"),
     "cells": st.column_config.NumberColumn("cells", format="localized"),
@@ -21,7 +24,7 @@ PREDICTED = {
 }
 
 
-def twin(frame: pd.DataFrame, key: str, columns: dict[str, object] | None = None) -> None:
+def twin(frame: pd.DataFrame, key: str, columns: Mapping[str, Any] | None = None) -> None:
     """Show the numbers of a figure as a folded table; `columns` says how, instead of `PREDICTED`."""
     with st.expander("The same as a table", icon=":material/table_rows:", key=f"twin-{key}"):
         st.dataframe(frame, hide_index=True, column_config=columns or PREDICTED)

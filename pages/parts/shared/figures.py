@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import plotly.graph_objects as go
 import streamlit as st
 
 from dpengine.charts.figures import ACCENT, CONFIG, GREY
+from pages.parts.shared.epsilon_ladder import TICKS
 
-__all__ = ["draw", "is_dark", "tones"]
+__all__ = ["draw", "epsilon_axis", "hatched", "is_dark", "mark", "tones"]
 
 
 def is_dark() -> bool:
@@ -42,3 +46,32 @@ def draw(
     figure.update_xaxes(automargin=True, fixedrange=not zoom, title_standoff=18)
     figure.update_yaxes(automargin=True, fixedrange=True, title_standoff=18)
     st.plotly_chart(figure, key=key, alt=alt, config=CONFIG | {"displayModeBar": False} if private else CONFIG)
+
+
+def hatched(colour: str, shape: str) -> dict[str, Any]:
+    """Return the marker of a bar: `colour` with a pattern such as "/" or "x" over it, or plain for ""."""
+    pattern = {"shape": shape, "fillmode": "overlay", "fgcolor": tones()["ground"], "size": 6}
+    return {"color": colour, "pattern": pattern}
+
+
+def mark(figure: go.Figure, x: float) -> None:
+    """Draw a thin dotted line down at `x`, where the page stands now."""
+    figure.add_vline(x=x, line={"color": tones()["grey"], "width": 1, "dash": "dot"})
+
+
+def epsilon_axis(
+    figure: go.Figure, *now: float, right: str = "more exact", span: Sequence[float] | None = None
+) -> None:
+    """Make the x axis one of ε, logarithmic, with marks at `now`; `right` says what a larger ε buys.
+
+    `span` holds the ends of the axis as powers of ten; without it the data decide.
+    """
+    figure.update_xaxes(
+        title_text=f"privacy budget ε (more private ← → {right})",
+        type="log",
+        tickvals=list(TICKS),
+        tickformat="~g",
+        range=span,
+    )
+    for epsilon in now:
+        mark(figure, epsilon)

@@ -1,0 +1,157 @@
+"""Predicted errors of a plan with another ε, allocation of ε or strategy: functions of the plan, without data."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from dpengine.array_types import Columns, Floats, Ints
+from dpengine.errors import PlanError
+from dpengine.estimate.error_distribution import table_error
+from dpengine.marginals.measurement import Allocation
+from dpengine.measure import strategy
+from dpengine.measure.strategy import ADAPTIVE, DIRECT, OPTIMISED, choose
+from dpengine.results.mock_table import DEFAULT_ROWS, made_up, preview
+from dpengine.results.predict import predict
+from dpengine.results.result import EXACT
+from dpengine.spec.plan import MAX_TABLE_CELLS, Plan
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "ALL_CELLS", "SIZES", "STRATEGIES", "MockCells", "compare_allocations", "compare_strategies", "predict_table",
+    "simulate_errors",
+]  # fmt: skip
+
+STRATEGIES = (DIRECT, OPTIMISED, ADAPTIVE)
+ALL_CELLS = "all cells, on average"
+SIZES = ("empty", "1 to 9", "10 to 99", "100 to 999", "1,000 and more")
+_SIZE_BOUNDS = (1, 10, 100, 1000)
+
+
+def predict_table(plan: Plan, table: Columns) -> pd.DataFrame:
+    """Return the row of `predict` that is about `table`, led by ε, without predicting the others; not for adaptive."""
+    import pandas as pd
+
+    allocations = choose(plan)
+    cell, total = table_error(plan, allocations, table), table_error(plan, allocations, ())
+    row = (float(plan.epsilon), cell.mean_abs, cell.half_width(), total.half_width())
+    return pd.DataFrame([row], columns=["epsilon", "mean_abs_error", "half_width_95", "total_half_width_95"])
+
+
+@dataclass(frozen=True, slots=True)
+class MockCells:
+    """Cell sizes of a mock table: the different counts, ascending, and the share of cells up to each."""
+
+    sizes: Ints
+    cumulative: Floats
+
+    @classmethod
+    def of(cls, plan: Plan, table: Columns) -> MockCells:
+        """Count the cells of the mock `table` by size; ε has no part in it."""
+        sizes, cells = np.unique(made_up(plan, table), return_counts=True)
+        return cls(sizes, np.cumsum(cells) / cells.sum())
+
+    def mostly_noise(self, half_widths: npt.ArrayLike) -> Floats:
+        """Return for each half-width the share of cells that are no larger than it."""
+        widths = np.asarray(half_widths, dtype=np.float64)
+        shares = np.append(0.0, self.cumulative)[np.searchsorted(self.sizes, widths, side="right")]
+        return np.where(widths >= EXACT, shares, 0.0)
+
+
+def compare_allocations(plan: Plan) -> pd.DataFrame:
+    """Compare 95 % half-widths of three ways to spend ε: as planned, evenly, and on one table of all columns.
+
+    The first row is the mean over all published cells; one row a table follows. A table of all columns that is too
+    large to draw has no half-width (NaN).
+    """
+    import pandas as pd
+
+    columns = tuple(sorted(plan.used))
+    even = plan.epsilon / len(plan.marginals)
+    planned, joint = choose(plan), (Allocation(columns, plan.epsilon, plan.unit.rows),)
+    widths = []
+    for table in plan.marginals:
+        alone = (Allocation(tuple(sorted(table)), even, plan.unit.rows),)
+        row = [table_error(plan, allocations, table).half_width() for allocations in (planned, alone)]
+        fits = plan.cells(columns) <= MAX_TABLE_CELLS
+        widths.append([*row, table_error(plan, joint, table).half_width() if fits else math.nan])
+    cells = np.array([plan.cells(table) for table in plan.marginals], dtype=np.float64)
+    mean = cells @ np.array(widths) / cells.sum()
+    frame = pd.DataFrame([mean, *widths], columns=["this plan", "ε split evenly", "one table of all columns"])
+    frame.insert(0, "table", [ALL_CELLS, *(" × ".join(table) for table in plan.marginals)])
+    return frame
+
+
+def compare_strategies(
+    plan: Plan, epsilons: Sequence[object], progress: Callable[[str], None] = lambda stage: None
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Compare the strategies of `STRATEGIES` over `epsilons`, one row an ε and one column a strategy after `epsilon`.
+
+    A number is the mean over tables of the sum of absolute errors, as a fraction of all rows: predicted exactly for
+    *direct* and *optimised*, simulated on the mock table for *adaptive*. A strategy that this plan cannot have is left
+    out and its fault returned by name; one that it cannot have at some ε is NaN there. `progress` receives the name of
+    each stage.
+    """
+    import pandas as pd
+
+    rows = plan.rows_about or DEFAULT_ROWS
+    columns: dict[str, list[float]] = {"epsilon": [float(plan.at(epsilon).epsilon) for epsilon in epsilons]}
+    faults: dict[str, str] = {}
+    for name in STRATEGIES:
+        errors = []
+        for epsilon in epsilons:
+            progress(f"{name.capitalize()} at ε = {epsilon}")
+            variant = plan.model_copy(update={"strategy": name}).at(epsilon)
+            try:
+                strategy.check(variant)
+                frame = predict(variant)
+            except PlanError as error:
+                faults[name] = " ".join(map(str, error.faults))
+                errors.append(math.nan)
+                continue
+            frame = frame[frame["table"] != "total"]
+            errors.append(float((frame["mean_abs_error"] * frame["cells"]).mean() / rows))
+        if not all(map(math.isnan, errors)):
+            columns[name] = errors
+            faults.pop(name, None)
+    return pd.DataFrame(columns), faults
+
+
+def simulate_errors(
+    plan: Plan, table: Columns, *, seconds: float = 2.5, max_draws: int = 200
+) -> tuple[pd.DataFrame, int]:
+    """Simulate the errors of `table` by true size of the cell, over previews of the mock table; return also how many.
+
+    One row for each of `SIZES` that occurs and each kind of number: the raw `estimate`, the same set to 0 where it is
+    negative, and the consistent `count`. `off` is the mean absolute error, `bias` the mean error.
+    """
+    import pandas as pd
+
+    true = made_up(plan, table).ravel()
+    size = np.digitize(true, _SIZE_BOUNDS)
+    cells = np.bincount(size, minlength=len(SIZES))
+    kinds = ("raw estimate", "set to 0 where negative", "consistent count")
+    off, bias = np.zeros((len(kinds), len(SIZES))), np.zeros((len(kinds), len(SIZES)))
+    start, draws = time.monotonic(), 0
+    while draws < max_draws and (draws == 0 or time.monotonic() - start < seconds):
+        drawn = preview(plan).tables[table]
+        estimate = drawn["estimate"].to_numpy()
+        for kind, numbers in enumerate((estimate, np.maximum(estimate, 0), drawn["count"].to_numpy())):
+            off[kind] += np.bincount(size, np.abs(numbers - true), len(SIZES))
+            bias[kind] += np.bincount(size, numbers - true, len(SIZES))
+        draws += 1
+    rows = [
+        (SIZES[k], cells[k], kind, off[j, k] / cells[k] / draws, bias[j, k] / cells[k] / draws)
+        for k in range(len(SIZES))
+        for j, kind in enumerate(kinds)
+        if cells[k]
+    ]
+    return pd.DataFrame(rows, columns=["true size of the cell", "cells", "number", "off", "bias"]), draws

@@ -1,0 +1,68 @@
+"""Figures of the budget page: what was spent, and what each of many releases may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from pages.parts.shared.figures import mark, tones
+
+__all__ = ["allowance_figure", "spending_figure"]
+
+
+def spending_figure(paid: Sequence[tuple[str, float]], next_price: float | None, cap: float | None) -> go.Figure:
+    """Draw one bar of the ε spent, a piece for each release; the price of the current plan follows hatched."""
+    tone = tones()
+    figure = go.Figure()
+    for name, price in paid:
+        figure.add_bar(
+            x=[price],
+            y=[""],
+            orientation="h",
+            name=name,
+            marker={"color": tone["accent"], "line": {"color": tone["ground"], "width": 1.5}},
+            hovertemplate="%{x:g}<extra>" + name + "</extra>",
+        )
+    if next_price is not None:
+        figure.add_bar(
+            x=[next_price],
+            y=[""],
+            orientation="h",
+            name="the current plan",
+            marker={
+                "color": tone["soft"],
+                "line": {"color": tone["accent"], "width": 1.5},
+                "pattern": {"shape": "/", "fgcolor": tone["accent"], "size": 6},
+            },
+            hovertemplate="%{x:g}<extra>the current plan would add</extra>",
+        )
+    full = sum(price for _, price in paid) + (next_price or 0)
+    if cap is not None:
+        figure.add_vline(x=cap, line={"color": tone["other"], "width": 3, "dash": "dash"})
+        figure.add_annotation(x=cap, y=1, yref="paper", yanchor="bottom", text=f"cap {cap:g}", showarrow=False)
+    figure.update_layout(barmode="stack", showlegend=False, bargap=0.35)
+    figure.update_xaxes(title_text="ε spent", range=[0, 1.06 * max(full, cap or 0, 1e-9)])
+    return figure
+
+
+def allowance_figure(rows: pd.DataFrame, now: int) -> go.Figure:
+    """Draw what each release may cost over the number of releases: one line a rule, by columns of `rows`."""
+    tone = tones()
+    figure = go.Figure()
+    looks = (("accent", "solid", "circle"), ("grey", "dot", "diamond"), ("other", "dash", "square"))
+    for name, (colour, dash, symbol) in zip(rows.columns[1:], looks, strict=True):
+        figure.add_scatter(
+            x=rows["releases"].tolist(),
+            y=rows[name].where(rows[name] > 0).tolist(),
+            name=name,
+            mode="lines+markers",
+            line={"color": tone[colour], "dash": dash, "width": 2.2},
+            marker={"symbol": symbol, "size": 6},
+            hovertemplate="%{x:,} releases: ε = %{y:.3~g} each<extra>" + name + "</extra>",
+        )
+    mark(figure, now)
+    figure.update_xaxes(title_text="number of releases", type="log", dtick=1, tickformat=",~g")
+    figure.update_yaxes(title_text="ε that each may cost", type="log", dtick=1, tickformat="~g")
+    return figure

@@ -1,0 +1,91 @@
+"""The strategies side by side over ε, for the owner's plan: predicted exactly, or simulated on a made-up table."""
+
+from __future__ import annotations
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from dpengine.charts import figures
+from dpengine.charts.style import dressed
+from dpengine.measure.strategy import ADAPTIVE, settled, why
+from dpengine.results.alternatives import compare_strategies
+from dpengine.results.mock_table import DEFAULT_ROWS
+from dpengine.spec.plan import Plan
+from dpengine.spec.wording import portion
+from pages.parts.shared.epsilon_ladder import coarse
+from pages.parts.shared.figures import is_dark, tones
+from pages.parts.shared.wording import noun, plain
+
+__all__ = ["is_adaptive", "show_strategies"]
+
+EPSILONS = tuple(f"{float(epsilon):g}" for epsilon in coarse("0.1", "10"))
+
+
+def is_adaptive(plan: Plan) -> bool:
+    """Whether the plan is measured adaptively, so that its errors can only be simulated."""
+    return settled(plan).strategy == ADAPTIVE
+
+
+def show_strategies(plan: Plan) -> None:
+    """Show why the plan has its strategy, and compare all strategies when asked: simulating takes some seconds."""
+    st.markdown(f"**{plain(why(settled(plan)))}**")
+    rows = f"about {plan.rows_about:,}" if plan.rows_about else f"an assumed {DEFAULT_ROWS:,}"
+    st.caption(
+        "For *direct* and *optimised* the error is predicted exactly from the plan. For *adaptive* it cannot be "
+        f"computed beforehand, so it is simulated on a made-up table of {rows} {noun(plan)}. That table knows nothing "
+        "of yours: real tables may do better or worse. An adaptive release reports its own error, measured privately."
+    )
+    key = plan.at(1).model_dump_json()
+    if st.button("Compare the strategies over ε", icon=":material/experiment:", key="compare-strategies"):
+        with st.status("Predicting and simulating five values of ε", expanded=False) as status:
+            compared = compare_strategies(plan, EPSILONS, lambda stage: status.update(label=stage))
+            status.update(label="Predicted and simulated", state="complete")
+        st.session_state["strategies"] = key, compared
+    held, compared = st.session_state.get("strategies", (None, None))
+    if held == key:
+        _show(plan, *compared)
+
+
+def _show(plan: Plan, errors: pd.DataFrame, faults: dict[str, str]) -> None:
+    named = {name: f"{name} ({'simulated' if name == ADAPTIVE else 'exact prediction'})" for name in errors.columns[1:]}
+    numbers = errors.rename(columns={"epsilon": "ε"} | named)
+    nearest = numbers.set_index("ε").iloc[(numbers["ε"] - float(plan.epsilon)).abs().argmin()].astype(float)
+    line = (
+        f"Near ε = {float(plan.epsilon):g}, {nearest.idxmin()} has the smallest error: "
+        f"{portion(nearest.min())} of all {noun(plan)}"
+    )
+    st.markdown(f"**{plain(line)}**")
+    st.plotly_chart(
+        _figure(numbers),
+        key="strategies-curve",
+        theme=None,
+        config=figures.CONFIG,
+        alt=f"{line}. Errors of each strategy against the privacy budget; the table below has the numbers.",
+    )
+    for name, fault in faults.items():
+        st.caption(f"*{name}* is not possible for this plan: {plain(fault)}")
+    with st.expander("The numbers", icon=":material/table:"):
+        percents = {name: st.column_config.NumberColumn(name, format="percent") for name in numbers.columns[1:]}
+        st.dataframe(numbers, hide_index=True, column_config=percents)
+
+
+def _figure(numbers: pd.DataFrame) -> go.Figure:
+    """Draw the errors of each strategy over ε, on logarithmic axes."""
+    shades, dark = tones(), is_dark()
+    looks = (("grey", "dash", "square"), ("other", "dot", "diamond"), ("accent", "solid", "circle"))
+    figure = go.Figure()
+    names = [str(name) for name in numbers.columns[1:]]
+    for name, (tone, dash, symbol) in zip(names, looks[-len(names) :], strict=True):
+        figure.add_scatter(
+            x=numbers["ε"],
+            y=numbers[name],
+            name=name,
+            mode="lines+markers",
+            line={"color": shades[tone], "dash": dash, "width": 2.5},
+            marker={"symbol": symbol, "size": 8},
+            hovertemplate="ε = %{x:g}: %{y:.1%}<extra>" + name + "</extra>",
+        )
+    figure.update_xaxes(type="log", title="privacy budget ε", tickvals=list(numbers["ε"]))
+    figure.update_yaxes(type="log", title="errors in a table, share of all", tickformat=".3~%")
+    return dressed(figure, "How wrong, for each ε", dark).update_layout(height=380)

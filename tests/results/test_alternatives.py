@@ -1,0 +1,110 @@
+"""Alternatives to a plan are judged by the same predictions as the plan itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpengine import Plan, predict
+from dpengine.results.alternatives import (
+    ALL_CELLS,
+    MockCells,
+    compare_allocations,
+    compare_strategies,
+    predict_table,
+    simulate_errors,
+)
+from dpengine.results.mock_table import mostly_noise_share
+
+
+def category(name: str, size: int) -> dict[str, object]:
+    return {"name": name, "kind": "category", "values": [f"{name}{k}" for k in range(size)]}
+
+
+def survey(**changes: object) -> Plan:
+    fields: dict[str, object] = {
+        "dataset": "clinic",
+        "epsilon": "0.5",
+        "rows_about": 4000,
+        "columns": [category("age", 8), category("region", 30), category("sex", 2)],
+        "tables": [["age", "region"], ["region", "sex"]],
+    }
+    return Plan(**(fields | changes))
+
+
+def test_one_table_is_predicted_as_among_all() -> None:
+    plan = survey()
+    every = predict(plan)
+    for place, table in enumerate(plan.marginals):
+        (row,) = predict_table(plan, table).to_dict("records")
+        assert row.pop("epsilon") == 0.5
+        assert row == every.iloc[place][list(row)].to_dict()
+
+
+def test_the_share_of_noisy_cells_at_many_half_widths_is_that_of_single_predictions() -> None:
+    plan = survey()
+    table = plan.marginals[0]
+    epsilons = ["0.01", "0.1", "0.5", "2", "20", "1000"]
+    widths = [predict_table(plan.at(epsilon), table)["half_width_95"][0] for epsilon in epsilons]
+    shares = MockCells.of(plan, table).mostly_noise(widths)
+    assert shares == pytest.approx([mostly_noise_share(plan.at(epsilon), table) for epsilon in epsilons])
+    assert shares[0] > shares[-1] == 0
+
+
+def test_ways_to_allocate_epsilon_have_their_own_predictions() -> None:
+    plan = survey()
+    ways = compare_allocations(plan).set_index("table")
+    widths = predict(plan).set_index("table")["half_width_95"]
+    for table in plan.marginals:
+        name = " × ".join(table)
+        alone = predict(survey(tables=[list(table)], epsilon="0.25")).iloc[0]["half_width_95"]
+        assert ways.loc[name, "this plan"] == widths[name]
+        assert ways.loc[name, "ε split evenly"] == alone
+    assert ways.loc[ALL_CELLS, "this plan"] <= ways["this plan"].max()
+
+
+def test_one_table_of_all_columns_that_is_too_large_has_no_prediction() -> None:
+    names = [f"c{k}" for k in range(8)]
+    plan = survey(columns=[category(name, 12) for name in names], tables=[[name] for name in names])
+    assert compare_allocations(plan)["one table of all columns"].isna().all()
+
+
+def test_strategies_are_compared_by_their_predictions_and_report_each_stage() -> None:
+    plan, stages = survey(strategy="adaptive"), list[str]()
+    numbers, faults = compare_strategies(plan, ["0.3", "3"], stages.append)
+    assert list(numbers.columns) == ["epsilon", "direct", "optimised", "adaptive"]
+    assert list(numbers["epsilon"]) == [0.3, 3]
+    for name in ("direct", "optimised"):
+        exact = predict(plan.model_copy(update={"strategy": name}).at("0.3"))[:-1]
+        assert numbers[name][0] == pytest.approx((exact["mean_abs_error"] * exact["cells"]).mean() / 4000)
+    assert (numbers.diff().drop(columns="epsilon")[1:] < 0).all(axis=None), "more ε, smaller errors"
+    assert not faults
+    assert stages[:2] == ["Direct at ε = 0.3", "Direct at ε = 3"]
+
+
+def test_a_strategy_that_the_plan_cannot_have_is_left_out_with_its_fault() -> None:
+    columns = [category(f"c{k}", 12) for k in range(7)]
+    plan = survey(columns=columns, tables={"each": 3}, strategy="adaptive", rows_about=1000)
+    numbers, faults = compare_strategies(plan, ["1"])
+    assert "direct" not in numbers.columns
+    assert faults["direct"]
+
+
+def test_a_simulation_compares_with_the_counts_of_the_mock_table() -> None:
+    plan = survey()
+    errors, draws = simulate_errors(plan, plan.marginals[0], max_draws=20)
+    by_kind = {kind: rows.set_index("true size of the cell") for kind, rows in errors.groupby("number")}
+    raw, clipped = by_kind["raw estimate"], by_kind["set to 0 where negative"]
+    assert 1 <= draws <= 20
+    assert raw["cells"].sum() == plan.cells(plan.marginals[0])
+    assert (clipped["bias"] >= raw["bias"]).all()
+    assert (clipped["off"] <= raw["off"]).all()
+    # The mean error of the total is that of a handful of draws: far below what the cells are off by together.
+    count = by_kind["consistent count"]
+    assert abs((count["bias"] * count["cells"]).sum()) < (raw["off"] * raw["cells"]).sum()
+
+
+def test_the_mock_cells_are_counted_whole() -> None:
+    cells = MockCells.of(survey(), ("age", "region"))
+    assert cells.cumulative[-1] == 1
+    assert (np.diff(cells.sizes) > 0).all()
