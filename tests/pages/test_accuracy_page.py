@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpengine.estimate.error_distribution import epsilon_for, posterior, predict
+from dpengine.accounting.composition import posterior
+from dpengine.estimate.error_distribution import epsilon_for, predict
 from dpengine.exact import exact_text
 from dpengine.measure.strategy import choose
 from dpengine.results.mock_table import mostly_noise_share
