@@ -1,4 +1,4 @@
-"""The entry. The server imports it for its routes; each visit runs it for page settings and navigation."""
+"""The entry. A server imports it for its routes; each visit runs it for the page settings and the navigation."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import streamlit as st
 LOOK = Path(__file__).parent / "pages" / "parts" / "shared"
 
 
-def visit() -> None:
-    from pages.parts.publish import table_step
+def main() -> None:
+    """Draw the page that the visitor has chosen."""
     from pages.parts.server import lifespan
-    from pages.parts.visit import state, tour
+    from pages.parts.visit import samples, tour
+    from pages.parts.visit.state import visit
 
     st.set_page_config(page_title="Private Release", page_icon=LOOK / "logo.svg", layout="wide")
 
-    state.enter()
+    visit()
     st.logo(LOOK / "logo.svg", size="large")
     st.html(LOOK / "look.css")
 
@@ -48,10 +49,10 @@ def visit() -> None:
         position="top",
     )
     if lifespan.is_served():
-        from pages.parts.server import tab_storage  # its component can be made only once a server is there
+        from pages.parts.visit import tab_storage  # its component can be made only once a server is there
 
         tab_storage.recall()
-    table_step.bring_sample()
+    samples.bring_sample()
     tour.show(page.url_path)
     page.run()
     if lifespan.is_served():
@@ -59,14 +60,14 @@ def visit() -> None:
 
 
 if __name__ == "__main__":  # the script of a visit; Streamlit gives it this name
-    visit()
+    main()
 else:
     from streamlit.runtime.pages_manager import PagesManager
 
     from pages.parts.server import health_route, lifespan, tab_route, upload_route
 
-    # Else the first visitor of a server, who comes by the address of a lab, is told that there is no such page:
-    # until a visit has run this file, the server would know only what lies right in ``pages``.
+    # Until a visit has run this file, a server knows only the pages that lie directly in `pages`; without this, a first
+    # visitor who comes by the address of a lab would be told that there is no such page.
     PagesManager.uses_pages_directory = False
     routes = [*upload_route.routes(), *tab_route.routes(), *health_route.routes()]
     app = st.App(__file__, routes=routes, lifespan=lifespan.lifespan)

@@ -24,7 +24,7 @@ from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.strategies import is_adaptive, show_strategies
 from pages.parts.shared.wording import name_of, noun, people, percent, plain, plural
-from pages.parts.visit import session, state
+from pages.parts.visit.state import require_entry, visit
 
 DATA = Path(__file__).parent.parent / "data"
 SAMPLES = {"Census sample": "census.plan.yaml", "Health insurance sample": "rand.plan.yaml"}
@@ -32,7 +32,7 @@ SAMPLES = {"Census sample": "census.plan.yaml", "Health insurance sample": "rand
 
 def choose_plan() -> Plan | None:
     """Return the visitor's own plan, or one of the samples."""
-    if (own := state.plan()) is not None:
+    if (own := visit().plan) is not None:
         title = own.title or f"dataset {own.dataset}"
         st.caption(f"For your plan: {plain(title)}, {plural(len(own.marginals), 'table')}.")
         return own
@@ -168,9 +168,9 @@ def explore(plan: Plan) -> None:
         epsilon = epsilon_control(plan)
         own = f" · the plan has ε = {exact_text(plan.epsilon)}" if epsilon != plan.epsilon else ""
         adopt = f"Use ε = {exact_text(epsilon)} in my plan"
-        offered = epsilon != plan.epsilon and state.plan() is not None
+        offered = epsilon != plan.epsilon and visit().plan is not None
         if offered and st.button(adopt, key="accuracy_adopt", icon=":material/edit_note:"):
-            session.change(epsilon=exact_text(epsilon))
+            visit().change(epsilon=exact_text(epsilon))
             st.switch_page("pages/publish.py")
         st.caption(f":material/arrow_back: more private · more exact :material/arrow_forward:{own}")
         table, sized = table_and_size(plan)
@@ -198,7 +198,7 @@ def explore(plan: Plan) -> None:
         from_error(plan)
 
 
-state.require_entry()
+require_entry()
 st.title("Accuracy")
 st.markdown(
     "How wrong the published numbers will be. This follows from the plan alone: no table is read, nothing is spent."

@@ -16,12 +16,13 @@ from dpengine.spec.query import Question
 from pages.parts.ask import form
 from pages.parts.ask.history import show_answer, show_history
 from pages.parts.ask.wording import error_words, sensitivity_words
-from pages.parts.publish.release_step import digest_of_table
-from pages.parts.publish.table_step import SAMPLES, load_sample
 from pages.parts.shared.wording import plain, sure
-from pages.parts.visit import background_read, session, state
+from pages.parts.visit import background_read
 from pages.parts.visit import plan_form as draft
 from pages.parts.visit.fault_text import sentence
+from pages.parts.visit.recognition import digest_of_table
+from pages.parts.visit.samples import show_samples
+from pages.parts.visit.state import require_entry, visit
 
 PUBLISH, BUDGET = "pages/publish.py", "pages/budget.py"
 
@@ -52,21 +53,21 @@ def main() -> None:
     wanted = st.query_params.get("answer")
     if wanted is not None:
         _from_the_address(wanted)
-    table = session.table()
+    table = visit().table
     if table is None:
         _bring()
         return
     try:
-        plan = draft.to_plan(session.entries())
+        plan = draft.to_plan(visit().entries)
     except PlanError as error:
-        names = draft.used(session.entries())
+        names = draft.used(visit().entries)
         st.info("\n\n".join(plain(sentence(fault, names)) for fault in error.faults), icon=":material/edit_note:")
         st.page_link(PUBLISH, label="Say on Publish what is publicly known", icon=":material/edit_note:")
         return
     try:
         owner.check_asked(table, (), plan.unit)
     except TableError as error:
-        background_read.refused(error)
+        background_read.show_refusal(error)
         st.page_link(PUBLISH, label="Go on with the table on Publish", icon=":material/publish:")
     else:
         _ask(plan, table)
@@ -99,16 +100,12 @@ def _bring() -> None:
     with st.container(border=True):
         st.markdown("Bring a table on Publish and say there what is publicly known about it; or try a sample.")
         st.page_link(PUBLISH, label="Bring a table on Publish", icon=":material/upload_file:")
-        for place, (key, (title, about, _)) in zip(st.columns(2), SAMPLES.items(), strict=True):
-            with place.container(border=True, height="stretch"):
-                st.markdown(f"**{title}**")
-                st.caption(about)
-                st.button("Use this sample", key=f"ask_{key}", on_click=load_sample, args=(key,), width="stretch")
+        show_samples("ask")
 
 
 def _from_the_address(wanted: str) -> None:
     """The answer that the address names, as the Budget page links to it."""
-    payload = state.ledger().payload(wanted)
+    payload = visit().ledger.payload(wanted)
     if payload is None or not is_answer(payload):
         st.warning("There is no answer of that name in this ledger.", icon=":material/search_off:")
         return
@@ -129,7 +126,7 @@ def _consequence(question: Question, table: Table) -> None:
     digest = digest_of_table()
     if digest is None:
         return
-    book, data = state.ledger(), state.ledger().fingerprint(digest)
+    book, data = visit().ledger, visit().ledger.fingerprint(digest)
     before = published(digest, question, book)
     if before is not None:
         st.markdown("**Already answered: costs 0.** The same question of the same data is one answer, drawn once.")
@@ -148,7 +145,7 @@ def _consequence(question: Question, table: Table) -> None:
         return
     paid, label = f"answer-{question.key}", f"Ask, for ε = {exact_text(question.epsilon)}"
     if background_read.held(paid) is not None or st.button(
-        label, type="primary", icon=":material/contact_support:", key=session.key("ask-pay"), width="stretch"
+        label, type="primary", icon=":material/contact_support:", key=visit().key("ask-pay"), width="stretch"
     ):
         answer: Answer | None = background_read.read(paid, lambda _: ask(table, question, book), table)
         if answer is None:
@@ -159,11 +156,11 @@ def _consequence(question: Question, table: Table) -> None:
 
 
 def _refused(error: BudgetError | LedgerError) -> None:
-    background_read.refused(error)
+    background_read.show_refusal(error)
     st.caption("Nothing was drawn, and nothing spent.")
     st.page_link(BUDGET, label="See the budget", icon=":material/account_balance_wallet:")
 
 
-state.require_entry()
+require_entry()
 main()
 #!!

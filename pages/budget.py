@@ -16,11 +16,10 @@ from dpengine.exact import exact_text, rational
 from dpengine.spec.plan import Plan
 from pages.parts.budget.charts import spending_figure
 from pages.parts.budget.planner import planner
-from pages.parts.publish.release_step import is_published
 from pages.parts.release.ledger_entry import is_release, show_kept
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import plain, plural, sure
-from pages.parts.visit import state
+from pages.parts.visit.state import require_entry, visit
 
 PUBLISH = "pages/publish.py"
 SEGMENTS = 40
@@ -265,12 +264,12 @@ def for_the_curious(history: list[Entry]) -> None:
             st.code(f"{plural(len(history), 'release')}, the last one {history[-1].release_id}", language=None)
 
 
-state.require_entry()
+require_entry()
 st.title("Budget")
 st.markdown("What each dataset has spent, on which releases, and what is left. Nothing is ever refunded or forgotten.")
 try:
-    account = state.ledger()
-    mine = state.plan()
+    account = visit().ledger
+    mine = visit().plan
     if (selected := choose_dataset(account, mine)) is None:
         explain()
         planner(None, mine)

@@ -9,17 +9,19 @@ import streamlit as st
 from dpengine import Plan, PlanError
 from dpengine.ask import is_answer
 from dpengine.measure import strategy
-from dpengine.release import reopen
+from dpengine.release import Release, reopen
 from pages.parts.publish import columns_step, domain_step, progress, table_step, unit_step
 from pages.parts.publish.epsilon_step import choose_epsilon
-from pages.parts.publish.preview import example, in_words, show_consequence
+from pages.parts.publish.preview import in_words, show_consequence
 from pages.parts.publish.release_step import publish_step
 from pages.parts.release.ledger_entry import is_release
 from pages.parts.release.view import show_release
+from pages.parts.shared.example_plan import example
 from pages.parts.shared.wording import plain
 from pages.parts.visit import plan_form as draft
-from pages.parts.visit import session, state, tour
+from pages.parts.visit import tour
 from pages.parts.visit.fault_text import sentence
+from pages.parts.visit.state import require_entry, visit
 
 
 def main() -> None:
@@ -27,7 +29,7 @@ def main() -> None:
         show_release(found)
         return
     job = progress.current()
-    if job is None and session.table() is None:
+    if job is None and visit().table is None:
         _welcome()
     left, right = st.columns([5, 6], gap="large")
     with left:
@@ -42,14 +44,14 @@ def main() -> None:
         show_consequence(own or example(), own=own is not None)
 
 
-def _release_of_the_address() -> object:
+def _release_of_the_address() -> Release | None:
     """The release that the address names, so that a reload, a second tab or the back button finds it again."""
     wanted = st.query_params.get("release")
-    held = state.release()
+    held = visit().release
     if wanted is None:
         return None
     if held is None or held.release_id != wanted:
-        payload = state.ledger().payload(wanted)
+        payload = visit().ledger.payload(wanted)
         if payload is None:
             st.warning("There is no release of that name in this ledger.", icon=":material/search_off:")
             return None
@@ -61,7 +63,7 @@ def _release_of_the_address() -> object:
             st.warning("That entry is an answer, not a table: the Budget page shows it.", icon=":material/search_off:")
             return None
         held = reopen(payload)
-        state.set_release(held)
+        visit().release = held
     return held
 
 
@@ -78,16 +80,16 @@ def _welcome() -> None:
 
 def _whole_plan() -> tuple[Plan | None, str]:
     """The plan that the entries make, or why they do not make one yet."""
-    if session.table() is None:
-        state.set_plan(None)
+    if visit().table is None:
+        visit().plan = None
         return None, ""
     try:
-        plan = draft.to_plan(session.entries())
+        plan = draft.to_plan(visit().entries)
     except PlanError as error:
-        state.set_plan(None)
-        names = draft.used(session.entries())
+        visit().plan = None
+        names = draft.used(visit().entries)
         return None, "\n\n".join(plain(sentence(fault, names)) for fault in error.faults)
-    state.set_plan(plan)
+    visit().plan = plan
     return plan, ""
 
 
@@ -103,7 +105,7 @@ def _refusal(plan: Plan) -> str:
 def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
     """Settled steps fold into a title and a line each, the open one shows its controls, later ones wait their turn."""
     _reask()
-    opened = session.opened()
+    opened = visit().opened
     steps: list[tuple[str, str, Callable[[], None], Callable[[], str]]] = [
         ("table", "Table", table_step.choose_table, table_step.summary),
         ("columns", "What to publish", columns_step.choose_columns, lambda: columns_step.summary(plan)),
@@ -115,7 +117,7 @@ def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
             with st.container(border=True):
                 st.markdown(f"**{number} · {title}**")
                 body()
-        elif name in session.settled():
+        elif name in visit().settled:
             _folded(f"**{number} · {title}**  \n{summary()}", name)
         else:
             st.caption(f"{number} · {title}")
@@ -143,17 +145,17 @@ def _reask() -> None:
 
     The steps are asked again in order; where all were settled, what is missing is said with a button.
     """
-    entries = session.entries()
+    entries = visit().entries
     if entries.id_column in draft.used(entries) and entries.several_rows:
-        session.change(id_column=None)
-        session.settled().discard("unit")
-    if session.opened() and domain_step.faulty():
-        session.settled().discard("domain")
+        visit().change(id_column=None)
+        visit().settled.discard("unit")
+    if visit().opened and domain_step.faulty():
+        visit().settled.discard("domain")
 
 
 def _mend(fault: str) -> None:
     """What keeps the entries from being a plan, and the way to mend it."""
-    missing, entries = domain_step.faulty(), session.entries()
+    missing, entries = domain_step.faulty(), visit().entries
     if missing:
         need = "needs" if len(missing) == 1 else "need"
         said, step, label = f"{', '.join(map(plain, missing))} {need} your knowledge.", "domain", "Fill it in"
@@ -162,7 +164,7 @@ def _mend(fault: str) -> None:
     else:
         said, step, label = fault, "columns", "Change the tables"
     st.warning(f"Not yet a whole plan: {said}", icon=":material/report:")
-    st.button(label, key=session.key("mend"), on_click=session.open_step, args=(step,), icon=":material/edit:")
+    st.button(label, key=visit().key("mend"), on_click=visit().open_step, args=(step,), icon=":material/edit:")
 
 
 def _folded(line: str, name: str) -> None:
@@ -170,9 +172,9 @@ def _folded(line: str, name: str) -> None:
         text, change = st.columns([6, 1.5], vertical_alignment="center", gap="small")
         text.markdown(line)
         change.button(
-            "Change", key=f"change-{name}", on_click=session.open_step, args=(name,), type="tertiary", width="stretch"
+            "Change", key=f"change-{name}", on_click=visit().open_step, args=(name,), type="tertiary", width="stretch"
         )
 
 
-state.require_entry()
+require_entry()
 main()

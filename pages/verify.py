@@ -13,7 +13,7 @@ from dpengine.accounting.composition import posterior
 from dpengine.bundle.verify import PROSE, verify
 from dpengine.errors import ReleaseError
 from pages.parts.shared.wording import name_of, plain, sure
-from pages.parts.visit import state
+from pages.parts.visit.state import require_entry
 
 READABLE = 680
 
@@ -84,7 +84,7 @@ def examine(payload: bytes, name: str) -> None:
     contents(manifest)
 
 
-state.require_entry()
+require_entry()
 with st.container(horizontal_alignment="center"), st.container(width=READABLE):
     st.title("Verify")
     st.markdown("See whether a release file is whole and consistent, and what it promises to the people in it.")

@@ -20,6 +20,8 @@ CONTRACTS = {
 # For each contract, an import that breaks it and no other: the file that gets it, and the line.
 PLANTED = {
     "rooms": ("dpengine/spec/plan.py", "from dpengine.accounting import composition"),
+    "pages": ("pages/parts/server/jobs.py", "from pages.parts.visit import plan_form"),
+    "verbs": ("pages/verify.py", "from dpengine.counting import count"),
 }
 
 

@@ -8,7 +8,8 @@ from pages.parts.attacks.audit import break_ours
 from pages.parts.attacks.differencing import AVERAGING, DIFFERENCING, Counted, counts
 from pages.parts.attacks.floating_point import bits
 from pages.parts.attacks.reconstruction import rebuild
-from pages.parts.visit import state, tour
+from pages.parts.visit import tour
+from pages.parts.visit.state import require_entry
 
 
 def told(attack: Counted) -> None:
@@ -57,7 +58,7 @@ def lab() -> None:
     ATTACKS[name]()
 
 
-state.require_entry()
+require_entry()
 st.title("Attacks")
 st.markdown(
     "A register holds some people, and who is in it is secret. Only counts are told. Choose an attack and a defence, "

@@ -17,7 +17,7 @@ from pages.parts.choose.samples import OWN, SAMPLES, Sample
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw as show
 from pages.parts.shared.wording import percent, plain
-from pages.parts.visit import state
+from pages.parts.visit.state import require_entry
 
 MOST = 1000  # candidates that the page draws within a second
 EPSILONS = tuple(map(Fraction, (
@@ -175,7 +175,7 @@ def _by(candidates: Candidates, mechanism: Mechanism) -> Candidates:
     )
 
 
-state.require_entry()
+require_entry()
 st.title("Choose")
 st.markdown("Pick the best of a list by scores that are private, and tell nothing but which one it is.")
 lab()

@@ -17,7 +17,8 @@ from pages.parts.definition import examples as examples
 from pages.parts.definition.charts import laws_figure
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import percent, sure
-from pages.parts.visit import state, tour
+from pages.parts.visit import tour
+from pages.parts.visit.state import require_entry, visit
 
 EPSILONS = tuple(map(Fraction, ("0.01", "0.05", "0.1", "0.2", "0.5", "1", "1.5", "2", "3", "5")))
 PEOPLE = pd.DataFrame({"name": ["Fatma", "Hong", "Ron", "Oren"], "age": [21, 20, 35, 25], "income": [35, 20, 100, 50]})
@@ -162,7 +163,7 @@ def show(seen: lesson.Comparison, question: Question, epsilon: Fraction, true: t
 
 def meaning(epsilon: Fraction) -> None:
     st.subheader("What this means for your release")
-    own = state.plan()
+    own = visit().plan
     used = epsilon if own is None else own.epsilon
     whose = f"At ε = {exact_text(used)}, as here" if own is None else f"Your plan has ε = {exact_text(used)}"
     st.markdown(
@@ -193,7 +194,7 @@ def meaning(epsilon: Fraction) -> None:
         )
 
 
-state.require_entry()
+require_entry()
 st.title("Definition")
 st.markdown(
     "Differential privacy compares two tables that differ in one person: whatever is answered, it must be nearly as "

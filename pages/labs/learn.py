@@ -24,7 +24,7 @@ from pages.parts.learn.numbers import NO_PRIVACY, RATES, Run, over_epsilon, rate
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import plain
-from pages.parts.visit import state
+from pages.parts.visit.state import require_entry
 
 SIMULATED, SHARES, OWN = "Simulated market", "Six shares, 2018–19", "My own table"
 MARKETS = {SIMULATED: simulated_market, SHARES: share_prices}
@@ -181,7 +181,7 @@ def lab() -> None:
     at_the_end(found, epsilons, way, delta)
 
 
-state.require_entry()
+require_entry()
 st.title("Learn")
 st.markdown(
     "Each day, follow one expert. Learn whom to trust, without letting anyone see from whom you followed what happened "

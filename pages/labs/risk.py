@@ -10,7 +10,7 @@ from dpengine.sources.open import Table
 from pages.parts.risk.lessons import LESSONS, patients_frame
 from pages.parts.risk.own_table import show_own_table
 from pages.parts.risk.profile import explained, show_profile
-from pages.parts.visit import session, state
+from pages.parts.visit.state import require_entry, visit
 
 OWN, SAMPLE = "Your table", "A textbook's patients"
 TABLES = {
@@ -22,7 +22,7 @@ TABLES = {
 
 def choose_source() -> Table | None:
     """The table of this visit, where there is one and it is asked for."""
-    table = session.table()
+    table = visit().table
     if table is None:
         st.page_link("pages/publish.py", label="Bring a table of yours on Publish, and look at it here",
                      icon=":material/table_view:")  # fmt: skip
@@ -74,7 +74,7 @@ def meaning() -> None:
         st.page_link("pages/labs/definition.py", label="What ε bounds", icon=":material/balance:")
 
 
-state.require_entry()
+require_entry()
 st.title("Risk")
 st.markdown("How many people stand out in a table, and why taking out their names, or blurring them, is not enough.")
 if (mine := choose_source()) is not None:

@@ -17,7 +17,7 @@ from pages.parts.shared.wording import people, percent, plain, plural
 from pages.parts.survey.charts import answers_figure
 from pages.parts.survey.people import People, choose_people, stand_in
 from pages.parts.survey.tabs import VIEWS, epsilon_words, named
-from pages.parts.visit import state
+from pages.parts.visit.state import require_entry
 
 EPSILONS = tuple(map(Fraction, ("0.1", "0.2", "0.5", "1", "1.5", "2", "3", "4", "6", "8")))
 CHANCES = tuple(Fraction(k, 20) for k in range(1, 20))
@@ -172,7 +172,7 @@ def lab() -> None:
                 view(asked, protocol, run)
 
 
-state.require_entry()
+require_entry()
 st.title("Survey")
 st.markdown(
     "People protect their own answers by coins before they tell them: nobody has to be trusted, and the error grows "

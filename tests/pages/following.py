@@ -6,6 +6,8 @@ import time
 
 from streamlit.testing.v1 import AppTest
 
+from pages.parts.visit.state import VISIT, VisitState
+
 PATIENCE = 60.0  # seconds
 
 
@@ -20,6 +22,11 @@ def settled(page: AppTest) -> AppTest:
 
 
 def _under_way(page: AppTest) -> bool:
-    held = page.session_state
-    readings = held["readings"].values() if "readings" in held else ()
-    return "publishing" in held or not all(job.done for _, job in readings)
+    here = held(page)
+    return here.publishing is not None or not all(job.done for _, job in here.readings.values())
+
+
+def held(page: AppTest) -> VisitState:
+    """Return what the session of the page holds."""
+    state: VisitState = page.session_state[VISIT]
+    return state

@@ -19,6 +19,7 @@ from dpengine.results.mock_table import mostly_noise_share
 from dpengine.spec.plan import Plan
 from pages.parts.accuracy.numbers import EPSILONS
 from pages.parts.shared.wording import people, percent, why_measured
+from tests.pages.following import held
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 VIEWS = ["Every table", "Mostly noise", "Small and empty cells", "What is measured", "What ε means", "Strategies"]
@@ -43,7 +44,7 @@ def plan(**changes: object) -> Plan:
 def page(own: Plan | None = None, view: str | None = None) -> AppTest:
     at = AppTest.from_file(str(ENTRY), default_timeout=30).run()
     if own is not None:
-        at.session_state["plan"] = own
+        held(at).plan = own
     if view is not None:
         at.session_state["accuracy_view"] = view
     at.switch_page("pages/accuracy.py").run()
@@ -87,7 +88,7 @@ def test_moving_epsilon_or_choosing_a_table_moves_the_figures_and_not_the_plan()
     expected = predict(own.at(2)).iloc[1]
     assert metrics(at)["95 in 100 within"] == f"±{people(expected['half_width_95'])}"
     assert "the plan has ε = 0.5" in words(at)
-    assert at.session_state["plan"] is own
+    assert held(at).plan is own
 
 
 def test_a_wanted_error_is_answered_with_the_least_epsilon_and_can_be_looked_at() -> None:
@@ -168,8 +169,8 @@ def test_tables_that_cannot_be_made_to_agree_are_refused_in_words() -> None:
 
 def test_the_page_opens_no_ledger_and_leaves_no_release() -> None:
     at = page(plan())
-    assert at.session_state.get("ledger") is None
-    assert at.session_state.get("release") is None
+    assert "ledger" not in vars(held(at))
+    assert held(at).release is None
 
 
 @pytest.mark.parametrize(

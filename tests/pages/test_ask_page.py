@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from dpengine.accounting.ledger import Ledger
 from dpengine.ask import history
 from pages.parts.ask.wording import number
+from tests.pages.following import held
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 
@@ -35,7 +36,7 @@ def page(sample: str = "rand") -> AppTest:
 
 
 def key(at: AppTest, name: str) -> str:
-    return f"{name}-{at.session_state['generation']}"
+    return held(at).key(name)
 
 
 def words(at: AppTest) -> str:

@@ -18,6 +18,7 @@ from dpengine.measure.strategy import identity
 from dpengine.spec.plan import Plan
 from dpengine.spec.query import Count, Question
 from pages.parts.shared.wording import percent
+from tests.pages.following import held
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 ONE, OTHER = b"\x01" * 32, b"\x02" * 32
@@ -63,9 +64,9 @@ class Known:
 def page(own: Plan | None = None, *, recognised: bool = False) -> AppTest:
     at = AppTest.from_file(str(ENTRY), default_timeout=30).run()
     if own is not None:
-        at.session_state["plan"] = own
+        held(at).plan = own
     if recognised:
-        at.session_state["readings"] = {"digest": ("", Known())}
+        held(at).readings = {"digest": ("", Known())}
     at.switch_page("pages/budget.py").run()
     assert not at.exception
     return at

@@ -13,9 +13,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
-from pages.parts.server import connections
+from dpengine.sources import connections
 from pages.parts.visit import background_read
-from tests.pages.following import settled
+from tests.pages.following import held, settled
 from tests.pages.test_publishing import press, texts
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def test_a_table_or_view_of_a_file_is_chosen_by_name_and_published(archive: str)
     assert options(page, "Table or view") == ["adults", "old.people", "people"]
     press(choose(page, "Table or view", "adults"), "Open it")
     assert "adults · 2 columns · 2,388 rows" in texts(page)
-    assert page.session_state["entries"].dataset == "adults"
+    assert held(page).entries.dataset == "adults"
     settled(press(plan(page, "age", "smokes"), "Publish once"))
     assert "What it says" in texts(page)
     assert len(ledger().history()) == 1
@@ -91,14 +91,14 @@ def test_the_tables_of_postgresql_are_listed(postgres: str) -> None:
 
 
 def test_what_a_database_is_at_is_broken_off_by_the_button_and_the_connection_serves_on(postgres: str) -> None:
-    with psycopg.connect(postgres) as held:
-        held.execute("CREATE TABLE busy AS SELECT i % 90 AS age FROM generate_series(1, 1000) AS s(i)")
-        held.commit()
+    with psycopg.connect(postgres) as other:
+        other.execute("CREATE TABLE busy AS SELECT i % 90 AS age FROM generate_series(1, 1000) AS s(i)")
+        other.commit()
         page = choose(visit(registry=postgres), "Database", "registry")
         press(choose(page, "Table or view", "busy"), "Open it")
         assert "1,000 rows" in texts(page)
         plan(page, "age")
-        held.execute("LOCK TABLE busy IN ACCESS EXCLUSIVE MODE")  # now whoever reads it waits
+        other.execute("LOCK TABLE busy IN ACCESS EXCLUSIVE MODE")  # now whoever reads it waits
         press(page, "Publish once")
         assert "Recognising the data" in texts(page)
         press(page, "Stop")
@@ -114,16 +114,16 @@ def test_a_database_that_is_slow_to_count_does_not_hold_up_the_page(
     postgres: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(background_read, "QUICK", 8.0)
-    with psycopg.connect(postgres) as held:
-        held.execute("CREATE TABLE slow AS SELECT i % 90 AS age FROM generate_series(1, 1000) AS s(i)")
-        held.commit()
-        held.execute("LOCK TABLE slow IN ACCESS EXCLUSIVE MODE")
+    with psycopg.connect(postgres) as other:
+        other.execute("CREATE TABLE slow AS SELECT i % 90 AS age FROM generate_series(1, 1000) AS s(i)")
+        other.commit()
+        other.execute("LOCK TABLE slow IN ACCESS EXCLUSIVE MODE")
         page = choose(visit(registry=postgres), "Database", "registry")
         press(choose(page, "Table or view", "slow"), "Open it")
         assert "its rows are being counted" in texts(page)
         page.multiselect[0].set_value(["age"]).run()
         assert not page.exception
-    assert page.session_state["readings"]["rows"][1].wait(20)
+    assert held(page).readings["rows"][1].wait(20)
     assert "1,000 rows" in texts(page.run())
 
 
@@ -150,7 +150,7 @@ def test_a_connection_ends_with_its_table(postgres: str) -> None:
     page = choose(visit(registry=postgres), "Database", "registry")
     press(choose(page, "Table or view", "once"), "Open it")
     assert visitors() == before + 1
-    page.session_state["table"].close()
+    held(page).table.close()
     patient_until = time.monotonic() + 20
     while visitors() != before and time.monotonic() < patient_until:
         time.sleep(0.1)
@@ -178,7 +178,7 @@ def test_who_runs_the_server_is_told_why_and_no_password(caplog: pytest.LogCaptu
     choose(visit(registry="postgresql://reader:s3cret@127.0.0.1:1/registry"), "Database", "registry")
     assert "'registry' cannot be read (OperationalError)" in caplog.text
     assert (
-        connections._unsigned("no driver for oracle://reader:s3cr:et@db/x\nmore")
+        connections._without_password("no driver for oracle://reader:s3cr:et@db/x\nmore")
         == "no driver for oracle://reader:…@db/x"
     )
     assert "s3cret" not in caplog.text

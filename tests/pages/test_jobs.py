@@ -27,13 +27,13 @@ def table() -> Iterator[Table]:
 @contextmanager
 def all_workers_busy() -> Iterator[None]:
     """Every thread that releases are drawn up in is at the work of somebody else."""
-    go, ready = threading.Event(), threading.Barrier(jobs.WORKERS + 1)
+    go, ready = threading.Event(), threading.Barrier(jobs.MAX_RELEASING + 1)
 
-    def work(_: jobs.Tell) -> None:
+    def work(_: jobs.Progress) -> None:
         ready.wait(SOON)
         go.wait(SOON)
 
-    others = [jobs.start(work, None, findable=True) for _ in range(jobs.WORKERS)]
+    others = [jobs.start(work, None, findable=True) for _ in range(jobs.MAX_RELEASING)]
     ready.wait(SOON)
     try:
         yield
@@ -43,7 +43,7 @@ def all_workers_busy() -> Iterator[None]:
 
 
 def test_a_job_gives_what_came_of_it_and_tells_its_stages(table: Table) -> None:
-    def work(tell: jobs.Tell) -> str:
+    def work(tell: jobs.Progress) -> str:
         tell("counting")
         return "done"
 
@@ -57,7 +57,7 @@ def test_a_job_gives_what_came_of_it_and_tells_its_stages(table: Table) -> None:
 
 
 def test_what_goes_wrong_is_told_to_who_asks(table: Table) -> None:
-    def work(_: jobs.Tell) -> None:
+    def work(_: jobs.Progress) -> None:
         raise TableError("no such column")
 
     job = jobs.start(work, table)
@@ -68,7 +68,7 @@ def test_what_goes_wrong_is_told_to_who_asks(table: Table) -> None:
 def test_a_stopped_job_begins_no_further_stage(table: Table) -> None:
     counting, stopped, recorded = threading.Event(), threading.Event(), []
 
-    def work(tell: jobs.Tell) -> None:
+    def work(tell: jobs.Progress) -> None:
         tell("counting")
         counting.set()
         stopped.wait(SOON)
@@ -87,7 +87,7 @@ def test_a_stopped_job_begins_no_further_stage(table: Table) -> None:
 def test_a_stop_that_comes_too_late_does_not_hide_what_was_recorded(table: Table) -> None:
     recording, stopped = threading.Event(), threading.Event()
 
-    def work(tell: jobs.Tell) -> str:
+    def work(tell: jobs.Progress) -> str:
         tell("recording")
         recording.set()
         stopped.wait(SOON)
@@ -103,7 +103,7 @@ def test_a_stop_that_comes_too_late_does_not_hide_what_was_recorded(table: Table
 def test_a_long_query_is_broken_off(table: Table) -> None:
     reading = threading.Event()
 
-    def work(_: jobs.Tell) -> None:
+    def work(_: jobs.Progress) -> None:
         with table.connection() as connection:
             reading.set()
             connection.execute("SELECT sum(x.c0 * y.c0 % 7) FROM rows x, rows y").fetchall()  # 4·10¹⁰ rows
@@ -156,7 +156,7 @@ def held_up(table: Table) -> tuple[Job[None], threading.Event]:
     """A job with ``table`` that is under way until the event is set."""
     begun, go = threading.Event(), threading.Event()
 
-    def work(_: jobs.Tell) -> None:
+    def work(_: jobs.Progress) -> None:
         begun.set()
         go.wait(SOON)
 
@@ -209,7 +209,7 @@ def test_a_table_is_closed_after_its_last_job_and_who_closes_it_does_not_wait(ta
 def test_who_stops_the_opening_of_a_table_does_not_wait_for_it() -> None:
     opening, go = threading.Event(), threading.Event()
 
-    def work(tell: jobs.Tell) -> None:
+    def work(tell: jobs.Progress) -> None:
         opening.set()
         go.wait(SOON)
         tell("opened")
@@ -226,7 +226,7 @@ def test_who_stops_the_opening_of_a_table_does_not_wait_for_it() -> None:
 def test_which_part_is_done_is_told_of_the_stage_at_hand(table: Table) -> None:
     told: list[float | None] = []
 
-    def work(tell: jobs.Tell) -> None:
+    def work(tell: jobs.Progress) -> None:
         for part in (0.25, 0.5):
             tell("counting", part)
             told.append(job.part)

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
-from tests.pages.following import settled
+from tests.pages.following import held, settled
 
 ROOT = Path(__file__).parent.parent.parent
 CANARY = "ZZ_CANARY_7f3a"
@@ -80,7 +80,7 @@ def test_epsilon_from_a_wanted_error(census: AppTest) -> None:
     wanted = button.label.removeprefix("Use ε = ")
     button.click().run()
     assert census.metric[1].value == wanted
-    plan = census.session_state["plan"]
+    plan = held(census).plan
     assert dpe.predict(plan)["half_width_95"][:-1].max() <= 10
 
 
@@ -89,13 +89,13 @@ def test_publishing_charges_once_and_shows_the_release(census: AppTest) -> None:
     assert not census.exception
     assert "is spent; looking and downloading cost nothing" in texts(census)
     assert ledger().spent("census-1994") == 1
-    first = census.session_state["release"]
+    first = held(census).release
     census.run()
-    assert census.session_state["release"] is first
+    assert held(census).release is first
     again = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     again.query_params["release"] = first.release_id
     again.run()
-    assert again.session_state["release"].bundle == first.bundle
+    assert held(again).release.bundle == first.bundle
     assert ledger().spent("census-1994") == 1
 
 
@@ -158,12 +158,12 @@ def test_an_unknown_release_in_the_address_is_said(page: AppTest) -> None:
 
 
 def test_a_plan_that_cannot_be_measured_at_this_epsilon_is_refused_beside_the_slider(census: AppTest) -> None:
-    entries = census.session_state["entries"]
-    census.session_state["entries"] = entries.with_(strategy="adaptive", epsilon="0.0005")
+    entries = held(census).entries
+    held(census).entries = entries.with_(strategy="adaptive", epsilon="0.0005")
     census.run()
     assert not census.exception
     assert any("too small to choose" in warning.value for warning in census.warning)
     assert not any(button.label == "Publish once" for button in census.button)
-    census.session_state["entries"] = entries
+    held(census).entries = entries
     census.run()
     assert any(button.label == "Publish once" for button in census.button)

@@ -14,7 +14,7 @@ import dpengine as dpe
 from dpengine.errors import Fault
 from dpengine.spec.domain import NEEDED
 from pages.parts.visit.fault_text import sentence
-from tests.pages.following import settled
+from tests.pages.following import held, settled
 
 ROOT = Path(__file__).parent.parent.parent
 CLINIC = "patient_id,age,region,visit_date\n" + "".join(
@@ -58,7 +58,7 @@ def test_only_what_was_ticked_is_added_and_its_origin_is_told(clinic: AppTest) -
     labelled(clinic.checkbox, "North").check().run()
     labelled(clinic.button, "These are public").click().run()
     assert not clinic.exception
-    declared = clinic.session_state["entries"].declared["region"]
+    declared = held(clinic).entries.declared["region"]
     assert declared["values"] == ["North"]
     assert declared["source"] == "confirmed"
     assert not labelled(clinic.toggle, "Show them to me").value, "the values are out of sight again"
@@ -66,7 +66,7 @@ def test_only_what_was_ticked_is_added_and_its_origin_is_told(clinic: AppTest) -
     assert [box.label for box in clinic.checkbox if box.value and "cell" not in box.label] == [], "no tick moves on"
     labelled(clinic.checkbox, "West").check().run()
     labelled(clinic.button, "These are public").click().run()
-    assert clinic.session_state["entries"].declared["region"]["values"] == ["North", "West"]
+    assert held(clinic).entries.declared["region"]["values"] == ["North", "West"]
 
 
 def test_a_column_added_to_a_finished_plan_is_asked_about(page: AppTest) -> None:
@@ -77,7 +77,7 @@ def test_a_column_added_to_a_finished_plan_is_asked_about(page: AppTest) -> None
     page.multiselect[0].set_value(["sex", new]).run()
     assert not page.exception
     go_on(page)
-    assert page.session_state["step"] == "domain"
+    assert held(page).step == "domain"
     assert f"Still to say: {new}" in texts(page)
 
 
@@ -90,7 +90,7 @@ def test_a_column_that_names_the_person_asks_for_the_unit_again_once_published(c
     go_on(clinic)
     clinic.button(key="change-columns").click().run()
     choose(clinic, "age", "patient_id")
-    assert "unit" not in clinic.session_state["settled"]
+    assert "unit" not in held(clinic).settled
 
 
 def test_the_unit_is_answered_by_a_person_and_never_assumed(page: AppTest) -> None:
@@ -112,7 +112,7 @@ def test_equal_steps_refill_the_box_though_their_number_stays(clinic: AppTest) -
         labelled(clinic.button, "Fill in").click().run()
         assert labelled(clinic.text_input, "Edges").value.startswith(f"{low}, ")
     labelled(clinic.text_input, "Edges").set_value("0; 1,5; 3").run()
-    assert clinic.session_state["entries"].declared["age"]["edges"] == ["0", "1.5", "3"]
+    assert held(clinic).entries.declared["age"]["edges"] == ["0", "1.5", "3"]
     assert "2 bins: 0 to under 1.5, 1.5 to 3" in texts(clinic)
 
 
@@ -156,12 +156,12 @@ def test_the_bill_knows_the_data_under_another_name_and_what_was_published(page:
 
 def test_a_saved_plan_is_loaded_again(page: AppTest) -> None:
     page.button(key="sample_rand").click().run()
-    plan = page.session_state["plan"]
+    plan = held(page).plan
     page.button(key="change-columns").click().run()
     page.multiselect[0].set_value([plan.used[0]]).run()
     labelled(page.get("file_uploader"), "plan file").upload("plan.yaml", plan.dumps().encode()).run()
     assert not page.exception
-    assert page.session_state["plan"].key == plan.key
+    assert held(page).plan.key == plan.key
 
 
 @pytest.mark.parametrize(

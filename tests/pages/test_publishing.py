@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
-from tests.pages.following import settled
+from tests.pages.following import held, settled
 from tests.pages.test_jobs import all_workers_busy
 
 ROOT = Path(__file__).parent.parent.parent
@@ -99,7 +99,7 @@ def test_an_unknown_token_leads_to_the_budget(sample: AppTest) -> None:
 
 
 def test_a_table_that_cannot_be_counted_is_refused_with_nothing_spent(sample: AppTest) -> None:
-    sample.session_state["table"].close()
+    held(sample).table.close()
     press(sample, "Publish once")
     settled(sample)
     assert "the table is closed" in texts(sample)

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from dpengine import open_table
 from dpengine.sources.table import Table
 from pages.parts.visit import background_read
-from tests.pages.following import settled
+from tests.pages.following import held, settled
 from tests.pages.test_jobs import held_up
 from tests.pages.test_publishing import press, texts, visit
 
@@ -42,13 +42,13 @@ def bill(page: AppTest) -> bool:
 
 def begin_afresh(page: AppTest) -> None:
     """What was read already is asked for once more."""
-    page.session_state["readings"] = {}
+    held(page).readings = {}
 
 
 def test_a_page_does_not_wait_for_what_takes_long_nor_does_another_owner(monkeypatch: pytest.MonkeyPatch) -> None:
     page = sample()
     assert bill(page)
-    with long_read(page.session_state["table"], monkeypatch):
+    with long_read(held(page).table, monkeypatch):
         begin_afresh(page)
         page.run()
         assert not page.exception
@@ -64,7 +64,7 @@ def test_a_page_does_not_wait_for_what_takes_long_nor_does_another_owner(monkeyp
 
 def test_reading_is_stopped_and_begun_again_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     page = sample()
-    with long_read(page.session_state["table"], monkeypatch):
+    with long_read(held(page).table, monkeypatch):
         begin_afresh(page)
         page.run()
         press(page, "Stop")
@@ -78,39 +78,39 @@ def test_reading_is_stopped_and_begun_again_by_hand(monkeypatch: pytest.MonkeyPa
 
 def test_another_question_at_the_same_place_breaks_off_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
     page = visit()
-    page.session_state["table"] = table = open_table(pd.DataFrame({"zip": [1, 1, 2], "age": [30, 31, 30]}))
+    held(page).table = table = open_table(pd.DataFrame({"zip": [1, 1, 2], "age": [30, 31, 30]}))
     with long_read(table, monkeypatch):
         page.switch_page("pages/labs/risk.py").run()
         page.multiselect[0].set_value(["zip"]).run()
-        before = page.session_state["readings"]["risk"][1]
+        before = held(page).readings["risk"][1]
         page.multiselect[0].set_value(["zip", "age"]).run()
         assert not page.exception
         assert before.stopping
-        assert not page.session_state["readings"]["risk"][1].stopping
+        assert not held(page).readings["risk"][1].stopping
     settled(page).run()
     assert any(metric.label == "Alone" for metric in page.metric)
 
 
 def test_a_new_table_forgets_what_was_read_of_the_one_before_and_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     page = sample()
-    before = page.session_state["table"]
+    before = held(page).table
     with long_read(before, monkeypatch):
         begin_afresh(page)
         page.run()
-        pending = [job for _, job in page.session_state["readings"].values()]
+        pending = [job for _, job in held(page).readings.values()]
         page.button(key="change-table").click().run()
         page.button(key="sample_census").click().run()
         assert not page.exception
         assert all(job.stopping for job in pending)
-        assert page.session_state["table"] is not before
+        assert held(page).table is not before
         assert bill(settled(page).run())
 
 
 def test_the_truth_is_counted_once_for_a_release(monkeypatch: pytest.MonkeyPatch) -> None:
     page = settled(press(sample(), "Publish once"))
     page.toggle(key="compare").set_value(True).run()
-    counted = page.session_state["readings"]["truth"][1]
-    with long_read(page.session_state["table"], monkeypatch):
+    counted = held(page).readings["truth"][1]
+    with long_read(held(page).table, monkeypatch):
         page.run()
         assert any(metric.label == "Off by, on average" for metric in page.metric)
-    assert page.session_state["readings"]["truth"][1] is counted
+    assert held(page).readings["truth"][1] is counted

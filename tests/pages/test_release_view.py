@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 import dpengine as dpe
 from dpengine.spec.plan import Plan
 from pages.parts.publish.preview import in_words
+from tests.pages.following import held
 from tests.plans import CLINIC, letters_plan
 
 ENTRY = Path(__file__).parents[2] / "app.py"
@@ -28,7 +29,7 @@ def shown(plan: Plan, folder: Path, *, alike: bool = True) -> AppTest:
     table = dpe.open_table(rows.assign(who=range(len(rows))))
     finished = dpe.release(table, plan, dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"]))
     at = AppTest.from_file(str(ENTRY), default_timeout=60).run()
-    at.session_state["table"] = table
+    held(at).table = table
     at.query_params["release"] = finished.release_id
     at.run()
     assert not at.exception
@@ -119,6 +120,6 @@ def test_rows_are_counted_on_request_and_said_to_be_exact(tmp_path: Path) -> Non
     assert "**exactly**" not in texts(at), "another number is counted when it is asked for"
     at.button(key="rows-compare").click().run()
     assert "37 rows give the published counts, scaled by" in texts(at)
-    assert "a count c becomes one between 0 × c and 1 × c" in texts(at)
+    assert "a count c becomes a count between 0 × c and 1 × c" in texts(at)
     assert "Download 37 rows" in [button.label for button in at.get("download_button")]
     assert not at.exception

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit as st
@@ -11,11 +12,11 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine import Plan
 from dpengine.sources.table import Table
-from pages.parts.publish import table_step
 from pages.parts.visit import plan_form as draft
-from pages.parts.visit import saved_draft
-from pages.parts.visit.saved_draft import Draft
-from tests.pages.following import settled
+from pages.parts.visit import samples, saved_draft
+from pages.parts.visit.plan_form import Draft
+from pages.parts.visit.state import VISIT, VisitState
+from tests.pages.following import held, settled
 from tests.pages.test_publish_steps import CLINIC, labelled
 from tests.pages.test_publishing import press, texts, visit
 
@@ -32,7 +33,7 @@ def clinic(**changes: object) -> Draft:
 
 def waiting(kept: Draft) -> AppTest:
     page = visit()
-    page.session_state["awaited"] = kept
+    held(page).waiting = kept
     return page.run()
 
 
@@ -55,7 +56,7 @@ def test_half_a_plan_is_kept_as_it_is() -> None:
 
 
 def test_what_is_too_long_for_a_browser_is_not_kept() -> None:
-    assert saved_draft.to_text(clinic(title="x" * saved_draft.MOST)) is None
+    assert saved_draft.to_text(clinic(title="x" * saved_draft.MAX_LETTERS)) is None
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_a_plan_goes_on_where_it_was_once_its_table_is_brought() -> None:
     page.get("file_uploader")[0].upload("again.csv", CLINIC.encode()).run()
     assert "is back" not in texts(settled(page))
     assert "At ε = 0.5" in texts(page)
-    assert page.session_state["entries"] == clinic().entries
+    assert held(page).entries == clinic().entries
     assert labelled(page.text_input, "Dataset whose budget").value == "clinic"
 
 
@@ -97,43 +98,42 @@ def test_half_a_plan_goes_on_with_what_is_still_to_say() -> None:
     kept = clinic(several_rows=None)
     page = waiting(Draft(kept.table, "", ("columns", "domain", "table"), kept.entries))
     page.get("file_uploader")[0].upload("again.csv", CLINIC.encode()).run()
-    assert page.session_state["step"] == "unit"
+    assert held(page).step == "unit"
 
 
 def test_a_table_that_lacks_a_column_begins_afresh_and_the_plan_waits_on() -> None:
     page = waiting(clinic(several_rows=True, id_column="person"))
     page.get("file_uploader")[0].upload("again.csv", CLINIC.encode()).run()
     assert "still waits for its table; this one has no person." in texts(page)
-    assert page.session_state["entries"].chosen == ()
+    assert held(page).entries.chosen == ()
     press(page, "Forget that plan")
     assert "waits" not in texts(page)
-    assert "awaited" not in page.session_state
+    assert held(page).waiting is None
 
 
 def test_a_sample_takes_a_plan_that_waits_for_another_table_for_nothing() -> None:
     page = waiting(clinic())
     page.button(key="sample_rand").click().run()
-    assert page.session_state["entries"].dataset == "rand-hie"
-    assert page.session_state["awaited"] == clinic()
+    assert held(page).entries.dataset == "rand-hie"
+    assert held(page).waiting == clinic()
 
 
-def as_a_run_begins(**state: object) -> AppTest:
+def as_a_run_begins(**state: Any) -> AppTest:
     """What ``app.py`` has done before it draws a page."""
 
     def begins() -> None:
-        from pages.parts.publish import table_step
+        from pages.parts.visit import samples
 
-        table_step.bring_sample()
+        samples.bring_sample()
 
     page = AppTest.from_function(begins, default_timeout=60)
-    for name, value in state.items():
-        page.session_state[name] = value
+    page.session_state[VISIT] = VisitState(**state)
     return page
 
 
 def clicked_meanwhile(monkeypatch: pytest.MonkeyPatch, times: int) -> list[str]:
     """So many clicks in the middle of opening a sample: the run ends there, and another begins."""
-    left, there = ["click"] * times, table_step.open_table
+    left, there = ["click"] * times, samples.open_table
 
     def opened(path: Path) -> Table:
         if left:
@@ -141,7 +141,7 @@ def clicked_meanwhile(monkeypatch: pytest.MonkeyPatch, times: int) -> list[str]:
             st.rerun()
         return there(path)
 
-    monkeypatch.setattr(table_step, "open_table", opened)
+    monkeypatch.setattr(samples, "open_table", opened)
     return left
 
 
@@ -149,10 +149,10 @@ def test_a_sample_is_brought_whatever_is_clicked_meanwhile(monkeypatch: pytest.M
     left = clicked_meanwhile(monkeypatch, 2)
     page = as_a_run_begins(wanted_sample="rand").run()
     assert not left
-    assert page.session_state["sample"] == "rand"
-    assert page.session_state["entries"].dataset == "rand-hie"
-    assert page.session_state["step"] == ""
-    assert "wanted_sample" not in page.session_state
+    assert held(page).sample == "rand"
+    assert held(page).entries.dataset == "rand-hie"
+    assert held(page).step == ""
+    assert held(page).wanted_sample == ""
 
 
 def rand(**changes: object) -> Draft:
@@ -162,23 +162,23 @@ def rand(**changes: object) -> Draft:
 
 def test_a_plan_comes_back_with_its_sample_whatever_is_clicked_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     left, kept = clicked_meanwhile(monkeypatch, 2), rand(epsilon="0.25")
-    page = as_a_run_begins(awaited=kept).run()
+    page = as_a_run_begins(waiting=kept).run()
     assert not left
-    assert page.session_state["sample"] == "rand"
-    assert page.session_state["entries"] == kept.entries
-    assert page.session_state["plan"] == draft.to_plan(kept.entries)
-    assert "awaited" not in page.session_state
+    assert held(page).sample == "rand"
+    assert held(page).entries == kept.entries
+    assert held(page).plan == draft.to_plan(kept.entries)
+    assert held(page).waiting is None
 
 
 def test_a_plan_that_its_sample_cannot_have_waits_no_longer() -> None:
-    page = as_a_run_begins(awaited=rand(chosen=("no such column",))).run()
-    assert page.session_state["entries"].dataset == "rand-hie"
-    assert "awaited" not in page.session_state
+    page = as_a_run_begins(waiting=rand(chosen=("no such column",))).run()
+    assert held(page).entries.dataset == "rand-hie"
+    assert held(page).waiting is None
 
 
 def test_what_the_address_names_goes_before_a_plan_of_a_sample() -> None:
-    page = as_a_run_begins(awaited=rand())
+    page = as_a_run_begins(waiting=rand())
     page.query_params["release"] = "00"
     page.run()
-    assert "table" not in page.session_state
-    assert page.session_state["awaited"] == rand()
+    assert held(page).table is None
+    assert held(page).waiting == rand()

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting.ledger import Ledger
 from pages.parts.visit.tour import STEPS
+from tests.pages.following import held
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 ATTACKS, DEFINITION = "pages/labs/attacks.py", "pages/labs/definition.py"
@@ -32,7 +33,7 @@ def press(at: AppTest, key: str) -> AppTest:
 def walk(at: AppTest, *keys: str) -> AppTest:
     """Press buttons that lead from page to page, and follow."""
     for key in keys:
-        press(at, key).switch_page(STEPS[at.session_state["tour"]].page).run()
+        press(at, key).switch_page(STEPS[held(at).tour].page).run()
         assert not at.exception
     return at
 
@@ -68,7 +69,7 @@ def test_labs_invite_to_it_and_take_nobody_along_unasked(page: str) -> None:
 
 def test_it_leads_from_the_definition_over_attacks_to_a_sample_ready_to_publish() -> None:
     at = begun()
-    assert STEPS[0].said in box(at)
+    assert STEPS[0].text in box(at)
     assert "tour_back" not in keys(at)
     walk(at, "tour_next")
     assert titles(at) == ["Attacks"]
@@ -78,7 +79,7 @@ def test_it_leads_from_the_definition_over_attacks_to_a_sample_ready_to_publish(
     assert "That is within what ε allows" in words(at)
     walk(at, "tour_next")
     assert "Census income" in words(at)
-    assert at.session_state["tour"] == 3
+    assert held(at).tour == 3
     assert not Ledger().history(), "the tour itself spends nothing"
 
 
@@ -103,12 +104,12 @@ def test_it_waits_for_who_looks_elsewhere() -> None:
     at.switch_page("pages/labs/learn.py").run()
     assert "You have left the tour for a while" in box(at)
     assert titles(walk(at, "tour_return")) == ["Attacks"]
-    assert STEPS[1].said in box(at)
+    assert STEPS[1].text in box(at)
 
 
 def test_the_last_step_is_the_last() -> None:
     at = begun()
-    at.session_state["tour"] = len(STEPS) - 1
+    held(at).tour = len(STEPS) - 1
     at.run()
     assert not {"tour_next", "tour_back"} & keys(at)
     assert "tour_return" in keys(at)

@@ -13,7 +13,7 @@ from dpengine.spec.domain import Column, Number
 from dpengine.spec.numeric_grid import Grid
 from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
 from pages.parts.shared.wording import plain
-from pages.parts.visit import session
+from pages.parts.visit.state import visit
 
 __all__ = ["build"]
 
@@ -31,7 +31,7 @@ WAYS = ("Values", "From – to", "Mask")
 def build(plan: Plan, fields: tuple[Field, ...]) -> Question:
     """The question as entered. Raises `PlanError` with what is still wrong with it."""
     kind = st.selectbox(
-        "What do you want to know?", list(STATISTICS), format_func=STATISTICS.__getitem__, key=session.key("ask-what")
+        "What do you want to know?", list(STATISTICS), format_func=STATISTICS.__getitem__, key=visit().key("ask-what")
     )
     faults: list[str | Fault] = []
     statistic = _statistic(kind, plan, fields, faults)
@@ -41,7 +41,7 @@ def build(plan: Plan, fields: tuple[Field, ...]) -> Question:
     epsilon = price.text_input(
         "Price: ε of the budget",
         "0.1",
-        key=session.key("ask-epsilon"),
+        key=visit().key("ask-epsilon"),
         help="An exact number. A larger one buys a more exact answer, and tells more about each person.",
     )
     rows = plan.rows_about
@@ -52,7 +52,7 @@ def build(plan: Plan, fields: tuple[Field, ...]) -> Question:
             10**12,
             value=plan.rows_about,
             placeholder="as anyone may know",
-            key=session.key("ask-rows"),
+            key=visit().key("ask-rows"),
             help="A public guess, to tell the error beforehand. The answer does not depend on it.",
         )
     if faults or statistic is None:
@@ -71,7 +71,7 @@ def _statistic(kind: str, plan: Plan, fields: tuple[Field, ...], faults: list[st
             return _made(faults, Proportion, of=of) if of else None
         case "mode":
             names = [column.name for column in plan.columns]
-            name = st.selectbox("Of which column", names, key=session.key("ask-mode"))
+            name = st.selectbox("Of which column", names, key=visit().key("ask-mode"))
             return _made(faults, Mode, of=plan.column(name))
         case "sum" | "mean" | "quantile":
             grid = _grid(plan, fields, faults)
@@ -81,7 +81,7 @@ def _statistic(kind: str, plan: Plan, fields: tuple[Field, ...], faults: list[st
                 level = st.text_input(
                     "Share of the rows below it",
                     "0.5",
-                    key=session.key("ask-level"),
+                    key=visit().key("ask-level"),
                     help="0.5 is the median, 0.9 the value that nine in ten do not pass.",
                 )
                 return _made(faults, Quantile, of=grid, level=level)
@@ -101,14 +101,14 @@ def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> G
     if not names:
         faults.append("no column of this table is known to hold numbers; declare one as a number on Publish")
         return None
-    name = st.selectbox("Of which column", names, key=session.key("ask-number"))
+    name = st.selectbox("Of which column", names, key=visit().key("ask-number"))
     column = declared.get(name)
     given = ("", "") if column is None else (f"{column.edges[0]:f}", f"{column.edges[-1]:f}")
     low, high, step = st.columns(3)
     bounds = {
-        "low": low.text_input("Lowest", given[0], key=session.key(f"ask-low-{name}"), placeholder="such as 0"),
-        "high": high.text_input("Highest", given[1], key=session.key(f"ask-high-{name}"), placeholder="such as 120"),
-        "step": step.text_input("In steps of", "1", key=session.key(f"ask-step-{name}")),
+        "low": low.text_input("Lowest", given[0], key=visit().key(f"ask-low-{name}"), placeholder="such as 0"),
+        "high": high.text_input("Highest", given[1], key=visit().key(f"ask-high-{name}"), placeholder="such as 120"),
+        "step": step.text_input("In steps of", "1", key=visit().key(f"ask-step-{name}")),
     }
     st.caption(
         "From public knowledge, not from the data. Values beyond a bound count as that bound, those between two steps "
@@ -117,7 +117,7 @@ def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> G
     absent = st.text_input(
         "A missing value counts as",
         "",
-        key=session.key(f"ask-absent-{name}"),
+        key=visit().key(f"ask-absent-{name}"),
         placeholder="nothing: its row is left out",
         help="Missing, not a number, infinite or unreadable.",
     )
@@ -132,7 +132,7 @@ def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> G
 def _conditions(key: str, label: str, plan: Plan, faults: list[str | Fault]) -> tuple[Condition, ...]:
     names = [column.name for column in plan.columns]
     chosen = st.multiselect(
-        label, names, key=session.key(key), placeholder="all rows: choose columns to narrow it down"
+        label, names, key=visit().key(key), placeholder="all rows: choose columns to narrow it down"
     )
     found = []
     for name in chosen:
@@ -159,26 +159,26 @@ def _condition(key: str, column: Column) -> Condition | None:
         ways,
         default=ways[0],
         required=True,
-        key=session.key(f"{key}-way"),
+        key=visit().key(f"{key}-way"),
         label_visibility="collapsed",
     )
     if way == "Mask":
         bits = st.text_input(
             f"One bit for each of {column.size} cells",
-            key=session.key(f"{key}-mask"),
+            key=visit().key(f"{key}-mask"),
             placeholder="1" + "0" * (min(column.size, 12) - 1),
             help=", ".join(column.labels[:60]),
         )
         return Condition.masked(column, bits) if bits.strip() else None
     if way == "From – to":
         first, last = st.columns(2)
-        low = first.text_input("From", key=session.key(f"{key}-low"), placeholder="no bound").strip()
-        high = last.text_input("To, included", key=session.key(f"{key}-high"), placeholder="no bound").strip()
+        low = first.text_input("From", key=visit().key(f"{key}-low"), placeholder="no bound").strip()
+        high = last.text_input("To, included", key=visit().key(f"{key}-high"), placeholder="no bound").strip()
         return Condition.between(column.name, low or None, high or None) if low or high else None
     labels = st.multiselect(
         f"is one of these values of {column.name}",
         column.labels,
-        key=session.key(f"{key}-values"),
+        key=visit().key(f"{key}-values"),
         placeholder="choose values",
         label_visibility="collapsed",
     )

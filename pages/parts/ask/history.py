@@ -13,7 +13,7 @@ from dpengine.results.batch_pricing import Together, together
 from dpengine.safe_csv import guard
 from pages.parts.ask.wording import interval, shown, told
 from pages.parts.shared.wording import name_of, plain, plural
-from pages.parts.visit import state
+from pages.parts.visit.state import visit
 
 __all__ = ["show_answer", "show_history"]
 
@@ -30,7 +30,7 @@ def show_answer(answer: Answer) -> None:
 
 def show_history(dataset: str) -> None:
     """All answers on this account, the latest first."""
-    answers = history(state.ledger(), dataset)
+    answers = history(visit().ledger, dataset)
     if not answers:
         return
     st.subheader("Answers so far", anchor=False)

@@ -16,7 +16,7 @@ from pages.parts.budget.charts import allowance_figure
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import plain, plural, sure
-from pages.parts.visit import session
+from pages.parts.visit.state import visit
 
 __all__ = ["planner"]
 
@@ -84,7 +84,7 @@ def planner(left: Fraction | None, plan: Plan | None) -> None:
     if plan is not None and usable != plan.epsilon:
         text = exact_text(usable)
         if st.button(f"Use ε = {text} in my plan", key="planner_adopt", icon=":material/edit_note:"):
-            session.change(epsilon=text)
+            visit().change(epsilon=text)
             st.switch_page("pages/publish.py")
     with st.expander("How costs add up", icon=":material/school:"):
         st.markdown(CURIOUS)

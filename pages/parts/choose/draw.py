@@ -10,7 +10,7 @@ from dpengine.choose import Candidates, Drawn, draw, draw_once, published
 from dpengine.errors import BudgetError, LedgerError
 from dpengine.exact import exact_text
 from pages.parts.shared.wording import plain
-from pages.parts.visit import state
+from pages.parts.visit.state import visit
 
 __all__ = ["draw_part", "show_drawn"]
 
@@ -47,7 +47,7 @@ def _lesson(candidates: Candidates) -> None:
 
 
 def _charged(candidates: Candidates, question: str) -> None:
-    book = state.ledger()
+    book = visit().ledger
     dataset = st.text_input(
         "Dataset whose budget is spent",
         key="choose_dataset",

@@ -14,8 +14,9 @@ from dpengine.sources.table import Table
 from dpengine.spec.codebook import STANDARD
 from dpengine.spec.domain import equal_edges
 from pages.parts.shared.wording import plain, plural
-from pages.parts.visit import background_read, session
+from pages.parts.visit import background_read
 from pages.parts.visit import plan_form as draft
+from pages.parts.visit.state import visit
 
 __all__ = ["ask_date", "ask_number", "ask_values"]
 
@@ -56,7 +57,7 @@ def ask_number(name: str, column: dict[str, Any]) -> dict[str, Any]:
         "Edges of the bins",
         value=", ".join(str(edge) for edge in column.get("edges", [])),
         placeholder="0, 18, 30, 45, 65, 120",
-        key=session.turned(f"edges-{name}"),
+        key=visit().turned(f"edges-{name}"),
         help="Each bin runs from one edge up to, not including, the next; the last one includes its end. "
         "With a decimal comma, put semicolons between the edges: 0; 1,5; 3.",
     )
@@ -66,9 +67,9 @@ def ask_number(name: str, column: dict[str, Any]) -> dict[str, Any]:
     steps, bands = st.columns(2)
     with _popover(steps, "Equal steps", "straighten", f"edges-{name}"):
         low, high, bins = st.columns(3)
-        start = low.text_input("From", "0", key=session.key(f"low-{name}"))
-        stop = high.text_input("To", "100", key=session.key(f"high-{name}"))
-        count = bins.number_input("Bins", 1, 100_000, 10, key=session.key(f"bins-{name}"))
+        start = low.text_input("From", "0", key=visit().key(f"low-{name}"))
+        stop = high.text_input("To", "100", key=visit().key(f"high-{name}"))
+        count = bins.number_input("Bins", 1, 100_000, 10, key=visit().key(f"bins-{name}"))
         try:
             equal = [str(edge) for edge in equal_edges(_point(start), _point(stop), count)]
         except ValueError as error:
@@ -76,7 +77,7 @@ def ask_number(name: str, column: dict[str, Any]) -> dict[str, Any]:
         else:
             _fill_in(f"fill-{name}", name, edges=equal, source="typed")
     with _popover(bands, "Age bands", "cake", f"edges-{name}"):
-        band = st.selectbox("Bands", list(BANDS), key=session.key(f"band-{name}"))
+        band = st.selectbox("Bands", list(BANDS), key=visit().key(f"band-{name}"))
         st.caption(BANDS[band])
         _fill_in(f"take-band-{name}", name, edges=draft.edges_of(BANDS[band]), source="standard")
     return {"edges": edges}
@@ -101,7 +102,7 @@ def ask_values(name: str, column: dict[str, Any]) -> dict[str, Any]:
         "Values, one a line",
         value="\n".join(values),
         height=min(240, 90 + 22 * min(len(values), 7)),
-        key=session.turned(f"values-{name}"),
+        key=visit().turned(f"values-{name}"),
         help="Paste a list. Commas, quotes and leading zeros belong to the value.",
     )
     lists, own = st.columns(2)
@@ -110,7 +111,7 @@ def ask_values(name: str, column: dict[str, Any]) -> dict[str, Any]:
             "List",
             list(STANDARD),
             format_func=lambda key: LIST_NAMES.get(key, key),
-            key=session.key(f"standard-{name}"),
+            key=visit().key(f"standard-{name}"),
         )
         _fill_in(f"take-{name}", name, values=list(STANDARD[listed]), source="standard")
     with _popover(own, "Look at my data", "visibility", f"values-{name}"):
@@ -124,16 +125,16 @@ def _look(name: str, values: list[str]) -> None:
         "The values in your rows are private: one that only one person has would give that person away. "
         "Tick those that anyone could know to be possible, without having seen the data."
     )
-    if not st.toggle("Show them to me", key=session.turned(f"look-{name}")):
+    if not st.toggle("Show them to me", key=visit().turned(f"look-{name}")):
         return
-    table = session.table()
+    table = visit().table
     assert table is not None
     # Read once, so that a place in it means one value for as long as the table lives.
-    seen = background_read.read(f"seen-{name}", lambda _: _texts(table, name), table, said="Looking")
+    seen = background_read.read(f"seen-{name}", lambda _: _texts(table, name), table, doing="Looking")
     if seen is None:
         return
     fresh = [(k, text) for k, text in enumerate(seen) if text not in values]
-    ticked = [text for k, text in fresh if st.checkbox(plain(text), key=session.turned(f"tick-{name}-{k}"))]
+    ticked = [text for k, text in fresh if st.checkbox(plain(text), key=visit().turned(f"tick-{name}-{k}"))]
     _fill_in(
         f"add-{name}",
         name,
@@ -152,10 +153,10 @@ def _texts(table: Table, name: str) -> list[str]:
 def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
     """The span of days, the length of a period, and how days are written where they are texts."""
     first, last, by = st.columns(3)
-    start = first.date_input("From", _day(column.get("from")), LONG_AGO, FAR_OFF, key=session.key(f"from-{name}"))
-    stop = last.date_input("To", _day(column.get("to")), LONG_AGO, FAR_OFF, key=session.key(f"to-{name}"))
+    start = first.date_input("From", _day(column.get("from")), LONG_AGO, FAR_OFF, key=visit().key(f"from-{name}"))
+    stop = last.date_input("To", _day(column.get("to")), LONG_AGO, FAR_OFF, key=visit().key(f"to-{name}"))
     periods = ["day", "week", "month", "quarter", "year"]
-    period = by.selectbox("By", periods, index=periods.index(column.get("by", "month")), key=session.key(f"by-{name}"))
+    period = by.selectbox("By", periods, index=periods.index(column.get("by", "month")), key=visit().key(f"by-{name}"))
     said = {"from": str(start or ""), "to": str(stop or ""), "by": period}
     return said | ({"format": _written(name, column.get("format", ""))} if as_text else {})
 
@@ -169,7 +170,7 @@ def _written(name: str, now: str | None) -> str | None:
         index=None if now is None else options.index(now if now in WRITTEN else OWN),
         format_func=lambda pattern: WRITTEN.get(pattern, "otherwise…"),
         placeholder="Choose; dates written otherwise count as (other)",
-        key=session.key(f"written-{name}"),
+        key=visit().key(f"written-{name}"),
     )
     if chosen != OWN:
         return chosen
@@ -177,7 +178,7 @@ def _written(name: str, now: str | None) -> str | None:
         "The pattern",
         value="" if now in WRITTEN else now or "",
         placeholder="%d/%m/%y",
-        key=session.key(f"format-{name}"),
+        key=visit().key(f"format-{name}"),
         help="%d day, %m month, %b month's name, %Y year, %y year in two digits, %H:%M time.",
     )
     return typed.strip() or None
@@ -189,7 +190,7 @@ def _popover(place: Any, label: str, icon: str, turns_with: str) -> Any:
         label,
         icon=f":material/{icon}:",
         width="stretch",
-        key=session.turned(turns_with) + label.lower().replace(" ", "-"),
+        key=visit().turned(turns_with) + label.lower().replace(" ", "-"),
         on_change="rerun",
     )
 
@@ -200,7 +201,7 @@ def _fill_in(
     box = "edges" if "edges" in said else "values"
     st.button(
         label,
-        key=session.key(key),
+        key=visit().key(key),
         disabled=disabled,
         on_click=_refill,
         args=(name, [f"{box}-{name}", *(forget or [])], said),
@@ -209,10 +210,10 @@ def _fill_in(
 
 def _refill(name: str, turning: list[str], said: dict[str, Any]) -> None:
     """Put new values into a column's entry; its box and the popovers beside it start afresh."""
-    entries = session.entries()
-    session.change(declared=entries.declared | {name: entries.declared[name] | said})
+    entries = visit().entries
+    visit().change(declared=entries.declared | {name: entries.declared[name] | said})
     for widget in turning:
-        session.turn(widget)
+        visit().turn(widget)
 
 
 def _point(text: str) -> str:

@@ -10,9 +10,10 @@ from dpengine import Plan, PlanError, owner
 from dpengine.sources.table import Table
 from dpengine.spec.plan import MAX_TABLE_CELLS
 from pages.parts.shared.wording import name_of, plain, plural
-from pages.parts.visit import background_read, saved_draft, session
+from pages.parts.visit import background_read, saved_draft
 from pages.parts.visit import plan_form as draft
 from pages.parts.visit.fault_text import sentence
+from pages.parts.visit.state import STEPS, visit
 
 __all__ = ["choose_columns", "summary"]
 
@@ -22,9 +23,9 @@ MAX_SHOWN = 8
 
 def choose_columns() -> None:
     """Columns, how they make tables, and the list of tables that results."""
-    table, entries = session.table(), session.entries()
+    table, entries = visit().table, visit().entries
     assert table is not None
-    saved_draft.say_what_waits()
+    saved_draft.show_what_waits()
     _load_plan()
     names = [field.name for field in table.columns]
     fields = {field.name: field for field in table.columns}
@@ -32,7 +33,7 @@ def choose_columns() -> None:
         "Columns that matter",
         names,
         default=[name for name in entries.chosen if name in names],
-        key=session.key("chosen"),
+        key=visit().key("chosen"),
         help="Only these are read. Fewer columns mean fewer cells, and more people in each.",
     )
     declared = entries.declared | {
@@ -46,7 +47,7 @@ def choose_columns() -> None:
         index=list(draft.LAYOUTS).index(entries.layout),
         format_func=draft.LAYOUTS.__getitem__,
         horizontal=True,
-        key=session.key("layout"),
+        key=visit().key("layout"),
     )
     own = entries.own
     if layout == "own":
@@ -56,29 +57,29 @@ def choose_columns() -> None:
         margins = st.checkbox(
             "Also each column by itself, at no extra cost",
             value=entries.margins,
-            key=session.key("margins"),
+            key=visit().key("margins"),
             help="Sums of a table that is published anyway. Their own intervals are narrower than adding cells up.",
         )
-    session.change(chosen=tuple(chosen), declared=declared, layout=layout, own=own, margins=margins)
-    if draft.has_ranges(session.entries()):
+    visit().change(chosen=tuple(chosen), declared=declared, layout=layout, own=own, margins=margins)
+    if draft.has_ranges(visit().entries):
         ranges = st.checkbox(
             "Ranges matter, such as all ages up to 40",
             value=entries.ranges,
-            key=session.key("ranges"),
+            key=visit().key("ranges"),
             help="Then neighbouring cells are measured together where there are few people, so that sums over long "
             "stretches of a number or a date are far more exact, and single cells less so.",
         )
-        session.change(ranges=ranges)
-    tables = draft.tables_of(session.entries())
+        visit().change(ranges=ranges)
+    tables = draft.tables_of(visit().entries)
     _sizes(tables)
-    if st.button("Go on to what is known", type="primary", key=session.key("columns-done"), disabled=not tables):
-        session.settle("columns")
+    if st.button("Go on to what is known", type="primary", key=visit().key("columns-done"), disabled=not tables):
+        visit().settle("columns")
         st.rerun()
 
 
 def _sizes(tables: tuple[tuple[str, ...], ...]) -> None:
     """The cells of each table, as far as they can be said yet; a table may have only so many."""
-    entries, lines, total = session.entries(), [], 0
+    entries, lines, total = visit().entries, [], 0
     sizes = {name: draft.size_of(entries, name) for name in draft.used(entries)}
     for table in tables:
         known = [size for name in table if (size := sizes[name]) is not None]
@@ -105,9 +106,9 @@ def _sizes(tables: tuple[tuple[str, ...], ...]) -> None:
 
 def _load_plan() -> None:
     """A plan file that was saved earlier fills every step, where the table has its columns."""
-    with st.popover("Load a plan", icon=":material/upload_file:", key=session.key("plan-box"), on_change="rerun"):
-        file = st.file_uploader("A plan file for this table", type=["yaml", "yml"], key=session.key("plan-file"))
-        table = session.table()
+    with st.popover("Load a plan", icon=":material/upload_file:", key=visit().key("plan-box"), on_change="rerun"):
+        file = st.file_uploader("A plan file for this table", type=["yaml", "yml"], key=visit().key("plan-file"))
+        table = visit().table
         if file is None or table is None:
             return
         try:
@@ -115,10 +116,10 @@ def _load_plan() -> None:
         except PlanError as error:
             st.warning("\n\n".join(plain(sentence(fault)) for fault in error.faults[:5]), icon=":material/report:")
             return
-        if background_read.read("fits", lambda _: _fits(table, plan), table, asked=plan.key, said="Checking") is None:
+        if background_read.read("fits", lambda _: _fits(table, plan), table, asked=plan.key, doing="Checking") is None:
             return
-        session.refresh(draft.from_plan(plan))
-        session.settle(all_steps=True)
+        visit().refresh(draft.from_plan(plan))
+        visit().settle(*STEPS)
         st.rerun()
 
 
@@ -137,19 +138,19 @@ def _own_tables(chosen: list[str], own: tuple[tuple[str, ...], ...]) -> tuple[tu
             f"Table {k + 1}" if k < len(rows) else "Another table",
             chosen,
             default=list(rows[k]) if k < len(rows) else [],
-            key=session.key(f"own-{k}-{len(rows)}"),
+            key=visit().key(f"own-{k}-{len(rows)}"),
         )
         if table:
             tables.append(tuple(table))
     if len(tables) != len(rows):
-        session.change(own=tuple(tables), chosen=tuple(chosen))
+        visit().change(own=tuple(tables), chosen=tuple(chosen))
         st.rerun()
     return tuple(tables)
 
 
 def summary(plan: Plan | None) -> str:
     """One line for the folded step."""
-    tables = draft.tables_of(session.entries())
+    tables = draft.tables_of(visit().entries)
     named = ", ".join(plain(name_of(table)) for table in tables[:4]) + (", …" if len(tables) > 4 else "")
     if plan is None:
         return named or "nothing chosen yet"

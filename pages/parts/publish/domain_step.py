@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from dpengine import PlanError, owner
 from dpengine.spec.codebook import loads as read_codebook
 from pages.parts.publish.column_forms import ask_date, ask_number, ask_values
-from pages.parts.server.jobs import Tell
+from pages.parts.server.jobs import Progress
 from pages.parts.shared.wording import percent, plain, plural
-from pages.parts.visit import background_read, session
+from pages.parts.visit import background_read
 from pages.parts.visit import plan_form as draft
 from pages.parts.visit.fault_text import sentence
+from pages.parts.visit.state import visit
 
 __all__ = ["declare_columns", "faulty", "summary"]
 
@@ -28,7 +29,7 @@ SEEN = {"confirmed": "seen in the data, confirmed public by me"}
 
 def faulty() -> list[str]:
     """The columns that stand in a table and of which something is still to be said."""
-    entries = session.entries()
+    entries = visit().entries
     return [name for name in draft.used(entries) if draft.column_faults(entries, name)]
 
 
@@ -39,33 +40,33 @@ def declare_columns() -> None:
         "*(other)*, empty ones as *(missing)*. So nothing about any one person decides what is shown."
     )
     _from_codebook()
-    entries = session.entries()
+    entries = visit().entries
     declared = dict(entries.declared)
     used = draft.used(entries)
     for name in used:
         faults = draft.column_faults(entries, name)
         icon = ":material/edit:" if faults else ":material/check_circle:"
         head = f"**{plain(name)}** · {_brief(name)}"
-        with st.expander(head, expanded=bool(faults), icon=icon, key=session.key(f"box-{name}")):
+        with st.expander(head, expanded=bool(faults), icon=icon, key=visit().key(f"box-{name}")):
             declared[name] = _declare(name, declared[name])
             for fault in draft.column_faults(entries.with_(declared=declared), name):
                 st.caption(f":material/arrow_right: {plain(fault)}")
     if declared != entries.declared:  # once more, so that the heads of the boxes say what is in them
-        session.change(declared=declared)
+        visit().change(declared=declared)
         st.rerun()
     if open_faults := faulty():
         st.caption(f"Still to say: {', '.join(plain(name) for name in open_faults)}.")
     else:
         _check_the_fit(used)
     if st.button(
-        "Go on to whom it protects", type="primary", key=session.key("domain-done"), disabled=bool(open_faults)
+        "Go on to whom it protects", type="primary", key=visit().key("domain-done"), disabled=bool(open_faults)
     ):
-        session.settle("domain")
+        visit().settle("domain")
         st.rerun()
 
 
 def _declare(name: str, column: dict[str, Any]) -> dict[str, Any]:
-    table = session.table()
+    table = visit().table
     assert table is not None
     stored_as = next((field.type for field in table.columns if field.name == name), "VARCHAR")
     kind = st.segmented_control(
@@ -74,7 +75,7 @@ def _declare(name: str, column: dict[str, Any]) -> dict[str, Any]:
         default=column["kind"],
         format_func=KIND_NAMES.__getitem__,
         required=True,
-        key=session.key(f"kind-{name}"),
+        key=visit().key(f"kind-{name}"),
     )
     if kind != column["kind"]:
         column = draft.suggestion(name, kind, stored_as=stored_as)
@@ -94,18 +95,18 @@ def _declare(name: str, column: dict[str, Any]) -> dict[str, Any]:
         "other": other.checkbox(
             "cell *(other)*",
             value=column.get("other", True),
-            key=session.key(f"other-{name}"),
+            key=visit().key(f"other-{name}"),
             help="For values that you did not list. Without it, people with such a value are left out altogether.",
         ),
         "missing": missing.checkbox(
-            "cell *(missing)*", value=column.get("missing", True), key=session.key(f"missing-{name}")
+            "cell *(missing)*", value=column.get("missing", True), key=visit().key(f"missing-{name}")
         ),
         "source": source.selectbox(
             "How you know",
             list(sources),
             index=list(sources).index(now),
             format_func=sources.__getitem__,
-            key=session.key(f"source-{name}-{now}"),
+            key=visit().key(f"source-{name}-{now}"),
             help="Readers are told this.",
         ),
     }
@@ -114,13 +115,13 @@ def _declare(name: str, column: dict[str, Any]) -> dict[str, Any]:
 
 def _check_the_fit(used: list[str]) -> None:
     """How much of the data the declared cells miss: shown to the owner once, on request, and kept nowhere."""
-    with st.popover("Check the fit", icon=":material/fact_check:", key=session.key("fit"), on_change="rerun"):
+    with st.popover("Check the fit", icon=":material/fact_check:", key=visit().key("fit"), on_change="rerun"):
         st.markdown(
             "This reads your real rows and shows, **to you alone**, what share of them falls outside of what you "
             "declared: a way to notice dates read in the wrong layout. It is not protected, is not kept, and enters "
             "no file. Mend layouts and spellings by it, not the list of values."
         )
-        entries, table = session.entries(), session.table()
+        entries, table = visit().entries, visit().table
         assert table is not None
         whole = entries.with_(chosen=tuple(used), layout="single", several_rows=False, epsilon="1", dataset="fit")
         try:
@@ -129,11 +130,11 @@ def _check_the_fit(used: list[str]) -> None:
         except PlanError as error:
             st.caption("\n\n".join(plain(sentence(fault, used)) for fault in error.faults))
             return
-        clicked = st.button("Look at my real data", key=session.key("fit-look"))
+        clicked = st.button("Look at my real data", key=visit().key("fit-look"))
         if not clicked and background_read.held("fit", plan.key) is None:
             return
 
-        def work(tell: Tell) -> dict[str, NDArray[np.int64]]:
+        def work(tell: Progress) -> dict[str, NDArray[np.int64]]:
             return owner.rows_by_cell(table, columns, partial(tell, "counting"))
 
         counts = background_read.read("fit", work, table, asked=plan.key)
@@ -147,9 +148,9 @@ def _check_the_fit(used: list[str]) -> None:
 
 
 def _from_codebook() -> None:
-    with st.popover("Load a codebook", icon=":material/menu_book:", key=session.key("codebook-box"), on_change="rerun"):
+    with st.popover("Load a codebook", icon=":material/menu_book:", key=visit().key("codebook-box"), on_change="rerun"):
         file = st.file_uploader(
-            "A YAML file that lists columns as a plan does", type=["yaml", "yml"], key=session.key("codebook")
+            "A YAML file that lists columns as a plan does", type=["yaml", "yml"], key=visit().key("codebook")
         )
         if file is None:
             return
@@ -158,15 +159,14 @@ def _from_codebook() -> None:
         except PlanError as error:
             st.warning("\n\n".join(plain(sentence(fault)) for fault in error.faults[:5]), icon=":material/report:")
             return
-        declared = session.entries().declared
+        declared = visit().entries.declared
         found = {c.name: draft.entry(c) for c in book.columns if c.name in declared}
-        session.change(declared=declared | found)
-        st.session_state["generation"] += 1
+        visit().refresh(visit().entries.with_(declared=declared | found))
         st.rerun()
 
 
 def _brief(name: str) -> str:
-    entries = session.entries()
+    entries = visit().entries
     column = entries.declared[name]
     if draft.column_faults(entries, name):
         return "needs your knowledge"
@@ -184,5 +184,5 @@ def _brief(name: str) -> str:
 
 def summary() -> str:
     """One line for the folded step."""
-    parts = [f"{plain(name)}: {_brief(name)}" for name in draft.used(session.entries())]
+    parts = [f"{plain(name)}: {_brief(name)}" for name in draft.used(visit().entries)]
     return " · ".join(parts[:4]) + (" · …" if len(parts) > 4 else "")

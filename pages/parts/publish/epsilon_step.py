@@ -14,7 +14,7 @@ from dpengine.exact import exact_text
 from dpengine.measure.strategy import why
 from dpengine.spec.plan import Plan, exact_epsilon
 from pages.parts.shared.wording import plain, sure
-from pages.parts.visit import session
+from pages.parts.visit.state import visit
 
 __all__ = ["choose_epsilon"]
 
@@ -36,7 +36,7 @@ statistical releases lie between 0.1 and 10.
 def choose_epsilon(plan: Plan) -> None:
     """Set ε in one of three ways and say what it means."""
     way = st.segmented_control(
-        "Set it by", WAYS, default=WAYS[0], required=True, key=session.key("way"), label_visibility="collapsed"
+        "Set it by", WAYS, default=WAYS[0], required=True, key=visit().key("way"), label_visibility="collapsed"
     )
     {"Slide": _slide, "Type it": _type, "From an error": _from_error}[way](plan)
     belief = sure(posterior(0.5, plan.epsilon))
@@ -57,23 +57,23 @@ def choose_epsilon(plan: Plan) -> None:
 def _choose_strategy(plan: Plan) -> None:
     """How ε is spent; hardly anyone needs to change it, so it is folded."""
     with st.expander("How it is measured", icon=":material/tune:"):
-        key = session.key("strategy")
+        key = visit().key("strategy")
         st.session_state.setdefault(key, plan.strategy)
         st.selectbox(
             "Strategy",
             list(STRATEGIES),
             key=key,
             format_func=STRATEGIES.__getitem__,
-            on_change=lambda: session.change(strategy=st.session_state[key]),
+            on_change=lambda: visit().change(strategy=st.session_state[key]),
         )
         st.caption(plain(why(plan)))
 
 
 def _slide(plan: Plan) -> None:
     here = exact_text(plan.epsilon)
-    if st.session_state.get(session.turned("slider"), here) != here:  # ε was set in another way
-        session.turn("slider")
-    key = session.turned("slider")
+    if st.session_state.get(visit().turned("slider"), here) != here:  # ε was set in another way
+        visit().turn("slider")
+    key = visit().turned("slider")
     st.select_slider(
         "Privacy budget ε: more private on the left, more exact on the right",
         sorted({*MARKS, here}, key=Fraction),
@@ -85,7 +85,7 @@ def _slide(plan: Plan) -> None:
 
 
 def _type(plan: Plan) -> None:
-    key = session.key("exact")
+    key = visit().key("exact")
     st.session_state.setdefault(key, exact_text(plan.epsilon))
     st.text_input("Privacy budget ε, exactly", key=key, help="Such as 0.37 or 1/3.", on_change=_take, args=(key,))
     try:
@@ -97,12 +97,12 @@ def _type(plan: Plan) -> None:
 def _take(key: str) -> None:
     """Take what a widget holds into the entries before the page is drawn, so that it is drawn once."""
     with contextlib.suppress(ValueError):  # what is no ε is said beside the box
-        session.change(epsilon=exact_text(exact_epsilon(st.session_state[key])))
+        visit().change(epsilon=exact_text(exact_epsilon(st.session_state[key])))
 
 
 def _from_error(plan: Plan) -> None:
     wanted, use = st.columns([2, 1], vertical_alignment="bottom")
-    reach = wanted.number_input("I need every cell within ±", 0, 10**9, 10, key=session.key("reach"))
+    reach = wanted.number_input("I need every cell within ±", 0, 10**9, 10, key=visit().key("reach"))
     try:
         needed = exact_text(_rounded_up(epsilon_for(plan, float(reach))))
     except PlanError as error:
@@ -110,9 +110,9 @@ def _from_error(plan: Plan) -> None:
         return
     use.button(
         f"Use ε = {needed}",
-        key=session.key("use"),
+        key=visit().key("use"),
         width="stretch",
-        on_click=session.change,
+        on_click=visit().change,
         kwargs={"epsilon": needed},
     )
 

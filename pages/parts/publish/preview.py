@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from dpengine import Plan, predict, preview
@@ -14,27 +16,11 @@ from dpengine.results.result import EXACT, Result
 from pages.parts.release.view import figure_with_choice
 from pages.parts.shared.strategies import is_adaptive, show_strategies
 from pages.parts.shared.wording import name_of, noun, people, plain
+from pages.parts.visit.state import visit
 
-__all__ = ["example", "in_words", "show_consequence"]
+__all__ = ["in_words", "show_consequence"]
 
 MAX_QUICK = 100_000  # cells of a single table that is drawn without being asked for
-
-EXAMPLE = """
-title: An example
-dataset: example
-epsilon: "1"
-rows_about: 3000
-columns:
-  - {name: age, kind: number, edges: [0, 18, 30, 45, 65, 120], missing: false}
-  - {name: region, kind: category, values: [North, East, South, West], missing: false}
-tables:
-  - [age, region]
-"""
-
-
-def example() -> Plan:
-    """A small plan that keeps the first screen alive before there is one of the owner's."""
-    return Plan.loads(EXAMPLE)
 
 
 def show_consequence(plan: Plan, *, own: bool) -> None:
@@ -83,10 +69,9 @@ def _show_adaptive(plan: Plan) -> None:
         st.badge("Made-up numbers: your table has not been read for this", icon=":material/science:", color="blue")
         tables = maximal(plan.marginals)
         quick = len(tables) == 1 and plan.cells(tables[0]) <= MAX_QUICK
-        held = st.session_state.get("preview")
         if quick:
             figure_with_choice(_previewed(plan, afresh=redraw), key="preview")
-        elif redraw or (held is not None and held[0] == _key(plan)):
+        elif redraw or visit().kept("preview", _key(plan)) is not None:
             with st.status("Choosing, measuring and fitting on a made-up table", expanded=False):
                 result = _previewed(plan, afresh=redraw)
             figure_with_choice(result, key="preview")
@@ -96,7 +81,7 @@ def _show_adaptive(plan: Plan) -> None:
         show_strategies(plan)
 
 
-COLUMNS = {
+COLUMNS: dict[str, Any] = {
     "table": "table",
     "cells": st.column_config.NumberColumn("cells", format="localized"),
     "mean_abs_error": st.column_config.NumberColumn("typically off by", format="%.1f"),
@@ -111,12 +96,7 @@ def is_dark() -> bool:
 
 def _previewed(plan: Plan, *, afresh: bool) -> Result:
     """One draw for each plan, so that the picture stands still while other things change."""
-    held = st.session_state.get("preview")
-    if afresh or held is None or held[0] != _key(plan):
-        held = (_key(plan), preview(plan))
-        st.session_state["preview"] = held
-    result: Result = held[1]
-    return result
+    return visit().once("preview", _key(plan), lambda: preview(plan), afresh=afresh)
 
 
 def _key(plan: Plan) -> tuple[object, ...]:
@@ -130,12 +110,13 @@ def in_words(plan: Plan) -> str:
     table = st.session_state.get("preview-table")
     if table not in plan.marginals:
         table = plan.marginals[0]
-    row, told = predict(plan).set_index("table").loc[name_of(table)], noun(plan)
+    predicted, told = predict(plan), noun(plan)
+    row = predicted[predicted["table"] == name_of(table)].iloc[0]
     at, name = f"At ε = {exact_text(plan.epsilon)}", plain(name_of(table))
-    cell, total = row["half_width_95"], row["total_half_width_95"]
+    cell, total = float(row["half_width_95"]), float(row["total_half_width_95"])
     if cell >= EXACT:
         facts = [
-            f"{at} a typical cell of {name} is off by about **{people(row['mean_abs_error'])}** {told}.",
+            f"{at} a typical cell of {name} is off by about **{people(float(row['mean_abs_error']))}** {told}.",
             f"95 in 100 are within **±{people(cell)}**.",
         ]
     else:

@@ -12,8 +12,8 @@ from dpengine.release import Release, release
 from dpengine.sources.table import Table
 from pages.parts.server import jobs
 from pages.parts.server.jobs import Job, Stopped
-from pages.parts.shared.wording import lasted, plain
-from pages.parts.visit import state
+from pages.parts.shared.wording import duration, plain
+from pages.parts.visit.state import visit
 
 __all__ = ["begin", "current", "follow", "outcome"]
 
@@ -23,26 +23,26 @@ EVERY = 0.5  # seconds between looks at a longer one
 
 def begin(table: Table, plan: Plan) -> None:
     """Begin to publish ``plan``; the address then leads back to it."""
-    book = state.ledger()
+    book = visit().ledger
 
-    def work(tell: jobs.Tell) -> Release:
+    def work(tell: jobs.Progress) -> Release:
         return release(table, plan, book, progress=tell)
 
-    st.session_state.pop("unpublished", None)
+    visit().unpublished = None
     job = jobs.start(work, table, plan.title or plan.dataset, findable=True)
-    st.session_state["publishing"] = job
+    visit().publishing = job
     job.wait(QUICK)
     st.rerun()
 
 
 def current() -> Job[Release] | None:
     """What this visitor, or the address, has begun to publish and has not yet been told the end of."""
-    if "publishing" in st.session_state:
-        return st.session_state["publishing"]
+    if (job := visit().publishing) is not None:
+        return job
     token = st.query_params.get("publishing")
     if token is None:
         return None
-    job: Job[Release] | None = jobs.find(token)  # type: ignore[assignment]
+    job = jobs.find(token)
     if job is None:
         del st.query_params["publishing"]
         st.info(
@@ -55,7 +55,7 @@ def follow(job: Job[Release]) -> None:
     """How far it is, and the way to stop it; or on to its end."""
     if job.done:
         _conclude(job)
-    st.session_state["publishing"] = job
+    visit().publishing = job
     st.query_params["publishing"] = job.token
     with st.container(border=True, key="publishing"):
         st.markdown(f"**6 · Publish** {plain(job.title)}")
@@ -70,11 +70,11 @@ def _progress(job: Job[Release]) -> None:
     stages, now = job.stages, time.monotonic()
     for (stage, began), (_, ended) in pairwise(stages):
         if stage != "starting":
-            st.caption(f":material/check: {stage.capitalize()} · {lasted(ended - began)}")
+            st.caption(f":material/check: {stage.capitalize()} · {duration(ended - began)}")
     if job.stopping:
         st.markdown(":material/hourglass_top: Stopping")
     elif stages:
-        st.markdown(f":material/hourglass_top: **{stages[-1][0].capitalize()}** · {lasted(now - stages[-1][1])}")
+        st.markdown(f":material/hourglass_top: **{stages[-1][0].capitalize()}** · {duration(now - stages[-1][1])}")
     else:
         st.markdown(":material/hourglass_top: Waiting for others")
     st.button(
@@ -89,20 +89,20 @@ def _progress(job: Job[Release]) -> None:
 
 def _conclude(job: Job[Release]) -> None:
     """Turn the page into the release, or back to the steps with the reason why there is none."""
-    st.session_state.pop("publishing", None)
+    visit().publishing = None
     st.query_params.pop("publishing", None)
     try:
         finished = job.result()
     except Stopped:
-        st.session_state["unpublished"] = "Stopped before it was recorded."
+        visit().unpublished = "Stopped before it was recorded."
     except PrivateReleaseError as error:
-        st.session_state["unpublished"] = error
+        visit().unpublished = error
     else:
-        state.set_release(finished)
+        visit().release = finished
         st.query_params["release"] = finished.release_id
     st.rerun()
 
 
 def outcome() -> PrivateReleaseError | str | None:
     """Why what was last begun was not published, until something else is entered."""
-    return st.session_state.get("unpublished")
+    return visit().unpublished

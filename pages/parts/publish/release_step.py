@@ -6,33 +6,30 @@ from fractions import Fraction
 
 import streamlit as st
 
-from dpengine import BudgetError, LedgerError, Plan, PlanError, PrivateReleaseError, TableError
+from dpengine import BudgetError, LedgerError, Plan, PrivateReleaseError
 from dpengine.exact import exact_text
 from dpengine.measure.strategy import identity
-from dpengine.release import recognised
 from pages.parts.publish import progress
-from pages.parts.server import jobs
 from pages.parts.shared.wording import plain
-from pages.parts.visit import background_read, session, state
+from pages.parts.visit.recognition import digest_of_table
+from pages.parts.visit.state import visit
 
-__all__ = ["digest_of_table", "is_published", "publish_step"]
-
-DIGEST = "digest"
+__all__ = ["publish_step"]
 
 
 def publish_step(plan: Plan) -> None:
     """What it costs, what it leaves, and the button."""
-    book, entries = state.ledger(), session.entries()
+    book, entries = visit().ledger, visit().entries
     name, title = st.columns(2)
     dataset = name.text_input(
         "Dataset whose budget is spent",
         value=entries.dataset,
-        key=session.key("dataset"),
+        key=visit().key("dataset"),
         help="Keep one name for the same people, year after year. The same data under another name is recognised.",
     )
-    heading = title.text_input("Title for readers", value=entries.title, key=session.key("title"))
+    heading = title.text_input("Title for readers", value=entries.title, key=visit().key("title"))
     if dataset.strip() and (dataset, heading) != (entries.dataset, entries.title):
-        session.change(dataset=dataset.strip(), title=heading)
+        visit().change(dataset=dataset.strip(), title=heading)
         st.rerun()
     digest = digest_of_table(plan)
     if digest is None:
@@ -66,12 +63,12 @@ def publish_step(plan: Plan) -> None:
         "Show it again" if published else "Publish once",
         type="primary",
         icon=":material/publish:",
-        key=session.key("publish"),
+        key=visit().key("publish"),
         width="stretch",
         disabled=refusal is not None,
     )
     if clicked and refusal is None:
-        table = session.table()
+        table = visit().table
         assert table is not None
         progress.begin(table, plan)
     st.download_button(
@@ -80,7 +77,7 @@ def publish_step(plan: Plan) -> None:
         file_name="plan.yaml",
         mime="application/yaml",
         icon=":material/download:",
-        key=session.key("save-plan"),
+        key=visit().key("save-plan"),
         type="tertiary",
         on_click="ignore",
         help="What you have said so far, without any data. A reload of this tab brings it back by itself; elsewhere, "
@@ -88,49 +85,10 @@ def publish_step(plan: Plan) -> None:
     )
 
 
-def digest_of_table(plan: Plan | None = None) -> bytes | None:
-    """What the data is recognised by, worked out once a table; it stays in this session. None while it is awaited.
-
-    With a ``plan``, also as what a table elsewhere held of which it was published.
-    """
-    table, book, published = session.table(), state.ledger(), _published(plan)
-    assert table is not None
-    digest = background_read.read(
-        DIGEST,
-        lambda _: recognised(table, published, book),
-        table,
-        asked=published,
-        said="Recognising the data",
-    )
-    if digest is None:
-        st.caption("Every row is read once, so that no budget is missed.")
-    return digest
-
-
-def _published(plan: Plan | None) -> str:
-    """Return what the ledger knows the plan's release by, or "" where it has none, on whatever data."""
-    try:
-        plan_id = "" if plan is None else identity(plan)
-    except PlanError:
-        return ""
-    return plan_id if plan_id and state.ledger().holds(plan_id) else ""
-
-
-def is_published(plan: Plan) -> bool:
-    """Whether the ledger holds this plan of the open table; False too where the table is not recognised yet."""
-    job = background_read.held(DIGEST, _published(plan)) or background_read.held(DIGEST, "")
-    if job is None or not job.done:
-        return False
-    try:
-        return state.ledger().find(state.ledger().fingerprint(job.result()), identity(plan)) is not None
-    except (TableError, PlanError, jobs.Stopped):
-        return False
-
-
 def _refusal(plan: Plan, data: bytes) -> BudgetError | LedgerError | None:
     """Why the ledger would refuse the charge now; the ledger itself decides when it is made."""
     try:
-        state.ledger().check(plan.dataset, data, plan.epsilon)
+        visit().ledger.check(plan.dataset, data, plan.epsilon)
     except (BudgetError, LedgerError) as error:
         return error
     return None
@@ -138,32 +96,32 @@ def _refusal(plan: Plan, data: bytes) -> BudgetError | LedgerError | None:
 
 def _offer_cap(dataset: str) -> None:
     name = "cap-box"
-    with st.popover("Set a cap", icon=":material/lock:", key=session.turned(name), on_change="rerun"):
-        typed = st.text_input("Total ε that it may ever spend", "4", key=session.key("cap"))
+    with st.popover("Set a cap", icon=":material/lock:", key=visit().turned(name), on_change="rerun"):
+        typed = st.text_input("Total ε that it may ever spend", "4", key=visit().key("cap"))
         sure = st.checkbox(
             f"Refuse every release of **{plain(dataset)}** that would take its total above {plain(typed.strip())}",
-            key=session.turned("cap-sure"),
+            key=visit().turned("cap-sure"),
         )
-        if st.button("Set the cap", key=session.key("set-cap"), disabled=not sure):
+        if st.button("Set the cap", key=visit().key("set-cap"), disabled=not sure):
             try:
-                state.ledger().set_cap(dataset, typed.strip())
+                visit().ledger.set_cap(dataset, typed.strip())
             except (BudgetError, LedgerError) as error:
                 st.caption(f":material/report: {plain(str(error))}")
             else:
-                session.turn(name)
-                session.turn("cap-sure")
+                visit().turn(name)
+                visit().turn("cap-sure")
                 st.rerun()
 
 
 def _refused(error: PrivateReleaseError, plan: Plan, data: bytes) -> None:
     st.warning("\n\n".join(plain(str(fault)) for fault in error.faults), icon=":material/block:")
     st.caption("Nothing was spent.")
-    left = state.ledger().left(plan.dataset, data)
+    left = visit().ledger.left(plan.dataset, data)
     if isinstance(error, BudgetError) and left:
         st.button(
             f"Use what is left: ε = {exact_text(left)}",
-            key=session.key("use-left"),
-            on_click=session.change,
+            key=visit().key("use-left"),
+            on_click=visit().change,
             kwargs={"epsilon": exact_text(left)},
         )
     if isinstance(error, BudgetError):

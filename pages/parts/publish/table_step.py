@@ -9,127 +9,86 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from dpengine import Plan, open_table, owner
+from dpengine import open_table, owner
+from dpengine.sources.connections import Connection, list_tables, open_connection
 from dpengine.sources.excel import sheet_names
 from dpengine.sources.open import EXCEL
 from dpengine.sources.table import Table
 from pages.parts.server import connections, lifespan, session_resources, uploads
-from pages.parts.server.jobs import Stopped, Tell
+from pages.parts.server.jobs import Progress, Stopped
 from pages.parts.shared.wording import plain, plural
-from pages.parts.visit import background_read, saved_draft, session
+from pages.parts.visit import background_read, saved_draft
 from pages.parts.visit import plan_form as draft
+from pages.parts.visit.samples import show_samples
+from pages.parts.visit.state import visit
 
-__all__ = ["bring_sample", "choose_table", "load_sample", "summary"]
-
-DATA = Path(__file__).parents[3] / "data"
-SAMPLES = {
-    "census": ("Census income 1994–95", "199,523 people: age, education, origin, income", "census.parquet"),
-    "rand": ("RAND health insurance", "5,912 people over years: cost sharing, doctor visits", "rand.csv.gz"),
-}
+__all__ = ["choose_table", "summary"]
 
 
 def choose_table() -> None:
     """Drop zone, reading options, and the two samples."""
-    saved_draft.say_what_waits()
+    saved_draft.show_what_waits()
+    arrived: uploads.Place | None
     label, note = "Drop a table here", "It stays on this computer and is deleted when you leave."
     if lifespan.is_served():
         from pages.parts.server.drop_zone import drop_zone  # its component can be made only once a server is there
 
-        arrived = drop_zone(label, note)
+        arrived = drop_zone(label, note, visit().place, key=visit().key("drop-zone"))
     else:
-        arrived = _small(st.file_uploader(label, type=uploads.KINDS, key=session.key("upload"), help=note))
+        arrived = _small(st.file_uploader(label, type=uploads.KINDS, key=visit().key("upload"), help=note))
     with st.expander("How to read it, if it is unusual", icon=":material/tune:"):
         a, b, c = st.columns(3)
-        encoding = a.text_input("Encoding", placeholder="UTF-8", key=session.key("encoding")) or None
-        delimiter = b.text_input("Delimiter", placeholder="found by itself", key=session.key("delimiter")) or None
-        sheet = c.text_input("Sheet", placeholder="the first", key=session.key("sheet")) or None
+        encoding = a.text_input("Encoding", placeholder="UTF-8", key=visit().key("encoding")) or None
+        delimiter = b.text_input("Delimiter", placeholder="found by itself", key=visit().key("delimiter")) or None
+        sheet = c.text_input("Sheet", placeholder="the first", key=visit().key("sheet")) or None
     if databases := connections.known():
         with st.expander("A table of a database", icon=":material/database:"):
             choose_from_database(databases)
     if arrived is not None and arrived.path is not None:
         _receive(arrived, arrived.path, encoding=encoding, delimiter=delimiter, sheet=sheet)
-    elif (source := session.source()) is not None and source.path is not None:
+    elif (source := visit().source) is not None and source.path is not None:
         _read_again(source, source.path, encoding=encoding, delimiter=delimiter)
     st.caption("or try a sample")
-    for place, (key, (title, about, _)) in zip(st.columns(2), SAMPLES.items(), strict=True):
-        with place.container(border=True, height="stretch"):
-            st.markdown(f"**{title}**")
-            st.caption(about)
-            st.button("Use this sample", key=f"sample_{key}", on_click=load_sample, args=(key,), width="stretch")
+    show_samples("sample")
 
 
-def choose_from_database(databases: dict[str, connections.Database]) -> None:
+def choose_from_database(databases: dict[str, Connection]) -> None:
     """One of the operator's databases, and a table or view of it by name."""
-    name = st.selectbox("Database", list(databases), index=None, key=session.key("database"))
+    name = st.selectbox("Database", list(databases), index=None, key=visit().key("database"))
     if name is None:
         st.caption("Those that this server may read. Nothing in them is changed.")
         return
     entry = databases[name]
     offered = background_read.read(
-        "tables", lambda _: connections.tables(name, entry), None, asked=name, said="Asking for its tables"
+        "tables", lambda _: list_tables(name, entry), None, asked=name, doing="Asking for its tables"
     )
     if offered is None:
         return
     if not offered:
         st.info("It has no table or view that this server may read.", icon=":material/search_off:")
-        st.button("Look again", key=session.key("look-again"), on_click=background_read.drop, args=("tables",))
+        st.button("Look again", key=visit().key("look-again"), on_click=background_read.drop, args=("tables",))
         return
-    chosen = st.selectbox("Table or view", offered, index=None, key=session.key(f"table-of-{name}"))
-    clicked = st.button("Open it", key=session.key("open-table"), disabled=chosen is None)
+    chosen = st.selectbox("Table or view", offered, index=None, key=visit().key(f"table-of-{name}"))
+    clicked = st.button("Open it", key=visit().key("open-table"), disabled=chosen is None)
     if chosen is None or not (clicked or background_read.held("view", (name, chosen))):
         return
-    table = _opened("view", lambda: connections.opened(name, entry, chosen), asked=(name, chosen), again=True)
+    table = _opened("view", lambda: open_connection(name, entry, chosen), asked=(name, chosen), again=True)
     if table is None:
         return
-    session.begin(draft.Entries(dataset=_stem(chosen), title=chosen))
-    session.hold(table, f"{name}: {chosen}")
+    visit().begin(draft.Entries(dataset=_stem(chosen), title=chosen))
+    visit().hold(table, f"{name}: {chosen}")
     _go_on(table)
-
-
-def load_sample(key: str) -> None:
-    """Begin with a sample; where another click breaks this off, the next run goes on with it."""
-    st.session_state["wanted_sample"] = key
-    bring_sample()
-
-
-def bring_sample() -> None:
-    """The sample that is wanted, with its ready plan, so that ε is the first thing to try; or with the one that waits.
-
-    To be called as each run begins. Another click may break a run off anywhere, so the wish is forgotten last, and
-    the next run does all of it again.
-    """
-    kept = saved_draft.awaited()
-    key = st.session_state.get("wanted_sample") or _sample_that_a_plan_waits_for(kept)
-    if key is None:
-        return
-    title, _, file = SAMPLES[key]
-    session.begin(draft.from_plan(Plan.load(DATA / f"{key}.plan.yaml")))
-    table = open_table(DATA / file)
-    session.hold(table, title, sample=key)
-    waited = kept is not None and kept.sample == key
-    if not waited or not saved_draft.goes_on(table):
-        session.settle(all_steps=True)
-    st.session_state.pop("wanted_sample", None)
-    if waited:
-        saved_draft.forget()
-
-
-def _sample_that_a_plan_waits_for(kept: saved_draft.Draft | None) -> str | None:
-    """A plan of a sample waits for nobody to bring it; only something finished that the address names goes first."""
-    if kept is None or kept.sample not in SAMPLES or saved_draft.another_matter():
-        return None
-    return kept.sample if session.table() is None or session.sample() == kept.sample else None
 
 
 def _small(uploaded: UploadedFile | None) -> uploads.Place | None:
     """What came by Streamlit's own uploader, where the way for large files is not there, put where those lie."""
     if uploaded is None:
         return None
-    if st.session_state.get("arrived") != uploaded.file_id:
-        with session.place().receiving(uploaded.name) as file:
+    if visit().arrived != uploaded.file_id:
+        with visit().place.receiving(uploaded.name) as file:
             file.write(uploaded.getbuffer())
-        st.session_state["arrived"] = uploaded.file_id
-    return session.place()
+        visit().arrived = uploaded.file_id
+    return visit().place
 
 
 def _receive(arrived: uploads.Place, path: Path, **how: str | None) -> None:
@@ -138,7 +97,7 @@ def _receive(arrived: uploads.Place, path: Path, **how: str | None) -> None:
     if sheets is None:
         return
     if len(sheets) > 1 and how["sheet"] is None:
-        how["sheet"] = st.selectbox("Which sheet of the workbook?", sheets, index=None, key=session.key("which-sheet"))
+        how["sheet"] = st.selectbox("Which sheet of the workbook?", sheets, index=None, key=visit().key("which-sheet"))
         if how["sheet"] is None:
             return
     asked = (arrived.token, arrived.arrivals, *how.values())
@@ -155,12 +114,12 @@ def _read_again(source: uploads.Place, path: Path, **how: str | None) -> None:
     if sheets is None:
         return
     if len(sheets) > 1:
-        how["sheet"] = st.selectbox("Sheet to read instead", sheets, index=None, key=session.key("other-sheet"))
+        how["sheet"] = st.selectbox("Sheet to read instead", sheets, index=None, key=visit().key("other-sheet"))
     if not any(how.values()):
         return
     asked = (source.token, *how.values())
     st.caption("Reading it in another way starts the plan afresh.")
-    clicked = st.button("Read the file again", key=session.key("read-again"), icon=":material/refresh:")
+    clicked = st.button("Read the file again", key=visit().key("read-again"), icon=":material/refresh:")
     if not clicked and background_read.held("file", asked) is None:
         return
     table = _opened("file", lambda: open_table(path, name=source.name, **how), asked=asked)
@@ -172,7 +131,7 @@ def _opened(name: str, opens: Callable[[], Table], *, asked: object, again: bool
     """The table, once it is open; it belongs to this visit, also where nobody waits for it any more."""
     whose = session_resources.here()
 
-    def work(tell: Tell) -> Table:
+    def work(tell: Progress) -> Table:
         table = opens()
         session_resources.keep(table, whose)
         try:
@@ -182,19 +141,19 @@ def _opened(name: str, opens: Callable[[], Table], *, asked: object, again: bool
             raise
         return table
 
-    return background_read.read(name, work, None, asked=asked, said="Reading the table", again=again)
+    return background_read.read(name, work, None, asked=asked, doing="Reading the table", again=again)
 
 
 def _take(table: Table, source: uploads.Place) -> None:
     title = source.name.split(".")[0]
-    session.begin_with(table, source, draft.Entries(dataset=_stem(title), title=title))
+    visit().begin_with(table, source, draft.Entries(dataset=_stem(title), title=title))
     _go_on(table)
 
 
 def _go_on(table: Table) -> None:
     """To the next step with a table that was just brought: with the plan that waits for it, where one does."""
     if not saved_draft.resume(table):
-        session.open_step("columns")
+        visit().open_step("columns")
     st.rerun()
 
 
@@ -208,16 +167,16 @@ def _sheets(path: Path, place: uploads.Place) -> list[str] | None:
         return []
     asked = (place.token, place.arrivals)
     return background_read.read(
-        "sheets", lambda _: sheet_names(path), None, asked=asked, said="Looking for sheets", again=False
+        "sheets", lambda _: sheet_names(path), None, asked=asked, doing="Looking for sheets", again=False
     )
 
 
 def summary() -> str:
     """One line for the folded step; the number of rows is for the owner's eyes."""
-    table = session.table()
+    table = visit().table
     if table is None:
         return "no table yet"
-    head = f"{plain(session.table_name())} · {plural(len(table.columns), 'column')}"
+    head = f"{plain(visit().table_name)} · {plural(len(table.columns), 'column')}"
     rows = background_read.glance("rows", lambda _: owner.row_count(table), table)
     if rows is not None:
         return f"{head} · {plural(rows, 'row')} (only you see this number)"

@@ -6,14 +6,14 @@ import streamlit as st
 
 from pages.parts.shared.wording import plain, plural
 from pages.parts.visit import plan_form as draft
-from pages.parts.visit import session
+from pages.parts.visit.state import visit
 
 __all__ = ["choose_unit", "summary"]
 
 
 def choose_unit() -> None:
     """One row a person, or an ID column with at most so many rows each."""
-    table, entries = session.table(), session.entries()
+    table, entries = visit().table, visit().entries
     assert table is not None
     names = [field.name for field in table.columns if field.name not in draft.used(entries)]
     likely = [name for name in names if draft.names_people(name)]
@@ -23,7 +23,7 @@ def choose_unit() -> None:
         [False, True],
         index=None if said is None else int(said),
         format_func=lambda many: "a person may have several rows" if many else "each row is a different person",
-        key=session.key("several"),
+        key=visit().key("several"),
         help="If people can have several rows and you say otherwise, they are protected less than you promise.",
     )
     id_column, rows = entries.id_column, entries.rows
@@ -34,14 +34,14 @@ def choose_unit() -> None:
             names,
             index=names.index(guess) if (guess := id_column or next(iter(likely), None)) in names else None,
             placeholder="such as patient_id",
-            key=session.key("id"),
+            key=visit().key("id"),
         )
         rows = most.number_input(
             "Rows counted of each person, at most",
             1,
             1_000_000,
             max(rows, 1),
-            key=session.key("rows"),
+            key=visit().key("rows"),
             help="Noise grows with this number.",
         )
         st.caption(
@@ -54,25 +54,25 @@ def choose_unit() -> None:
         max_value=10**12,
         value=entries.rows_about,
         placeholder="for instance 5000; used for the preview only",
-        key=session.key("about"),
+        key=visit().key("about"),
         help="A public figure, not the exact number. It only scales the made-up preview.",
     )
-    session.change(
+    visit().change(
         several_rows=several, id_column=id_column, rows=int(rows), rows_about=None if about is None else int(about)
     )
     if st.button(
         "Go on to how private",
         type="primary",
-        key=session.key("unit-done"),
+        key=visit().key("unit-done"),
         disabled=several is None or (several and id_column is None),
     ):
-        session.settle("unit")
+        visit().settle("unit")
         st.rerun()
 
 
 def summary() -> str:
     """One line for the folded step."""
-    entries = session.entries()
+    entries = visit().entries
     if entries.several_rows is None:
         return "still to be said"
     whom = "each row is one person"

@@ -1,6 +1,9 @@
-"""Synthetic rows of a release: what they look like, and whether they give the published tables when counted."""
+"""Synthetic rows of a release: the first of them, and whether all of them give the published tables when counted."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -12,14 +15,16 @@ from dpengine.charts import figures
 from dpengine.charts.style import dressed, shortened
 from dpengine.release import Release
 from dpengine.results.fidelity import compared
+from pages.parts.shared.figures import is_dark
 from pages.parts.shared.wording import plain, plural
+from pages.parts.visit.state import visit
 
 __all__ = ["show_rows"]
 
 MAX_ROWS = 1_000_000
 MAX_DRAWN = 12
 SHOWN = 8
-COLUMNS = {
+COLUMNS: dict[str, Any] = {
     "table": "table",
     "cells": st.column_config.NumberColumn("cells", format="localized"),
     "mean_off": st.column_config.NumberColumn("off by, on average", format="%.3g"),
@@ -30,13 +35,13 @@ COLUMNS = {
 
 @st.fragment
 def show_rows(release: Release) -> None:
-    """On request, since counting many rows takes a while."""
+    """Show the rows, counted on request only, since counting many takes a while."""
     published = int(release.counts(()))
     with st.container(border=True, key="rows"):
         st.markdown("**Synthetic rows**")
         st.caption(
             "Made-up rows that add up to the published tables. Numbers and dates are spread evenly over their bin or "
-            "period; where in it one stands says nothing."
+            "period; their exact value means nothing."
         )
         number, press = st.columns([3, 2], vertical_alignment="bottom")
         asked = number.number_input(
@@ -50,30 +55,39 @@ def show_rows(release: Release) -> None:
             help="Leave it empty for the rows that give every published count. Any other number scales the tables.",
         )
         wanted = None if asked is None else int(asked)
-        held = st.session_state.get("rows-compared")
+        key = release.release_id, wanted
         if press.button("Count tables from the rows", icon=":material/compare_arrows:", key="rows-compare"):
             with st.spinner("Counting"):
-                held = _worked_out(release, wanted)
-            st.session_state["rows-compared"] = held
-        if held is not None and held[0] == (release.release_id, wanted):
-            _, sample, frame, fault = held
-            if fault:
-                st.warning(plain(fault), icon=":material/report:")
-            else:
-                _told(release, frame, sample, wanted, published)
+                visit().once("rows-compared", key, lambda: _compare(release, wanted), afresh=True)
+        comparison: _Comparison | None = visit().kept("rows-compared", key)
+        if comparison is None:
+            return
+        if comparison.fault:
+            st.warning(plain(comparison.fault), icon=":material/report:")
+        else:
+            _show(release, comparison, published if wanted is None else wanted, published)
 
 
-def _worked_out(release: Release, wanted: int | None) -> tuple[object, pd.DataFrame, pd.DataFrame, str]:
-    """For which release and number, the first rows, the comparison, and what kept it from being made."""
-    of = (release.release_id, wanted)
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """The first synthetic rows, and how far tables counted from all of them are off; or why there are none."""
+
+    wanted: int | None
+    sample: pd.DataFrame
+    errors: pd.DataFrame
+    fault: str = ""
+
+
+def _compare(release: Release, wanted: int | None) -> _Comparison:
     try:
-        return of, release.synthetic(wanted).head(SHOWN), compared(release, wanted), ""
+        return _Comparison(wanted, release.synthetic(wanted).head(SHOWN), compared(release, wanted))
     except PrivateReleaseError as error:
-        return of, pd.DataFrame(), pd.DataFrame(), str(error)
+        return _Comparison(wanted, pd.DataFrame(), pd.DataFrame(), str(error))
 
 
-def _told(release: Release, frame: pd.DataFrame, sample: pd.DataFrame, wanted: int | None, published: int) -> None:
-    rows = published if wanted is None else wanted
+def _show(release: Release, comparison: _Comparison, rows: int, published: int) -> None:
+    """Show whether `rows` synthetic rows give the published counts, of which there are `published` in all."""
+    frame = comparison.errors
     tables = frame[frame["table"] != "total"]
     if (frame["most_off"] == 0).all():
         scaled = "" if rows == published else f", times {rows / published:g}"
@@ -85,11 +99,11 @@ def _told(release: Release, frame: pd.DataFrame, sample: pd.DataFrame, wanted: i
         worst, least = float(tables["most_off"].max()), rows // published
         mean = float((tables["mean_off"] * tables["cells"]).sum() / tables["cells"].sum())
         st.markdown(
-            f"{plural(rows, 'row')} give the published counts, scaled by {rows / published:.4g}, but for rounding: a "
-            f"cell is off by **{mean:.2g}** on average and by **{worst:.3g}** at most."
+            f"{plural(rows, 'row')} give the published counts, scaled by {rows / published:.4g} and rounded: rounding "
+            f"puts a cell off by **{mean:.2g}** on average and by **{worst:.3g}** at most."
         )
         st.caption(
-            f"Every published row is taken {least} or {plural(least + 1, 'time')}. So a count c becomes one between "
+            f"Every published row appears {least} or {plural(least + 1, 'time')}. So a count c becomes a count between "
             f"{least} × c and {least + 1} × c, and cells that were empty stay empty."
         )
         st.plotly_chart(
@@ -103,10 +117,10 @@ def _told(release: Release, frame: pd.DataFrame, sample: pd.DataFrame, wanted: i
     with st.expander("Table by table", icon=":material/table:"):
         st.dataframe(frame, hide_index=True, column_config=COLUMNS)
     with st.expander("The first rows", icon=":material/groups:"):
-        st.dataframe(sample, hide_index=True)
+        st.dataframe(comparison.sample, hide_index=True)
     st.download_button(
         f"Download {plural(rows, 'row')}",
-        lambda: write.synthetic_csv(release, wanted),
+        lambda: write.synthetic_csv(release, comparison.wanted),
         f"synthetic-{release.release_id[:8]}-{rows}.csv",
         "text/csv",
         icon=":material/download:",
@@ -116,8 +130,8 @@ def _told(release: Release, frame: pd.DataFrame, sample: pd.DataFrame, wanted: i
 
 
 def _figure(tables: pd.DataFrame, rows: int) -> go.Figure:
-    """The tables that are off most: the mean and the most of each."""
-    dark = st.context.theme.type == "dark"
+    """Return a figure of the tables with the largest errors: the mean and the largest of each."""
+    dark = is_dark()
     drawn = tables.nlargest(MAX_DRAWN, "most_off").iloc[::-1]
     names = shortened(drawn["table"])
     figure = go.Figure()

@@ -17,7 +17,8 @@ from dpengine.release import Release, true_counts
 from dpengine.results.result import Result
 from pages.parts.release.synthetic_rows import show_rows
 from pages.parts.shared.wording import name_of, noun, people, plain, sure
-from pages.parts.visit import background_read, session, state
+from pages.parts.visit import background_read
+from pages.parts.visit.state import visit
 
 __all__ = ["figure_with_choice", "show_release"]
 
@@ -150,7 +151,7 @@ def _promise(release: Release) -> None:
 
 def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
     """True counts beside the published ones; only with the table at hand, never written anywhere."""
-    table = session.table()
+    table = visit().table
     if table is None:
         return
     with st.container(border=True, key="private"):
@@ -160,7 +161,7 @@ def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
                 "The true counts are private. They enter no file, and showing them to others undoes the protection."
             )
             return
-        book, plan = state.ledger(), release.plan
+        book, plan = visit().ledger, release.plan
         counted = background_read.read(
             "truth", lambda _: true_counts(table, plan, book), table, asked=(release.release_id, plan.key)
         )
@@ -199,5 +200,5 @@ def _compared(frame: pd.DataFrame) -> None:
 
 
 def _leave() -> None:
-    state.set_release(None)
+    visit().release = None
     st.query_params.clear()

@@ -15,10 +15,11 @@ from dpengine.owner import Alone, Classes
 from dpengine.sources.open import Table
 from pages.parts.risk.charts import alone_figure
 from pages.parts.risk.profile import explained, show_profile
-from pages.parts.server.jobs import Tell
+from pages.parts.server.jobs import Progress
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import percent, plain, plural
-from pages.parts.visit import background_read, session
+from pages.parts.visit import background_read
+from pages.parts.visit.state import visit
 
 __all__ = ["show_own_table"]
 
@@ -31,7 +32,7 @@ Counted = tuple[Classes, dict[tuple[str, ...], Alone], int]
 
 def show_own_table(table: Table) -> None:
     names = [column.name for column in table.columns]
-    entries = session.entries()
+    entries = visit().entries
     person = entries.id_column if entries.several_rows and entries.id_column in names else None
     open_to_all = [name for name in names if name != person]
     first = [name for name in entries.chosen if name in open_to_all][:3]
@@ -41,7 +42,7 @@ def show_own_table(table: Table) -> None:
         open_to_all,
         default=first,
         max_selections=MAX_COLUMNS,
-        key=session.key("risk_columns"),
+        key=visit().key("risk_columns"),
         placeholder="such as age, sex, postcode",
         help="The quasi-identifiers: columns that others can know of a person from elsewhere.",
     )
@@ -49,7 +50,7 @@ def show_own_table(table: Table) -> None:
         "What should stay unknown?",
         [name for name in open_to_all if name not in columns],
         index=None,
-        key=session.key("risk_sensitive"),
+        key=visit().key("risk_sensitive"),
         placeholder="a sensitive column; optional",
         help="ℓ and t are about this column's values.",
     )
@@ -82,7 +83,7 @@ def _counted(table: Table, columns: list[str], sensitive: str | None, person: st
     sizes = range(1, len(columns) + 1) if len(columns) <= ALL_SUBSETS else (1, 2, len(columns))
     sets = [each for size in sizes for each in combinations(columns, size)]
 
-    def work(tell: Tell) -> Counted:
+    def work(tell: Progress) -> Counted:
         tell("classes")
         classes = owner.class_sizes(table, columns, sensitive, person=person)
         tell("combinations")

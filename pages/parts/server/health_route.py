@@ -1,4 +1,4 @@
-"""Whether this server can be of use: asked by whoever keeps it running."""
+"""The health check, for whoever keeps this server running."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ ADDRESS = "/health"
 
 
 def routes() -> list[Route]:
+    """Return the route of the health check."""
     return [Route(address(ADDRESS), answer, methods=["GET"])]
 
 
 async def answer(_: Request) -> Response:
-    """200 where the ledger answers, since nothing can be published without it; else 503. Says no more than that."""
+    """Answer 200 if the ledger answers, since nothing can be published without it, else 503; reveal nothing more."""
     try:
         await to_thread.run_sync(lambda: Ledger().spent("health"))
     except LedgerError:

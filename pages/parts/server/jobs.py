@@ -1,9 +1,9 @@
-"""Work that takes longer than a page may: threads that all visitors share, so that none waits for another.
+"""Work that takes longer than a page may, in threads that all visitors share.
 
-Jobs with one table follow each other, so that who breaks one off breaks off no other. All that is read for a page
-goes ahead at once; of releases, which need most memory, only so many are drawn up at a time. A job outlives the run
-of a page that began it, and a release the session too: whoever knows its token, as the address of the page does after
-a reload, finds it again. A job can be stopped until its last stage has begun.
+Jobs with the same table run one after another, so that stopping one stops no other. Reading for a page starts at
+once; releases, which need most memory, run a few at a time. A job outlives the run of the page that began it, and a
+release also outlives the session: whoever knows its token finds it again, as the address of the page does after a
+reload. A job can be stopped until its last stage has begun.
 """
 
 from __future__ import annotations
@@ -21,17 +21,20 @@ from typing import Any, Generic, Protocol, TypeVar
 from dpengine.sources.table import Table
 from pages.parts.server import session_resources
 
-__all__ = ["Job", "Stopped", "Tell", "close", "end", "find", "start"]
+__all__ = ["Job", "Progress", "Stopped", "close", "end", "find", "start"]
 
 T = TypeVar("T")
 
-WORKERS = max(4, os.cpu_count() or 4)  # releases at a time
-READERS = 32  # that read for a page at a time, most of them waiting for a disk or an engine
-KEPT = 600.0  # seconds that the end of a release can be asked for
+MAX_RELEASING = max(4, os.cpu_count() or 4)  # releases at a time
+MAX_READING = 32  # readings at a time, most of them waiting for a disk or an engine
+KEPT = 600.0  # seconds for which the result of a release can be asked for
 
 
-class Tell(Protocol):
-    """Takes the name of each stage as it begins, and then which part of it is done; raises Stopped where none may."""
+class Progress(Protocol):
+    """Receives the name of each stage as it begins, and the part of it that is done.
+
+    Raises `Stopped` where the job is to end.
+    """
 
     def __call__(self, stage: str, part: float | None = None) -> None: ...
 
@@ -41,35 +44,35 @@ class Stopped(Exception):
 
 
 class Job(Generic[T]):
-    """Something under way, with a table or to open one. ``title`` says what, for the one who began it."""
+    """Work under way, with a table or to open one; `title` names it for the visitor who began it."""
 
-    def __init__(self, work: Callable[[Tell], T], table: Table | None, title: str, *, findable: bool) -> None:
+    def __init__(self, work: Callable[[Progress], T], table: Table | None, title: str, *, findable: bool) -> None:
         self.token = secrets.token_urlsafe(16)
         self.title = title
         self.begun = time.monotonic()
         self.stages: list[tuple[str, float]] = []  # each stage so far, and when it began
-        self.part: float | None = None  # of the last stage that is done, where that can be told
+        self.part: float | None = None  # done of the last stage, from 0 to 1, if that is known
         self.findable = findable
-        self._work: Callable[[Tell], T] | None = work
+        self._work: Callable[[Progress], T] | None = work
         self._table = table
         self._session = session_resources.here()
         self._reading = threading.Lock()  # so that a stop meets this job, and not one that follows it
         self._stopping = threading.Event()
         self._ended: float | None = None
-        self._given_up = False  # stopped where nothing can be broken off: its end is of no interest
+        self._given_up = False  # stopped, but cannot be interrupted: its result is dropped
         self._future: Future[T] = Future()
 
     def run(self) -> None:
-        """Do the work, in the thread that calls this; nothing where it was stopped before."""
-        work, self._work = self._work, None  # what it has at hand is let go of with its end
+        """Do the work in the calling thread, unless it was stopped before."""
+        work, self._work = self._work, None  # frees what the work holds as soon as it ends
         if work is None or not self._future.set_running_or_notify_cancel():
             return
         try:
             with session_resources.in_use(self._session):
-                self._tell("starting")
-                result = work(self._tell)
+                self._progress("starting")
+                result = work(self._progress)
         except BaseException as error:
-            self._end()  # a reader that was interrupted says that it cannot read
+            self._end()  # an interrupted reader reports only that it cannot read
             self._future.set_exception(Stopped() if self._stopping.is_set() else error)
             raise
         else:
@@ -80,7 +83,7 @@ class Job(Generic[T]):
         with self._reading:
             self._table, self._ended = None, time.monotonic()
 
-    def _tell(self, stage: str, part: float | None = None) -> None:
+    def _progress(self, stage: str, part: float | None = None) -> None:
         if self._stopping.is_set():
             raise Stopped
         if not self.stages or self.stages[-1][0] != stage:
@@ -89,18 +92,21 @@ class Job(Generic[T]):
 
     @property
     def done(self) -> bool:
+        """Whether the job has ended, or nobody is interested in its end."""
         return self._given_up or self._future.done()
 
     @property
     def stopping(self) -> bool:
+        """Whether the job was told to stop."""
         return self._stopping.is_set()
 
     @property
     def old(self) -> bool:
+        """Whether the job ended so long ago that its result may be forgotten."""
         return self._ended is not None and time.monotonic() - self._ended > KEPT
 
     def stop(self) -> None:
-        """Begin no further stage, and break off what is being read. What has been recorded stays so."""
+        """Begin no further stage, and interrupt what is being read. A release that is recorded stays recorded."""
         self._stopping.set()
         if not self._future.cancel():
             with self._reading:
@@ -110,11 +116,11 @@ class Job(Generic[T]):
                     self._given_up = True
 
     def wait(self, seconds: float) -> bool:
-        """Whether the job ends within ``seconds``."""
+        """Wait for the end of the job; return whether it came within `seconds`."""
         return self.done or not wait([self._future], timeout=seconds).not_done
 
     def result(self) -> T:
-        """What came of the job, once it is done. Raises `Stopped`, or what the work raised."""
+        """Return the result of a job that is done. Raises `Stopped`, or what the work raised."""
         if self._given_up:
             raise Stopped
         try:
@@ -123,18 +129,18 @@ class Job(Generic[T]):
             raise Stopped from None
 
 
-_releasing = ThreadPoolExecutor(WORKERS, thread_name_prefix="release")
-_reading = ThreadPoolExecutor(READERS, thread_name_prefix="reading")
+_releasing = ThreadPoolExecutor(MAX_RELEASING, thread_name_prefix="release")
+_reading = ThreadPoolExecutor(MAX_READING, thread_name_prefix="reading")
 _lock = threading.Lock()
-_lines: weakref.WeakKeyDictionary[Table, deque[Job[Any]]] = weakref.WeakKeyDictionary()  # the first is under way
+_queues: weakref.WeakKeyDictionary[Table, deque[Job[Any]]] = weakref.WeakKeyDictionary()  # the first is under way
 _live: weakref.WeakSet[Job[Any]] = weakref.WeakSet()
 _findable: dict[str, Job[Any]] = {}
 
 
-def start(work: Callable[[Tell], T], table: Table | None, title: str = "", *, findable: bool = False) -> Job[T]:
-    """Begin ``work`` as soon as its table and a thread are free; it is given what to tell its stages to.
+def start(work: Callable[[Progress], T], table: Table | None, title: str = "", *, findable: bool = False) -> Job[T]:
+    """Begin `work` as soon as its table and a thread are free; it receives the `Progress` to report to.
 
-    ``findable``: its end can be asked for by its token, for a while, by who began it or anyone who knows that.
+    A `findable` job is a release; for a while, `find` returns it to whoever knows its token.
     """
     job = Job(work, table, title, findable=findable)
     _live.add(job)
@@ -146,9 +152,9 @@ def start(work: Callable[[Tell], T], table: Table | None, title: str = "", *, fi
         _submit(job, None)
         return job
     with _lock:
-        line = _lines.setdefault(table, deque())
-        line.append(job)
-        first = len(line) == 1
+        queue = _queues.setdefault(table, deque())
+        queue.append(job)
+        first = len(queue) == 1
     if first:
         _submit(job, table)
     return job
@@ -167,22 +173,22 @@ def _submit(job: Job[Any], table: Table | None) -> None:
 
 
 def _next(table: Table) -> Job[Any] | None:
-    """The job with ``table`` whose turn it is, now that the one under way has ended."""
+    """Return the job whose turn with `table` it is, now that the one before has ended."""
     with _lock:
-        line = _lines[table]
-        line.popleft()
-        return line[0] if line else None
+        queue = _queues[table]
+        queue.popleft()
+        return queue[0] if queue else None
 
 
 def find(token: str) -> Job[Any] | None:
-    """The findable job of that token, while it goes on and for a while after."""
+    """Return the findable job of that token, while it runs and for a while after."""
     return _findable.get(token)
 
 
 def close(table: Table) -> None:
-    """Stop all jobs with ``table``, and close it once the one that is under way has ended."""
+    """Stop all jobs with `table`, and close it once the one under way has ended."""
     with _lock:
-        under_way = list(_lines.get(table, ()))
+        under_way = list(_queues.get(table, ()))
     for job in under_way:
         job.stop()
     if under_way:
@@ -192,6 +198,6 @@ def close(table: Table) -> None:
 
 
 def end() -> None:
-    """Stop every job, and wait for the threads that are at one."""
+    """Stop every job, as the server stops."""
     for job in list(_live):
         job.stop()

@@ -1,7 +1,7 @@
-"""What the server does beside answering: one private folder for all its files, visitors' leavings, a warm start.
+"""Start and stop of the server: one private folder for its files, clearing up after visitors, a warm start.
 
 Every temporary file of this process, uploads and copies of tables among them, lies in one folder that only
-this account may enter. It goes when the server stops; where a server was killed, the next one to start removes it.
+this account may enter. The folder is removed when the server stops; if a server was killed, the next one removes it.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _served = False
 
 
 def is_served() -> bool:
-    """Whether the routes of this app are there to be used, or Streamlit runs its script by itself."""
+    """Whether the routes of this app can be used; they cannot when Streamlit runs its script by itself."""
     return _served
 
 
 @asynccontextmanager
 async def lifespan(_: object) -> AsyncIterator[None]:
-    """From the start of the server to its end."""
+    """Prepare the server before its first visitor, and clear up when it stops."""
     global _served
     uploads.limit()  # an unreadable limit stops the start, not the first upload
     with private_folder():
@@ -62,26 +62,26 @@ async def lifespan(_: object) -> AsyncIterator[None]:
 
 
 def _warm() -> None:
-    """Load, and try once, what the first screen draws, so that the first visitor need not wait for it."""
+    """Load, and draw once, what the first screen shows, so that the first visitor need not wait for it."""
     from dpengine import Ledger, predict, preview
     from dpengine.charts import figures
-    from dpengine.lessons import reconstruction, survey  # noqa: F401  (what takes long to load of the labs)
-    from pages.parts.publish.preview import example
+    from dpengine.lessons import reconstruction, survey  # noqa: F401  (the labs' slowest imports)
     from pages.parts.server import connections
+    from pages.parts.shared.example_plan import example
 
     plan = example()
     figures.release_figure(preview(plan), plan.marginals[0]).to_json()
     figures.error_curve(plan).to_json()
     predict(plan)
-    with suppress(LedgerError):  # the health check tells of it
+    with suppress(LedgerError):  # the health check reports it
         Ledger().spent(plan.dataset)
     if connections.known():
-        import ibis  # noqa: F401  (it takes a second or more, which the first to choose a database would wait)
+        import ibis  # noqa: F401  (takes a second or more, for which the first to choose a database would wait)
 
 
 @contextmanager
 def private_folder() -> Iterator[Path]:
-    """A folder of this process for all its temporary files; removes what killed servers have left."""
+    """Make a folder for all temporary files of this process; remove those that killed servers have left."""
     before = tempfile.tempdir
     for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         _remove_where_abandoned(left)
@@ -107,7 +107,7 @@ def _remove_where_abandoned(folder: Path) -> None:
 
 
 async def _watch() -> None:
-    """Clear away what belongs to visitors who have been gone for longer than Streamlit waits for them."""
+    """Clear up after visitors who have been gone for longer than Streamlit waits for them."""
     seen: dict[str, float] = {}
     while True:
         await asyncio.sleep(EVERY)
@@ -116,7 +116,10 @@ async def _watch() -> None:
 
 
 def gone(seen: dict[str, float], server: Any) -> list[str]:
-    """The sessions that something is kept for and that nobody has been at for a while; notes in ``seen`` who is."""
+    """Return the sessions whose visitors have left and whose files are still here.
+
+    `seen` holds when each session was last in use, and is brought up to date.
+    """
     now, patience = time.monotonic(), float(config.get_option("server.disconnectedSessionTTL"))
     kept = session_resources.sessions()
     for session in kept:

@@ -1,8 +1,8 @@
-"""What lies on this server for one visitor, and goes when that visitor has gone.
+"""Files and tables that are kept on this server for one visitor, and closed when that visitor has left.
 
-Streamlit forgets a session some while after its tab is closed, but lets go of what it held only when
-another session comes. A file of private rows may not wait for that: whoever makes one, notes it here,
-and the server clears it away in time (see `pages.parts.server.lifespan`).
+Streamlit forgets a session some time after its tab is closed, but frees what the session held only when
+another one begins. A file of private rows may not wait for that: whatever opens one registers it here, and the
+server closes it in time (see `lifespan`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Closable", "at_work", "clear", "here", "in_use", "keep", "sessions"]
 
 
 class Closable(Protocol):
-    """Something that can be let go of, also twice."""
+    """Something that can be closed, also twice."""
 
     def close(self) -> None: ...
 
@@ -31,20 +31,20 @@ _lock = threading.Lock()
 
 
 def here() -> str:
-    """The session of the script that is running."""
+    """Return the session of the script that is running, or "" outside of any."""
     context = get_script_run_ctx(suppress_warning=True)
     return context.session_id if context is not None else ""
 
 
 def keep(thing: Closable, session: str | None = None) -> None:
-    """Note that ``thing`` belongs to ``session``, or to that which is running: closed with it, if not before."""
+    """Register `thing` to be closed with `session`, by default the one that is running, if not before."""
     with _lock:
         _kept.setdefault(here() if session is None else session, weakref.WeakSet()).add(thing)
 
 
 @contextmanager
 def in_use(session: str) -> Iterator[None]:
-    """Work goes on with what is kept for ``session``, also when nobody looks on."""
+    """Note that work for `session` goes on, so that nothing of it is closed meanwhile even if its visitor leaves."""
     with _lock:
         _working[session] += 1
     try:
@@ -57,17 +57,18 @@ def in_use(session: str) -> Iterator[None]:
 
 
 def at_work(session: str) -> bool:
+    """Whether any work for `session` goes on."""
     return _working[session] > 0
 
 
 def sessions() -> list[str]:
-    """The sessions that something is kept for."""
+    """Return the sessions for which something is kept."""
     with _lock:
         return list(_kept)
 
 
 def clear(session: str) -> None:
-    """Close all that is kept for ``session``."""
+    """Close all that is kept for `session`."""
     with _lock:
         things = list(_kept.pop(session, ()))
     for thing in things:

@@ -1,7 +1,7 @@
-"""The way of a plan from the tab that kept it into the session that asks for it.
+"""The route by which a tab returns the plan that it kept to the session that asks for it.
 
-Not by a widget: what a widget sends makes the page run again, and names the page that the browser shows. While the
-visitor is on the way to another, that is the old one, and the click that leads to the other would be undone.
+A widget would not do: what a widget sends makes the page run again, and names the page that the browser shows. While
+a visitor changes pages, that is still the old one, and the click on the new one would be undone.
 """
 
 from __future__ import annotations
@@ -21,28 +21,29 @@ from pages.parts.server.upload_route import address, check_origin
 __all__ = ["ADDRESS", "Question", "routes"]
 
 ADDRESS = "/tab"
-MOST = 8_000_000  # bytes: what a browser keeps for a page, in the longest of letters
+MAX_BYTES = 8_000_000  # what a browser keeps for a page, if every letter takes its longest form
 
 _asked: weakref.WeakValueDictionary[str, Question] = weakref.WeakValueDictionary()
 
 
 class Question:
-    """What a session asks of its tab, and what the tab answers: text, "" where it keeps nothing."""
+    """A session's question to its tab, and the answer: a text, "" if the tab keeps nothing."""
 
     def __init__(self, session: str) -> None:
         self.token = secrets.token_urlsafe(32)
         self.session = session
-        self.waited = False  # long enough: the answer is taken up by the next run after it came
+        self.waited = False  # no longer: a later answer is taken up by the run after it came
         self._text: str | None = None
         self._came = threading.Event()
         _asked[self.token] = self
 
     @property
     def answer(self) -> str | None:
-        """What the tab keeps; None before it has said."""
+        """What the tab keeps; None until it has answered."""
         return self._text
 
     def put(self, text: str) -> None:
+        """Take the tab's answer."""
         self._text = text
         self._came.set()
 
@@ -52,6 +53,7 @@ class Question:
 
 
 def routes() -> list[Route]:
+    """Return the route of the answer."""
     return [Route(address(ADDRESS), receive, methods=["PUT"])]
 
 
@@ -61,10 +63,10 @@ async def receive(request: Request) -> Response:
     question = _asked.get(request.headers.get("X-Tab-Token", ""))
     if question is None or not runtime.get_instance().is_active_session(question.session):
         raise HTTPException(403, "This page is not connected any more.")
-    said = bytearray()
+    body = bytearray()
     async for part in request.stream():
-        said += part
-        if len(said) > MOST:
+        body += part
+        if len(body) > MAX_BYTES:
             raise HTTPException(413, "No plan is as long as this.")
-    question.put(said.decode(errors="replace"))
+    question.put(body.decode(errors="replace"))
     return Response(status_code=204)

@@ -1,8 +1,8 @@
-"""The way of a large file into this server: a route that writes what arrives to disk, a piece at a time.
+"""The route for large files: it writes what arrives to disk, a piece at a time.
 
-Streamlit's own uploader holds each file in memory, twice. This one is guarded as that one is: by a token of the
-session (`pages.parts.server.uploads`), the token against requests forged by other sites, a limit of size; and by
-the origin that browsers tell. What arrives is never run, nor served to anyone.
+Streamlit's own uploader holds each file in memory, twice. This route is guarded as that one is: by a token of the
+session (see `uploads`), the token against requests forged by other sites, and a limit of size; and also by the
+origin that browsers send. What arrives is never run, nor served to anyone.
 """
 
 from __future__ import annotations
@@ -28,29 +28,30 @@ from pages.parts.server import uploads
 __all__ = ["ADDRESS", "address", "check_origin", "routes"]
 
 ADDRESS = "/upload"
-PIECE = 1 << 20  # bytes that are written at once
-STALL = 120.0  # seconds without a byte after which a sender is taken to be gone
-SPARE = 256 << 20  # bytes of disk that no upload may use up
+PIECE = 1 << 20  # bytes to write at once
+STALL = 120.0  # seconds without a byte after which the sender is assumed gone
+SPARE = 256 << 20  # bytes of disk that uploads leave free
 XSRF_COOKIE, XSRF_HEADER = "_streamlit_xsrf", "X-Xsrftoken"
 
 
 def address(path: str = ADDRESS) -> str:
-    """Where a route is, from the root of the host."""
+    """Return where a route is, from the root of the host."""
     base = str(config.get_option("server.baseUrlPath")).strip("/")
     return f"/{base}{path}" if base else path
 
 
 def routes() -> list[Route]:
+    """Return the route of uploads."""
     return [Route(address(), receive, methods=["PUT"])]
 
 
 async def receive(request: Request) -> Response:
-    """Take one file, sent as the body. Answers 204, or a sentence that can be shown to whoever sent it."""
-    place = _let_in(request)
+    """Take one file, sent as the body. Answers 204, or a sentence for whoever sent it."""
+    place = _place_of(request)
     name = unquote(request.headers.get("X-File-Name", ""))[-255:]
     if Path(name).suffix.lower().removeprefix(".") not in uploads.KINDS:
         raise HTTPException(415, "Files of this kind are not known here.")
-    _room_for(request)
+    _check_size(request)
     try:
         with place.receiving(name) as file:
             await _write(request, place, file)
@@ -67,8 +68,8 @@ async def receive(request: Request) -> Response:
     return Response(status_code=204)
 
 
-def _let_in(request: Request) -> uploads.Place:
-    """The place that the request has the key to, having seen that a page of ours sent it."""
+def _place_of(request: Request) -> uploads.Place:
+    """Return the place whose token the request carries, after checking that a page of this server sent it."""
     check_origin(request)
     place = uploads.find(request.headers.get("X-Upload-Token", ""))
     if place is None or not runtime.get_instance().is_active_session(place.session):
@@ -77,7 +78,7 @@ def _let_in(request: Request) -> uploads.Place:
 
 
 def check_origin(request: Request) -> None:
-    """Refuse, with status 403, what no page of this server has sent."""
+    """Refuse, with status 403, what was not sent by a page of this server."""
     own = {request.headers.get("host", ""), *map(_host, config.get_option("server.corsAllowedOrigins"))}
     ours = _host(request.headers.get("origin", "")) in own - {""}
     ours &= request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
@@ -91,18 +92,18 @@ def _host(origin: str) -> str:
     return urlsplit(origin.strip()).netloc
 
 
-def _room_for(request: Request) -> None:
-    told = request.headers.get("content-length", "")
-    if not told.isascii() or not told.isdigit():
-        raise HTTPException(411, "The size of the file must be told.")
-    if int(told) > uploads.limit():
+def _check_size(request: Request) -> None:
+    stated = request.headers.get("content-length", "")
+    if not stated.isascii() or not stated.isdigit():
+        raise HTTPException(411, "The request must state the size of the file.")
+    if int(stated) > uploads.limit():
         raise HTTPException(413, "The file is larger than this server takes.")
-    if int(told) + SPARE > shutil.disk_usage(tempfile.gettempdir()).free:
+    if int(stated) + SPARE > shutil.disk_usage(tempfile.gettempdir()).free:
         raise HTTPException(507, "There is no room for this file on the server.")
 
 
 async def _write(request: Request, place: uploads.Place, file: BinaryIO) -> None:
-    """Write the body to ``file``, no more of it than may be, with at most a piece of it in memory."""
+    """Write the body to `file`, up to the limit, with at most one piece of it in memory."""
     piece, left, body = bytearray(), uploads.limit(), aiter(request.stream())
     while True:
         async with asyncio.timeout(STALL):

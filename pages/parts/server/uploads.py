@@ -1,8 +1,8 @@
-"""Files on their way from a browser to this server: a place for each, known by a token that none can guess.
+"""Places for files on their way from a browser to this server, each known by a token that nobody can guess.
 
-Nothing here holds a file in memory. A place belongs to one session and takes one file at a time; the
-file lies in a folder of its own that no other account may enter, and goes when its place is closed, unless
-it was taken over before. A file that did not arrive whole was never there.
+Nothing here holds a file in memory. A place belongs to one session and takes one file at a time. The file lies in a
+folder of its own that no other account may enter, and is removed when its place is closed. A file that did not arrive
+whole is removed at once.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import BinaryIO
 __all__ = ["KINDS", "Busy", "Closed", "Place", "find", "limit"]
 
 KINDS = ["csv", "tsv", "tab", "txt", "gz", "parquet", "pq", "xlsx", "xls", "ods", "arrow", "feather", "ipc"]
-LIMIT = "PRIVATE_RELEASE_MAX_UPLOAD_MB"  # what an operator may set
+LIMIT = "PRIVATE_RELEASE_MAX_UPLOAD_MB"  # set by the operator
 _DEFAULT_LIMIT = 8000
 
 _places: weakref.WeakValueDictionary[str, Place] = weakref.WeakValueDictionary()
 
 
 class Busy(Exception):
-    """Another file is just arriving at the same place."""
+    """Another file is arriving at the same place."""
 
 
 class Closed(Exception):
@@ -36,7 +36,7 @@ class Closed(Exception):
 
 
 class Place:
-    """Where one file of one session may be put; who knows its token may put it there."""
+    """A place for one file of one session; whoever knows its token may put a file there."""
 
     def __init__(self, session: str) -> None:
         self.token = secrets.token_urlsafe(32)
@@ -55,9 +55,9 @@ class Place:
 
     @contextmanager
     def receiving(self, name: str) -> Iterator[BinaryIO]:
-        """A file to write what arrives into; what was here before goes first.
+        """Open a file for what arrives; the one that was here before is removed first.
 
-        Raises `Busy` where another is arriving, and `Closed` at the end where nobody waits any more.
+        Raises `Busy` if another is arriving, and `Closed`, also at the end, if nobody waits for it any more.
         """
         with self._lock:
             if self._closed:
@@ -88,10 +88,11 @@ class Place:
 
     @property
     def closed(self) -> bool:
+        """Whether this place takes no file any more, and has none."""
         return self._closed
 
     def close(self) -> None:
-        """Take nothing any more, and remove what has arrived. Closing twice is fine."""
+        """Take no file any more, and remove the one that has arrived. Closing twice is fine."""
         with self._lock:
             self._closed = True
             _remove(self._path)
@@ -100,12 +101,12 @@ class Place:
 
 
 def find(token: str) -> Place | None:
-    """The open place that ``token`` is the key to."""
+    """Return the open place with this token."""
     return _places.get(token)
 
 
 def limit() -> int:
-    """The most bytes that one file may have."""
+    """Return how many bytes one file may have."""
     return int(os.environ.get(LIMIT) or _DEFAULT_LIMIT) * 10**6
 
 

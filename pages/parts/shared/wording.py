@@ -9,7 +9,7 @@ from dpengine.spec.wording import noun, people, percent, sure
 
 __all__ = [
     "OURS",
-    "lasted",
+    "duration",
     "name_of",
     "noun",
     "people",
@@ -25,7 +25,7 @@ OURS = "This engine"  # beside other ways, in charts and tables of the labs
 
 
 def plain(text: str) -> str:
-    """Text as it is, where Markdown would make something of it.
+    """Escape what Markdown would read as formatting.
 
     >>> print(plain("my_file *1*"))
     my\\_file \\*1\\*
@@ -34,7 +34,7 @@ def plain(text: str) -> str:
 
 
 def plural(number: int, one: str, many: str = "") -> str:
-    """A number with its noun.
+    """Return a number with its noun.
 
     >>> plural(1, "column"), plural(1200, "row"), plural(0, "person", "people")
     ('1 column', '1,200 rows', '0 people')
@@ -42,30 +42,30 @@ def plural(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def lasted(seconds: float) -> str:
-    """A while, as one follows it.
+def duration(seconds: float) -> str:
+    """Return how long something has taken, in whole seconds or minutes.
 
-    >>> lasted(7.9), lasted(185)
+    >>> duration(7.9), duration(185)
     ('7 s', '3 min')
     """
     return f"{int(seconds)} s" if seconds < 120 else f"{int(seconds) // 60} min"
 
 
 def name_of(table: tuple[str, ...]) -> str:
-    """The name that `predict` gives a table."""
+    """Return the name that `predict` gives a table."""
     return " × ".join(table) or "total"
 
 
 def protected(plan: Plan) -> str:
-    """Whom the guarantee is about."""
+    """Return whom the guarantee protects, as part of a sentence."""
     if plan.unit.id is None:
         return "a person who has one row in the table"
     rows = "1 row" if plan.unit.rows == 1 else f"{plan.unit.rows} rows"
-    return f"a person, named by {plain(plan.unit.id)}, of whom at most {rows} are counted"
+    return f"a person, identified by {plain(plan.unit.id)}, with at most {rows} counted"
 
 
 def why_measured(plan: Plan, allocations: tuple[Allocation, ...]) -> str:
-    """Why these marginals are measured and no others, in a sentence or two."""
+    """Return why these tables are measured and no others, in a sentence or two."""
     published, measured = {frozenset(table) for table in plan.marginals}, frozenset(allocations[0].columns)
     contained = len(plan.marginals) - len(maximal(plan.marginals))
     if len(allocations) > 1:

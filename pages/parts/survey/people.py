@@ -13,9 +13,10 @@ import streamlit as st
 from dpengine import Plan, PrivateReleaseError, open_table, owner
 from dpengine.lessons.survey import made_up_counts, scaled_counts
 from dpengine.sources.table import Table
-from pages.parts.server.jobs import Tell
+from pages.parts.server.jobs import Progress
 from pages.parts.shared.wording import plain
-from pages.parts.visit import background_read, session, state
+from pages.parts.visit import background_read
+from pages.parts.visit.state import visit
 
 __all__ = ["People", "choose_people", "stand_in"]
 
@@ -43,7 +44,7 @@ class People:
 
 def choose_people() -> People | None:
     """The people who are asked, with the controls to choose them; None where that cannot be."""
-    own = session.table() is not None and state.plan() is not None
+    own = visit().table is not None and visit().plan is not None
     kinds = [MADE_UP, *SAMPLES, *([OWN] if own else [])]
     kind = st.segmented_control("Who is asked", kinds, default=MADE_UP, required=True, key="survey_who")
     if kind == MADE_UP:
@@ -89,14 +90,14 @@ def _of_sample(kind: str) -> People:
 
 def _of_own() -> People | None:
     """The owner's own column: added up here, and for the owner's eyes only."""
-    table, plan = session.table(), state.plan()
+    table, plan = visit().table, visit().plan
     if table is None or plan is None:
         return None
     if not (names := _askable(plan)):
         st.caption(f"No column of your plan has from 2 to {MAX_ANSWERS} cells.")
         return None
-    column = st.selectbox("The question", names, key=session.key("survey_column"))
-    key = session.key("survey_own")
+    column = st.selectbox("The question", names, key=visit().key("survey_column"))
+    key = visit().key("survey_own")
     counts = background_read.read(
         "survey", lambda tell: _counted(table, plan, column, tell), table, asked=(column, plan.column(column))
     )
@@ -112,7 +113,7 @@ def _askable(plan: Plan) -> list[str]:
     return [name for name in sorted(plan.used) if 2 <= plan.column(name).size <= MAX_ANSWERS]
 
 
-def _counted(table: Table, plan: Plan, column: str, tell: Tell | None = None) -> np.ndarray:
+def _counted(table: Table, plan: Plan, column: str, tell: Progress | None = None) -> np.ndarray:
     """Each row answers once."""
     part = None if tell is None else partial(tell, "counting")
     counts = owner.rows_by_cell(table, [plan.column(column)], part)[column]

@@ -1,7 +1,7 @@
-"""What is read of the owner's rows for a page: in a job beside it, once for what is asked, followed and stopped here.
+"""Reading the owner's rows for a page: in a job beside it, once for each question, with progress and a way to stop.
 
-What comes of it is private. It is held in the session alone, by the name of the place that shows it, and goes with
-the table; what else is asked there breaks it off.
+What is read is private. It is kept in the session alone, under the name of the place that shows it, and goes with
+the table; asking something else at the same place stops it.
 """
 
 from __future__ import annotations
@@ -15,53 +15,54 @@ import streamlit as st
 from dpengine import PrivateReleaseError
 from dpengine.sources.table import Table
 from pages.parts.server import jobs
-from pages.parts.server.jobs import Job, Stopped, Tell
-from pages.parts.shared.wording import lasted, plain
+from pages.parts.server.jobs import Job, Progress, Stopped
+from pages.parts.shared.wording import duration, plain
+from pages.parts.visit.state import visit
 
-__all__ = ["begin", "drop", "drop_all", "glance", "held", "read", "refused"]
+__all__ = ["begin", "drop", "glance", "held", "read", "show_refusal"]
 
 T = TypeVar("T")
 
-QUICK = 1.0  # seconds that a small table is waited for without a word
+QUICK = 1.0  # seconds to wait for a small table before anything else is shown
 EVERY = 0.5  # seconds between looks at what takes longer
 
 
 def read(
     name: str,
-    work: Callable[[Tell], T],
+    work: Callable[[Progress], T],
     table: Table | None,
     *,
     asked: object = (),
-    said: str = "Counting",
+    doing: str = "Counting",
     again: bool = True,
 ) -> T | None:
-    """What ``work`` gives, ``said`` being done; None while it is awaited, or where there is nothing, which is shown.
+    """Return the job's result, or None while it runs or after it failed; then progress or the error is shown.
 
-    ``again``: what cannot be read now may be tried once more.
+    `doing` is the line beside the progress. With `again`, a failed reading can be tried once more.
     """
     fresh = held(name, asked) is None
     job = begin(name, work, table, asked=asked)
     if fresh:
-        with st.spinner(said):
+        with st.spinner(doing):
             job.wait(QUICK)
     if not job.done:
         with st.container(key=f"reading-{name}"):
-            _progress(name, job, said)
+            _show_progress(name, job, doing)
         return None
     try:
         return job.result()
     except Stopped:
         st.caption(":material/stop_circle: Stopped.")
     except PrivateReleaseError as error:
-        refused(error)
+        show_refusal(error)
         if not again:
             return None
     st.button("Try again", key=f"again-{name}", icon=":material/refresh:", on_click=drop, args=(name,))
     return None
 
 
-def glance(name: str, work: Callable[[Tell], T], table: Table) -> T | None:
-    """What ``work`` gives, once it is there; until then, and where there is nothing, no word."""
+def glance(name: str, work: Callable[[Progress], T], table: Table) -> T | None:
+    """Return the job's result, or None while it runs or after it failed; nothing is shown of either."""
     fresh = held(name) is None
     job = begin(name, work, table)
     if fresh:
@@ -75,40 +76,34 @@ def glance(name: str, work: Callable[[Tell], T], table: Table) -> T | None:
         return None
 
 
-def begin(name: str, work: Callable[[Tell], T], table: Table | None, *, asked: object = ()) -> Job[T]:
-    """What is being read for ``name``; it begins now where it is not yet, and takes the place of what else was asked.
+def begin(name: str, work: Callable[[Progress], T], table: Table | None, *, asked: object = ()) -> Job[T]:
+    """Return the job that reads what is `asked` for `name`; start it, instead of any other, if there is none yet.
 
-    ``work`` runs in another thread, where there is no session: it is given all it needs.
+    `work` runs in another thread, which has no session, so it must bring all that it needs.
     """
-    readings: dict[str, tuple[object, Job[Any]]] = st.session_state.setdefault("readings", {})
     job: Job[T] | None = held(name, asked)
     if job is None:
         drop(name)
         job = jobs.start(work, table)
-        readings[name] = (asked, job)
+        visit().readings[name] = (asked, job)
     return job
 
 
 def held(name: str, asked: object = ()) -> Job[Any] | None:
-    """What was begun for ``name``, where it is what is ``asked``."""
-    before, job = st.session_state.get("readings", {}).get(name, (None, None))
+    """Return the job that was begun for `name`, if it reads what is `asked`."""
+    before, job = visit().readings.get(name, (None, None))
     return job if job is not None and before == asked else None
 
 
 def drop(name: str) -> None:
-    """Forget what was read for ``name``, or break it off."""
-    _, job = st.session_state.get("readings", {}).pop(name, (None, None))
+    """Stop and forget what is being read for `name`."""
+    _, job = visit().readings.pop(name, (None, None))
     if job is not None:
         job.stop()
 
 
-def drop_all() -> None:
-    for name in list(st.session_state.get("readings", {})):
-        drop(name)
-
-
-def refused(error: PrivateReleaseError) -> None:
-    """Why something cannot be read."""
+def show_refusal(error: PrivateReleaseError) -> None:
+    """Show why something cannot be read."""
     st.warning("\n\n".join(plain(str(fault)) for fault in error.faults), icon=":material/report:")
 
 
@@ -119,12 +114,12 @@ def _watch(job: Job[Any]) -> None:
 
 
 @st.fragment(run_every=EVERY)
-def _progress(name: str, job: Job[Any], said: str) -> None:
+def _show_progress(name: str, job: Job[Any], doing: str) -> None:
     if job.done:
         st.rerun()
     line, stop = st.columns([4, 1], vertical_alignment="center")
-    doing = "Stopping" if job.stopping else said if job.stages else f"Waiting to begin: {said.lower()}"
-    line.markdown(f":material/hourglass_top: {doing} · {lasted(time.monotonic() - job.begun)}")
+    now = "Stopping" if job.stopping else doing if job.stages else f"Waiting to begin: {doing.lower()}"
+    line.markdown(f":material/hourglass_top: {now} · {duration(time.monotonic() - job.begun)}")
     stop.button(
         "Stop", key=f"stop-{name}", type="tertiary", icon=":material/stop_circle:", on_click=job.stop,
         disabled=job.stopping,

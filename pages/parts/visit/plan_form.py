@@ -1,6 +1,6 @@
-"""What the owner has entered so far, and the plan that it makes: plain values, no widgets.
+"""The entries of a half-filled plan, and the plan that they make: plain values, no widgets.
 
-Defaults come from names and kinds. Nothing here has ever seen a row.
+Defaults come from names and kinds of columns. Nothing here ever sees a row.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dpengine.spec.plan import Plan
 from pages.parts.visit.fault_text import sentence
 
 __all__ = [
-    "LAYOUTS", "Entries", "column_faults", "edges_of", "entry", "from_plan", "has_ranges", "names_people", "size_of",
-    "suggestion", "tables_of", "to_plan", "used",
+    "LAYOUTS", "Draft", "Entries", "column_faults", "edges_of", "entry", "from_plan", "has_ranges", "names_people",
+    "size_of", "suggestion", "tables_of", "to_plan", "used",
 ]  # fmt: skip
 
 LAYOUTS = {
@@ -28,8 +28,6 @@ LAYOUTS = {
     "single": "Each by itself",
     "own": "A list of my own",
 }
-
-
 HOW_WRITTEN = "say how its dates are written"
 WHO = "id|pid|uid|ssn|mrn|patient|person|subject|respondent|participant|member|customer|client|student|user"
 PEOPLE = rf"((.*_)?({WHO})(_?(id|no|nr|num|number|key|code))?)"
@@ -37,7 +35,7 @@ PEOPLE = rf"((.*_)?({WHO})(_?(id|no|nr|num|number|key|code))?)"
 
 @dataclass(frozen=True)
 class Entries:
-    """One visitor's half-filled plan. ``declared`` holds a plan file's entry for each column by name."""
+    """One visitor's half-filled plan; `declared` holds the plan file's entry of each column, by name."""
 
     title: str = ""
     dataset: str = ""
@@ -55,13 +53,24 @@ class Entries:
     strategy: str = "auto"
 
     def with_(self, **changes: Any) -> Entries:
+        """Return the entries with some of them changed."""
         return replace(self, **changes)
 
 
-def suggestion(name: str, kind: str, *, stored_as: str = "VARCHAR") -> dict[str, Any]:
-    """A first entry for a column, from its name, kind and declared type; blank where a person must know.
+@dataclass(frozen=True)
+class Draft:
+    """Entries for a table, by the table's name; `sample` is its key if it is one of the samples."""
 
-    A ``format`` of None waits for an answer; "" is ISO, which columns that are stored as dates need not say.
+    table: str
+    sample: str
+    settled: tuple[str, ...]
+    entries: Entries
+
+
+def suggestion(name: str, kind: str, *, stored_as: str = "VARCHAR") -> dict[str, Any]:
+    """Return a first entry for a column, from its name, kind and stored type; blank where only a person can know.
+
+    A `format` of None waits for an answer; "" stands for ISO dates, and for columns that are stored as dates.
     """
     lower = name.strip().lower()
     column: dict[str, Any] = {"name": name, "kind": kind, "source": "typed"}
@@ -75,7 +84,7 @@ def suggestion(name: str, kind: str, *, stored_as: str = "VARCHAR") -> dict[str,
 
 
 def tables_of(entries: Entries) -> tuple[tuple[str, ...], ...]:
-    """The tables that the layout makes of the chosen columns, without repeats."""
+    """Return the tables that the layout makes of the chosen columns, without repeats."""
     chosen = entries.chosen
     match entries.layout:
         case "together":
@@ -97,14 +106,14 @@ def tables_of(entries: Entries) -> tuple[tuple[str, ...], ...]:
 
 
 def has_ranges(entries: Entries) -> bool:
-    """Whether one table holds all columns, and one of them has an order: then sums over stretches of it can matter."""
+    """Whether one table holds all columns and one of them is ordered, so that sums over ranges can matter."""
     names = used(entries)
     ordered = any(entries.declared[name]["kind"] in ("number", "date") for name in names)
     return ordered and any(set(table) == set(names) for table in tables_of(entries))
 
 
 def to_plan(entries: Entries) -> Plan:
-    """The plan as entered. Raises `PlanError` with every fault."""
+    """Return the plan as entered. Raises `PlanError` with every fault."""
     tables: list[Any] = list(tables_of(entries))
     if entries.ranges and has_ranges(entries):
         everything = set(used(entries))
@@ -131,7 +140,7 @@ def to_plan(entries: Entries) -> Plan:
 
 
 def column_faults(entries: Entries, name: str) -> tuple[str, ...]:
-    """What is still wrong with what was said of one column."""
+    """Return what is still missing or wrong in the entry of one column."""
     unwritten = (HOW_WRITTEN,) if _waits(entries.declared[name]) else ()
     try:
         _alone(entries, name)
@@ -141,7 +150,7 @@ def column_faults(entries: Entries, name: str) -> tuple[str, ...]:
 
 
 def size_of(entries: Entries, name: str) -> int | None:
-    """The number of cells of a column, where what was said of it makes one."""
+    """Return the number of cells of a column, or None while its entry is incomplete."""
     try:
         return _alone(entries, name).columns[0].size
     except PlanError:
@@ -149,13 +158,13 @@ def size_of(entries: Entries, name: str) -> int | None:
 
 
 def used(entries: Entries) -> list[str]:
-    """The chosen columns that stand in a table."""
+    """Return the chosen columns that stand in a table."""
     within = {name for table in tables_of(entries) for name in table}
     return [name for name in entries.chosen if name in within]
 
 
 def names_people(name: str) -> bool:
-    """Whether a column of this name is likely to say whom a row is about.
+    """Whether a column of this name is likely to identify the person of a row.
 
     >>> names_people("patient_id"), names_people("PID"), names_people("paid"), names_people("id")
     (True, True, False, True)
@@ -164,7 +173,7 @@ def names_people(name: str) -> bool:
 
 
 def edges_of(text: str) -> list[str]:
-    """The edges that a person has typed, apart by commas, blanks or semicolons; beside semicolons, 1,5 is a number.
+    """Split typed edges at commas, blanks or semicolons; if there are semicolons, 1,5 is one number.
 
     >>> edges_of("0, 18 65"), edges_of("0; 1,5; 3")
     (['0', '18', '65'], ['0', '1.5', '3'])
@@ -182,14 +191,14 @@ def _waits(column: dict[str, Any]) -> bool:
 
 
 def entry(column: Column) -> dict[str, Any]:
-    """The entry that declares ``column``."""
+    """Return the entry that declares `column`."""
     plan = Plan(dataset="x", epsilon="1", columns=[column], tables=[[column.name]])
     declared: dict[str, Any] = plan.to_dict()["columns"][0]
     return declared
 
 
 def from_plan(plan: Plan) -> Entries:
-    """The entries that would make ``plan``."""
+    """Return the entries that would make `plan`."""
     return Entries(
         title=plan.title,
         dataset=plan.dataset,
@@ -209,5 +218,5 @@ def from_plan(plan: Plan) -> Entries:
 
 
 def _cleaned(column: dict[str, Any]) -> dict[str, Any]:
-    """Without what is blank, so that a fault says that it is missing rather than unreadable."""
+    """Leave out what is blank, so that a fault says "missing" rather than "unreadable"."""
     return {key: value for key, value in column.items() if value not in ("", None)}

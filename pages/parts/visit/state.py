@@ -1,54 +1,191 @@
-"""What one visitor's session holds. Nothing here is ever shared between sessions.
+"""All that one visitor's session holds, in one typed value; nothing of it is shared between sessions.
 
-Private data (the opened table) lives in ``st.session_state`` only, never in a cache. The ledger is the
-one thing that all sessions share, through its database.
+The opened table is private: it is held here only, never in a cache. The ledger is the one thing that all sessions
+share, through its database.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
 import streamlit as st
 
-from dpengine import Ledger, Plan
+from dpengine import Ledger, Plan, PrivateReleaseError
 from dpengine.release import Release
+from dpengine.sources.table import Table
+from pages.parts.server import jobs, session_resources
+from pages.parts.server.jobs import Job
+from pages.parts.server.tab_route import Question
+from pages.parts.server.uploads import Place
+from pages.parts.visit.plan_form import Draft, Entries
 
-__all__ = ["enter", "ledger", "plan", "release", "require_entry", "set_plan", "set_release"]
+__all__ = ["STEPS", "VISIT", "VisitState", "require_entry", "visit"]
+
+T = TypeVar("T")
+
+STEPS = ("table", "columns", "domain", "unit")  # of the Publish page, in order, up to the choice of ε
+VISIT = "visit"  # the name of the state in the session; every other name there belongs to a widget
 
 
-def enter() -> None:
-    """Note that this visitor came in through ``app.py``, where all that concerns every page is settled."""
-    st.session_state["entered"] = True
+@dataclass(eq=False, repr=False)
+class VisitState:
+    """What a visitor has brought, entered and published, and which results the pages keep for them."""
+
+    table: Table | None = None
+    table_name: str = ""
+    sample: str = ""  # the key of the sample that is open; "" for any other table
+    source: Place | None = None  # where the file of the table is, if it came as a file
+    arrived: str = ""  # the last file that came by Streamlit's own uploader
+
+    entries: Entries = field(default_factory=Entries)
+    settled: set[str] = field(default_factory=set)  # the steps that are filled in
+    step: str = "table"  # the step to show, once there is a table
+    plan: Plan | None = None  # the entries as a plan, where they make a whole one
+
+    publishing: Job[Release] | None = None
+    unpublished: PrivateReleaseError | str | None = None  # why the last attempt to publish gave no release
+    release: Release | None = None  # the one just published or reopened
+
+    waiting: Draft | None = None  # a plan that is back from the tab's memory, and waits for its table
+    wanted_sample: str = ""
+    tab_answered: bool = False  # whether the tab has said what it keeps, so that it may be overwritten
+    tour: int | None = None  # the step of the tour that is under way
+
+    readings: dict[str, tuple[object, Job[Any]]] = field(default_factory=dict)  # see `background_read`
+    _results: dict[str, tuple[object, Any]] = field(default_factory=dict)
+    _generation: int = 0
+    _turns: dict[str, int] = field(default_factory=dict)
+    _place: Place | None = None
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The ledger of this installation: where PRIVATE_RELEASE_LEDGER says, else in the person's data folder."""
+        return Ledger()
+
+    @cached_property
+    def tab_question(self) -> Question:
+        """The question to the visitor's tab whether it keeps a plan."""
+        return Question(session_resources.here())
+
+    def key(self, name: str) -> str:
+        """Return a widget's key that is new for each table, so that nothing typed for one shows up in another."""
+        return f"{name}-{self._generation}"
+
+    def turned(self, name: str) -> str:
+        """Return a widget's key that `turn` renews: a box then takes its new content, a popover closes."""
+        return self.key(f"{name}-{self._turns.get(name, 0)}")
+
+    def turn(self, name: str) -> None:
+        """Renew the keys that `turned` gives for `name`."""
+        self._turns[name] = self._turns.get(name, 0) + 1
+
+    def change(self, **changes: Any) -> None:
+        """Take new values into the entries."""
+        self.unpublished = None
+        self.entries = self.entries.with_(**changes)
+
+    def refresh(self, entries: Entries) -> None:
+        """Take other entries for the table at hand; every widget shows them."""
+        self._generation += 1
+        self.entries = entries
+
+    def begin(self, entries: Entries) -> None:
+        """Start over for a new table: forget the one before, its file, and all that was typed for it."""
+        st.query_params.clear()  # first: another click may break the run off here
+        self.drop_readings()
+        if self.table is not None:
+            jobs.close(self.table)
+        for old in (self.source, self._place):
+            if old is not None:
+                old.close()
+        self.table, self.table_name, self.sample = None, "", ""
+        self.source = self._place = None
+        self.release = self.unpublished = None
+        self.forget("preview")
+        self.refresh(entries)
+        self.settled = set()
+
+    def begin_with(self, table: Table, source: Place, entries: Entries) -> None:
+        """Start over with a table that was read from `source`, whose file stays for as long as the table does."""
+        source.seal()
+        if self._place is source:
+            self._place = None
+        if self.source is source:
+            self.source = None
+        self.begin(entries)
+        self.hold(table, source.name)
+        self.source = source
+
+    def hold(self, table: Table, name: str, *, sample: str = "") -> None:
+        """Keep an opened table for as long as the session lives; `sample` is its key if anyone may load it."""
+        session_resources.keep(table)
+        self.table, self.table_name, self.sample = table, name, sample
+        self.settle("table")
+
+    @property
+    def place(self) -> Place:
+        """The one place of this session where a file may arrive."""
+        if self._place is None or self._place.closed:
+            self._place = Place(session_resources.here())
+            session_resources.keep(self._place)
+        return self._place
+
+    def settle(self, *steps: str) -> None:
+        """Fold these steps, and open the next one that is not settled."""
+        self.settled |= set(steps)
+        self.step = next((name for name in STEPS if name not in self.settled), "")
+
+    def open_step(self, step: str) -> None:
+        """Show the controls of a step."""
+        self.step = step
+
+    @property
+    def opened(self) -> str:
+        """The step whose controls are shown; "" when all are settled."""
+        return "table" if self.table is None else self.step
+
+    def drop_readings(self) -> None:
+        """Stop and forget all that is being read of the table."""
+        for _, job in self.readings.values():
+            job.stop()
+        self.readings.clear()
+
+    def once(self, name: str, asked: object, work: Callable[[], T], *, afresh: bool = False) -> T:
+        """Return what `work` gives, worked out once for as long as `asked` stays the same.
+
+        One result is kept for each `name`. With `afresh`, it is worked out again.
+        """
+        found: T | None = None if afresh else self.kept(name, asked)
+        if found is None:
+            found = work()
+            self._results[name] = asked, found
+        return found
+
+    def kept(self, name: str, asked: object) -> Any:
+        """Return the result that `once` keeps under `name`, or None where it is none of what is `asked`."""
+        before, found = self._results.get(name, (None, None))
+        return found if before == asked else None
+
+    def forget(self, name: str) -> None:
+        """Forget the result that `once` keeps under `name`."""
+        self._results.pop(name, None)
+
+
+def visit() -> VisitState:
+    """Return the state of the visitor whose page is being drawn."""
+    found: VisitState | None = st.session_state.get(VISIT)
+    if found is None:
+        found = st.session_state[VISIT] = VisitState()
+    return found
 
 
 def require_entry() -> None:
-    """Send a visitor who came to a page directly to the entry first.
+    """Send a visitor who came to a page directly to `app.py` first.
 
-    Until some session has met ``app.py``, a server serves the files of ``pages`` by themselves.
+    Until some session has met `app.py`, a server serves the files of `pages` by themselves.
     """
-    if "entered" not in st.session_state:
+    if VISIT not in st.session_state:
         st.switch_page("app.py")
-
-
-def ledger() -> Ledger:
-    """The ledger of this installation: where PRIVATE_RELEASE_LEDGER says, else in the person's data folder."""
-    if "ledger" not in st.session_state:
-        st.session_state["ledger"] = Ledger()
-    book: Ledger = st.session_state["ledger"]
-    return book
-
-
-def plan() -> Plan | None:
-    """The visitor's plan, where what they have entered so far makes a whole one."""
-    return st.session_state.get("plan")
-
-
-def set_plan(whole: Plan | None) -> None:
-    st.session_state["plan"] = whole
-
-
-def release() -> Release | None:
-    """The release that this visitor has just published or reopened."""
-    return st.session_state.get("release")
-
-
-def set_release(finished: Release | None) -> None:
-    st.session_state["release"] = finished

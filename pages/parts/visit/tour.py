@@ -4,42 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
-from pages.parts.publish import table_step
 from pages.parts.shared.wording import OURS
-from pages.parts.visit import session
+from pages.parts.visit.samples import load_sample
+from pages.parts.visit.state import visit
 
 __all__ = ["STEPS", "Step", "invite", "show"]
 
 
 def _nothing() -> None:
-    """Some steps find their page as it is."""
+    """Leave the page as it is."""
 
 
-def _attack(defence: str) -> Callable[[], None]:
-    def prepare() -> None:
-        st.session_state["attacks_attack"] = "Differencing"
-        st.session_state["attacks_defence"] = defence
-
-    return prepare
+def _attack(defence: str) -> None:
+    """Set the controls of the Attacks lab."""
+    st.session_state["attacks_attack"] = "Differencing"
+    st.session_state["attacks_defence"] = defence
 
 
 def _sample() -> None:
-    """A sample to publish, unless the visitor has a table of their own at hand."""
-    if session.table() is None:
-        table_step.load_sample("census")
+    """Load a sample to publish, unless the visitor has a table of their own at hand."""
+    if visit().table is None:
+        load_sample("census")
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One stop: its page, by file and address, what to say there, and what is made ready for it."""
+    """One stop of the tour: its page by file and by address, its text, and what prepares the page for it."""
 
     page: str
     url: str
     title: str
-    said: str
+    text: str
     prepare: Callable[[], None] = _nothing
 
 
@@ -48,31 +47,31 @@ STEPS = (
         "pages/labs/definition.py",
         "definition",
         "What is promised",
-        "Two tables differ in one person, and every answer is nearly as likely from both. Move ε: smaller brings the "
-        "two nearer together.",
+        "Two tables differ in one person, and every answer is nearly as likely from both. Move ε: the smaller it is, "
+        "the closer the two curves are.",
     ),
     Step(
         "pages/labs/attacks.py",
         "attacks",
         "Why true counts are not safe",
-        "Two harmless questions about true counts tell who is in a register. Choose *Rounded to 10s*: it only takes "
-        "more questions.",
-        _attack("True counts"),
+        "Two harmless questions about true counts reveal who is in a register. Choose *Rounded to 10s*: the attack "
+        "only takes more questions.",
+        partial(_attack, "True counts"),
     ),
     Step(
         "pages/labs/attacks.py",
         "attacks",
         "The same attack here",
-        "On this engine the attacker stays within what ε allows, however many questions are asked. Move ε to 0.1, and "
-        "a coin does nearly as well.",
-        _attack(OURS),
+        "On this engine the attacker stays within what ε allows, however many questions are asked. Move ε to 0.1: now "
+        "tossing a coin works almost as well.",
+        partial(_attack, OURS),
     ),
     Step(
         "pages/publish.py",
         "",
         "What it costs",
-        "A sample is loaded. Move ε in step 5 and watch how wrong the made-up table becomes: that is the price, seen "
-        "before anything is spent.",
+        "A sample is loaded. Move ε in step 5 and watch how wrong the made-up table becomes: that is the price, and "
+        "you see it before anything is spent.",
         _sample,
     ),
     Step(
@@ -87,24 +86,22 @@ STEPS = (
 
 
 def invite() -> None:
-    """A button that begins the tour, where none is under way."""
-    if "tour" in st.session_state:
-        return
-    if st.button("Take the five-minute tour", icon=":material/tour:", key="tour_begin"):
+    """Show a button that begins the tour, unless it is under way."""
+    if visit().tour is None and st.button("Take the five-minute tour", icon=":material/tour:", key="tour_begin"):
         _go(0)
 
 
 def show(url: str) -> None:
-    """The box of the step at hand, on the page at ``url``; nothing while there is no tour."""
-    at: int | None = st.session_state.get("tour")
+    """Show the box of the current step on the page at `url`; nothing while there is no tour."""
+    at = visit().tour
     if at is None:
         return
     step = STEPS[at]
     here = url == step.url
-    said = step.said if here else "You have left the tour for a while; it waits where you left it."
+    text = step.text if here else "You have left the tour for a while; it waits where you left it."
     with st.container(border=True, key="tour"):
         left, right = st.columns([5, 2], vertical_alignment="center")
-        left.markdown(f":material/tour: **Step {at + 1} of {len(STEPS)} · {step.title}.** {said}")
+        left.markdown(f":material/tour: **Step {at + 1} of {len(STEPS)} · {step.title}.** {text}")
         with right.container(horizontal=True, horizontal_alignment="right"):
             if here and at:
                 _button("Back", "back", at - 1)
@@ -121,10 +118,10 @@ def _button(label: str, name: str, to: int, *, first: bool = False) -> None:
 
 
 def _go(to: int) -> None:
-    st.session_state["tour"] = to
+    visit().tour = to
     STEPS[to].prepare()
     st.switch_page(STEPS[to].page)
 
 
 def _end() -> None:
-    st.session_state.pop("tour", None)
+    visit().tour = None

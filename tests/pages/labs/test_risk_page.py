@@ -16,6 +16,7 @@ from dpengine.lessons import linkage, syntactic, textbook_patients
 from dpengine.sources.open import Table
 from pages.parts.shared.wording import percent
 from pages.parts.visit.plan_form import Entries
+from tests.pages.following import held
 
 ENTRY = Path(__file__).parents[3] / "app.py"
 ROWS = pd.DataFrame(
@@ -31,8 +32,8 @@ ROWS = pd.DataFrame(
 def page(table: Table | None = None, entries: Entries | None = None) -> AppTest:
     at = AppTest.from_file(str(ENTRY), default_timeout=60).run()
     if table is not None:
-        at.session_state["table"] = table
-        at.session_state["entries"] = entries or Entries()
+        held(at).table = table
+        held(at).entries = entries or Entries()
     return whole(at.switch_page("pages/labs/risk.py").run())
 
 

@@ -1,0 +1,110 @@
+"""Tables and views of databases that an operator has named, reached through Ibis or DuckDB.
+
+Whoever chooses among them sees names only: never an address, an account or what a driver says. No statement of theirs
+is run. Each visit to a database is a connection of its own, with the account that the operator named, which should be
+one that may only read.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import duckdb
+
+from dpengine.errors import PrivateReleaseError, TableError
+from dpengine.sources.open import open_table
+from dpengine.sources.remote import RemoteTable
+from dpengine.sources.table import Table
+
+__all__ = ["Connection", "list_tables", "open_connection"]
+
+Connection = Mapping[str, str]  # as the operator wrote it: `url`, and perhaps `schema`
+
+FILE, SPARK = "duckdb://", "pyspark://"
+TIMEOUT = 10  # seconds to wait for a PostgreSQL server, unless its address says otherwise
+_LISTED = (
+    "SELECT CASE table_schema WHEN 'main' THEN '' ELSE table_schema || '.' END || table_name "
+    "FROM information_schema.tables ORDER BY ALL"
+)
+_log = logging.getLogger("private_release")
+
+
+def list_tables(name: str, connection: Connection) -> list[str]:
+    """Return the tables and views of a database. Raises `TableError` if it cannot be reached."""
+    with _discreetly(name):
+        if connection["url"].startswith(FILE):
+            with duckdb.connect(connection["url"].removeprefix(FILE), read_only=True) as opened:
+                return [str(row[0]) for row in opened.execute(_LISTED).fetchall()]
+        backend = _connect(connection["url"])
+        try:
+            return sorted(backend.list_tables(**_schema(connection)))
+        finally:
+            _disconnect(backend)
+
+
+def open_connection(name: str, connection: Connection, table: str) -> Table:
+    """Open one of `list_tables`. Raises `TableError` if it cannot be read."""
+    with _discreetly(name):
+        if connection["url"].startswith(FILE):
+            return open_table(connection["url"].removeprefix(FILE), table=table, name="database.duckdb")
+        backend = _connect(connection["url"])
+        try:
+            opened = open_table(backend.table(table, **_schema(connection)))
+        except BaseException:
+            _disconnect(backend)
+            raise
+        if isinstance(opened, RemoteTable):
+            opened.given(partial(_disconnect, backend))
+        else:  # its rows have been copied here
+            _disconnect(backend)
+        return opened
+
+
+def _connect(url: str) -> Any:
+    import ibis  # takes a while to load, and most servers have no database to offer
+
+    if url.startswith(SPARK):  # Ibis would set every option again in the session that it has made, which refuses
+        from ibis.backends.pyspark import SparkSession  # comes with Ibis where an operator has added Spark
+
+        builder = SparkSession.builder
+        for setting, value in parse_qsl(urlsplit(url).query):
+            builder = builder.config(setting, value)
+        return ibis.pyspark.connect(builder.getOrCreate())
+    waits = {} if "connect_timeout=" in url or not url.startswith("postgres") else {"connect_timeout": TIMEOUT}
+    return ibis.connect(url, **waits)
+
+
+def _disconnect(backend: Any) -> None:
+    if backend.name != "pyspark":  # all visitors share its one session, which this would end
+        backend.disconnect()
+
+
+def _schema(connection: Connection) -> dict[str, str]:
+    return {"database": connection["schema"]} if "schema" in connection else {}
+
+
+def _without_password(message: str) -> str:
+    """Return the first line of a driver's message, with the password in any address blotted out."""
+    return re.sub(r"(://[^:@/\s]*):[^@\s]*@", r"\1:…@", message.strip().partition("\n")[0])
+
+
+@contextmanager
+def _discreetly(name: str) -> Iterator[None]:
+    """Turn a driver's error, which may quote addresses and accounts, into one that names the database only."""
+    try:
+        yield
+    except PrivateReleaseError:
+        raise
+    except Exception as error:  # noqa: BLE001  (each driver has errors of its own)
+        _log.warning(
+            "The database %r cannot be read (%s): %s", name, type(error).__name__, _without_password(str(error))
+        )
+        raise TableError(
+            f"the database {name!r} cannot be read just now; try again, or ask who runs this server"
+        ) from None

@@ -1,0 +1,52 @@
+"""Which data the open table is: its fingerprint, by which the ledger knows what was already spent on it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpengine import Plan, PlanError, TableError
+from dpengine.measure.strategy import identity
+from dpengine.release import recognised
+from pages.parts.server.jobs import Stopped
+from pages.parts.visit import background_read
+from pages.parts.visit.state import visit
+
+__all__ = ["digest_of_table", "is_published"]
+
+DIGEST = "digest"
+
+
+def digest_of_table(plan: Plan | None = None) -> bytes | None:
+    """Return the digest of the open table, computed once and kept in the session; None while it is awaited.
+
+    With a `plan` that was published of an equal table in a database, it is the digest of that one.
+    """
+    table, ledger, plan_id = visit().table, visit().ledger, _published(plan)
+    assert table is not None
+    digest = background_read.read(
+        DIGEST, lambda _: recognised(table, plan_id, ledger), table, asked=plan_id, doing="Recognising the data"
+    )
+    if digest is None:
+        st.caption("Every row is read once, so that nothing already spent on this data is overlooked.")
+    return digest
+
+
+def is_published(plan: Plan) -> bool:
+    """Whether the ledger holds this plan of the open table; False too while the table is not yet recognised."""
+    job = background_read.held(DIGEST, _published(plan)) or background_read.held(DIGEST, "")
+    if job is None or not job.done:
+        return False
+    ledger = visit().ledger
+    try:
+        return ledger.find(ledger.fingerprint(job.result()), identity(plan)) is not None
+    except (TableError, PlanError, Stopped):
+        return False
+
+
+def _published(plan: Plan | None) -> str:
+    """Return the ledger's identity of the plan's release, or "" if there is none, on whatever data."""
+    try:
+        plan_id = "" if plan is None else identity(plan)
+    except PlanError:
+        return ""
+    return plan_id if plan_id and visit().ledger.holds(plan_id) else ""

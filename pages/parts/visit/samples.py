@@ -1,0 +1,77 @@
+"""The two samples that anyone may load, each with a plan that is ready to publish."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from dpengine import Plan, open_table
+from pages.parts.visit import plan_form, saved_draft
+from pages.parts.visit.plan_form import Draft
+from pages.parts.visit.state import STEPS, visit
+
+__all__ = ["SAMPLES", "Sample", "bring_sample", "load_sample", "show_samples"]
+
+DATA = Path(__file__).parents[3] / "data"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A table that comes with this program."""
+
+    title: str
+    about: str
+    file: str
+
+
+SAMPLES = {
+    "census": Sample("Census income 1994–95", "199,523 people: age, education, origin, income", "census.parquet"),
+    "rand": Sample("RAND health insurance", "5,912 people over years: cost sharing, doctor visits", "rand.csv.gz"),
+}
+
+
+def show_samples(prefix: str) -> None:
+    """Show a card with a button for each sample; the buttons' keys begin with `prefix`."""
+    for place, (key, sample) in zip(st.columns(2), SAMPLES.items(), strict=True):
+        with place.container(border=True, height="stretch"):
+            st.markdown(f"**{sample.title}**")
+            st.caption(sample.about)
+            st.button("Use this sample", key=f"{prefix}_{key}", on_click=load_sample, args=(key,), width="stretch")
+
+
+def load_sample(key: str) -> None:
+    """Begin with a sample; if another click interrupts this, the next run goes on with it."""
+    visit().wanted_sample = key
+    bring_sample()
+
+
+def bring_sample() -> None:
+    """Open the sample that is wanted, or that a saved plan waits for, with everything filled in up to ε.
+
+    To be called as each run begins. Another click may break a run off anywhere, so the wish is forgotten last, and
+    the next run does all of it again.
+    """
+    here = visit()
+    draft = here.waiting
+    key = here.wanted_sample or _sample_that_waits(draft)
+    if not key:
+        return
+    sample = SAMPLES[key]
+    here.begin(plan_form.from_plan(Plan.load(DATA / f"{key}.plan.yaml")))
+    table = open_table(DATA / sample.file)
+    here.hold(table, sample.title, sample=key)
+    waited = draft is not None and draft.sample == key
+    if not waited or not saved_draft.restore(table):
+        here.settle(*STEPS)
+    here.wanted_sample = ""
+    if waited:
+        saved_draft.forget()
+
+
+def _sample_that_waits(draft: Draft | None) -> str:
+    """Return the sample of a saved plan, which nobody has to bring; a finished release in the address goes first."""
+    if draft is None or draft.sample not in SAMPLES or saved_draft.has_another_subject():
+        return ""
+    return draft.sample if visit().table is None or visit().sample == draft.sample else ""

@@ -1,0 +1,75 @@
+"""The memory of the visitor's tab: entries are put there, and asked for once when a session begins without them."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import streamlit as st
+
+from pages.parts.server import tab_route, upload_route
+from pages.parts.server.tab_route import Question
+from pages.parts.visit import saved_draft
+from pages.parts.visit.state import visit
+
+__all__ = ["recall", "remember"]
+
+MAX_WAIT = 5.0  # seconds that the first page is held open for the answer; a later one waits for the next run
+EVERY = 0.05  # seconds between two moments at which another click may interrupt
+
+_memory = st.components.v2.component("tab", js=Path(__file__).with_name("tab.js").read_text(encoding="utf-8"))
+
+
+def recall() -> None:
+    """Take up the plan of a session that is gone, once the tab has answered; to be called as a run begins.
+
+    Another click may break a run off anywhere: that the tab has answered is noted last, and all else can be done twice.
+    """
+    here = visit()
+    answer = here.tab_question.answer
+    if here.tab_answered or answer is None:
+        return
+    draft = saved_draft.from_text(answer) if here.table is None else None
+    if draft is not None:
+        here.waiting = draft
+    here.tab_answered = True
+
+
+def remember() -> None:
+    """Send the entries to the tab; to be drawn last, when all of them are known."""
+    here = visit()
+    draft = saved_draft.current()
+    text = None if draft is None else saved_draft.to_text(draft)
+    asks = text is None and not here.tab_answered and not saved_draft.has_another_subject()
+    if text is not None:
+        todo = "keep"
+        here.tab_answered = True
+    elif here.tab_answered:
+        todo = "forget"
+    else:
+        todo = "tell" if asks else ""
+    question = here.tab_question
+    to = {"token": question.token, "address": upload_route.address(tab_route.ADDRESS)} if asks else {}
+    with st.container(key="tab-memory"):
+        _memory(key="tab", data={"todo": todo, "plan": text, **to})
+    if asks:
+        _await(question)
+
+
+def _await(question: Question) -> None:
+    """Hold the page open until the tab has answered, and draw it again if it keeps a plan."""
+    until = time.monotonic() + MAX_WAIT
+    while not question.waited and not question.wait(EVERY):
+        _let_interrupt()
+        question.waited = time.monotonic() > until
+    if question.answer:
+        _let_interrupt()
+        st.rerun()
+
+
+def _let_interrupt() -> None:
+    """Let a click that has come meanwhile break this run off; the run it leads to asks again, or has the answer.
+
+    Looking into the session does that. Without it, a rerun asked for here would undo a click on another page's name.
+    """
+    visit()
