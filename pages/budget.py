@@ -19,6 +19,7 @@ from pages.parts.budget.planner import planner
 from pages.parts.release.ledger_entry import is_release, show_kept
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import plain, plural, sure
+from pages.parts.visit.recognition import is_published
 from pages.parts.visit.state import require_entry, visit
 
 PUBLISH = "pages/publish.py"
