@@ -133,7 +133,7 @@ def ask(table: Table | Source, question: Question, ledger: Ledger | None = None)
         epsilon=question.epsilon,
         release_id=answer.answer_id,
         created=answer.created,
-        title=question.words,
+        title=question.description,
         summary=_SUMMARY + question.statistic.kind,
         payload=written,
     )

@@ -12,9 +12,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
-__all__ = ["ExactLike", "decimal", "exact_text", "ratio_text", "rational"]
+__all__ = ["DecimalLike", "ExactLike", "decimal", "exact_text", "ratio_text", "rational"]
 
-ExactLike: TypeAlias = "int | float | str | Fraction | Decimal"
+DecimalLike: TypeAlias = "int | float | str | Decimal"
+ExactLike: TypeAlias = "DecimalLike | Fraction"
 
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,60}(?:\.[0-9]{0,60})?|\.[0-9]{1,60})(?:[eE][+-]?[0-9]{1,2})?")
 _FRACTION = re.compile(r"[+-]?[0-9]{1,60}/(?=0*[1-9])[0-9]{1,60}")
@@ -41,7 +42,7 @@ def rational(value: object, what: str = "this", *, strict: bool = False, digits:
     huge = isinstance(value, int) and abs(value) >= 10**_MAX_TEXT  # Python refuses to write out the longest
     text = "" if huge else f"{value:.12g}" if isinstance(value, float) else str(value).strip()
     if isinstance(value, bool) or len(text) > _MAX_TEXT or not (_DECIMAL.fullmatch(text) or _FRACTION.fullmatch(text)):
-        raise ValueError(f"{what} must be a number such as 1, 0.5 or 1/3")
+        raise ValueError(f"{what} must be a number: a decimal or a fraction, such as 0.5 or 1/3")
     return Fraction(text)
 
 

@@ -115,7 +115,7 @@ def _from_the_address(wanted: str) -> None:
 def _consequence(question: Question, table: Table) -> None:
     """The question in words, its sensitivity, its expected error and its price; then the button, or the answer."""
     with st.container(border=True):
-        st.markdown(f"#### The {plain(question.words)}")
+        st.markdown(f"#### The {plain(question.description)}")
         st.markdown(sensitivity_words(question))
         st.markdown(error_words(question, expect(question)))
         belief = sure(posterior(0.5, question.epsilon))

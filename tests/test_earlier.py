@@ -199,7 +199,7 @@ def test_the_same_rows_are_recognised_in_other_formats(ledger: dpe.Ledger, tmp_p
 def test_a_question_is_answered_as_before(name: str, ledger: dpe.Ledger) -> None:
     told = TOLD["questions"][name]
     question = dpe.Question(**told["question"])
-    assert (question.key, question.words) == (told["key"], told["words"])
+    assert (question.key, question.description) == (told["key"], told["words"])
     with nothing_changes(ledger):
         answer = dpe.ask(HERE / told["table"], question, ledger)
     assert (answer.answer_id, answer.created, answer.software) == (told["answer_id"], told["created"], told["software"])

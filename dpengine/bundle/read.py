@@ -17,7 +17,7 @@ from typing import Annotated, Any, BinaryIO, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dpengine.errors import ReleaseError
-from dpengine.spec.domain import readable_faults
+from dpengine.spec.declared import readable_faults
 
 __all__ = ["FIXED", "Manifest", "MeasurementEntry", "Members", "Source", "manifest_of", "read_manifest", "unpacked"]
 

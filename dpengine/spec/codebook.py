@@ -1,7 +1,7 @@
-"""Codebooks and standard lists: public knowledge about columns that someone has already written down.
+"""Codebooks: public knowledge about columns that someone has already written down.
 
-A codebook is a YAML file with the same ``columns:`` as a plan; for one category column also a CSV file
-(a column named ``value``, or the first) or a JSON file (a list, or lists by column name).
+A codebook is a YAML file with the same ``columns:`` as a plan. For one category column it may also be a CSV file, with
+the values in a column named ``value`` or in the first, or a JSON file with a list, or with lists by column name.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from dpengine.errors import PlanError
 from dpengine.spec import strict_yaml
-from dpengine.spec.domain import Column, Declared, readable_faults
-from dpengine.spec.parsing import Text
+from dpengine.spec.declared import Declared, Text, readable_faults
+from dpengine.spec.domain import Column
 from dpengine.spec.standard_lists import STANDARD
 
 __all__ = ["STANDARD", "Codebook", "loads", "resolve", "values_from"]
 
 
 class Codebook(Declared):
-    """The public domain of a table's columns, with where it comes from."""
+    """The public domains of a table's columns, and their origin."""
 
     title: Text = ""
     origin: Text = ""
@@ -34,14 +34,8 @@ class Codebook(Declared):
     columns: tuple[Column, ...]
 
 
-class _Described(Declared):
-    model_config = ConfigDict(extra="allow")
-    name: str
-    about: str = ""
-
-
 def loads(text: str) -> Codebook:
-    """Read the text of a YAML codebook; its columns carry ``source: codebook``. Raises `PlanError`."""
+    """Read the text of a YAML codebook; its columns have ``source: codebook``. Raises `PlanError`."""
     fields = strict_yaml.mapping(text, "a codebook")
     listed = fields.get("columns")
     if not isinstance(listed, list) or not all(isinstance(column, dict) for column in listed):
@@ -52,7 +46,11 @@ def loads(text: str) -> Codebook:
 
 
 def values_from(text: str, name: str, *, column: str) -> tuple[str, ...]:
-    """The values that the CSV or JSON file ``name`` lists for ``column``. Raises `PlanError`."""
+    """Return the values that a CSV or JSON file lists for `column`; `name` is its name. Raises `PlanError`.
+
+    >>> values_from("value,meaning\\nN,north\\nS,south\\n", "regions.csv", column="region")
+    ('N', 'S')
+    """
     if name.lower().endswith(".json"):
         try:
             content = json.loads(text)
@@ -78,9 +76,9 @@ def values_from(text: str, name: str, *, column: str) -> tuple[str, ...]:
 
 
 def resolve(plan: dict[str, Any], folder: Path | None) -> dict[str, Any]:
-    """Fill in the values of the category columns of a plan file that name a codebook file beside it.
+    """Fill in the values of category columns that name a codebook file in `folder`. Raises `PlanError`.
 
-    Standard lists are known to the columns themselves. Raises `PlanError`.
+    Columns fill in standard lists themselves.
     """
     columns = plan.get("columns")
     if not isinstance(columns, list):

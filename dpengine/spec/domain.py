@@ -1,14 +1,14 @@
-"""What is public about each column: its cells, in order, and where that knowledge comes from.
+"""Columns and their cells, as public knowledge has them, and where that knowledge comes from.
 
-A domain is declared by a person, from a codebook or from a standard list; it is never read off the
+A domain is declared by a person, or comes from a codebook or a standard list; it is never read off the
 private rows (law 7). Every value of a column falls in exactly one cell:
 
     the declared values, bins or periods, in declared order;  then ``(other)``;  then ``(missing)``
 
 so one person's odd value can only ever move that person, never a type, a bin or a shape.
 A column with ``other: false`` has no cell for undeclared values, and rows that hold one are left
-out of the whole release; so it is with ``missing: false`` where there is no *other* cell either
-(otherwise a missing value counts as *other*).
+out of the whole release. With ``missing: false``, a missing value counts as *other*, and its row is
+left out if there is no such cell either.
 """
 
 from __future__ import annotations
@@ -16,60 +16,37 @@ from __future__ import annotations
 import calendar
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, Unpack
 
-from pydantic import BaseModel, ConfigDict, Field, SkipValidation, ValidationError, field_validator, model_validator
+from pydantic import Field, SkipValidation, field_validator, model_validator
 
-from dpengine.errors import Fault, PlanError
-from dpengine.exact import decimal, rational
-from dpengine.spec.parsing import Line, Text
+from dpengine.exact import DecimalLike, decimal, rational
+from dpengine.spec.declared import Declared, Line, Text
 from dpengine.spec.standard_lists import STANDARD
 
-__all__ = ["MISSING", "OTHER", "Category", "Column", "Date", "Number", "YesNo", "equal_edges"]
+__all__ = ["MISSING", "OTHER", "Category", "Column", "Date", "Number", "YesNo", "cells_payload", "equal_edges"]
 
 OTHER = "(other)"
 MISSING = "(missing)"
 MAX_COLUMN_CELLS = 1_000_000
-NEEDED = "this is needed and is not given"
-_KINDS = ("number", "category", "yesno", "date")
 
 
-def readable_faults(error: ValidationError) -> Iterator[Fault]:
-    """Yield each fault in plain words, with its place in the plan."""
-    for fault in error.errors(include_url=False, include_input=False):
-        if fault["type"] == "model_type" and fault["loc"][-1:] == ("Each",):
-            continue  # what is a list of tables need not be told that it is not the other thing
-        steps = [step for step in fault["loc"] if str(step) not in _KINDS and "[" not in str(step) and step != "Each"]
-        message = fault["msg"].removeprefix("Value error, ")
-        if fault["type"] == "extra_forbidden":
-            message = "this key is not known here; check its spelling"
-        elif fault["type"] == "missing":
-            message = NEEDED
-        elif fault["type"].startswith("union_tag"):
-            message = f"kind must be one of {', '.join(_KINDS)}"
-        yield Fault(tuple(step + 1 if isinstance(step, int) else step for step in steps), message)
+Source = Literal["typed", "codebook", "standard", "confirmed"]
 
 
-class Declared(BaseModel):
-    """A frozen value checked on construction; a fault is a `PlanError`, never a library's own."""
+class ColumnOptions(TypedDict, total=False):
+    """Options that columns of every kind have."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, ignored_types=(cached_property,))
-
-    def __init__(self, /, **fields: Any) -> None:
-        try:
-            self.__pydantic_validator__.validate_python(fields, self_instance=self)
-        except ValidationError as error:
-            raise PlanError(readable_faults(error)) from None
-
-    # Marks __init__ as equal to the library's own, so that a nested value reports its faults
-    # with the path to it (plan → column 3 → edges) instead of stopping at the first.
-    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+    other: bool
+    missing: bool
+    missing_as: Sequence[str]
+    source: Source
 
 
 class _Column(Declared):
@@ -77,7 +54,7 @@ class _Column(Declared):
     other: bool = True
     missing: bool = True
     missing_as: tuple[Text, ...] = Field(default=(), description="texts that mean 'missing', such as ? or -99")
-    source: Literal["typed", "codebook", "standard", "confirmed"] = "typed"
+    source: Source = "typed"
 
     @field_validator("name")
     @classmethod
@@ -89,11 +66,11 @@ class _Column(Declared):
     @property
     @abstractmethod
     def declared(self) -> tuple[str, ...]:
-        """Labels of the declared cells, without *other* and *missing*."""
+        """Labels of the declared cells in order, without *other* and *missing*."""
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Labels of all cells in published order."""
+        """Labels of all cells, in the order in which they are published."""
         return self.declared + ((OTHER,) if self.other else ()) + ((MISSING,) if self.missing else ())
 
     @property
@@ -108,14 +85,15 @@ class _Column(Declared):
 
     @property
     def missing_code(self) -> int:
-        """Index of the cell for missing values; where there is none, that of *other*."""
+        """Index of the cell for missing values, which is that of *other* where there is none of their own."""
         return self.size - 1 if self.missing else self.other_code
 
 
 class Number(_Column):
-    """A numeric column cut at ``edges`` into bins [a, b), the last one closed.
+    """A numeric column, cut at `edges` into bins [a, b), the last one closed.
 
-    Values are read as 64-bit floating point numbers, so edges must stay distinct as such.
+    Edges are a list, or ``{"from": 0, "to": 100, "bins": 20}`` for bins of one width. Values are read as 64-bit
+    floating point numbers, so edges must stay distinct as such.
 
     >>> Number(name="age", edges=["0", "18", "65"]).labels
     ('[0, 18)', '[18, 65]', '(other)', '(missing)')
@@ -124,6 +102,17 @@ class Number(_Column):
     kind: Literal["number"] = "number"
     # All edges are read below, where each is bounded; a million of them would take seconds to read again.
     edges: SkipValidation[tuple[Decimal, ...]]
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            name: str,
+            edges: Iterable[DecimalLike] | Mapping[str, DecimalLike],
+            kind: Literal["number"] = ...,
+            **options: Unpack[ColumnOptions],
+        ) -> None: ...
 
     @field_validator("edges", mode="before")
     @classmethod
@@ -164,7 +153,9 @@ class Number(_Column):
 
 
 class Category(_Column):
-    """A column of texts, each one a cell, matched exactly; failing that, without outer blanks.
+    """A column of texts with one cell for each of `values`, or of a codebook or standard list.
+
+    A value is matched exactly, and failing that without the blanks around it.
 
     >>> Category(name="place", values=["Paris, TX", "False"], missing=False).labels
     ('Paris, TX', 'False', '(other)')
@@ -173,6 +164,18 @@ class Category(_Column):
     kind: Literal["category"] = "category"
     values: tuple[Text, ...] = ()
     codebook: Line | None = Field(default=None, description="CSV or JSON file beside the plan, or a standard name")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            name: str,
+            values: Sequence[str | int | float] = ...,
+            codebook: str | None = ...,
+            kind: Literal["category"] = ...,
+            **options: Unpack[ColumnOptions],
+        ) -> None: ...
 
     @model_validator(mode="before")
     @classmethod
@@ -217,9 +220,13 @@ class Category(_Column):
 
 
 class YesNo(_Column):
-    """A column of yes and no, in any usual spelling (yes/no, true/false, y/n, t/f, 1/0), any case."""
+    """A column of yes and no in any usual spelling and case: yes/no, true/false, y/n, t/f, 1/0."""
 
     kind: Literal["yesno"] = "yesno"
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, name: str, kind: Literal["yesno"] = ..., **options: Unpack[ColumnOptions]) -> None: ...
 
     @property
     def declared(self) -> tuple[str, ...]:
@@ -227,11 +234,12 @@ class YesNo(_Column):
 
 
 class Date(_Column):
-    """A column of dates or times in periods from ``from`` to ``to``, both included.
+    """A column of dates or times, in periods from day `first` to day `last`, both included.
 
-    Texts are read as ISO dates or times, or by ``format`` (strptime). Times with a zone count in UTC.
+    Plan files call these days ``from`` and ``to``. Texts are read as ISO dates or times, or by `format` as strptime
+    reads it. Times with a zone count in UTC.
 
-    >>> Date(name="visit", **{"from": "2024-11-20", "to": "2025-01-03", "by": "month"}).declared
+    >>> Date(name="visit", first="2024-11-20", last="2025-01-03", by="month").declared
     ('2024-11', '2024-12', '2025-01')
     """
 
@@ -241,6 +249,20 @@ class Date(_Column):
     by: Literal["day", "week", "month", "quarter", "year"]
     format: Line | None = None
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            name: str,
+            first: date | str,
+            last: date | str,
+            by: Literal["day", "week", "month", "quarter", "year"],
+            format: str | None = ...,
+            kind: Literal["date"] = ...,
+            **options: Unpack[ColumnOptions],
+        ) -> None: ...
+
     @model_validator(mode="after")
     def _in_order(self) -> Date:
         if self.first > self.last:
@@ -249,7 +271,7 @@ class Date(_Column):
         return self
 
     def ordinal(self, day: date) -> int:
-        """The number of the period that holds ``day``, counted without gaps."""
+        """Return the number of the period that holds `day`; numbers follow each other without gaps."""
         match self.by:
             case "day":
                 return day.toordinal()
@@ -263,7 +285,7 @@ class Date(_Column):
                 return day.year
 
     def period(self, ordinal: int) -> tuple[date, date]:
-        """First and last day of a period, within the declared span."""
+        """Return the first and the last day of a period, within the declared span."""
         match self.by:
             case "day":
                 start = end = date.fromordinal(ordinal)
@@ -302,21 +324,29 @@ class Date(_Column):
 Column = Annotated[Number | Category | YesNo | Date, Field(discriminator="kind")]
 
 
-def equal_edges(low: object, high: object, bins: object) -> tuple[Decimal, ...]:
-    """Edges of exactly ``bins`` equally wide bins from ``low`` to ``high``.
+def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:
+    """Return the part of a column that decides where a value is counted; 10 and 1E+1 are one edge."""
+    plain = column.model_dump(mode="json", by_alias=by_alias, exclude={"source", "codebook", "edges"})
+    if isinstance(column, Number):
+        plain["edges"] = [f"{edge:f}" for edge in column.edges]
+    return plain
 
-    Steps that are no finite decimal (a third) are rounded far below the width of a bin.
+
+def equal_edges(low: object, high: object, bins: object) -> tuple[Decimal, ...]:
+    """Return the edges of `bins` equally wide bins from `low` to `high`.
+
+    Edges that are no finite decimal (thirds, say) are rounded, by far less than the width of a bin. Raises ValueError.
 
     >>> [str(edge) for edge in equal_edges(0, 1, 4)]
     ['0', '0.25', '0.5', '0.75', '1']
     """
     try:
-        start, stop, many = (rational(str(value)) for value in (low, high, bins))
+        start, stop, bins_given = (rational(str(value)) for value in (low, high, bins))
+        if bins_given.denominator != 1:
+            raise ValueError
     except ValueError:
         raise ValueError("equal bins need two numbers and a whole number of bins") from None
-    if many.denominator != 1:
-        raise ValueError("equal bins need two numbers and a whole number of bins")
-    count = int(many)
+    count = int(bins_given)
     if count < 1 or start >= stop:
         raise ValueError("equal bins need at least one bin, and a start below the end")
     _check_size(count)

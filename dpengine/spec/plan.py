@@ -1,7 +1,7 @@
-"""What is to be published, for whom it is protected, and at what ε; read from and written to plan files.
+"""Plans: the tables to publish, the unit that is protected, and ε; read from and written to plan files.
 
 A plan is public from end to end: nothing in it comes from the private rows, and everything that can
-be said before spending (cells, price, predicted error) is a function of the plan alone.
+be known before spending (cells, price, predicted error) is a function of the plan alone.
 """
 
 from __future__ import annotations
@@ -10,19 +10,20 @@ import hashlib
 import json
 import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, field_validator, model_validator
 
 from dpengine.errors import Fault, PlanError
-from dpengine.exact import exact_text, rational
+from dpengine.exact import ExactLike, exact_text, rational
 from dpengine.spec import codebook, strict_yaml
-from dpengine.spec.domain import Column, Declared, Number
-from dpengine.spec.parsing import Line, Text
+from dpengine.spec.declared import Declared, Line, Text
+from dpengine.spec.domain import Column, Number, cells_payload
 
 __all__ = ["Each", "Plan", "Unit", "exact_epsilon"]
 
@@ -32,7 +33,7 @@ MIN_EPSILON, MAX_EPSILON = Fraction(1, 10**6), Fraction(1000)
 
 
 def exact_epsilon(value: object) -> Fraction:
-    """An ε that a release may have: exact, positive, and within what the noise can be drawn for."""
+    """Read an ε that a release may have: exact, positive, and such that its noise can be drawn. Raises ValueError."""
     epsilon = rational(value, "ε")
     if epsilon <= 0:
         raise ValueError("ε must be above 0")
@@ -43,11 +44,19 @@ def exact_epsilon(value: object) -> Fraction:
     return epsilon
 
 
+def _names_a_budget(dataset: str) -> str:
+    if not dataset.strip():
+        raise ValueError("name the dataset whose budget is spent, such as clinic-2026")
+    return dataset.strip()
+
+
+Dataset = Annotated[Line, AfterValidator(_names_a_budget)]
+Strategy = Literal["auto", "direct", "optimised", "adaptive"]
 Epsilon = Annotated[Fraction, BeforeValidator(exact_epsilon), PlainSerializer(exact_text)]
 
 
 class Unit(Declared):
-    """Whom the guarantee protects: the one row of a person, or all rows that share an ID, kept to ``rows``."""
+    """The unit of privacy: one row, or one person, named by the ID column `id`, with at most `rows` rows."""
 
     rows: int = Field(default=1, ge=1, le=1_000_000)
     id: Text | None = None
@@ -60,20 +69,20 @@ class Unit(Declared):
 
 
 class Each(Declared):
-    """All tables of ``each`` columns."""
+    """All tables of `each` columns."""
 
     each: int = Field(ge=1)
 
 
 class ForRanges(Declared):
-    """A table whose ranges matter: sums over stretches of its columns, such as all ages up to 40."""
+    """A table published for its ranges: sums over intervals of its columns, such as all ages up to 40."""
 
     columns: tuple[Text, ...]
     ranges: bool
 
 
 def _table(value: Any) -> Any:
-    """A table is a list of columns; ``{columns: [...], ranges: true}`` says that ranges of it matter."""
+    """Read a table: a list of columns, or ``{columns: [...], ranges: true}`` for one published for its ranges."""
     if isinstance(value, dict):
         value = ForRanges(**value)
     if isinstance(value, ForRanges):
@@ -84,24 +93,38 @@ def _table(value: Any) -> Any:
 
 
 class Plan(Declared):
-    """A release to be: the public domain, the tables, the privacy unit and ε."""
+    """A release before it is made: the columns with their public domains, the tables, the privacy unit and ε.
+
+    >>> plan = Plan(dataset="clinic", epsilon="1/2", columns=[{"name": "smokes", "kind": "yesno"}], tables=[["smokes"]])
+    >>> plan.epsilon, plan.shape(("smokes",))
+    (Fraction(1, 2), (4,))
+    """
 
     title: Text = ""
     notes: Text = ""
-    dataset: Line
+    dataset: Dataset
     epsilon: Epsilon
     unit: Unit = Unit()
     rows_about: int | None = Field(default=None, ge=1, le=10**12)
     columns: tuple[Column, ...]
     tables: tuple[Annotated[tuple[Text, ...] | ForRanges, BeforeValidator(_table)], ...] | Each
-    strategy: Literal["auto", "direct", "optimised", "adaptive"] = "auto"
+    strategy: Strategy = "auto"
 
-    @field_validator("dataset")
-    @classmethod
-    def _names_a_budget(cls, dataset: str) -> str:
-        if not dataset.strip():
-            raise ValueError("name the dataset whose budget is spent, such as clinic-2026")
-        return dataset.strip()
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            dataset: str,
+            epsilon: ExactLike,
+            columns: Sequence[Column | Mapping[str, Any]],
+            tables: Sequence[Sequence[str] | ForRanges | Mapping[str, Any]] | Each | Mapping[str, int],
+            unit: Unit | Mapping[str, Any] = ...,
+            title: str = ...,
+            notes: str = ...,
+            rows_about: int | None = ...,
+            strategy: Strategy = ...,
+        ) -> None: ...
 
     @field_validator("tables", mode="before")
     @classmethod
@@ -120,7 +143,9 @@ class Plan(Declared):
             if times > 1:
                 raise ValueError(f"the column {name!r} is declared {times} times")
         if isinstance(self.tables, Each) and self.tables.each > len(self.columns):
-            raise ValueError(f"tables of {self.tables.each} columns need as many; {len(self.columns)} are declared")
+            raise ValueError(
+                f"tables of {self.tables.each} columns need as many; only {len(self.columns)} are declared"
+            )
         if isinstance(self.tables, Each) and math.comb(len(self.columns), self.tables.each) > MAX_TABLES:
             raise ValueError(f"these are more than {MAX_TABLES:,} tables; choose fewer columns")
         if not self.marginals:
@@ -146,8 +171,8 @@ class Plan(Declared):
         ranged = [table for table in self._listed if isinstance(table, ForRanges)]
         if ranged and (len(ranged) > 1 or not self._used <= set(ranged[0].columns)):
             raise ValueError(
-                f"table {' × '.join(ranged[0].columns)} is for ranges: such a plan publishes that table and its sums "
-                "alone; put the other tables into a plan of their own"
+                f"table {' × '.join(ranged[0].columns)} is for ranges: such a plan publishes only that table "
+                "and its sums; put the other tables into a plan of their own"
             )
         if self.unit.id is not None and self.unit.id in self._used:
             raise ValueError(f"the ID column {self.unit.id!r} names persons and cannot be published")
@@ -155,7 +180,7 @@ class Plan(Declared):
 
     @cached_property
     def marginals(self) -> tuple[tuple[str, ...], ...]:
-        """The published tables, in order, each a tuple of column names; the total ``()`` goes without saying."""
+        """The published tables in order, each a tuple of column names, without the total, which is always published."""
         if isinstance(self.tables, Each):
             return tuple(combinations((column.name for column in self.columns), self.tables.each))
         return tuple(table.columns if isinstance(table, ForRanges) else table for table in self._listed)
@@ -166,7 +191,7 @@ class Plan(Declared):
 
     @cached_property
     def ranged(self) -> tuple[str, ...] | None:
-        """The table of which ranges matter, its columns sorted; None where no table is marked so."""
+        """The columns, sorted, of the table that is published for its ranges; None if there is none."""
         return next((tuple(sorted(table.columns)) for table in self._listed if isinstance(table, ForRanges)), None)
 
     @cached_property
@@ -179,21 +204,23 @@ class Plan(Declared):
 
     @property
     def used(self) -> tuple[str, ...]:
-        """Names of the columns that stand in a table, in declared order: all that is read of the data."""
+        """Names of the columns that stand in a table, in declared order; no other column is read."""
         return tuple(column.name for column in self.columns if column.name in self._used)
 
     def column(self, name: str) -> Column:
+        """Return the column of this name."""
         return self._by_name[name]
 
     def shape(self, table: tuple[str, ...]) -> tuple[int, ...]:
-        """Number of cells along each column of ``table``."""
+        """Return the number of cells along each column of `table`."""
         return tuple(self._by_name[name].size for name in table)
 
     def cells(self, table: tuple[str, ...]) -> int:
+        """Return the number of cells of `table`."""
         return math.prod(self.shape(table))
 
     def at(self, epsilon: object) -> Plan:
-        """The same plan at another ε. Raises `PlanError`."""
+        """Return the same plan at another ε. Raises `PlanError`."""
         try:
             return self.model_copy(update={"epsilon": exact_epsilon(epsilon)})
         except ValueError as error:
@@ -201,27 +228,27 @@ class Plan(Declared):
 
     @property
     def key(self) -> str:
-        """Identity of what is asked; `measure.strategy.identity` says what that makes one release.
+        """Identity of what the plan asks for.
 
         Title, notes, dataset name, rough size, provenance and the order of columns and tables leave it
-        unchanged. The order of cells counts, since it is part of what a reader is given.
+        unchanged. The order of cells changes it, since readers are given the cells in that order.
         """
         ranges = [] if self.ranged is None else ["ranges", *self.ranged]
         strategy = "direct" if self.strategy == "auto" else self.strategy
         return self.identity(strategy, ranges, *map(sorted, self.marginals))
 
     def identity(self, *measured: object) -> str:
-        """SHA-256 of ε, the unit, the cells of all used columns, and what is ``measured`` (plain values, any order)."""
-        told = {
+        """Return the SHA-256 of ε, the unit, the cells of all used columns and `measured`, JSON values in any order."""
+        payload = {
             "epsilon": str(self.epsilon),
             "unit": self.unit.model_dump(),
-            "columns": [_cells_of(self.column(name)) for name in sorted(self.used)],
+            "columns": [cells_payload(self.column(name)) for name in sorted(self.used)],
             "measured": sorted(map(json.dumps, measured)),
         }
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for YAML or JSON, in the order a person would write them."""
+        """Return plain values for YAML or JSON, in the order in which a person would write them."""
         plain = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         for column, declared in zip(plain["columns"], self.columns, strict=True):
             column["kind"] = declared.kind
@@ -238,7 +265,7 @@ class Plan(Declared):
         return ordered
 
     def dumps(self) -> str:
-        """The plan as the text of a plan file."""
+        """Return the text of a plan file."""
         return strict_yaml.dump(self.to_dict())
 
     def save(self, path: str | Path) -> None:
@@ -247,7 +274,7 @@ class Plan(Declared):
 
     @classmethod
     def loads(cls, text: str, *, folder: Path | None = None) -> Plan:
-        """Read the text of a plan file; ``folder`` is where its codebooks lie (none are read without it).
+        """Read the text of a plan file, and the codebooks that it names from `folder`, if one is given.
 
         Raises `PlanError` with every fault found.
         """
@@ -258,11 +285,3 @@ class Plan(Declared):
         """Read a plan file and the codebooks beside it. Raises `PlanError` with every fault found."""
         path = Path(path)
         return cls.loads(strict_yaml.read(path, "plan"), folder=path.parent)
-
-
-def _cells_of(column: Column) -> dict[str, Any]:
-    """What of a column decides where a value is counted; 10 and 1E+1 are one edge."""
-    plain = column.model_dump(mode="json", exclude={"source", "codebook", "edges"})
-    if isinstance(column, Number):
-        plain["edges"] = [f"{edge:f}" for edge in column.edges]
-    return plain

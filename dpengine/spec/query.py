@@ -1,8 +1,8 @@
-"""One question about a table: what is asked, of which rows, whom it protects, and what it may cost.
+"""Single questions about a table: a statistic, the rows it is of, the privacy unit, and the price.
 
-A question is public from end to end, like a plan: its columns' cells, its bounds and its grid are stated by a
-person, and nothing in it comes from the rows. So its sensitivity, its price and its expected error can all be told
-before it is asked.
+A question is public from end to end, like a plan: a person states the cells of its columns, its bounds and its grid,
+and nothing in it comes from the rows. So its sensitivity, its price and its expected error are known before it is
+asked.
 """
 
 from __future__ import annotations
@@ -10,44 +10,44 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer, field_validator, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from dpengine.errors import PlanError
-from dpengine.exact import exact_text, rational
+from dpengine.exact import DecimalLike, ExactLike, exact_text, rational
 from dpengine.noise.laplace import MAX_SCALE
-from dpengine.spec.domain import Column, Declared, Number
+from dpengine.spec.declared import Declared, Text
+from dpengine.spec.domain import Column, Number, cells_payload
 from dpengine.spec.numeric_grid import Grid
-from dpengine.spec.parsing import Line, Text
-from dpengine.spec.plan import Epsilon, Unit
+from dpengine.spec.plan import Dataset, Epsilon, Unit
 
 __all__ = ["MAX_CANDIDATES", "Condition", "Count", "Mean", "Mode", "Proportion", "Quantile", "Question", "Sum"]
 
 MAX_CANDIDATES = 1_000_000
-_BEYOND = Decimal(10) ** 30  # what a range without an end reaches to
+_BEYOND = Decimal(10) ** 30  # the bound of a range that has none
 
 
-def _share(value: Any) -> Fraction:
-    found = rational(value)
-    if not 0 < found < 1 or found.denominator > 10**6:
+def _level(value: Any) -> Fraction:
+    level = rational(value)
+    if not 0 < level < 1 or level.denominator > 10**6:
         raise ValueError("this must lie between 0 and 1, with at most six decimals, such as 0.5 for the median")
-    return found
+    return level
 
 
-Share = Annotated[Fraction, BeforeValidator(_share), PlainSerializer(exact_text)]
+Level = Annotated[Fraction, BeforeValidator(_level), PlainSerializer(exact_text)]
 
 
 class Condition(Declared):
-    """Rows whose value of ``column`` falls in one of the cells named by ``labels``.
+    """The rows whose value of `column` falls in one of the cells named by `labels`.
 
     >>> age = Number(name="age", edges=[0, 18, 65])
-    >>> Condition(column=age, labels=["[18, 65]"]).words
+    >>> Condition(column=age, labels=["[18, 65]"]).description
     'age is [18, 65]'
-    >>> Condition.between("age", 18, 64).words, Condition.between("age", low=65).words
+    >>> Condition.between("age", 18, 64).description, Condition.between("age", low=65).description
     ('age is from 18 to 64', 'age is at least 65')
     >>> Condition.masked(age, "0110").labels
     ('[18, 65]', '(other)')
@@ -55,6 +55,10 @@ class Condition(Declared):
 
     column: Column
     labels: tuple[Text, ...]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, column: Column | Mapping[str, Any], labels: Sequence[str]) -> None: ...
 
     @model_validator(mode="after")
     def _of_the_column(self) -> Condition:
@@ -69,15 +73,18 @@ class Condition(Declared):
         return self
 
     @classmethod
-    def between(cls, name: str, low: object = None, high: object = None) -> Condition:
-        """Rows with a number from ``low`` to ``high``, both included; a bound of None is none."""
+    def between(cls, name: str, low: DecimalLike | None = None, high: DecimalLike | None = None) -> Condition:
+        """Return the condition of a number from `low` to `high`, both included; None stands for no bound."""
         edges = (-_BEYOND if low is None else low, _BEYOND if high is None else high)
         column = Number(name=name, edges=edges, other=False, missing=False)
         return cls(column=column, labels=column.declared)
 
     @classmethod
     def masked(cls, column: Column, mask: str) -> Condition:
-        """The cells of ``column`` where ``mask``, a text of as many bits as it has cells, is 1."""
+        """Return the condition of the cells where `mask`, a text of one bit for each cell of `column`, is 1.
+
+        Raises `PlanError`.
+        """
         bits = re.sub(r"[\s,\[\]]", "", mask)
         if not re.fullmatch("[01]*", bits) or len(bits) != column.size:
             raise PlanError(f"a mask of {column.name!r} has {column.size} bits, each 0 or 1, one for each of its cells")
@@ -85,13 +92,13 @@ class Condition(Declared):
 
     @property
     def codes(self) -> tuple[int, ...]:
-        """Indices of the cells, in order."""
+        """Indices of the chosen cells, in order."""
         place = {label: code for code, label in enumerate(self.column.labels)}
         return tuple(sorted(place[label] for label in self.labels))
 
     @property
-    def words(self) -> str:
-        """The condition as a person would say it."""
+    def description(self) -> str:
+        """The condition in a few words, such as 'age is from 18 to 64'."""
         name = self.column.name
         if isinstance(self.column, Number) and self.column.size == 1:
             low, high = self.column.edges
@@ -107,25 +114,28 @@ class Condition(Declared):
         return f"{name} is one of {len(shown)} values, {shown[0]} to {shown[-1]}"
 
     @property
-    def told(self) -> dict[str, Any]:
-        """What decides which rows meet it."""
-        plain = self.column.model_dump(mode="json", by_alias=True, exclude={"source", "codebook"})
-        if isinstance(self.column, Number):
-            plain["edges"] = [f"{edge:f}" for edge in self.column.edges]
-        return {"column": plain, "codes": self.codes}
+    def payload(self) -> dict[str, Any]:
+        """The part of the condition that decides which rows meet it, as plain values."""
+        return {"column": cells_payload(self.column, by_alias=True), "codes": self.codes}
 
 
 class Count(Declared):
-    """How many rows there are."""
+    """The number of rows."""
 
     kind: Literal["count"] = "count"
 
 
 class Proportion(Declared):
-    """What share of the rows meets all of ``of`` as well; a row whose value has no cell does not."""
+    """The proportion of the rows that also meet all conditions in `of`; a row whose value has no cell does not."""
 
     kind: Literal["proportion"] = "proportion"
     of: tuple[Condition, ...] = Field(min_length=1)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, *, of: Sequence[Condition | Mapping[str, Any]], kind: Literal["proportion"] = ...
+        ) -> None: ...
 
 
 class Sum(Declared):
@@ -143,11 +153,17 @@ class Mean(Declared):
 
 
 class Quantile(Declared):
-    """The value of a column's grid below which a share ``level`` of the rows lies; the median at one half."""
+    """The value of a column's grid below which a proportion `level` of the rows lies; by default the median."""
 
     kind: Literal["quantile"] = "quantile"
     of: Grid
-    level: Share = Fraction(1, 2)
+    level: Level = Fraction(1, 2)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, *, of: Grid | Mapping[str, Any], level: ExactLike = ..., kind: Literal["quantile"] = ...
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _countable(self) -> Quantile:
@@ -159,7 +175,7 @@ class Quantile(Declared):
 
 
 class Mode(Declared):
-    """The declared value of a column that most rows have; *other* and *missing* are no candidates."""
+    """The most common declared value of a column; *other* and *missing* are no candidates."""
 
     kind: Literal["mode"] = "mode"
     of: Column
@@ -175,25 +191,31 @@ Statistic = Annotated[Count | Proportion | Sum | Mean | Quantile | Mode, Field(d
 
 
 class Question(Declared):
-    """A statistic of the rows that meet all conditions ``where``, at a price of ``epsilon``.
+    """A statistic of the rows that meet all conditions in `where`, at the price `epsilon`.
 
-    ``rows_about`` is a public guess at how many rows meet them; it serves to tell errors of averages and shares
-    beforehand, and for nothing else.
+    `rows_about` is a public guess at how many rows meet them. It serves only to predict the errors of averages and
+    proportions.
     """
 
-    dataset: Line
+    dataset: Dataset
     epsilon: Epsilon
     statistic: Statistic
     where: tuple[Condition, ...] = ()
     unit: Unit = Unit()
     rows_about: int | None = Field(default=None, ge=1, le=10**12)
 
-    @field_validator("dataset")
-    @classmethod
-    def _names_a_budget(cls, dataset: str) -> str:
-        if not dataset.strip():
-            raise ValueError("name the dataset whose budget is spent, such as clinic-2026")
-        return dataset.strip()
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            dataset: str,
+            epsilon: ExactLike,
+            statistic: Statistic | Mapping[str, Any],
+            where: Sequence[Condition | Mapping[str, Any]] = ...,
+            unit: Unit | Mapping[str, Any] = ...,
+            rows_about: int | None = ...,
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _answerable(self) -> Question:
@@ -203,18 +225,18 @@ class Question(Declared):
 
     @property
     def sensitivity(self) -> int:
-        """Δ: by how much a person with at most k = ``unit.rows`` rows moves what is measured, in whole units.
+        """Δ, in whole units: how far one person, with at most k = `unit.rows` rows, moves the measured numbers.
 
-        Neighbours differ in one person, added or removed, and that person's rows each count once, if at all:
+        Neighbours differ in one person, added or removed, and each row of that person counts at most once:
 
-        - *count*: one a row, so k. *Most common value*: each candidate's count by at most k, none down when added.
+        - *count*: each row adds one, so k. *Most common value*: each candidate's count moves by at most k, and no
+          count falls when a person is added.
         - *sum*: a row adds a value of the grid, so k·max(|low|, |high|)/step, in steps.
-        - *share*: measured as two numbers, how many rows do and how many do not; a row is in one of them, so
-          together they move by k in L1.
+        - *proportion*: measured as two numbers, of the rows that meet the conditions and of those that do not; a row
+          is in one of them, so together they move by k in L1.
         - *average*: measured as Σ(x − low) and Σ(high − x), in steps; a row adds exactly (high − low)/step to both
-          together, so they move by k·(high − low)/step in L1. (A share is the case low = 0, high = step = 1.)
-        - *quantile* at a/b: see `mechanisms.scalar_queries.quantile_scores`; k·max(a, b − a), in
-          b-ths of a rank.
+          together, so they move by k·(high − low)/step in L1. (A proportion is the case low = 0, high = step = 1.)
+        - *quantile* at a/b: k·max(a, b − a), in b-ths of a rank; see `mechanisms.scalar_queries.quantile_scores`.
         """
         k = self.unit.rows
         match self.statistic:
@@ -229,53 +251,53 @@ class Question(Declared):
 
     @property
     def scale(self) -> Fraction:
-        """Δ/ε: the scale of the discrete Laplace noise, in the units of ``sensitivity``."""
+        """Δ/ε: the scale of the discrete Laplace noise, in the units of `sensitivity`."""
         return self.sensitivity / self.epsilon
 
     @property
     def key(self) -> str:
-        """Identity of what is asked, at what price: the same on the same data is one answer, drawn once."""
-        told: dict[str, Any] = {
+        """Identity of what is asked and of its price: the same question of the same data is answered once."""
+        payload: dict[str, Any] = {
             "epsilon": str(self.epsilon),
             "unit": self.unit.model_dump(),
-            "where": sorted(json.dumps(condition.told, sort_keys=True) for condition in self.where),
+            "where": sorted(json.dumps(condition.payload, sort_keys=True) for condition in self.where),
             "statistic": self.statistic.model_dump(mode="json", by_alias=True, exclude={"of"}),
         }
         match self.statistic:
             case Proportion(of=conditions):
-                told["of"] = sorted(json.dumps(condition.told, sort_keys=True) for condition in conditions)
+                payload["of"] = sorted(json.dumps(condition.payload, sort_keys=True) for condition in conditions)
             case Sum(of=grid) | Mean(of=grid) | Quantile(of=grid):
-                told["of"] = [grid.name, *map(str, (grid.units(grid.low), grid.units(grid.high), Fraction(grid.step))),
-                              grid.missing_code, sorted(grid.missing_as)]  # fmt: skip
+                bounds = map(str, (grid.units(grid.low), grid.units(grid.high), Fraction(grid.step)))
+                payload["of"] = [grid.name, *bounds, grid.missing_code, sorted(grid.missing_as)]
             case Mode(of=column):
-                told["of"] = Condition(column=column, labels=column.declared).told
-        return "question " + hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+                payload["of"] = Condition(column=column, labels=column.declared).payload
+        return "question " + hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()
 
     @property
-    def words(self) -> str:
-        """The question in a sentence's words, such as 'average of age, where region is North'."""
+    def description(self) -> str:
+        """The question in a few words, such as 'average of age, where region is North'."""
         match self.statistic:
             case Count():
-                what = "number of rows"
+                name = "number of rows"
             case Proportion(of=conditions):
-                what = f"share of rows with {_all_of(conditions)}"
+                name = f"share of rows with {_all_of(conditions)}"
             case Sum(of=grid):
-                what = f"sum of {grid.name}"
+                name = f"sum of {grid.name}"
             case Mean(of=grid):
-                what = f"average of {grid.name}"
+                name = f"average of {grid.name}"
             case Quantile(of=grid, level=level):
-                what = f"{quantile_name(level)} of {grid.name}"
+                name = f"{quantile_name(level)} of {grid.name}"
             case Mode(of=column):
-                what = f"most common value of {column.name}"
-        return what + (f", where {_all_of(self.where)}" if self.where else "")
+                name = f"most common value of {column.name}"
+        return name + (f", where {_all_of(self.where)}" if self.where else "")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, from which ``Question(**values)`` is the same question."""
+        """Return plain values for JSON; ``Question(**values)`` reads them back."""
         return self.model_dump(mode="json", by_alias=True)
 
 
 def quantile_name(level: Fraction) -> str:
-    """A level as a person would say it.
+    """Name a quantile by its level.
 
     >>> quantile_name(Fraction(1, 2)), quantile_name(Fraction(9, 10)), quantile_name(Fraction(1, 3))
     ('median', '90 % quantile', '1/3 quantile')
@@ -287,4 +309,4 @@ def quantile_name(level: Fraction) -> str:
 
 
 def _all_of(conditions: Sequence[Condition]) -> str:
-    return " and ".join(condition.words for condition in conditions)
+    return " and ".join(condition.description for condition in conditions)

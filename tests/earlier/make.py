@@ -272,7 +272,7 @@ def fill(ledger: dpe.Ledger, server: str) -> dict[str, Any]:
     there.disconnect()
     for name, (source, question) in questions().items():
         answer = dpe.ask(HERE / source, question, ledger)
-        told["questions"][name] = {"table": source, "key": question.key, "words": question.words} | json.loads(
+        told["questions"][name] = {"table": source, "key": question.key, "words": question.description} | json.loads(
             json.dumps(asdict(answer) | {"question": question.to_dict()}, default=str)
         )
     choice = {"names": ["1.00", "3.00", "Größe"], "scores": ["40", "30.5", "1/3"], "sensitivity": "3.02"}

@@ -104,7 +104,7 @@ def test_every_statistic_can_be_asked(book: Ledger, what: str, said: str) -> Non
     assert f"The {said}" in words(at)
     assert "Δ" in words(at)
     pay(at)
-    assert [answer.question.words for answer in history(book, "rand-hie")] == [said]
+    assert [answer.question.description for answer in history(book, "rand-hie")] == [said]
 
 
 def test_a_share_needs_to_know_of_what_and_a_number_its_bounds(book: Ledger) -> None:

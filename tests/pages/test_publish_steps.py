@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
 from dpengine.errors import Fault
-from dpengine.spec.domain import NEEDED
+from dpengine.spec.declared import NEEDED
 from pages.parts.visit.fault_text import sentence
 from tests.pages.following import held, settled
 

@@ -60,7 +60,7 @@ def test_a_question_comes_back_from_plain_values(statistic: object) -> None:
     where = [NORTH, Condition.between("age", 18, "64.5"), Condition.masked(AGE, "1100010")]
     asked = question(statistic, where=where, unit={"id": "who", "rows": 2}, rows_about=100)
     again = Question(**json.loads(json.dumps(asked.to_dict())))
-    assert (again, again.key, again.words) == (asked, asked.key, asked.words)
+    assert (again, again.key, again.description) == (asked, asked.key, asked.description)
 
 
 def test_the_key_holds_what_is_asked_and_no_more() -> None:
@@ -85,10 +85,10 @@ def test_the_key_holds_what_is_asked_and_no_more() -> None:
 
 def test_a_question_reads_like_a_sentence() -> None:
     asked = question(Proportion(of=[YES]), where=[NORTH, Condition.between("age", low=18)])
-    assert asked.words == "share of rows with smokes is yes, where region is North and age is at least 18"
-    assert question(Quantile(of=INCOME)).words == "median of income"
-    assert question(Mode(of=REGION)).words == "most common value of region"
-    assert Condition(column=AGE, labels=AGE.labels[:-1]).words == "age is not (missing)"
+    assert asked.description == "share of rows with smokes is yes, where region is North and age is at least 18"
+    assert question(Quantile(of=INCOME)).description == "median of income"
+    assert question(Mode(of=REGION)).description == "most common value of region"
+    assert Condition(column=AGE, labels=AGE.labels[:-1]).description == "age is not (missing)"
 
 
 def test_a_mask_chooses_cells_bit_by_bit() -> None:
@@ -114,12 +114,12 @@ def one(**fields: object) -> object:
         (lambda: Proportion(of=[]), "at least 1"),
         (lambda: Quantile(of=INCOME, level=0), "between 0 and 1"),
         (lambda: Quantile(of=INCOME, level="1"), "between 0 and 1"),
-        (lambda: Quantile(of=INCOME, level="nan"), "a number such as"),
+        (lambda: Quantile(of=INCOME, level="nan"), "a decimal or a fraction"),
         (lambda: Quantile(of=Grid(name="x", low=0, high=10**6)), "at most 1,000,000 values"),
         (lambda: Mode(of=Category(name="x", values=["only"])), "nothing to choose"),
         (one(dataset=" "), "name the dataset"),
         (one(epsilon="0"), "above 0"),
-        (one(epsilon="nan"), "a number such as"),
+        (one(epsilon="nan"), "a decimal or a fraction"),
         (one(statistic={"kind": "variance"}), "statistic"),
         (one(unit={"rows": 3}), "needs 'id'"),
         (one(rows_about=0), "rows_about"),

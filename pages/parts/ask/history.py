@@ -37,7 +37,7 @@ def show_history(dataset: str) -> None:
     frame = pd.DataFrame(
         {
             "when": [answer.created for answer in answers],
-            "question": [answer.question.words for answer in answers],
+            "question": [answer.question.description for answer in answers],
             "answer": [shown(answer) for answer in answers],
             "95 %": [interval(answer) for answer in answers],
             "ε": [exact_text(answer.question.epsilon) for answer in answers],
@@ -76,7 +76,7 @@ def _rows(answers: list[Answer]) -> list[dict[str, str | None]]:
     return [
         {
             "created": answer.created,
-            "question": answer.question.words,
+            "question": answer.question.description,
             "answer": str(answer.value),
             "low": None if answer.low is None else str(answer.low),
             "high": None if answer.high is None else str(answer.high),

@@ -119,7 +119,7 @@ def _half(answer: Answer) -> float:
 
 def told(answer: Answer) -> str:
     """An answer in a sentence, for Markdown."""
-    what = plain(answer.question.words)
+    what = plain(answer.question.description)
     value, price = plain(shown(answer)), exact_text(answer.question.epsilon)
     if answer.low is None:
         return f"The {what}: **{value}**, with 95 % probability {within(answer)} of the best; ε = {price}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpengine.errors import Fault
-from dpengine.spec.domain import NEEDED
+from dpengine.spec.declared import NEEDED
 
 __all__ = ["sentence"]
 

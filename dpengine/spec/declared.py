@@ -1,0 +1,75 @@
+"""Values that a person declares: frozen, checked on construction, and refused in plain words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+
+from dpengine.errors import Fault, PlanError
+
+__all__ = ["KINDS", "NEEDED", "Declared", "Line", "Text", "readable_faults"]
+
+KINDS = ("number", "category", "yesno", "date")
+NEEDED = "this is needed and is not given"
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL_BUT_LAYOUT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def _without_control(text: str) -> str:
+    if _CONTROL.search(text):
+        raise ValueError("this text holds a control character, such as a tab or a line break, or half a character")
+    return text
+
+
+def _without_control_but_layout(text: str) -> str:
+    if _CONTROL_BUT_LAYOUT.search(text):
+        raise ValueError("this text holds a control character or half a character; only line breaks and tabs may stand")
+    return text
+
+
+# Headers and cells of real tables hold line breaks and tabs; names of budgets, files and formats do not.
+Line = Annotated[str, AfterValidator(_without_control)]
+Text = Annotated[str, AfterValidator(_without_control_but_layout)]
+
+
+def readable_faults(error: ValidationError) -> Iterator[Fault]:
+    """Yield each fault in plain words, with its place in the plan."""
+    for fault in error.errors(include_url=False, include_input=False):
+        if fault["type"] == "model_type" and fault["loc"][-1:] == ("Each",):
+            continue  # a list of tables has its own faults; that it is no `Each` is none
+        steps = [step for step in fault["loc"] if str(step) not in KINDS and "[" not in str(step) and step != "Each"]
+        message = fault["msg"].removeprefix("Value error, ")
+        if fault["type"] == "extra_forbidden":
+            message = "this key is not known here; check its spelling"
+        elif fault["type"] == "missing":
+            message = NEEDED
+        elif fault["type"].startswith("union_tag"):
+            message = f"kind must be one of {', '.join(KINDS)}"
+        yield Fault(tuple(step + 1 if isinstance(step, int) else step for step in steps), message)
+
+
+class Declared(BaseModel):
+    """A frozen value, checked on construction.
+
+    Raises `PlanError` with every fault found. A class that reads more types than it keeps states them in the
+    `__init__` that type checkers see; at run time there is this one alone.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, ignored_types=(cached_property,))
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, /, **fields: Any) -> None:
+            try:
+                self.__pydantic_validator__.validate_python(fields, self_instance=self)
+            except ValidationError as error:
+                raise PlanError(readable_faults(error)) from None
+
+        # Marks __init__ as equal to the library's own, so that a nested value reports its faults
+        # with the path to it (plan → column 3 → edges) instead of stopping at the first.
+        __init__.__pydantic_base_init__ = True
