@@ -1,8 +1,7 @@
 """Differentially private publication of tables: plan, predict, release once, verify.
 
 >>> import dpengine as dpe
->>> plan = dpe.Plan(dataset="demo", epsilon="1", tables=[["smokes"]],
-...                 columns=[{"name": "smokes", "kind": "yesno"}])
+>>> plan = dpe.Plan(dataset="demo", epsilon="1", columns=[dpe.YesNo(name="smokes")], tables=[["smokes"]])
 >>> float(dpe.predict(plan)["half_width_95"].iloc[0])
 3.0
 
@@ -17,31 +16,50 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from dpengine.version import VERSION as __version__
+
 if TYPE_CHECKING:
     from dpengine import noise
-    from dpengine.accounting.ledger import Ledger
-    from dpengine.ask import Answer, ask, expect
+    from dpengine.accounting.ledger import Entry, Ledger
+    from dpengine.ask import Answer, Expected, ask, expect
     from dpengine.bundle.verify import verify
-    from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseError, ReleaseError, TableError
+    from dpengine.errors import (
+        BudgetError,
+        Fault,
+        LedgerError,
+        PlanError,
+        PrivateReleaseError,
+        ReleaseError,
+        TableError,
+    )
     from dpengine.estimate.error_distribution import epsilon_for
     from dpengine.release import Release, release
     from dpengine.results.mock_table import preview
     from dpengine.results.predict import predict
+    from dpengine.results.result import Result
     from dpengine.sources.open import open_table
+    from dpengine.sources.table import Table
+    from dpengine.spec.domain import Category, Date, Number, YesNo
     from dpengine.spec.numeric_grid import Grid
-    from dpengine.spec.plan import Plan
+    from dpengine.spec.plan import Plan, Unit
     from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
 
 __all__ = [
     "Answer",
     "BudgetError",
+    "Category",
     "Condition",
     "Count",
+    "Date",
+    "Entry",
+    "Expected",
+    "Fault",
     "Grid",
     "Ledger",
     "LedgerError",
     "Mean",
     "Mode",
+    "Number",
     "Plan",
     "PlanError",
     "PrivateReleaseError",
@@ -50,8 +68,13 @@ __all__ = [
     "Question",
     "Release",
     "ReleaseError",
+    "Result",
     "Sum",
+    "Table",
     "TableError",
+    "Unit",
+    "YesNo",
+    "__version__",
     "ask",
     "epsilon_for",
     "expect",
@@ -64,17 +87,20 @@ __all__ = [
 ]
 
 _NAMES = {
-    "accounting.ledger": ("Ledger",),
-    "ask": ("Answer", "ask", "expect"),
+    "accounting.ledger": ("Entry", "Ledger"),
+    "ask": ("Answer", "Expected", "ask", "expect"),
     "bundle.verify": ("verify",),
-    "errors": ("BudgetError", "LedgerError", "PlanError", "PrivateReleaseError", "ReleaseError", "TableError"),
+    "errors": ("BudgetError", "Fault", "LedgerError", "PlanError", "PrivateReleaseError", "ReleaseError", "TableError"),
     "estimate.error_distribution": ("epsilon_for",),
     "release": ("Release", "release"),
     "results.mock_table": ("preview",),
     "results.predict": ("predict",),
+    "results.result": ("Result",),
     "sources.open": ("open_table",),
+    "sources.table": ("Table",),
+    "spec.domain": ("Category", "Date", "Number", "YesNo"),
     "spec.numeric_grid": ("Grid",),
-    "spec.plan": ("Plan",),
+    "spec.plan": ("Plan", "Unit"),
     "spec.query": ("Condition", "Count", "Mean", "Mode", "Proportion", "Quantile", "Question", "Sum"),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}

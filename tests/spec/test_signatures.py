@@ -1,0 +1,53 @@
+"""The constructors that type checkers see take exactly the fields that are read at run time."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import typing
+from pathlib import Path
+
+import pytest
+
+from dpengine.spec import domain, numeric_grid, plan, query
+from dpengine.spec.declared import Declared
+from dpengine.spec.domain import ColumnOptions
+
+
+def constructors() -> dict[str, tuple[type[Declared], ast.arguments]]:
+    """Each class with a constructor for type checkers, and the arguments of that constructor."""
+    found = {}
+    for module in (domain, numeric_grid, plan, query):
+        for node in ast.parse(Path(module.__file__).read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                for inner in ast.walk(node):
+                    if isinstance(inner, ast.FunctionDef) and inner.name == "__init__":
+                        found[node.name] = (getattr(module, node.name), inner.args)
+    return found
+
+
+def test_every_class_that_reads_more_types_than_it_keeps_has_one() -> None:
+    assert {"Category", "Condition", "Date", "Grid", "Number", "Plan", "Proportion", "Quantile", "Question"} <= set(
+        constructors()
+    )
+
+
+@pytest.mark.parametrize("name", sorted(constructors()))
+def test_a_constructor_takes_the_fields_of_its_class(name: str) -> None:
+    declared, arguments = constructors()[name]
+    options = set(typing.get_type_hints(ColumnOptions)) if arguments.kwarg else set()
+    assert {each.arg for each in arguments.kwonlyargs} | options == set(declared.model_fields)
+
+
+@pytest.mark.parametrize("name", sorted(constructors()))
+def test_a_constructor_needs_the_fields_that_have_no_default(name: str) -> None:
+    declared, arguments = constructors()[name]
+    needed = {
+        each.arg for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if not default
+    }
+    assert needed == {field for field, about in declared.model_fields.items() if about.is_required()}
+
+
+def test_a_person_at_a_prompt_sees_the_fields_too() -> None:
+    shown = inspect.signature(plan.Plan).parameters
+    assert set(shown) == set(plan.Plan.model_fields)
