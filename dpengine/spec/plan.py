@@ -25,7 +25,7 @@ from dpengine.spec import codebook, strict_yaml
 from dpengine.spec.declared import Declared, Line, Text
 from dpengine.spec.domain import Column, Number, cells_payload
 
-__all__ = ["Each", "Plan", "Unit", "exact_epsilon"]
+__all__ = ["Each", "Plan", "Strategy", "Unit", "exact_epsilon"]
 
 MAX_TABLE_CELLS = 4_000_000
 MAX_TABLES = 20_000

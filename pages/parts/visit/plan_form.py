@@ -14,7 +14,7 @@ from typing import Any
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text
 from dpengine.spec.domain import Column
-from dpengine.spec.plan import Plan
+from dpengine.spec.plan import Plan, Strategy
 from pages.parts.visit.fault_text import sentence
 
 __all__ = [
@@ -50,7 +50,7 @@ class Entries:
     rows: int = 1
     rows_about: int | None = None
     epsilon: str = "1"
-    strategy: str = "auto"
+    strategy: Strategy = "auto"
 
     def with_(self, **changes: Any) -> Entries:
         """Return the entries with some of them changed."""
