@@ -22,7 +22,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this 
 
 from dpengine.lessons.survey import made_up_counts
 from dpengine.mechanisms.local.frequency_oracles import HadamardResponse, LocalHashing, UnaryEncoding
-from dpengine.mechanisms.local.randomized_response import KaryResponse, PureProtocol, RandomizedResponse
+from dpengine.mechanisms.local.protocol import PureProtocol
+from dpengine.mechanisms.local.randomized_response import KaryResponse, RandomizedResponse
 from dpengine.mechanisms.local.sketches import CountMeanSketch, HadamardSketch
 
 PEOPLE, PEERS_PEOPLE, ANSWERS, EPSILON, RUNS = 10**6, 20_000, 100, Fraction(1), 5

@@ -21,13 +21,8 @@ from scipy import stats
 from dpengine.array_types import Floats, Ints
 from dpengine.errors import TableError
 from dpengine.mechanisms.local.frequency_oracles import HadamardResponse, LocalHashing, UnaryEncoding
-from dpengine.mechanisms.local.randomized_response import (
-    Estimate,
-    KaryResponse,
-    PureProtocol,
-    RandomizedResponse,
-    pair_table,
-)
+from dpengine.mechanisms.local.protocol import Estimate, PureProtocol
+from dpengine.mechanisms.local.randomized_response import KaryResponse, RandomizedResponse, pair_table
 from dpengine.mechanisms.local.sketches import CountMeanSketch, HadamardSketch
 from dpengine.noise.laplace import discrete_laplace
 from dpengine.noise.moments import variance

@@ -1,1 +1,1 @@
-"""The field's other mechanisms, each exact where it guards a release."""
+"""Private mechanisms beside noisy tables: single queries, online learning, and local privacy."""

@@ -10,7 +10,8 @@ import streamlit as st
 
 from dpengine.exact import exact_text
 from dpengine.lessons import survey
-from dpengine.mechanisms.local.randomized_response import Estimate, KaryResponse, norm_sub
+from dpengine.mechanisms.local.protocol import Estimate
+from dpengine.mechanisms.local.randomized_response import KaryResponse
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import people, percent, plain, plural
@@ -114,8 +115,8 @@ def numbers(asked: People, protocol: survey.Protocol, estimate: Estimate) -> Non
 
 def picture(asked: People, protocol: survey.Protocol, estimate: Estimate) -> None:
     fitted = st.session_state.get("survey_fit", False)
-    shares = norm_sub(estimate.shares) if fitted else estimate.shares
-    counts, within = shares * asked.size, estimate.within() * asked.size
+    shares = estimate.fitted if fitted else estimate.shares
+    counts, within = shares * asked.size, estimate.half_widths() * asked.size
     inside = int((np.abs(estimate.shares * asked.size - asked.counts) <= within).sum())
     line = (
         f"{asked.question}: {inside} of {plural(len(asked.labels), 'answer')} within the interval of "

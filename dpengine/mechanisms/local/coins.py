@@ -1,9 +1,9 @@
-"""Coins of exact bias, and the exact price of what is told with them.
+"""Coins of exact bias, and the exact ε of an answer that is randomised with them.
 
-Whoever answers a survey by coins is protected before anything leaves their hands. What such an answer costs
-is the largest ratio of the chances of any report under two true answers: a rational number, when all coins
-are rational. Its logarithm is irrational, so ε is that logarithm rounded up; and where an ε is wanted, coins
-are chosen whose ε, so rounded, does not exceed it.
+People who answer a survey with coins are protected before anything leaves their hands. The cost of such an answer is
+the largest ratio of the probabilities of any report under two true answers: a rational number, as all coins are
+rational. Its logarithm is irrational, so ε is that logarithm rounded up. For a given ε, coins are chosen whose ε, so
+rounded, does not exceed it.
 """
 
 from __future__ import annotations
@@ -24,18 +24,19 @@ __all__ = [
     "MAX_EPSILON",
     "MAX_TIMES",
     "MIN_EPSILON",
-    "checked_answers",
-    "checked_chance",
-    "checked_values",
+    "check_answers",
+    "check_chance",
+    "check_values",
     "coins",
     "composed",
     "flip",
     "least_chance",
+    "least_flip",
     "log_up",
 ]  # fmt: skip
 
 MIN_EPSILON, MAX_EPSILON = Fraction(1, 1000), Fraction(20)
-COIN_STEPS = 2**48  # coins made for a wanted ε have a whole number of these parts as their chance
+COIN_STEPS = 2**48  # the probability of a coin made for a given ε is a whole number of these parts
 MAX_ANSWERS = 2**24
 MAX_TIMES = 10_000
 _STEP = Decimal(1).scaleb(-12)
@@ -43,10 +44,15 @@ _LANES = 2**18
 
 
 def coins(chance: Fraction, size: int) -> Bools:
-    """Independent coins, each heads with probability ``chance`` exactly; a vector of length ``size``.
+    """Toss `size` independent coins, each heads (True) with probability `chance` exactly.
 
-    Bits are of a generator that the operating system seeds for this call. Raises `PlanError` unless
-    0 ≤ ``chance`` ≤ 1.
+    Bits come from a generator that the operating system seeds for this call. Raises `PlanError` unless
+    0 ≤ `chance` ≤ 1.
+
+    >>> coins(Fraction(1, 3), 1000).shape
+    (1000,)
+    >>> coins(Fraction(1), 3).tolist()
+    [True, True, True]
     """
     if not 0 <= chance <= 1:
         raise PlanError("a chance must lie between 0 and 1")
@@ -56,26 +62,28 @@ def coins(chance: Fraction, size: int) -> Bools:
 
 
 def flip(heads: Bools, chance: Fraction, bits: BitSource) -> None:
-    """Fill the vector ``heads`` with coins of ``chance``.
+    """Fill the vector `heads` with coins of probability `chance`, using `bits`.
 
-    A coin is heads if a uniform number lies below ``chance``. Eight of its bits settle that unless they equal the
-    first eight of ``chance``; then the rest of the number is held against the rest of ``chance`` in the same way.
+    A coin is heads if a uniform number lies below `chance`. Eight of its bits decide that unless they equal the first
+    eight of `chance`; then the rest of the number is compared with the rest of `chance` in the same way.
     """
     whole, rest = divmod(chance * 256, 1)
     words = np.empty(min(heads.size, _LANES), dtype=np.uint8)
     for start in range(0, heads.size, _LANES):
         part = heads[start : start + _LANES]
-        seen = words[: part.size]
-        bits(seen)
-        np.less(seen, whole, out=part)
-        if rest and (tied := np.flatnonzero(seen == whole)).size:
-            settled = np.empty(tied.size, dtype=np.bool_)
-            flip(settled, rest, bits)
-            part[tied] = settled
+        first = words[: part.size]
+        bits(first)
+        np.less(first, whole, out=part)
+        if rest and (tied := np.flatnonzero(first == whole)).size:
+            decided = np.empty(tied.size, dtype=np.bool_)
+            flip(decided, rest, bits)
+            part[tied] = decided
 
 
 def log_up(ratio: Fraction) -> Fraction:
-    """ln(``ratio``) rounded up to twelve digits after the point: an ε that a ratio of chances never exceeds.
+    """Return ln(`ratio`) rounded up to twelve digits after the point: an ε that the ratio never exceeds.
+
+    Raises `PlanError` for a ratio below 1.
 
     >>> log_up(Fraction(3))
     Fraction(1098612288669, 1000000000000)
@@ -91,10 +99,13 @@ def log_up(ratio: Fraction) -> Fraction:
 
 
 def least_chance(epsilon: Fraction, ratio: Callable[[Fraction], Fraction]) -> Fraction:
-    """The least chance, in parts of 1/``COIN_STEPS``, at which a mechanism's ``ratio`` keeps within ε, rounded up.
+    """Return the least probability, in parts of 1/`COIN_STEPS`, at which the ε of a mechanism is at most `epsilon`.
 
-    ``ratio`` gives the exact ratio for a chance above 0, falls as it grows, and is 1 for a chance of 1. Raises
-    `PlanError` for an ε that coins are not made for.
+    `ratio` gives the mechanism's exact e^ε for a probability above 0; it falls as that grows, and is 1 at 1. Raises
+    `PlanError` unless `epsilon` is exact and within `MIN_EPSILON` and `MAX_EPSILON`.
+
+    >>> float(least_chance(Fraction(1), lambda chance: (2 - chance) / chance))
+    0.5378828427399931
     """
     if isinstance(epsilon, float | bool) or not MIN_EPSILON <= Fraction(epsilon) <= MAX_EPSILON:
         raise PlanError(f"ε of a survey must be exact, from {float(MIN_EPSILON):g} to {MAX_EPSILON}")
@@ -108,26 +119,50 @@ def least_chance(epsilon: Fraction, ratio: Callable[[Fraction], Fraction]) -> Fr
     return Fraction(enough, COIN_STEPS)
 
 
-def composed(ratio: Fraction, times: int) -> Fraction:
-    """The ε of ``times`` independent reports about one person, each of this ``ratio``; rounded up.
+def least_flip(epsilon: Fraction, bits: int = 1) -> Fraction:
+    """Return the least probability of a flipped bit at which an answer that shows in `bits` bits costs at most ε.
 
-    The chances of independent reports multiply, so for two bits told by fair coins it is ln 9, not ln 3 (Dwork 2011,
-    "A firm foundation for private data analysis").
+    The ratio is ((1 − q)/q)^`bits`. Raises `PlanError` as `least_chance` does.
+
+    >>> float(least_flip(Fraction(1)))
+    0.26894142136999655
+    """
+    return least_chance(epsilon, lambda random: ((2 - random) / random) ** bits) / 2
+
+
+def composed(ratio: Fraction, times: int) -> Fraction:
+    """Return the ε of `times` independent reports about one person, each of this `ratio`, rounded up.
+
+    The probabilities of independent reports multiply: two answers by fair coins cost ln 9, not ln 3. Raises
+    `PlanError` unless `times` is from 1 to `MAX_TIMES`.
+
+    Source: Dwork 2011, "A firm foundation for private data analysis".
+
+    >>> composed(Fraction(3), 2) == log_up(Fraction(9))
+    True
     """
     if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= MAX_TIMES:
         raise PlanError(f"reports of a person must number from 1 to {MAX_TIMES:,}")
     return log_up(Fraction(ratio) ** times) if times <= 64 else times * log_up(Fraction(ratio))
 
 
-def checked_chance(chance: Fraction, most: Fraction = Fraction(1)) -> Fraction:
-    """``chance`` as an exact number above 0 and at most ``most``, else `PlanError`."""
+def check_chance(chance: Fraction, most: Fraction = Fraction(1)) -> Fraction:
+    """Return `chance` as an exact number above 0 and at most `most`. Raises `PlanError` for any other.
+
+    >>> check_chance(Fraction(1, 3))
+    Fraction(1, 3)
+    """
     if isinstance(chance, float | bool) or not 0 < (exact := Fraction(chance)) <= most:
         raise PlanError(f"the chance of a coin must be exact, above 0 and at most {most}")
     return exact
 
 
-def checked_answers(answers: int) -> int:
-    """How many answers there are, else `PlanError`."""
+def check_answers(answers: int) -> int:
+    """Return the number of answers. Raises `PlanError` unless it is a whole number from 2 to `MAX_ANSWERS`.
+
+    >>> check_answers(5)
+    5
+    """
     if isinstance(answers, bool) or not isinstance(answers, int) or not 2 <= answers <= MAX_ANSWERS:
         raise PlanError(
             f"a question needs from 2 to {MAX_ANSWERS:,} answers: with one there is nothing to ask, or to hide"
@@ -135,8 +170,14 @@ def checked_answers(answers: int) -> int:
     return answers
 
 
-def checked_values(values: npt.ArrayLike, answers: int) -> Ints:
-    """True answers as a vector of whole numbers from 0 to ``answers`` − 1, one a person; else `TableError`."""
+def check_values(values: npt.ArrayLike, answers: int) -> Ints:
+    """Return true answers as a vector of whole numbers, one for each person.
+
+    Raises `TableError` unless there is one at least, and all are whole numbers from 0 to `answers` − 1.
+
+    >>> check_values([0, 2, 1], 3).tolist()
+    [0, 2, 1]
+    """
     found = np.asarray(values)
     if found.ndim != 1 or found.size == 0:
         raise TableError("answers must be one number for each person, in one row, and at least one")

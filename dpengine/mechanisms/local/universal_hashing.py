@@ -1,10 +1,10 @@
-"""Random hash functions whose collisions have exactly the chance that estimators assume, and Walsh–Hadamard sums.
+"""Random hash functions whose collisions have exactly the probability that estimators assume, and Walsh–Hadamard sums.
 
-h(x) = b + Σ a_i·x_i mod g, where x_i are the binary digits of x and a, b are even draws from 0 … g−1. Digits of
-two numbers differ by −1, 0 or 1, and 1 and −1 have inverses whatever g is. So h(x) − h(y) is even over
-0 … g−1 for x ≠ y: exactly universal. For three different numbers x, y, z the digits of x − y and x − z, being
-independent modulo 2, have a 2 × 2 minor that is odd and at most 2 in size, thus ±1: the two differences are
-even and independent, so hashes of three numbers are, for every g.
+h(x) = b + Σ a_i·x_i mod g, where x_i are the binary digits of x, and a and b are uniform over 0 … g−1. Digits of
+two numbers differ by −1, 0 or 1, and 1 and −1 have inverses whatever g is. So h(x) − h(y) is uniform over
+0 … g−1 for x ≠ y: the functions are exactly universal. For three different numbers x, y, z the digits of x − y and
+x − z are independent modulo 2, so they have a 2 × 2 minor that is odd and at most 2 in size, thus ±1. The two
+differences are then uniform and independent, and so are the hashes of three numbers, for every g.
 """
 
 from __future__ import annotations
@@ -15,26 +15,39 @@ import numpy.typing as npt
 from dpengine.array_types import Ints
 from dpengine.noise.selection import uniform_below
 
-__all__ = ["Hashes", "binary_digits", "draw_keys", "hash_own", "hash_table", "walsh"]
+__all__ = ["Hashes", "binary_digits", "draw_keys", "hash_table", "hash_values", "walsh"]
 
 Hashes = npt.NDArray[np.unsignedinteger]  # keys or values of hashes, in as few bytes as hold twice g
 
 
 def binary_digits(answers: int) -> int:
-    """How many binary digits the numbers 0 … ``answers`` − 1 need."""
+    """Return how many binary digits the numbers 0 … `answers` − 1 need.
+
+    >>> binary_digits(2), binary_digits(1000)
+    (1, 10)
+    """
     return max(1, (answers - 1).bit_length())
 
 
 def draw_keys(functions: int, answers: int, buckets: int) -> Hashes:
-    """Keys of so many functions into 0 … ``buckets`` − 1: b and the a_i down, a column a function."""
+    """Draw the keys of `functions` hash functions into 0 … `buckets` − 1, one column each: b, then the a_i.
+
+    >>> draw_keys(3, 1000, 4).shape
+    (11, 3)
+    """
     rows = 1 + binary_digits(answers)
     drawn = uniform_below(buckets, rows * functions).reshape(rows, functions)
     keys: Hashes = drawn.astype(np.min_scalar_type(2 * buckets - 1))
     return keys
 
 
-def hash_own(keys: Hashes, values: Ints, buckets: int) -> Hashes:
-    """The hash of each of ``values`` by the function of its own column."""
+def hash_values(keys: Hashes, values: Ints, buckets: int) -> Hashes:
+    """Hash each of `values` by the function in the column of its own.
+
+    >>> keys = np.array([[1, 0], [2, 3], [1, 1]], dtype=np.uint8)
+    >>> hash_values(keys, np.array([3, 1]), 4).tolist()
+    [0, 3]
+    """
     hashed: Hashes = keys[0].copy()
     for digit, key in enumerate(keys[1:]):
         hashed = _added(hashed, key * ((values >> digit) & 1).astype(keys.dtype), buckets)
@@ -42,7 +55,11 @@ def hash_own(keys: Hashes, values: Ints, buckets: int) -> Hashes:
 
 
 def hash_table(keys: Hashes, answers: int, buckets: int) -> Hashes:
-    """The hashes of 0 … ``answers`` − 1, a row each, by the function of each column: each digit doubles the table."""
+    """Hash each of 0 … `answers` − 1, one row each, by the function of each column. Every digit doubles the table.
+
+    >>> hash_table(np.array([[1], [2], [1]], dtype=np.uint8), 4, 4).T.tolist()
+    [[1, 3, 2, 0]]
+    """
     table = np.empty((answers, keys.shape[1]), dtype=keys.dtype)
     table[0] = keys[0]
     for digit, key in enumerate(keys[1:]):
@@ -53,16 +70,19 @@ def hash_table(keys: Hashes, answers: int, buckets: int) -> Hashes:
 
 
 def _added(first: Hashes, second: Hashes, buckets: int) -> Hashes:
-    """Sums modulo ``buckets``: the less of a sum and the sum − ``buckets``, which wraps around below 0."""
+    """Return sums modulo `buckets`: the smaller of a sum and the sum − `buckets`, which wraps around below 0."""
     total = first + second
     modulo: Hashes = np.minimum(total, total - total.dtype.type(buckets))
     return modulo
 
 
 def walsh(sums: Ints) -> Ints:
-    """For each j the sum over l of (−1)^⟨j, l⟩·``sums``[…, l], ⟨j, l⟩ the number of binary ones they share.
+    """Return for each j the sum over l of (−1)^⟨j, l⟩·`sums`[…, l], where ⟨j, l⟩ counts the binary ones they share.
 
     The length of the last axis is a power of two.
+
+    >>> walsh(np.array([5, 1, 0, 2])).tolist()
+    [8, 2, 4, 6]
     """
     *lead, length = sums.shape
     done = 1

@@ -74,7 +74,7 @@ def four_cells(asked: People, protocol: survey.Protocol, run: int) -> None:
         st.session_state["survey_cells"] = (key, *survey.ask_pairs(coin, cells))
     _, told, published = st.session_state["survey_cells"]
     size = asked.size
-    estimate, within = (told.shares * size).ravel(), (told.within() * size).ravel()
+    estimate, within = (told.shares * size).ravel(), (told.half_widths() * size).ravel()
     worst, typical = float(within.max()), survey.curator_error(total)
     line = (
         f"The four cells of {size:,} people: within ±{people(worst)} by coins, off by about {people(typical)} by a "

@@ -1,4 +1,4 @@
-"""The exact law of each local mechanism's report, from what its coins do, for small questions."""
+"""The exact distribution of each local mechanism's report, derived from its coins, for questions with few answers."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from itertools import product
 import numpy as np
 from scipy import stats
 
-from dpengine.mechanisms.local.frequency_oracles import HadamardResponse, Hashed, LocalHashing, UnaryEncoding
-from dpengine.mechanisms.local.randomized_response import KaryResponse, PureProtocol, RandomizedResponse
-from dpengine.mechanisms.local.sketches import CountMeanSketch, HadamardSketch, Told
+from dpengine.mechanisms.local.frequency_oracles import HadamardResponse, HashedReports, LocalHashing, UnaryEncoding
+from dpengine.mechanisms.local.protocol import PureProtocol
+from dpengine.mechanisms.local.randomized_response import KaryResponse, RandomizedResponse
+from dpengine.mechanisms.local.sketches import CountMeanSketch, HadamardSketch, SketchReports
 from dpengine.mechanisms.local.universal_hashing import binary_digits
 
-Law = dict[Hashable, Fraction]
+Distribution = dict[Hashable, Fraction]
 
 
-def one(flag: bool) -> int:
+def indicator(flag: bool) -> int:
     return int(flag)
 
 
@@ -32,7 +33,9 @@ def bucket(key: tuple[int, ...], value: int, buckets: int) -> int:
     return (key[0] + sum(a for i, a in enumerate(key[1:]) if value >> i & 1)) % buckets
 
 
-def bits_law(width: int, own: int, hit: Fraction, stray: Fraction) -> Iterator[tuple[tuple[int, ...], Fraction]]:
+def bits_distribution(
+    width: int, own: int, hit: Fraction, stray: Fraction
+) -> Iterator[tuple[tuple[int, ...], Fraction]]:
     for bits in product((0, 1), repeat=width):
         chance = Fraction(1)
         for place, bit in enumerate(bits):
@@ -41,19 +44,19 @@ def bits_law(width: int, own: int, hit: Fraction, stray: Fraction) -> Iterator[t
         yield bits, chance
 
 
-def law_of(protocol: PureProtocol, x: int) -> Law:
+def distribution_of(protocol: PureProtocol, x: int) -> Distribution:
     """P(report = y | answer x), exactly."""
     match protocol:
         case RandomizedResponse(random=r, yes=yes):
-            return {y: (1 - r) * one(x == y) + r * (yes if y else 1 - yes) for y in (0, 1)}
+            return {y: (1 - r) * indicator(x == y) + r * (yes if y else 1 - yes) for y in (0, 1)}
         case KaryResponse(answers=k, random=r):
-            return {y: (1 - r) * one(x == y) + r / k for y in range(k)}
+            return {y: (1 - r) * indicator(x == y) + r / k for y in range(k)}
         case UnaryEncoding(answers=k, stray=stray):
-            return dict(bits_law(k, x, Fraction(1, 2), stray))
+            return dict(bits_distribution(k, x, Fraction(1, 2), stray))
         case LocalHashing(answers=k, buckets=g, random=r):
             keys = list(product(range(g), repeat=1 + binary_digits(k)))
             return {
-                (key, y): Fraction(1, len(keys)) * ((1 - r) * one(bucket(key, x, g) == y) + r / g)
+                (key, y): Fraction(1, len(keys)) * ((1 - r) * indicator(bucket(key, x, g) == y) + r / g)
                 for key, y in product(keys, range(g))
             }
         case HadamardResponse(flip=flip, codes=codes):
@@ -63,34 +66,35 @@ def law_of(protocol: PureProtocol, x: int) -> Law:
             return {
                 (row, bits): chance / functions
                 for row in range(functions)
-                for bits, chance in bits_law(m, int(table[x, row]), 1 - flip, flip)
+                for bits, chance in bits_distribution(m, int(table[x, row]), 1 - flip, flip)
             }
         case HadamardSketch(flip=flip, functions=functions, width=m, table=table):
             return {
-                (row, place, told): (1 - flip if sign(int(table[x, row]), place) == told else flip) / (functions * m)
-                for row, place, told in product(range(functions), range(m), (1, -1))
+                (row, place, reported): (1 - flip if sign(int(table[x, row]), place) == reported else flip)
+                / (functions * m)
+                for row, place, reported in product(range(functions), range(m), (1, -1))
             }
     raise AssertionError(protocol)
 
 
-def seen(protocol: PureProtocol, reports: object) -> list[Hashable]:
-    """Reports as the law names them."""
+def keys_of(protocol: PureProtocol, reports: object) -> list[Hashable]:
+    """Return reports in the form of the keys of `distribution_of`."""
     match protocol, reports:
         case UnaryEncoding(answers=k), np.ndarray():
             return [tuple(map(int, bits)) for bits in np.unpackbits(reports, axis=1, count=k)]
-        case LocalHashing(), Hashed(keys=keys, buckets=buckets):
+        case LocalHashing(), HashedReports(keys=keys, buckets=buckets):
             return [(tuple(map(int, key)), int(y)) for key, y in zip(keys.T, buckets, strict=True)]
-        case CountMeanSketch(width=m), Told(functions=functions, told=told):
-            rows = np.unpackbits(told, axis=1, count=m)
+        case CountMeanSketch(width=m), SketchReports(functions=functions, messages=messages):
+            rows = np.unpackbits(messages, axis=1, count=m)
             return [(int(row), tuple(map(int, bits))) for row, bits in zip(functions, rows, strict=True)]
-        case HadamardSketch(), Told(functions=functions, told=told):
-            pairs = zip(functions.tolist(), told.tolist(), strict=True)
+        case HadamardSketch(), SketchReports(functions=functions, messages=messages):
+            pairs = zip(functions.tolist(), messages.tolist(), strict=True)
             return [(row, each // 2, -1 if each % 2 else 1) for row, each in pairs]
     return [int(y) for y in reports]  # type: ignore[attr-defined]
 
 
 def supports(protocol: PureProtocol, report: Hashable, answer: int) -> bool:
-    """Whether a report, as the law names it, supports an answer; by definition."""
+    """Say by definition whether a report, a key of `distribution_of`, supports an answer."""
     match protocol, report:
         case UnaryEncoding(), bits:
             return bool(bits[answer])  # type: ignore[index]
@@ -100,16 +104,16 @@ def supports(protocol: PureProtocol, report: Hashable, answer: int) -> bool:
             return sign(answer + 1, y) == 1  # type: ignore[arg-type]
         case CountMeanSketch(table=table), (row, bits):
             return bool(bits[table[answer, row]])
-        case HadamardSketch(table=table), (row, place, told):
-            return sign(int(table[answer, row]), place) == told
+        case HadamardSketch(table=table), (row, place, reported):
+            return sign(int(table[answer, row]), place) == reported
     return bool(report == answer)
 
 
-def p_value(protocol: PureProtocol, other: Law, answer: int, people: int) -> float:
-    """χ² of so many reports about ``answer`` against a law."""
-    counts = Counter(seen(protocol, protocol.randomise(np.full(people, answer))))
+def p_value(protocol: PureProtocol, other: Distribution, answer: int, people: int) -> float:
+    """Return the p-value of χ² of `people` reports about `answer` against a distribution."""
+    counts = Counter(keys_of(protocol, protocol.randomise(np.full(people, answer))))
     assert counts.keys() <= other.keys()
-    found = [counts[y] for y in other]
-    wanted = [float(chance) * people for chance in other.values()]
-    assert min(wanted) > 5, "too few draws for χ²"
-    return float(stats.chisquare(found, wanted).pvalue)
+    observed = [counts[y] for y in other]
+    expected = [float(chance) * people for chance in other.values()]
+    assert min(expected) > 5, "too few draws for χ²"
+    return float(stats.chisquare(observed, expected).pvalue)

@@ -1,31 +1,23 @@
-"""Local mechanisms: no report is more than e^ε times as likely under any other answer, and estimates are as said."""
+"""All local protocols: no report is more than e^ε times as likely under another answer; estimates are unbiased."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
 
 from dpengine.errors import PlanError, TableError
-from dpengine.mechanisms.local.coins import composed, log_up
+from dpengine.mechanisms.local.coins import log_up
 from dpengine.mechanisms.local.frequency_oracles import HadamardResponse, LocalHashing, UnaryEncoding
-from dpengine.mechanisms.local.randomized_response import (
-    FAIR,
-    Estimate,
-    KaryResponse,
-    PureProtocol,
-    RandomizedResponse,
-    norm_sub,
-    pair_table,
-)
+from dpengine.mechanisms.local.protocol import Estimate, PureProtocol
+from dpengine.mechanisms.local.randomized_response import FAIR, KaryResponse, RandomizedResponse, pair_table
 from dpengine.mechanisms.local.sketches import CountMeanSketch, HadamardSketch
-from dpengine.mechanisms.local.universal_hashing import hash_own, hash_table, walsh
 from dpengine.noise.exact_exp import exp_between
-from tests.mechanisms.local.distributions import law_of, p_value, sign, supports
+from tests.mechanisms.local.distributions import distribution_of, p_value, supports
 
 ALPHA = 1e-9  # false alarms of each assertion about chance
 SIGMAS = 6.2  # beyond which a normal number lies with half that chance on either side
@@ -65,13 +57,13 @@ def answers_of(protocol: PureProtocol) -> range:
 
 
 @small
-def test_no_report_is_more_likely_under_another_answer_than_e_to_the_epsilon_and_some_report_reaches_it(
+def test_no_report_is_more_than_e_to_the_epsilon_times_as_likely_under_another_answer_and_one_is_just_that(
     protocol: PureProtocol,
 ) -> None:
-    laws = [law_of(protocol, x) for x in answers_of(protocol)]
-    assert all(sum(law.values()) == 1 for law in laws)
-    worst = max(here[y] / there[y] for here, there in permutations(laws, 2) for y in here)
-    if isinstance(protocol, CountMeanSketch):  # its hashes may happen to part no two answers
+    distributions = [distribution_of(protocol, x) for x in answers_of(protocol)]
+    assert all(sum(each.values()) == 1 for each in distributions)
+    worst = max(here[y] / there[y] for here, there in permutations(distributions, 2) for y in here)
+    if isinstance(protocol, CountMeanSketch):  # its hashes may happen to give all answers the same bucket
         assert worst <= protocol.ratio
     else:
         assert worst == protocol.ratio
@@ -79,23 +71,23 @@ def test_no_report_is_more_likely_under_another_answer_than_e_to_the_epsilon_and
     assert Fraction(most, 2**128) * protocol.ratio <= 1
 
 
-def test_the_price_of_a_sketch_is_reached_where_hashes_part_two_answers() -> None:
+def test_a_sketch_costs_all_of_its_epsilon_where_two_answers_have_different_buckets() -> None:
     while True:
         sketch = CountMeanSketch(2, Fraction(1, 3), functions=1, width=4)
         if sketch.table[0, 0] != sketch.table[1, 0]:
             break
-    here, there = (law_of(sketch, x) for x in (0, 1))
+    here, there = (distribution_of(sketch, x) for x in (0, 1))
     assert max(here[y] / there[y] for y in here) == sketch.ratio == 4
 
 
 @small
-def test_reports_are_drawn_by_that_law(protocol: PureProtocol) -> None:
+def test_reports_follow_their_distribution(protocol: PureProtocol) -> None:
     for answer in {0, protocol.answers - 1}:
-        assert p_value(protocol, law_of(protocol, answer), answer, 60_000) > ALPHA
+        assert p_value(protocol, distribution_of(protocol, answer), answer, 60_000) > ALPHA
 
 
 @pytest.mark.parametrize(
-    ("drawn", "law"),
+    ("drawn", "other"),
     [
         (FAIR, RandomizedResponse(Fraction(9, 16))),
         (RandomizedResponse(Fraction(2, 5), Fraction(1, 7)), RandomizedResponse(Fraction(2, 5), Fraction(1, 5))),
@@ -106,26 +98,26 @@ def test_reports_are_drawn_by_that_law(protocol: PureProtocol) -> None:
     ],
     ids=lambda each: type(each).__name__,
 )
-def test_another_law_is_told_apart(drawn: PureProtocol, law: PureProtocol) -> None:
-    """Negative controls: the test above would see coins of a slightly other bias."""
-    assert p_value(drawn, law_of(law, 1), 1, 60_000) < ALPHA
+def test_a_slightly_different_distribution_is_noticed(drawn: PureProtocol, other: PureProtocol) -> None:
+    """Negative controls: the test above notices coins of a slightly different bias."""
+    assert p_value(drawn, distribution_of(other, 1), 1, 60_000) < ALPHA
 
 
 @pytest.mark.parametrize("kind", [CountMeanSketch, HadamardSketch])
-def test_another_law_of_a_sketch_is_told_apart(kind: type[CountMeanSketch | HadamardSketch]) -> None:
+def test_a_slightly_different_distribution_of_a_sketch_is_noticed(kind: type[CountMeanSketch | HadamardSketch]) -> None:
     sketch = kind(3, Fraction(1, 3), functions=2, width=4)
     other = kind(3, Fraction(2, 5), functions=2, width=4)
     object.__setattr__(other, "table", sketch.table)
-    assert p_value(sketch, law_of(other, 1), 1, 60_000) < ALPHA
+    assert p_value(sketch, distribution_of(other, 1), 1, 60_000) < ALPHA
 
 
 @pytest.mark.parametrize("protocol", [each for each in SMALL if not isinstance(each, CountMeanSketch | HadamardSketch)])
-def test_a_report_supports_the_own_answer_with_chance_p_and_another_with_q(protocol: PureProtocol) -> None:
+def test_a_report_supports_the_own_answer_with_probability_p_and_another_with_q(protocol: PureProtocol) -> None:
     """So each estimate is unbiased, and a person adds p(1−p) or q(1−q) to the variance: both exactly."""
     for x in answers_of(protocol):
-        law = law_of(protocol, x)
+        distribution = distribution_of(protocol, x)
         for answer in (1,) if isinstance(protocol, RandomizedResponse) else answers_of(protocol):
-            found = sum(chance for y, chance in law.items() if supports(protocol, y, answer))
+            found = sum(chance for y, chance in distribution.items() if supports(protocol, y, answer))
             assert found == (protocol.hit if answer == x else protocol.miss)
 
 
@@ -142,7 +134,8 @@ def test_the_variance_of_a_sketch_is_exact_over_all_draws_of_hashes(
         table = np.array([[(key[0] + (x & 1) * key[1] + (x >> 1) * key[2]) % 2] for x in range(4)], dtype=np.uint8)
         object.__setattr__(sketch, "table", table)
         chances = [
-            sum(chance for y, chance in law_of(sketch, x).items() if supports(sketch, y, answer)) for x in range(4)
+            sum(chance for y, chance in distribution_of(sketch, x).items() if supports(sketch, y, answer))
+            for x in range(4)
         ]
         means.append(sum(c * int(n) for c, n in zip(chances, whole, strict=True)))
         within.append(sum(c * (1 - c) * int(n) for c, n in zip(chances, whole, strict=True)))
@@ -155,14 +148,14 @@ def test_the_variance_of_a_sketch_is_exact_over_all_draws_of_hashes(
 
 @made
 @pytest.mark.parametrize("epsilon", ["1/1000", "1/3", "1", "11/10", "4", "20"])
-def test_an_epsilon_that_is_wanted_is_never_passed_and_nearly_reached(make: Maker, epsilon: str) -> None:
+def test_a_protocol_for_an_epsilon_costs_no_more_and_hardly_less(make: Maker, epsilon: str) -> None:
     wanted = Fraction(epsilon)
     protocol = make(wanted)
     assert wanted * Fraction(9999, 10_000) < protocol.epsilon <= wanted
 
 
 @made
-def test_estimates_are_unbiased_and_vary_as_the_formula_says(make: Maker) -> None:
+def test_estimates_are_unbiased_and_have_the_variance_of_the_formula(make: Maker) -> None:
     runs, people, answer = 1000, 500, 1
     shares = np.array([0.6, 0.4]) if make(Fraction(1)).answers == 2 else np.array([0.5, 0.3, 0.2, 0.0])
     values = np.repeat(np.arange(shares.size), np.rint(people * shares).astype(int))
@@ -170,7 +163,7 @@ def test_estimates_are_unbiased_and_vary_as_the_formula_says(make: Maker) -> Non
     other = make(Fraction(1, 2))
     for _ in range(runs):
         protocol = SHARED[make]
-        if isinstance(protocol, CountMeanSketch | HadamardSketch):  # other hashes each time, as the formula has it
+        if isinstance(protocol, CountMeanSketch | HadamardSketch):  # the formula is over the draw of hashes
             protocol = type(protocol)(protocol.answers, protocol.flip, protocol.functions, protocol.width)
         reports = protocol.randomise(values)
         place = 0 if isinstance(protocol, RandomizedResponse) else answer
@@ -208,47 +201,6 @@ def test_variances_of_rare_answers_are_those_of_the_literature() -> None:
     assert hashed.variance([0.0], n)[0] == pytest.approx(4 * e / ((e - 1) ** 2 * n), rel=0.01)
 
 
-def test_k_ary_response_is_better_than_unary_encoding_just_for_few_answers() -> None:
-    epsilon = Fraction(1)
-    for answers in (2, 10, 11, 100):
-        direct, unary = (each.of(answers, epsilon).variance([0.0], 1)[0] for each in (KaryResponse, UnaryEncoding))
-        assert (direct < unary) == (answers < 3 * math.e + 2)
-
-
-def test_fair_coins_cost_ln_3_and_two_bits_and_their_and_ln_9() -> None:
-    assert FAIR.ratio == 3
-    assert float(FAIR.epsilon) == pytest.approx(math.log(3), abs=1e-12)
-    assert FAIR.epsilon >= Fraction(math.log(3))
-    both = {
-        (a, b): {(y, z): law_of(FAIR, a)[y] * law_of(FAIR, b)[z] for y, z in product((0, 1), repeat=2)}
-        for a, b in product((0, 1), repeat=2)
-    }
-    assert (both[1, 1][1, 1], both[0, 0][1, 1]) == (Fraction(9, 16), Fraction(1, 16))
-    assert max(here[y] / there[y] for here, there in permutations(both.values(), 2) for y in here) == FAIR.ratio**2
-    assert float(composed(FAIR.ratio, 2)) == pytest.approx(math.log(9), abs=1e-12)
-
-
-@pytest.mark.parametrize("times", [1, 2, 7, 64, 65, 1000])
-def test_repeated_reports_compose(times: int) -> None:
-    assert 0 <= float(composed(Fraction(3), times)) - times * math.log(3) < times * 2e-12
-
-
-def test_the_four_cells_of_two_bits_are_unbiased_and_vary_as_said() -> None:
-    runs, people = 800, 400
-    cells = np.array([[0.4, 0.1], [0.2, 0.3]])
-    first = np.repeat([0, 0, 1, 1], np.rint(cells.ravel() * people).astype(int))
-    second = np.repeat([0, 1, 0, 1], np.rint(cells.ravel() * people).astype(int))
-    estimates = [pair_table(FAIR, FAIR.randomise(first), FAIR.randomise(second)) for _ in range(runs)]
-    found = np.array([each.shares for each in estimates])
-    said = np.mean([each.variances for each in estimates], axis=0)
-    assert found.sum(axis=(1, 2)) == pytest.approx(1)
-    assert np.abs(found.mean(axis=0) - cells).max() < SIGMAS * math.sqrt(said.max() / runs)
-    assert np.abs(found.mean(axis=0) - cells.T).max() > SIGMAS * math.sqrt(said.max() / runs), "negative control"
-    ratios = found.var(axis=0) / said
-    assert np.abs(ratios - 1).max() < SIGMAS * math.sqrt(2.4 / runs) + 0.02
-    assert np.abs(ratios / 2 - 1).min() > SIGMAS * math.sqrt(2.4 / runs) / 2, "negative control: twice the variance"
-
-
 @pytest.mark.parametrize(
     ("shares", "fitted"),
     [
@@ -259,24 +211,29 @@ def test_the_four_cells_of_two_bits_are_unbiased_and_vary_as_said() -> None:
         ([-3.0, -3.0, -2.5], [0.5 / 3, 0.5 / 3, 2 / 3]),
     ],
 )
-def test_norm_sub_shifts_and_cuts(shares: list[float], fitted: list[float]) -> None:
-    assert norm_sub(np.array(shares)) == pytest.approx(fitted)
+def test_fitted_shares_are_not_negative_and_add_up_to_one(shares: list[float], fitted: list[float]) -> None:
+    assert estimate_of(shares).fitted == pytest.approx(fitted)
 
 
-def test_norm_sub_comes_no_further_from_any_shares_there_could_be() -> None:
-    """The nearest point of a convex set: no point of it, a corner among them, is seen at less than a right angle."""
-    shares = np.array([[0.7, -0.2], [0.35, 0.4]])
-    fitted = norm_sub(shares)
+def test_fitted_shares_are_the_nearest_ones() -> None:
+    """In a convex set, the angle at the nearest point between the given point and any corner is not acute."""
+    estimate = estimate_of([[0.7, -0.2], [0.35, 0.4]])
+    fitted = estimate.fitted
     assert fitted.sum() == pytest.approx(1)
     for corner in np.eye(4):
-        assert ((shares - fitted).ravel() * (corner - fitted.ravel())).sum() < 1e-12
+        assert ((estimate.shares - fitted).ravel() * (corner - fitted.ravel())).sum() < 1e-12
+
+
+def estimate_of(shares: object) -> Estimate:
+    array = np.array(shares, dtype=float)
+    return Estimate(array, np.full(array.shape, 0.04), 100)
 
 
 def test_intervals_are_normal() -> None:
-    estimate = Estimate(np.array([0.5]), np.array([0.04]), 100)
-    assert estimate.within() == pytest.approx([1.959964 * 0.2])
+    estimate = estimate_of([0.5])
+    assert estimate.half_widths() == pytest.approx([1.959964 * 0.2])
     with pytest.raises(PlanError, match="between 0 and 1"):
-        estimate.within(1)
+        estimate.half_widths(1)
 
 
 @made
@@ -292,7 +249,7 @@ def test_intervals_are_normal() -> None:
         ([-1], "not on the list"),
     ],
 )
-def test_what_are_no_answers_is_refused_without_quoting_them(make: Maker, values: object, said: str) -> None:
+def test_values_that_are_no_answers_are_refused_without_quoting_them(make: Maker, values: object, said: str) -> None:
     with pytest.raises(TableError, match=said) as refused:
         SHARED[make].randomise(values)  # type: ignore[arg-type]
     assert "99" not in str(refused.value)
@@ -308,13 +265,13 @@ def test_a_question_needs_two_answers(answers: int) -> None:
 
 @made
 @pytest.mark.parametrize("epsilon", [0, -1, Fraction(1, 2000), 21, 0.5, True])
-def test_no_coins_are_made_for_an_epsilon_out_of_reach(make: Maker, epsilon: Fraction) -> None:
+def test_an_epsilon_out_of_range_is_refused(make: Maker, epsilon: Fraction) -> None:
     with pytest.raises(PlanError, match="ε of a survey"):
         make(epsilon)
 
 
 @pytest.mark.parametrize("chance", [Fraction(0), Fraction(-1, 2), Fraction(3, 2), 0.5, Fraction(1)])
-def test_a_coin_that_is_none_or_tells_nothing_is_refused(chance: Fraction) -> None:
+def test_a_coin_without_a_probability_or_without_information_is_refused(chance: Fraction) -> None:
     makers: list[Callable[[Fraction], PureProtocol]] = [
         lambda chance: KaryResponse(3, chance),
         lambda chance: UnaryEncoding(3, chance),
@@ -333,13 +290,13 @@ def test_a_coin_that_is_none_or_tells_nothing_is_refused(chance: Fraction) -> No
 
 
 @pytest.mark.parametrize("buckets", [0, 1, 2**16])
-def test_hashing_into_no_or_too_many_buckets_is_refused(buckets: int) -> None:
+def test_too_few_or_too_many_buckets_are_refused(buckets: int) -> None:
     with pytest.raises(PlanError, match="buckets"):
         LocalHashing.of(4, Fraction(1), buckets)
 
 
 @pytest.mark.parametrize("sizes", [(0, 4), (2, 3), (2, 1), (2, 2**16), (2**26, 4)])
-def test_a_sketch_that_is_none_is_refused(sizes: tuple[int, int]) -> None:
+def test_a_sketch_of_impossible_size_is_refused(sizes: tuple[int, int]) -> None:
     with pytest.raises(PlanError, match="sketch"):
         HadamardSketch.of(4, Fraction(1), *sizes)
 
@@ -363,7 +320,7 @@ def test_reports_of_another_shape_are_refused() -> None:
         pair_table(FAIR, [0, 1], [0])
 
 
-def test_answers_are_many_and_people_few() -> None:
+def test_any_number_of_answers_and_people_works() -> None:
     """Sizes that do not fill a byte, a block or a power of two."""
     for answers, people in product((2, 3, 8, 9, 255, 256, 257, 1000), (1, 2)):
         for kind in (KaryResponse, UnaryEncoding, LocalHashing, HadamardResponse):
@@ -374,10 +331,10 @@ def test_answers_are_many_and_people_few() -> None:
 
 
 def test_nearly_no_privacy_gives_nearly_the_truth() -> None:
-    """At ε = 20 every protocol finds the shares; so codes, hashes and bits mean the same when told and when read.
+    """At ε = 20 every protocol finds the shares; so codes, hashes and bits are read as they were written.
 
-    An answer hardly ever lies, and one that does is many standard deviations: k-ary response changes one of all answers
-    with probability 0.004, and more than three with less than 1e-10.
+    Reports hardly ever differ from the truth, and one that does is off by many standard deviations: k-ary response
+    changes one of all answers with probability 0.004, and more than three with less than 1e-10.
     """
     values = np.repeat(np.arange(100), np.arange(1, 101) * 4)
     true = np.bincount(values) / values.size
@@ -387,30 +344,3 @@ def test_nearly_no_privacy_gives_nearly_the_truth() -> None:
         off = np.abs(estimate.shares - true) - 3.5 / values.size
         assert (off < (SIGMAS + 1) * np.sqrt(protocol.variance(true, values.size))).all(), kind
     assert log_up(KaryResponse.of(100, Fraction(20)).ratio) <= 20
-
-
-def test_pairs_of_answers_collide_as_often_as_assumed() -> None:
-    """Every pair of eleven answers, over all keys of a small hash: exactly one time in g."""
-    for buckets in (2, 3, 4, 6):
-        keys = np.array(list(product(range(buckets), repeat=5)), dtype=np.uint8).T
-        table = hash_table(keys, 11, buckets)
-        for one, other in combinations(range(11), 2):
-            assert (table[one] == table[other]).sum() * buckets == keys.shape[1]
-        for value in range(11):
-            assert (hash_own(keys, np.full(keys.shape[1], value), buckets) == table[value]).all()
-
-
-def test_three_answers_collide_independently() -> None:
-    for buckets in (2, 3, 4, 6):
-        keys = np.array(list(product(range(buckets), repeat=4)), dtype=np.uint8).T
-        table = hash_table(keys, 8, buckets)
-        for x, y, z in combinations(range(8), 3):
-            triples = np.unique(table[[x, y, z]], axis=1, return_counts=True)[1]
-            assert (triples * buckets**3 == keys.shape[1]).all()
-            assert triples.size == buckets**3
-
-
-def test_hadamard_sums_are_those_of_the_matrix() -> None:
-    sums = np.arange(24).reshape(3, 8) ** 2
-    matrix = np.array([[sign(row, column) for column in range(8)] for row in range(8)])
-    assert (walsh(sums) == sums @ matrix).all()
