@@ -1,4 +1,4 @@
-"""Between Python, numpy and Arrow without pandas, which Arrow's own ways load and which takes a second."""
+"""Convert between Python, NumPy and Arrow without importing pandas, as Arrow's own converters do."""
 
 from __future__ import annotations
 
@@ -10,11 +10,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["absent", "nothing", "number", "numbers", "of_numbers", "of_texts", "plain", "text"]
+from dpengine.array_types import Bools
+
+__all__ = ["from_numpy", "from_texts", "integer", "null", "null_mask", "text", "to_numpy", "values_and_nulls"]
 
 
-def of_texts(texts: Sequence[str]) -> Any:
-    """An Arrow array of texts, none of them null."""
+def from_texts(texts: Sequence[str]) -> Any:
+    """Make an Arrow array of texts, none of them null.
+
+    >>> from_texts(["north", ""]).to_pylist()
+    ['north', '']
+    """
     encoded = [text.encode() for text in texts]
     ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
     return pa.Array.from_buffers(
@@ -22,37 +28,45 @@ def of_texts(texts: Sequence[str]) -> Any:
     )
 
 
-def of_numbers(values: npt.NDArray[Any]) -> Any:
-    """An Arrow array of the numbers in ``values``, which has one axis."""
+def from_numpy(values: npt.NDArray[Any]) -> Any:
+    """Make an Arrow array of the numbers of an array of one axis, without a copy where it is contiguous."""
     buffers = [None, pa.py_buffer(np.ascontiguousarray(values))]
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
 
 
-def numbers(column: Any) -> npt.NDArray[Any]:
-    """A numpy array of the numbers in an Arrow array; NaN for null, which only floats may have."""
+def to_numpy(column: Any) -> npt.NDArray[Any]:
+    """Return the numbers of an Arrow array as a NumPy array; null, which only floats may have, becomes NaN.
+
+    >>> to_numpy(pa.array([1.5, None])).tolist()
+    [1.5, nan]
+    """
     flat = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if flat.null_count:
-        flat = pc.fill_null(flat, of_numbers(np.array([np.nan], dtype=flat.type.to_pandas_dtype()))[0])
+        flat = pc.fill_null(flat, from_numpy(np.array([np.nan], dtype=flat.type.to_pandas_dtype()))[0])
     return np.from_dlpack(flat)
 
 
-def plain(column: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None]:
-    """The numbers of an Arrow array, without a copy where that can be; and where it is null (there, anything).
+def values_and_nulls(column: Any) -> tuple[npt.NDArray[Any], Bools | None]:
+    """Return the numbers of an Arrow array, without a copy where possible, and its null mask, or None without nulls.
 
-    Truths are 0 and 1, days the days since 1970.
+    Booleans become 0 and 1, dates days since 1970-01-01. The number in the place of a null may be anything.
     """
     if pa.types.is_boolean(column.type):
         values = _bits(column, 1)
     elif pa.types.is_date32(column.type):
-        values, _ = plain(column.view(pa.int32()))
+        values, _ = values_and_nulls(column.view(pa.int32()))
     else:
         kind = column.type.to_pandas_dtype()
         values = np.frombuffer(column.buffers()[1], dtype=kind, count=column.offset + len(column))[column.offset :]
-    return values, absent(column) if column.null_count else None
+    return values, null_mask(column) if column.null_count else None
 
 
-def absent(column: Any) -> npt.NDArray[np.bool_]:
-    """Where an Arrow array is null, of which some is."""
+def null_mask(column: Any) -> Bools:
+    """Return the null mask of an Arrow array that has nulls.
+
+    >>> null_mask(pa.array([1, None, 3])).tolist()
+    [False, True, False]
+    """
     return np.equal(_bits(column, 0), 0)
 
 
@@ -61,16 +75,16 @@ def _bits(column: Any, buffer: int) -> npt.NDArray[np.uint8]:
     return np.unpackbits(packed, count=column.offset + len(column), bitorder="little")[column.offset :]
 
 
-def number(value: int) -> Any:
-    """An Arrow scalar of a whole number."""
-    return of_numbers(np.array([value], dtype=np.int64))[0]
+def integer(value: int) -> Any:
+    """Make an Arrow scalar of a whole number."""
+    return from_numpy(np.array([value], dtype=np.int64))[0]
 
 
 def text(value: str) -> Any:
-    """An Arrow scalar of a text."""
-    return of_texts([value])[0]
+    """Make an Arrow scalar of a text."""
+    return from_texts([value])[0]
 
 
-def nothing(kind: pa.DataType) -> Any:
-    """An Arrow scalar of a type, null."""
+def null(kind: pa.DataType) -> Any:
+    """Make the null of a type, as an Arrow scalar."""
     return pa.nulls(1, kind)[0]

@@ -1,8 +1,9 @@
-"""CSV that reads back to the same texts and does nothing when a spreadsheet opens it.
+"""CSV that reads back to the same texts and runs no formula when a spreadsheet opens it.
 
-UTF-8, RFC 4180 (commas, doubled quotes, CRLF). A spreadsheet takes a text that begins with = + - @ for
-a formula, so a text that does gets a leading ' (OWASP, CSV injection; CWE-1236). Plain numbers go
-without, and so do number columns: there a ' would spoil the number.
+UTF-8 as RFC 4180 has it: commas, doubled quotes, CRLF. A spreadsheet takes a text that begins with = + - @ for a
+formula, so such a text gets a leading '. Plain numbers and columns of numbers get none, which would spoil them.
+
+Source: OWASP, "CSV injection"; CWE-1236.
 """
 
 from __future__ import annotations
@@ -18,8 +19,12 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from dpengine import arrow
+from dpengine.array_types import Ints
 
-__all__ = ["codes", "fields", "guard", "labels", "numbers", "read", "rows", "unguard", "values"]
+__all__ = [
+    "guard", "header_line", "label_codes", "label_column", "number_column", "read_columns", "read_numbers",
+    "text_column", "unguard", "write_rows",
+]  # fmt: skip
 
 # Texts that already carry a ' before such a sign get one more, so that reading back is unambiguous.
 _FORMULA = re.compile("'*[=+\\-@\t\r\n\0＝＋－＠]")
@@ -28,7 +33,7 @@ _QUOTED = re.compile('[",\r\n\ufeff]|^\\s|\\s$')
 
 
 def guard(text: str) -> str:
-    """The text as it stands in a cell: with a leading ' where a spreadsheet would take it for a formula.
+    """Prefix a text with ' where a spreadsheet would take it for a formula.
 
     >>> guard("=1+1"), guard("-5"), guard("North")
     ("'=1+1", '-5', 'North')
@@ -37,7 +42,7 @@ def guard(text: str) -> str:
 
 
 def unguard(text: str) -> str:
-    """The text that `guard` was given.
+    """Undo `guard`.
 
     >>> [unguard(guard(text)) for text in ("=1+1", "'=1+1", "-5", "'-5", "'n")]
     ['=1+1', "'=1+1", '-5', "'-5", "'n"]
@@ -50,46 +55,54 @@ def _field(text: str) -> str:
     return '"' + guarded.replace('"', '""') + '"' if _QUOTED.search(guarded) else guarded
 
 
-def labels(texts: Sequence[str], positions: npt.NDArray[np.int64]) -> Any:
-    """A column of texts for `rows`: entry k is ``texts[positions[k]]``."""
-    return arrow.of_texts([_field(text) for text in texts]).take(arrow.of_numbers(positions))
+def label_column(texts: Sequence[str], positions: Ints) -> Any:
+    """Make a column for `write_rows`: entry k is ``texts[positions[k]]``."""
+    return arrow.from_texts([_field(text) for text in texts]).take(arrow.from_numpy(positions))
 
 
-def fields(texts: Any) -> Any:
-    """A column for `rows` from an Arrow array of texts."""
+def text_column(texts: Any) -> Any:
+    """Make a column for `write_rows` from an Arrow array of texts."""
     encoded = texts.dictionary_encode()
-    return arrow.of_texts([_field(text) for text in encoded.dictionary.to_pylist()]).take(encoded.indices)
+    return arrow.from_texts([_field(text) for text in encoded.dictionary.to_pylist()]).take(encoded.indices)
 
 
-def numbers(values: npt.NDArray[Any]) -> Any:
-    """A column of numbers for `rows`: whole ones as such, others with at most 6 decimals."""
+def number_column(values: npt.NDArray[Any]) -> Any:
+    """Make a column for `write_rows` from numbers: whole ones as such, others with at most 6 decimals.
+
+    >>> number_column(np.array([0.5, 2.0])).to_pylist()
+    ['0.5', '2']
+    """
     whole = np.rint(values)
     if np.array_equal(whole, values):
-        return arrow.of_numbers(whole.astype(np.int64)).cast(pa.large_string())
-    text = arrow.of_numbers(values).cast(pa.decimal128(38, 6), safe=False).cast(pa.large_string())
+        return arrow.from_numpy(whole.astype(np.int64)).cast(pa.large_string())
+    text = arrow.from_numpy(values).cast(pa.decimal128(38, 6), safe=False).cast(pa.large_string())
     return pc.utf8_rtrim(pc.utf8_rtrim(text, "0"), ".")
 
 
-def rows(columns: Sequence[Any]) -> memoryview:
-    """The rows of a CSV file as bytes, from columns made by `labels`, `fields` and `numbers`."""
-    comma, end, nothing = arrow.of_texts([",", "\r\n", ""])
-    if len(columns) == 1:  # a line with nothing on it would be taken for none
-        columns = [pc.if_else(pc.equal(columns[0], nothing), arrow.text('""'), columns[0])]
+def write_rows(columns: Sequence[Any]) -> memoryview:
+    """Write the rows of a CSV file from columns made by `label_column`, `text_column` and `number_column`."""
+    comma, end, empty = arrow.from_texts([",", "\r\n", ""])
+    if len(columns) == 1:  # readers skip an empty line
+        columns = [pc.if_else(pc.equal(columns[0], empty), arrow.text('""'), columns[0])]
     pieces = [piece for column in columns for piece in (column, comma)]
-    # Joined without anything between, the rows lie in memory one after the other: that is the file.
-    joined = pc.binary_join_element_wise(*pieces[:-1], end, nothing)
+    # Joined without a separator, the rows lie in memory one after the other, and so make up the file.
+    joined = pc.binary_join_element_wise(*pieces[:-1], end, empty)
     return memoryview(joined.buffers()[2] or b"")
 
 
-def header(names: Sequence[str]) -> bytes:
-    """The first line of a CSV file."""
+def header_line(names: Sequence[str]) -> bytes:
+    r"""Write the first line of a CSV file.
+
+    >>> header_line(["age", "size, in cm"])
+    b'age,"size, in cm"\r\n'
+    """
     return (",".join(map(_field, names)) + "\r\n").encode()
 
 
-def read(payload: bytes, names: Sequence[str]) -> list[Any]:
-    """The columns of a CSV file whose first line is ``names``, each an Arrow array of texts as they stand.
+def read_columns(payload: bytes, names: Sequence[str]) -> list[Any]:
+    """Read the columns of a CSV file whose header is `names`, as Arrow arrays of texts still guarded.
 
-    Raises `ValueError` that says what is wrong.
+    Raises ValueError with the rest of a sentence that begins with the name of the file.
     """
     keys = [str(k) for k in range(len(names))]
     try:
@@ -107,15 +120,15 @@ def read(payload: bytes, names: Sequence[str]) -> list[Any]:
     return [column.slice(1) for column in columns]
 
 
-def codes(column: Any, texts: Sequence[str]) -> npt.NDArray[np.int64]:
-    """Position in ``texts`` of each entry of a column that `read` gave; -1 for any other text."""
+def label_codes(column: Any, texts: Sequence[str]) -> Ints:
+    """Return the position in `texts` of each entry of a column from `read_columns`; -1 for any other text."""
     encoded = column.combine_chunks().dictionary_encode()
-    place = {text: k for k, text in enumerate(texts)}
-    known = np.array([place.get(unguard(text), -1) for text in encoded.dictionary.to_pylist()], dtype=np.int64)
-    found: npt.NDArray[np.int64] = known[arrow.numbers(encoded.indices)]
-    return found
+    positions = {text: k for k, text in enumerate(texts)}
+    known = np.array([positions.get(unguard(text), -1) for text in encoded.dictionary.to_pylist()], dtype=np.int64)
+    codes: Ints = known[arrow.to_numpy(encoded.indices)]
+    return codes
 
 
-def values(column: Any, kind: pa.DataType) -> npt.NDArray[Any]:
-    """The numbers of a column that `read` gave. Raises `ValueError` where one is none of that kind."""
-    return arrow.numbers(column.cast(kind))
+def read_numbers(column: Any, kind: pa.DataType) -> npt.NDArray[Any]:
+    """Read the numbers of a column from `read_columns`. Raises ValueError if an entry is no number of that kind."""
+    return arrow.to_numpy(column.cast(kind))

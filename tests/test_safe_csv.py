@@ -75,6 +75,6 @@ def test_hostile_labels_and_headers_are_harmless_and_survive() -> None:
 
 def test_numbers_have_six_decimals_at_most_and_no_needless_ones() -> None:
     values = np.array([0.0, -3.0, 1 / 3, -1e-7, 12345678.9, 100.0, -0.5])
-    texts = safe_csv.numbers(values).to_pylist()
+    texts = safe_csv.number_column(values).to_pylist()
     assert texts == ["0", "-3", "0.333333", "0", "12345678.9", "100", "-0.5"]
-    assert safe_csv.numbers(np.array([10.0, -200.0])).to_pylist() == ["10", "-200"]
+    assert safe_csv.number_column(np.array([10.0, -200.0])).to_pylist() == ["10", "-200"]

@@ -53,7 +53,7 @@ class CrossCheck:
         """Take the synthetic rows that tables are compared with. Return the faults found."""
         plan = self._plan
         try:
-            columns = safe_csv.read(payload, plan.used)
+            columns = safe_csv.read_columns(payload, plan.used)
         except ValueError as error:
             return [f"synthetic.csv {error}"]
         rows = {
@@ -103,22 +103,22 @@ def _numbers(payload: bytes, file: str, table: Columns, plan: Plan) -> Numbers:
 
     Raises ValueError that says what is wrong with the file.
     """
-    *texts, count, estimate, low, high = safe_csv.read(payload, header(table))
+    *texts, count, estimate, low, high = safe_csv.read_columns(payload, header(table))
     if len(count) != plan.cells(table):
         raise ValueError(f"has {len(count)} rows, not one for each of {plan.cells(table)} cells")
     shape = plan.shape(table)
     places = np.unravel_index(np.arange(len(count)), shape) if table else ()
     for name, column, place in zip(table, texts, places, strict=True):
-        wrong = safe_csv.codes(column, plan.column(name).labels) != place
+        wrong = safe_csv.label_codes(column, plan.column(name).labels) != place
         if wrong.any():
             row = int(np.argmax(wrong)) + 2
             raise ValueError(f"line {row}, column {name}: this is not the cell declared for this place")
     try:
-        whole = [safe_csv.values(column, pa.int64()).reshape(shape) for column in (count, low, high)]
+        whole = [safe_csv.read_numbers(column, pa.int64()).reshape(shape) for column in (count, low, high)]
     except ValueError:
         raise ValueError("has a count, low or high that is not a whole number") from None
     try:
-        fractional = safe_csv.values(estimate, pa.float64()).reshape(shape)
+        fractional = safe_csv.read_numbers(estimate, pa.float64()).reshape(shape)
     except ValueError:
         raise ValueError("has an estimate that is not a number") from None
     return Numbers(file, whole[0], fractional, whole[1], whole[2])

@@ -97,10 +97,10 @@ def _write(bundle: zipfile.ZipFile, name: str, pieces: Iterable[Piece]) -> dict[
 def _table(result: Result, table: Columns) -> Iterator[Piece]:
     """Yield a published table as CSV."""
     cells, plan = result.cells(table), result.plan
-    yield safe_csv.header(header(table))
+    yield safe_csv.header_line(header(table))
     positions = np.unravel_index(np.arange(plan.cells(table)), plan.shape(table)) if table else ()
-    texts = [safe_csv.labels(plan.column(name).labels, at) for name, at in zip(table, positions, strict=True)]
-    yield safe_csv.rows([*texts, *(safe_csv.numbers(cells[name]) for name in NUMBERS)])
+    texts = [safe_csv.label_column(plan.column(name).labels, at) for name, at in zip(table, positions, strict=True)]
+    yield safe_csv.write_rows([*texts, *(safe_csv.number_column(cells[name]) for name in NUMBERS)])
 
 
 def synthetic_csv(result: Result, count: int | None = None) -> bytes:
@@ -116,11 +116,11 @@ def _synthetic(result: Result, count: int | None = None) -> Iterator[Piece]:
     rows, taken = result.taken(count)
     columns = [result.plan.column(name) for name in rows]
     values = [cell_values.values(column, rows[column.name][taken], salt) for salt, column in enumerate(columns)]
-    yield safe_csv.header(list(rows))
+    yield safe_csv.header_line(list(rows))
     for start in range(0, len(taken), CHUNK_ROWS):
         part = slice(start, start + CHUNK_ROWS)
         texts = (
             cell_values.texts(column, value[part], rows[column.name][taken[part]])
             for column, value in zip(columns, values, strict=True)
         )
-        yield safe_csv.rows([safe_csv.fields(text) for text in texts])
+        yield safe_csv.write_rows([safe_csv.text_column(text) for text in texts])

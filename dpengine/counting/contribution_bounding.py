@@ -58,8 +58,8 @@ def among(code: str, wanted: Sequence[int]) -> str:
 def make_known(connection: Any, coding: Coding | Streamed, scratch: ExitStack) -> None:
     """Make what a coding names known to the connection, until ``scratch`` is closed."""
     for name, texts in coding.lists.items():
-        places = arrow.of_numbers(np.arange(len(texts), dtype=np.int64))
-        connection.register(f"list_{name}", pa.table({"text": arrow.of_texts(texts), "place": places}))
+        places = arrow.from_numpy(np.arange(len(texts), dtype=np.int64))
+        connection.register(f"list_{name}", pa.table({"text": arrow.from_texts(texts), "place": places}))
         connection.execute(f"CREATE TEMP TYPE {name} AS ENUM (SELECT text FROM list_{name} ORDER BY place)")
         scratch.callback(connection.execute, f"DROP TYPE {name}")
         scratch.callback(connection.unregister, f"list_{name}")

@@ -293,14 +293,14 @@ def class_sizes(
     entries = found.column("entries").combine_chunks()
     if isinstance(entries, pa.ChunkedArray):  # of no rows, or of too many for one
         entries = pa.concat_arrays(entries.chunks) if entries.num_chunks else pa.array([], type=entries.type)
-    sizes = np.asarray(arrow.numbers(found.column("size")), dtype=np.int64)
+    sizes = np.asarray(arrow.to_numpy(found.column("size")), dtype=np.int64)
     if sensitive is None:
         none = np.zeros(0, dtype=np.int64)
         return Classes(sizes, none, none, none, ())
     flat = entries.flatten()
-    lengths = arrow.numbers(pc.list_value_length(entries))
+    lengths = arrow.to_numpy(pc.list_value_length(entries))
     of = np.repeat(np.arange(len(sizes), dtype=np.int64), lengths)
-    return Classes(sizes, of, arrow.numbers(flat.field("value")), arrow.numbers(flat.field("count")), texts)
+    return Classes(sizes, of, arrow.to_numpy(flat.field("value")), arrow.to_numpy(flat.field("count")), texts)
 
 
 def unique_people(

@@ -98,7 +98,7 @@ def of_frame(
 
 def _by_entry(connection: Any, column: Streamed, place: int, entries: pa.Array) -> Streamed:
     entries = pa.concat_arrays([entries, pa.nulls(1, entries.type)])  # the last stands for rows without one
-    order = arrays.of_numbers(np.arange(len(entries), dtype=np.int64))
+    order = arrays.from_numpy(np.arange(len(entries), dtype=np.int64))
     connection.register("entries", pa.table({f"c{place}": entries, "entry": order}))
     numbered = replace(column, cells=column.cells | {"of_entry": "entry"}, shown=(*column.shown, "of_entry"))
     try:
@@ -108,7 +108,7 @@ def _by_entry(connection: Any, column: Streamed, place: int, entries: pa.Array) 
     finally:
         connection.unregister("entries")
     codes = np.empty(len(entries), dtype=np.int32)  # the engine answers in an order of its own
-    codes[arrays.numbers(at)] = column.codes([_one(part) for part in shown])
+    codes[arrays.to_numpy(at)] = column.codes([_one(part) for part in shown])
     return Streamed({}, ("entry",), partial(_of_entries, codes), column.whole)
 
 
@@ -118,7 +118,7 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _of_entries(codes: Codes, shown: Sequence[Any]) -> Codes:
-    places, absent = arrays.plain(shown[0].indices)
+    places, absent = arrays.values_and_nulls(shown[0].indices)
     found = codes.take(places, mode="clip")
     if absent is not None:
         found[absent] = codes[-1]
@@ -211,12 +211,12 @@ def _place(cells: npt.NDArray[np.int64], codes: Sequence[Codes], shape: Sequence
 
 
 def _as_they_are(shown: Sequence[Any]) -> Codes:
-    codes: Codes = arrays.numbers(shown[0])
+    codes: Codes = arrays.to_numpy(shown[0])
     return codes
 
 
 def _looked_up(coder: Coder, missing: int, shown: Sequence[Any]) -> Codes:
-    values, absent = arrays.plain(shown[0])
+    values, absent = arrays.values_and_nulls(shown[0])
     codes = coder(values)
     if absent is not None:
         codes[absent] = missing
@@ -225,8 +225,8 @@ def _looked_up(coder: Coder, missing: int, shown: Sequence[Any]) -> Codes:
 
 def _unless(coder: Coder, shown: Sequence[Any]) -> Codes:
     """Codes of values, but for the rows that have a code already."""
-    values, _ = arrays.plain(shown[0])
-    others, none = arrays.plain(shown[1])
+    values, _ = arrays.values_and_nulls(shown[0])
+    others, none = arrays.values_and_nulls(shown[1])
     codes = coder(values)
     if none is None:
         return others

@@ -240,12 +240,12 @@ def binning(column: Number) -> Callable[[Any], Any]:
     last, other, missing = len(edges) - 2, column.other_code, column.missing_code
 
     def binned(batch: Any) -> Any:
-        values = arrow.numbers(batch)
+        values = arrow.to_numpy(batch)
         codes = np.searchsorted(edges, values, side="right") - 1
         codes[values == edges[-1]] = last
         codes[~((values >= edges[0]) & (values <= edges[-1]))] = other
         codes[np.isnan(values)] = missing
-        return arrow.of_numbers(codes)
+        return arrow.from_numpy(codes)
 
     return binned
 

@@ -117,7 +117,7 @@ def _held(texts: Any) -> tuple[Letters, Places, Places]:
     ends = np.frombuffer(places, dtype=size, count=texts.offset + len(texts) + 1)[texts.offset :].astype(np.int64)
     lengths = np.diff(ends)
     if texts.null_count:
-        lengths[arrays.absent(texts)] = 0
+        lengths[arrays.null_mask(texts)] = 0
     held = np.zeros(ends[-1] - ends[0] + 8, dtype=np.uint8)
     if data is not None:
         held[:-8] = np.frombuffer(data, dtype=np.uint8, count=ends[-1])[ends[0] :]
@@ -137,7 +137,7 @@ def _of_letters(held: Letters, starts: Places, lengths: Places) -> Words:
     long = np.flatnonzero(lengths > _LONGEST)
     if len(long):
         ends = zip(starts[long].tolist(), (starts + lengths)[long].tolist(), strict=True)
-        words[long] = _of_texts(arrays.of_texts([hashlib.md5(held[i:j].tobytes()).hexdigest() for i, j in ends]))
+        words[long] = _of_texts(arrays.from_texts([hashlib.md5(held[i:j].tobytes()).hexdigest() for i, j in ends]))
     longer, done = np.flatnonzero((lengths > 8) & (lengths <= _LONGEST)), 8
     while len(longer):
         own = words[longer]
@@ -149,7 +149,7 @@ def _of_letters(held: Letters, starts: Places, lengths: Places) -> Words:
 
 
 def _of_fractions(numbers: Any) -> Words:
-    values, absent = arrays.plain(numbers)
+    values, absent = arrays.values_and_nulls(numbers)
     words = _of_numbers(values)
     if absent is not None:
         words[absent] = 0
@@ -161,7 +161,7 @@ def _of_numbers(values: npt.NDArray[np.float64]) -> Words:
     odd = ~np.isfinite(values)
     if odd.any():
         names = [str(value) for value in values[odd].tolist()]  # nan, inf, -inf
-        words[odd] = _of_texts(arrays.of_texts(names))
+        words[odd] = _of_texts(arrays.from_texts(names))
     return words
 
 
@@ -169,7 +169,7 @@ def _of_cells(texts: Any, numbers: Any) -> Words:
     held, starts, lengths = _held(texts)
     words = _of_letters(held, starts, lengths)
     if numbers.null_count < len(numbers):
-        values, absent = arrays.plain(numbers)
+        values, absent = arrays.values_and_nulls(numbers)
         some = np.arange(len(values)) if absent is None else np.flatnonzero(~absent)
         some = some[_is_shortest(held, starts[some], lengths[some], values[some])]
         words[some] = _of_numbers(values[some])
@@ -204,7 +204,7 @@ class _Listed:
         self._known: tuple[int, Words] = 0, np.zeros(0, dtype=np.uint64)
 
     def __call__(self, column: Any) -> Words:
-        values, absent = arrays.plain(column)
+        values, absent = arrays.values_and_nulls(column)
         values = values.astype(np.uint64 if self._kind == "UBIGINT" else np.int64)
         if absent is None:
             return self._words(values)
@@ -228,11 +228,11 @@ class _Listed:
 
     def _made(self, values: npt.NDArray[Any]) -> Words:
         if self._kind == "BOOLEAN":
-            return _of_texts(arrays.of_texts(["false", "true"])).take(values)
-        words = _of_texts(arrays.of_numbers(values).cast(pa.string()))
+            return _of_texts(arrays.from_texts(["false", "true"])).take(values)
+        words = _of_texts(arrays.from_numpy(values).cast(pa.string()))
         if self._kind == "DATE":
             days = (values >= _YEARS[0]) & (values <= _YEARS[1])
             words[days] = _of_texts(
-                arrays.of_numbers(values[days].astype(np.int32)).view(pa.date32()).cast(pa.string())
+                arrays.from_numpy(values[days].astype(np.int32)).view(pa.date32()).cast(pa.string())
             )
         return words

@@ -41,7 +41,7 @@ def fitted(table: pa.Table) -> pa.Table:
 def _in_millionths(times: pa.ChunkedArray) -> pa.ChunkedArray:
     ticks = _TICKS[times.type.unit]
     counted = times.cast(pa.int64())
-    first, last, millionths = arrow.of_numbers(np.array([_YEAR_0_ENDS * ticks, _YEAR_10000 * ticks, 10**6 // ticks]))
+    first, last, millionths = arrow.from_numpy(np.array([_YEAR_0_ENDS * ticks, _YEAR_10000 * ticks, 10**6 // ticks]))
     counted = pc.min_element_wise(counted, last, skip_nulls=False)
     counted = pc.max_element_wise(counted, first, skip_nulls=False)
     return pc.multiply(counted, millionths).cast(pa.timestamp("us", times.type.tz))

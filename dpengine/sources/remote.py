@@ -253,7 +253,7 @@ def count(
         f"SELECT {', '.join(shown)} FROM ({coded}) AS d GROUP BY GROUPING SETS ({sets})",
         {**{f"g{place}": "int64" for place in used}, "n": "int64"},
     )
-    columns = {name: arrow.numbers(answer.column(name)).astype(np.int64) for name in answer.column_names}
+    columns = {name: arrow.to_numpy(answer.column(name)).astype(np.int64) for name in answer.column_names}
     counted = []
     for joint in places:
         own = np.ones(answer.num_rows, dtype=bool)  # the rows of the answer that are of this grouping set

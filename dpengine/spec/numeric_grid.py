@@ -117,7 +117,7 @@ class Grid(Declared):
 
         The answer is exact at the borders between places, although the first guess is made in floating point.
         """
-        values = arrow.numbers(batch)
+        values = arrow.to_numpy(batch)
         known = np.isfinite(values)
         bounded = np.clip(np.where(known, values, float(self.low)), float(self.low), float(self.high))
         near = np.floor((bounded - float(self.low)) / float(self.step) + 0.5)
@@ -129,7 +129,7 @@ class Grid(Declared):
                 break
             places += wrong
         places[~known] = self.missing_code
-        return arrow.of_numbers(places)
+        return arrow.from_numpy(places)
 
     @property
     def _halves(self) -> tuple[int, int]:

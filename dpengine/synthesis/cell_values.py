@@ -86,14 +86,16 @@ def values(column: Column, codes: Ints, salt: int) -> Any:
         )
         whole = np.zeros(len(codes), dtype=placed.dtype)
         whole[inside] = placed
-        found = arrow.of_numbers(whole)
+        found = arrow.from_numpy(whole)
     else:
-        found = arrow.of_numbers(codes.astype(np.int32))
-    found = pc.if_else(pc.less(arrow.of_numbers(codes), arrow.number(declared)), found, arrow.nothing(found.type))
+        found = arrow.from_numpy(codes.astype(np.int32))
+    found = pc.if_else(pc.less(arrow.from_numpy(codes), arrow.integer(declared)), found, arrow.null(found.type))
     if isinstance(column, Date):
         return found.view(pa.date32())
     return (
-        found if isinstance(column, Number) else pa.DictionaryArray.from_arrays(found, arrow.of_texts(column.declared))
+        found
+        if isinstance(column, Number)
+        else pa.DictionaryArray.from_arrays(found, arrow.from_texts(column.declared))
     )
 
 
@@ -105,7 +107,7 @@ def texts(column: Column, found: Any, codes: Ints) -> Any:
     if isinstance(column, Date) and column.format is not None:
         found = _formatted(column, found)
     label = arrow.text(other_text(column) if column.other else "")
-    other = pc.equal(arrow.of_numbers(codes), arrow.number(column.other_code))
+    other = pc.equal(arrow.from_numpy(codes), arrow.integer(column.other_code))
     return pc.fill_null(pc.if_else(other, label, found.cast(pa.large_string())), arrow.text(""))
 
 
@@ -117,7 +119,7 @@ def series(column: Column, codes: Ints, salt: int) -> pd.Series[Any]:
     other = codes == column.other_code
     if other.any():
         if isinstance(column, Date) and column.format is not None:
-            found = pc.if_else(found.is_valid(), texts(column, found, codes), arrow.nothing(pa.large_string()))
+            found = pc.if_else(found.is_valid(), texts(column, found, codes), arrow.null(pa.large_string()))
         objects = np.array([*found.to_pylist(), None], dtype=object)[:-1]  # also where all are dates
         objects[other] = other_text(column)
         return pd.Series(objects, dtype=object)
@@ -146,7 +148,7 @@ def cells(column: Column, written: Any) -> Ints:
     outside |= {"": column.missing_code} if column.missing else {}
     for k, text in enumerate(known):
         codes[k] = outside.get(text, codes[k])
-    found: Ints = codes[arrow.numbers(encoded.indices)]
+    found: Ints = codes[arrow.to_numpy(encoded.indices)]
     return found
 
 
@@ -208,10 +210,10 @@ def _marks(column: Number) -> list[Decimal]:
 
 
 def _number_cells(column: Number, known: Sequence[str]) -> Ints:
-    texts = arrow.of_texts(known)
+    texts = arrow.from_texts(known)
     number = pc.match_substring_regex(texts, r"^-?[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?$")
-    read = pc.if_else(number, texts, arrow.nothing(texts.type)).cast(pa.float64())
-    codes: Ints = np.array(arrow.numbers(binning(column)(read)))
+    read = pc.if_else(number, texts, arrow.null(texts.type)).cast(pa.float64())
+    codes: Ints = np.array(arrow.to_numpy(binning(column)(read)))
     codes[codes >= len(column.declared)] = -1
     return codes
 
@@ -239,7 +241,7 @@ def _formatted(column: Date, days: Any) -> Any:
         text if read is not None and _period(column, read) == _period(column, day) else day.isoformat()
         for (day, text), read in zip(pairs, back, strict=True)
     ]
-    return arrow.of_texts(good).take(encoded.indices)
+    return arrow.from_texts(good).take(encoded.indices)
 
 
 def _parsed(column: Date, known: Sequence[str]) -> list[date | None]:
@@ -249,7 +251,7 @@ def _parsed(column: Date, known: Sequence[str]) -> list[date | None]:
         by_format = f"try_strptime(text, {literal(column.format)})::TIMESTAMP::DATE"
     iso = "CASE WHEN regexp_full_match(text, '[0-9]{4}-[0-9]{2}-[0-9]{2}') THEN TRY_CAST(text AS DATE) END"
     with duckdb.connect() as connection:
-        connection.register("known", pa.table({"text": arrow.of_texts(known)}))
+        connection.register("known", pa.table({"text": arrow.from_texts(known)}))
         found = connection.sql(f"SELECT coalesce({by_format}, {iso}) FROM known").fetchall()
     return [day for (day,) in found]
 

@@ -15,7 +15,7 @@ from dpengine.spec.numeric_grid import Grid
 
 
 def placed(grid: Grid, *values: float) -> list[int]:
-    return arrow.numbers(grid.places(arrow.of_numbers(np.array(values, dtype=float)))).tolist()
+    return arrow.to_numpy(grid.places(arrow.from_numpy(np.array(values, dtype=float)))).tolist()
 
 
 def by_hand(grid: Grid, text: str) -> int:
