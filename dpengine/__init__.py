@@ -20,8 +20,9 @@ from dpengine.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from dpengine import noise
-    from dpengine.accounting.ledger import Entry, Ledger
-    from dpengine.ask import Answer, Expected, ask, expect
+    from dpengine.accounting.entry import Entry
+    from dpengine.accounting.ledger import Ledger
+    from dpengine.ask import ask
     from dpengine.bundle.verify import verify
     from dpengine.errors import (
         BudgetError,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     )
     from dpengine.estimate.error_distribution import epsilon_for
     from dpengine.release import Release, release
+    from dpengine.results.answer import Answer, Expected, expect
     from dpengine.results.mock_table import preview
     from dpengine.results.predict import predict
     from dpengine.results.result import Result
@@ -87,12 +89,14 @@ __all__ = [
 ]
 
 _NAMES = {
-    "accounting.ledger": ("Entry", "Ledger"),
-    "ask": ("Answer", "Expected", "ask", "expect"),
+    "accounting.entry": ("Entry",),
+    "accounting.ledger": ("Ledger",),
+    "ask": ("ask",),
     "bundle.verify": ("verify",),
     "errors": ("BudgetError", "Fault", "LedgerError", "PlanError", "PrivateReleaseError", "ReleaseError", "TableError"),
     "estimate.error_distribution": ("epsilon_for",),
     "release": ("Release", "release"),
+    "results.answer": ("Answer", "Expected", "expect"),
     "results.mock_table": ("preview",),
     "results.predict": ("predict",),
     "results.result": ("Result",),

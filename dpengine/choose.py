@@ -1,7 +1,7 @@
-"""One choice among candidates, with scores from private data: described, looked at beforehand, and drawn once.
+"""Choose one candidate by private scores: described, looked at beforehand, drawn once, and kept.
 
 The candidates, the sensitivity and ε are public; the scores are not. Only the name that is drawn may be shown to
-others. A draw for a dataset is charged to its ledger before it is shown, and the same choice on the same scores is
+others. A draw for a dataset is charged to its ledger before it is shown. The same choice on the same scores returns
 the same answer again, free of charge.
 """
 
@@ -21,8 +21,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpengine.accounting.entry import Charge, Kind, Outcome
 from dpengine.accounting.hash_chain import same_name
 from dpengine.accounting.ledger import Ledger
+from dpengine.array_types import Ints
 from dpengine.errors import LedgerError, PlanError
 from dpengine.exact import rational
 from dpengine.noise.selection import (
@@ -34,11 +36,8 @@ from dpengine.noise.selection import (
 )
 from dpengine.spec.plan import exact_epsilon
 
-__all__ = [
-    "Candidates", "Drawn", "Mechanism", "draw", "draw_once", "probabilities", "published", "reopen",
-]  # fmt: skip
+__all__ = ["Candidates", "Drawn", "Mechanism", "draw_once", "probabilities", "published", "reopen", "sample"]
 
-KIND = "choice"
 MAX_CANDIDATES = 10**6
 
 
@@ -49,8 +48,8 @@ class Mechanism(StrEnum):
     EXPONENTIAL = "exponential mechanism"
 
 
-_DRAWS = {Mechanism.PERMUTE_AND_FLIP: permute_and_flip, Mechanism.EXPONENTIAL: exponential_mechanism}
-_LAWS = {
+_MECHANISMS = {Mechanism.PERMUTE_AND_FLIP: permute_and_flip, Mechanism.EXPONENTIAL: exponential_mechanism}
+_PROBABILITIES = {
     Mechanism.PERMUTE_AND_FLIP: permute_and_flip_probabilities,
     Mechanism.EXPONENTIAL: exponential_probabilities,
 }
@@ -58,10 +57,10 @@ _LAWS = {
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What there is to choose from, and how: names, a score each, and the most that a person moves a score.
+    """The candidates of a choice with their scores, the most that one person can move a score, and how to choose.
 
-    ``monotone`` says that one person moves all scores the same way. Build it with `of`, which reads
-    numbers as they were typed.
+    `monotone` states that one person moves all scores in the same direction. Build it with `of`, which reads numbers
+    as they were typed.
     """
 
     names: tuple[str, ...]
@@ -76,8 +75,12 @@ class Candidates:
         cls, names: Sequence[object], scores: Sequence[object], sensitivity: object, epsilon: object,
         mechanism: Mechanism = Mechanism.PERMUTE_AND_FLIP, monotone: bool = False,
     ) -> Candidates:  # fmt: skip
-        """Read names and numbers: a number is an int, a Fraction, a text such as "0.1" or "1/3", or a float by its
-        first 12 digits. Raises `PlanError`, which names places and never a score.
+        """Read names and numbers; raise `PlanError`, which names places and never a score.
+
+        A number is an int, a Fraction, a text such as "0.1" or "1/3", or a float, taken by its first 12 digits.
+
+        >>> Candidates.of(["fee 1", "fee 3"], ["0.5", "2/3"], sensitivity=1, epsilon="0.1").scores
+        (Fraction(1, 2), Fraction(2, 3))
         """
         if len(names) != len(scores):
             raise PlanError("each candidate needs a score, and each score a candidate")
@@ -85,13 +88,13 @@ class Candidates:
             raise PlanError("a choice needs two candidates or more: with one there is nothing to hide, or to spend")
         if len(names) > MAX_CANDIDATES:
             raise PlanError(f"there may be at most {MAX_CANDIDATES:,} candidates")
-        found = tuple(name.strip() if isinstance(name, str) else "" for name in names)
-        if "" in found:
-            raise PlanError(f"candidate {found.index('') + 1} has no name")
-        if len(set(found)) < len(found):
-            twice = next(k for k, name in enumerate(found, 1) if name in found[: k - 1])
+        stripped = tuple(name.strip() if isinstance(name, str) else "" for name in names)
+        if "" in stripped:
+            raise PlanError(f"candidate {stripped.index('') + 1} has no name")
+        if len(set(stripped)) < len(stripped):
+            twice = next(k for k, name in enumerate(stripped, 1) if name in stripped[: k - 1])
             raise PlanError(f"candidate {twice} has the name of another one; names must differ")
-        numbers = tuple(_number(score, f"the score of candidate {k}") for k, score in enumerate(scores, 1))
+        exact = tuple(_number(score, f"the score of candidate {k}") for k, score in enumerate(scores, 1))
         step = _number(sensitivity, "the sensitivity")
         if step <= 0:
             raise PlanError("the sensitivity must be above 0: the most that one person can move a score")
@@ -99,18 +102,18 @@ class Candidates:
             budget = exact_epsilon(epsilon)
         except ValueError as error:
             raise PlanError(str(error)) from None
-        chosen = cls(found, numbers, step, budget, Mechanism(mechanism), monotone)
-        _whole(chosen)
-        return chosen
+        candidates = cls(stripped, exact, step, budget, Mechanism(mechanism), monotone)
+        _whole(candidates)
+        return candidates
 
     def at(self, epsilon: Fraction) -> Candidates:
-        """The same at another ε."""
+        """Return the same choice at another ε."""
         return replace(self, epsilon=epsilon)
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What was drawn, as it may be shown to anyone; ``release_id`` is its name in the ledger."""
+    """A paid choice, as it may be shown to anyone; `release_id` is its id in the ledger."""
 
     name: str
     question: str
@@ -123,73 +126,85 @@ class Drawn:
     release_id: str
     created: str
 
+    @property
+    def key(self) -> str:
+        """Identity of what was asked."""
+        return _plan_id(self)
+
+    def to_bytes(self) -> bytes:
+        """Return the choice as the ledger keeps it."""
+        payload = {name: getattr(self, name) for name in Drawn.__slots__}
+        return json.dumps({"kind": Kind.CHOICE, **payload}, default=str, ensure_ascii=False).encode()
+
 
 def probabilities(candidates: Candidates) -> npt.NDArray[np.float64]:
-    """The probability of each candidate, in order, as floats: as private as the scores, for the owner's eyes."""
-    scores, step = _whole(candidates)
-    return _LAWS[candidates.mechanism](scores, candidates.epsilon, step, monotone=candidates.monotone)
+    """Return each candidate's probability, in order, as floats: as private as the scores, for the owner's eyes only."""
+    scores, sensitivity = _whole(candidates)
+    of = _PROBABILITIES[candidates.mechanism]
+    return of(scores, candidates.epsilon, sensitivity, monotone=candidates.monotone)
 
 
-def draw(candidates: Candidates) -> str:
-    """A name, drawn exactly, that nothing remembers: for lessons, on scores that are not private."""
-    scores, step = _whole(candidates)
-    place = _DRAWS[candidates.mechanism](scores, candidates.epsilon, step, monotone=candidates.monotone)
-    return candidates.names[place]
+def sample(candidates: Candidates) -> str:
+    """Sample a candidate's name without charging or storing it: for demonstrations on scores that are not private."""
+    return _draw(candidates)[0]
 
 
 def published(candidates: Candidates, dataset: str, ledger: Ledger) -> Drawn | None:
-    """What was drawn before for these candidates, scores and budget of this dataset; None if nothing was."""
-    found = ledger.find(_fingerprint(candidates, dataset, ledger), _identity(candidates))
-    return None if found is None else reopen(found)
+    """Return what was drawn before for these candidates, scores and budget of this dataset; None if nothing was."""
+    payload = ledger.find(_fingerprint(candidates, dataset, ledger), _plan_id(candidates))
+    return None if payload is None else reopen(payload)
 
 
 def draw_once(candidates: Candidates, dataset: str, ledger: Ledger, question: str = "") -> Drawn:
-    """Draw a name, charge ε to ``dataset``, store the answer, and only then return it.
+    """Draw a name, charge ε to `dataset`, store the answer, and only then return it.
 
-    The same again gives the stored answer and costs nothing, whatever the ``question`` is called and in whatever
-    order the candidates come. The ledger knows the data by ``dataset`` and scores together: scores typed under
-    another name for the same people are not recognised, so keep one name for them. Raises `BudgetError`
-    where the budget does not allow it; then nothing was drawn that anyone sees, and nothing spent.
+    The same again returns the stored answer and costs nothing, whatever the `question` is called and in whatever
+    order the candidates come. The ledger knows the data by `dataset` and scores together: scores typed under another
+    name for the same people are not recognised, so keep one name for them.
+
+    Raises `BudgetError` where the budget does not allow it; nothing is spent then.
     """
-    if (before := published(candidates, dataset, ledger)) is not None:
-        return before
-    fingerprint = _fingerprint(candidates, dataset, ledger)
-    ledger.check(dataset, fingerprint, candidates.epsilon)
-    release_id, created = uuid.uuid4().hex, datetime.now(UTC).isoformat(timespec="seconds")
-    drawn = Drawn(
-        draw(candidates), question, candidates.names, candidates.sensitivity, candidates.epsilon,
-        candidates.mechanism, candidates.monotone, dataset, release_id, created,
-    )  # fmt: skip
-    payload = ledger.record(
-        dataset=dataset,
-        fingerprint=fingerprint,
-        plan_key=_identity(candidates),
-        epsilon=candidates.epsilon,
-        release_id=release_id,
-        created=created,
+
+    def draw() -> Outcome:
+        name, cost = _draw(candidates)
+        release_id, created = uuid.uuid4().hex, datetime.now(UTC).isoformat(timespec="seconds")
+        drawn = Drawn(
+            name, question, candidates.names, candidates.sensitivity, candidates.epsilon, candidates.mechanism,
+            candidates.monotone, dataset, release_id, created,
+        )  # fmt: skip
+        return Outcome(release_id, created, drawn.key, cost, drawn.to_bytes())
+
+    charge = Charge(
+        Kind.CHOICE,
+        dataset,
+        _fingerprint(candidates, dataset, ledger),
+        _plan_id(candidates),
+        candidates.epsilon,
         title=question,
         summary=f"one choice among {len(candidates.names):,} candidates",
-        payload=_pack(drawn),
     )
-    return reopen(payload)
+    return ledger.charge_once(charge, draw, reopen)
 
 
 def reopen(payload: bytes) -> Drawn:
-    """What `draw_once` stored. Raises `LedgerError` where that is not what it is."""
+    """Return the choice that `Drawn.to_bytes` wrote; raise `LedgerError` if the payload is no choice."""
     try:
-        held: dict[str, Any] = json.loads(payload)
-        if held.pop("kind") != KIND:
-            raise ValueError("another kind of release")
-        held["names"] = tuple(held["names"])
-        held |= {key: Fraction(held[key]) for key in ("sensitivity", "epsilon")}
-        return Drawn(**held | {"mechanism": Mechanism(held["mechanism"])})
+        fields: dict[str, Any] = json.loads(payload)
+        if fields.pop("kind") != Kind.CHOICE:
+            raise ValueError("another kind of entry")
+        fields["names"] = tuple(fields["names"])
+        fields |= {key: Fraction(fields[key]) for key in ("sensitivity", "epsilon")}
+        return Drawn(**fields | {"mechanism": Mechanism(fields["mechanism"])})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise LedgerError("this entry of the ledger is not a choice") from error
 
 
-def _pack(drawn: Drawn) -> bytes:
-    fields = {name: getattr(drawn, name) for name in Drawn.__slots__}
-    return json.dumps({"kind": KIND, **fields}, default=str, ensure_ascii=False).encode()
+def _draw(candidates: Candidates) -> tuple[str, Fraction]:
+    """Return the name of a candidate, drawn exactly, and the ε that the mechanism spent."""
+    scores, sensitivity = _whole(candidates)
+    epsilon = candidates.epsilon
+    index = _MECHANISMS[candidates.mechanism](scores, epsilon, sensitivity, monotone=candidates.monotone)
+    return candidates.names[index], epsilon
 
 
 def _number(value: object, what: str) -> Fraction:
@@ -201,8 +216,8 @@ def _number(value: object, what: str) -> Fraction:
         raise PlanError(str(error)) from None
 
 
-def _whole(candidates: Candidates) -> tuple[npt.NDArray[np.int64], int]:
-    """Scores and sensitivity times their common denominator: whole numbers, and exactly the same choice.
+def _whole(candidates: Candidates) -> tuple[Ints, int]:
+    """Return scores and sensitivity times their common denominator: whole numbers, and exactly the same choice.
 
     Scores are counted from the lowest, which changes nothing either.
     """
@@ -216,22 +231,22 @@ def _whole(candidates: Candidates) -> tuple[npt.NDArray[np.int64], int]:
 
 
 def _fingerprint(candidates: Candidates, dataset: str, ledger: Ledger) -> bytes:
-    """Of dataset and scores: without the name, equal scores of different people would share a budget."""
+    """Identify dataset and scores: without the name, equal scores of different people would share a budget."""
     scored = sorted(zip(candidates.names, map(str, candidates.scores), strict=True))
-    told = json.dumps([KIND, same_name(dataset), scored], ensure_ascii=False)
-    return ledger.fingerprint(hashlib.sha256(told.encode()).digest())
+    description = json.dumps([Kind.CHOICE, same_name(dataset), scored], ensure_ascii=False)
+    return ledger.fingerprint(hashlib.sha256(description.encode()).digest())
 
 
-def _identity(candidates: Candidates) -> str:
-    """What is asked, without the data: the same is never drawn twice."""
+def _plan_id(choice: Candidates | Drawn) -> str:
+    """Identify what is asked, without the data: the same is never drawn twice."""
     return json.dumps(
         {
-            "kind": KIND,
-            "names": hashlib.sha256(json.dumps(sorted(candidates.names)).encode()).hexdigest(),
-            "epsilon": str(candidates.epsilon),
-            "sensitivity": str(candidates.sensitivity),
-            "mechanism": candidates.mechanism,
-            "monotone": candidates.monotone,
+            "kind": Kind.CHOICE,
+            "names": hashlib.sha256(json.dumps(sorted(choice.names)).encode()).hexdigest(),
+            "epsilon": str(choice.epsilon),
+            "sensitivity": str(choice.sensitivity),
+            "mechanism": choice.mechanism,
+            "monotone": choice.monotone,
         },
         sort_keys=True,
     )

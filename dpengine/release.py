@@ -1,22 +1,20 @@
-"""The whole way from table to release, in one readable function."""
+"""Publish a plan of a table: the whole way from rows to a stored release, in one function."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from dpengine.accounting.entry import Charge, Kind, Outcome
 from dpengine.accounting.ledger import Ledger
-from dpengine.array_types import Columns
+from dpengine.array_types import Columns, Ints
 from dpengine.bundle import write
 from dpengine.bundle.read import manifest_of
 from dpengine.counting import count
-from dpengine.errors import LedgerError, PlanError
+from dpengine.errors import PlanError
 from dpengine.measure import strategy
 from dpengine.measure.measure import measure, wanted
 from dpengine.measure.strategy import settled
@@ -24,13 +22,18 @@ from dpengine.results.result import Result, conclude
 from dpengine.sources.open import Source, Table, open_table
 from dpengine.spec.plan import Plan
 
-__all__ = ["Release", "recognised", "release", "reopen", "summary", "true_counts"]
+__all__ = ["Release", "digest_for", "release", "reopen", "summary", "true_counts"]
 
 Progress = Callable[[str], None]
 
 
 class Release(Result):
     """A finished release that can be saved as a bundle."""
+
+    @property
+    def key(self) -> str:
+        """Identity of the plan."""
+        return self.plan.key
 
     @cached_property
     def bundle(self) -> bytes:
@@ -39,11 +42,11 @@ class Release(Result):
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """What the release says of itself, as in ``manifest.json``."""
+        """The release's description of itself, as in `manifest.json`."""
         return manifest_of(self.bundle)
 
     def save(self, path: str | Path) -> None:
-        """Write the release bundle to ``path``, whose folder is made where it is not there."""
+        """Write the release bundle to `path`; make its folder if there is none."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         write.save(self, path)
@@ -52,133 +55,108 @@ class Release(Result):
 def release(
     table: Table | Source, plan: Plan, ledger: Ledger | None = None, *, progress: Progress | None = None
 ) -> Release:
-    """Publish ``plan`` of ``table`` once: count, add noise, make consistent, record, and only then return.
+    """Publish `plan` of `table` once: count, add noise, make consistent, record, and only then return.
 
-    ``table`` is open, or what `open_table` opens. The same plan on the same data again gives the
-    stored release back and costs nothing; so does another plan of which the same is measured, such as one with a
-    further table whose sums are free: then the tables it names come from the stored measurements. Without a
-    ``ledger``, a fresh one in memory serves for this one call: for experiments, since nothing is
-    remembered. ``progress`` is called with the name of each stage; if it raises before *recording*,
-    nothing is spent.
+    `table` is open, or anything that `open_table` opens. The same plan on the same data again returns the stored
+    release and costs nothing; so does another plan that measures the same, such as one with a further table whose sums
+    are free. Without a `ledger`, a fresh one in memory serves for this one call: for experiments, since nothing is
+    remembered. `progress` is called with the name of each stage; if it raises before *recording*, nothing is spent.
 
-    The release is ε-differentially private for ``plan.unit`` under adding or removing one person:
-    ``measure`` adds to each marginal noise calibrated to its share, the shares add up to ε exactly, and
-    all that follows is post-processing. Raises `PlanError`, `TableError`, or
-    `BudgetError`; then nothing has been spent.
+    The release is ε-differentially private for `plan.unit` under adding or removing one person: `measure` adds to
+    each marginal noise calibrated to its allocation, the allocations add up to ε exactly, which the ledger checks, and
+    all that follows is post-processing.
+
+    Raises `PlanError`, `TableError`, `BudgetError` or `LedgerError`; nothing is spent then.
     """
     if not isinstance(table, Table):
         with open_table(table) as opened:
             return release(opened, plan, ledger, progress=progress)
-    tell = progress or (lambda stage: None)
+    report = progress or (lambda stage: None)
     book = ledger if ledger is not None else Ledger.in_memory()
     plan = settled(plan)
     strategy.check(plan)
     count.check(table, plan)
-    identity = strategy.identity(plan)
+    plan_id = strategy.identity(plan)
 
-    tell("recognising the data")
+    report("recognising the data")
     _, counts = count.recognise(table, plan, wanted(plan))
-    fingerprint = book.fingerprint(recognised(table, identity, book))
-    if (stored := book.find(fingerprint, identity)) is not None:
-        return reopen(stored, plan)
-    book.check(plan.dataset, fingerprint, plan.epsilon)
+    fingerprint = book.fingerprint(digest_for(table, plan_id, book))
 
-    tell("counting")
-    key = _truncation_key(book, fingerprint, identity)
+    def exact_counts(marginals: Sequence[Columns]) -> Sequence[Ints]:
+        return counts or count.count(table, plan, marginals, truncation_key=_truncation_key(book, fingerprint, plan_id))
 
-    def counted(marginals: Sequence[Columns]) -> list[npt.NDArray[np.int64]]:
-        return counts or count.count(table, plan, marginals, truncation_key=key)
+    def draw() -> Outcome:
+        _check_writable(plan)
+        report("counting")
+        measured = measure(plan, exact_counts, report)
+        report("making the tables agree")
+        result = conclude(plan, measured)
+        payload = result.to_bytes()
+        report("looking at the data again")
+        table.check_unchanged()
+        report("recording")
+        return Outcome(result.release_id, result.created, plan.key, measured.cost, payload)
 
-    measured = measure(plan, counted, tell)
-    tell("making the tables agree")
-    finished = conclude(plan, measured)
-    written = _readable(finished)
-    tell("looking at the data again")
-    table.check_unchanged()
-
-    tell("recording")
-    payload = book.record(
-        dataset=plan.dataset,
-        fingerprint=fingerprint,
-        plan_key=identity,
-        epsilon=plan.epsilon,
-        release_id=finished.release_id,
-        created=finished.created,
-        title=plan.title,
-        summary=summary(plan),
-        payload=written,
-    )
-    return reopen(payload, plan)
+    charge = Charge(Kind.RELEASE, plan.dataset, fingerprint, plan_id, plan.epsilon, plan.title, summary(plan))
+    return replace(book.charge_once(charge, draw, reopen), plan=plan)
 
 
-def recognised(table: Table, identity: str, ledger: Ledger) -> bytes:
-    """The digest that ``ledger`` is to know the table by, where ``identity`` says what is measured of it.
+def digest_for(table: Table, plan_id: str, ledger: Ledger) -> bytes:
+    """Return the digest by which `ledger` knows the table's data, as far as `plan_id` is concerned.
 
-    It is the table's own; but where the ledger has that measured of a table elsewhere which holds the same, it is what
-    that table was known by. The other way round it is not seen that a table elsewhere holds what a file held.
+    It is the table's own digest, unless the ledger holds that plan for a table elsewhere with the same rows: then it
+    is that table's. The reverse is not recognised: a table elsewhere with the rows of an earlier file counts as new.
     """
     own = count.digest(table)
-    if ledger.holds(identity) and ledger.find(ledger.fingerprint(own), identity) is None:
+    if ledger.holds(plan_id) and ledger.find(ledger.fingerprint(own), plan_id) is None:
         elsewhere = count.digest_of_texts(table)
-        if ledger.find(ledger.fingerprint(elsewhere), identity) is not None:
+        if ledger.find(ledger.fingerprint(elsewhere), plan_id) is not None:
             return elsewhere
     return own
 
 
-def reopen(payload: bytes, plan: Plan | None = None) -> Release:
-    """A stored release, under the title, notes and order of ``plan`` where one is given."""
-    stored = Result.from_bytes(payload)
-    parts = {field.name: getattr(stored, field.name) for field in fields(stored)}
-    return Release(**(parts if plan is None else parts | {"plan": plan}))
+def reopen(payload: bytes) -> Release:
+    """Return a stored release; raise `LedgerError` if the payload is damaged."""
+    return Release.from_bytes(payload)
 
 
 def summary(plan: Plan) -> str:
-    """What a release of ``plan`` buys, in one line for the budget's history."""
+    """Return what a release of `plan` buys, in one line for the budget's history."""
     tables = [" × ".join(table) for table in plan.marginals]
-    return (
-        tables[0]
-        if len(tables) == 1
-        else f"{len(tables)} tables: " + "; ".join(tables[:4]) + ("; …" if len(tables) > 4 else "")
-    )
+    if len(tables) == 1:
+        return tables[0]
+    return f"{len(tables)} tables: " + "; ".join(tables[:4]) + ("; …" if len(tables) > 4 else "")
 
 
-def true_counts(table: Table | Source, plan: Plan, ledger: Ledger) -> dict[Columns, npt.NDArray[np.int64]]:
-    """The exact counts behind a release, for the owner's own eyes: private, not to be shown to others.
+def true_counts(table: Table | Source, plan: Plan, ledger: Ledger) -> dict[Columns, Ints]:
+    """Return the exact counts behind a release, for the owner's own eyes: private, not to be shown to others.
 
-    Nothing that is written, stored or exported calls this. Rows of a person beyond ``plan.unit.rows``
-    are left out by the same choice as in the release.
+    Nothing that is written, stored or exported calls this. Rows of a person beyond `plan.unit.rows` are left out by
+    the same choice as in the release.
     """
     if not isinstance(table, Table):
         with open_table(table) as opened:
             return true_counts(opened, plan, ledger)
     count.check(table, plan)
-    identity = strategy.identity(plan)
-    key = _truncation_key(ledger, ledger.fingerprint(recognised(table, identity, ledger)), identity)
+    plan_id = strategy.identity(plan)
+    key = _truncation_key(ledger, ledger.fingerprint(digest_for(table, plan_id, ledger)), plan_id)
     tables = (*plan.marginals, ())
     counts = count.count(table, plan, tables, truncation_key=key)
     table.check_unchanged()
     return dict(zip(tables, counts, strict=True))
 
 
-def _truncation_key(ledger: Ledger, fingerprint: bytes, identity: str) -> bytes:
-    return ledger.derive_key("truncation", fingerprint, identity.encode())
+def _truncation_key(ledger: Ledger, fingerprint: bytes, plan_id: str) -> bytes:
+    return ledger.derive_key("truncation", fingerprint, plan_id.encode())
 
 
-def _readable(finished: Result) -> bytes:
-    """The release as the ledger is to keep it, having seen that it can be had again from that.
-
-    Raises `PlanError`, before anything is spent.
-    """
-    plan = finished.plan
+def _check_writable(plan: Plan) -> None:
+    """Raise `PlanError` unless labels and plan file can be written and read back: a release needs both to be saved."""
     try:
         for name in plan.used:
             "".join(plan.column(name).labels).encode()
-        written = finished.to_bytes()
-        again = {Result.from_bytes(written).plan.key, Plan.loads(plan.dumps()).key}
-    except (PlanError, LedgerError, UnicodeError) as error:
-        raise PlanError(
-            f"this plan cannot be read back from what is written of it ({error}); nothing was spent"
-        ) from None
-    if again != {plan.key}:
-        raise PlanError("this plan is another one when read back from what is written of it; nothing was spent")
-    return written
+        again = Plan.loads(plan.dumps()).key
+    except (PlanError, UnicodeError) as error:
+        raise PlanError(f"this plan cannot be read back from its own plan file ({error}); nothing was spent") from None
+    if again != plan.key:
+        raise PlanError("this plan is another one when read back from its own plan file; nothing was spent")

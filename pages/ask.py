@@ -8,9 +8,11 @@ import streamlit as st
 
 from dpengine import BudgetError, LedgerError, Plan, PlanError, TableError, owner
 from dpengine.accounting.composition import posterior
-from dpengine.ask import Answer, ask, expect, is_answer, published, reopen
+from dpengine.accounting.entry import Kind
+from dpengine.ask import ask, published
 from dpengine.errors import Fault
 from dpengine.exact import exact_text
+from dpengine.results.answer import Answer, expect, reopen
 from dpengine.sources.table import Table
 from dpengine.spec.query import Question
 from pages.parts.ask import form
@@ -105,8 +107,8 @@ def _bring() -> None:
 
 def _from_the_address(wanted: str) -> None:
     """The answer that the address names, as the Budget page links to it."""
-    payload = visit().ledger.payload(wanted)
-    if payload is None or not is_answer(payload):
+    entry, payload = visit().ledger.entry(wanted), visit().ledger.payload(wanted)
+    if entry is None or payload is None or entry.kind is not Kind.ANSWER:
         st.warning("There is no answer of that name in this ledger.", icon=":material/search_off:")
         return
     show_answer(reopen(payload))

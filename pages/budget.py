@@ -10,13 +10,14 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.accounting.composition import posterior
-from dpengine.accounting.ledger import Entry, Ledger
+from dpengine.accounting.entry import Entry, Kind
+from dpengine.accounting.ledger import Ledger
 from dpengine.errors import BudgetError, LedgerError
 from dpengine.exact import exact_text, rational
 from dpengine.spec.plan import Plan
 from pages.parts.budget.charts import spending_figure
 from pages.parts.budget.planner import planner
-from pages.parts.release.ledger_entry import is_release, show_kept
+from pages.parts.release.ledger_entry import show_kept
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import plain, plural, sure
 from pages.parts.visit.recognition import is_published
@@ -172,8 +173,8 @@ def releases(book: Ledger, history: list[Entry], dataset: str) -> None:
         help="A paid release can be opened again, byte for byte the same, at no cost.",
     )
     payload = book.payload(entry.release_id)
-    if payload is not None and not is_release(payload):
-        show_kept(payload)
+    if payload is not None and entry.kind is not Kind.RELEASE:
+        show_kept(entry.kind, payload)
     else:
         link.page_link(
             PUBLISH, label="Open on Publish", icon=":material/open_in_new:", query_params={"release": entry.release_id}

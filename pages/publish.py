@@ -7,14 +7,13 @@ from collections.abc import Callable
 import streamlit as st
 
 from dpengine import Plan, PlanError
-from dpengine.ask import is_answer
+from dpengine.accounting.entry import Kind
 from dpengine.measure import strategy
 from dpengine.release import Release, reopen
 from pages.parts.publish import columns_step, domain_step, progress, table_step, unit_step
 from pages.parts.publish.epsilon_step import choose_epsilon
 from pages.parts.publish.preview import in_words, show_consequence
 from pages.parts.publish.release_step import publish_step
-from pages.parts.release.ledger_entry import is_release
 from pages.parts.release.view import show_release
 from pages.parts.shared.example_plan import example
 from pages.parts.shared.wording import plain
@@ -51,15 +50,15 @@ def _release_of_the_address() -> Release | None:
     if wanted is None:
         return None
     if held is None or held.release_id != wanted:
-        payload = visit().ledger.payload(wanted)
-        if payload is None:
+        entry, payload = visit().ledger.entry(wanted), visit().ledger.payload(wanted)
+        if entry is None or payload is None:
             st.warning("There is no release of that name in this ledger.", icon=":material/search_off:")
             return None
-        if is_answer(payload):
+        if entry.kind is Kind.ANSWER:
             st.info("That entry is the answer to a question, not a table.", icon=":material/contact_support:")
             st.page_link("pages/ask.py", label="See it on Ask", query_params={"answer": wanted})
             return None
-        if not is_release(payload):
+        if entry.kind is not Kind.RELEASE:
             st.warning("That entry is an answer, not a table: the Budget page shows it.", icon=":material/search_off:")
             return None
         held = reopen(payload)

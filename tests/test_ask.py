@@ -15,10 +15,11 @@ import pytest
 from scipy import stats
 
 from dpengine import BudgetError, Ledger, LedgerError, PlanError, TableError, open_table
-from dpengine.ask import _draw, _exact, _read, ask, expect, history, published, reopen
+from dpengine.ask import _draw, _exact, ask, history, published
 from dpengine.counting import count
 from dpengine.counting.count import Asked
 from dpengine.noise.selection import permute_and_flip_probabilities
+from dpengine.results.answer import conclude, expect, reopen
 from dpengine.sources.table import Table
 from dpengine.spec.domain import Category, Number, YesNo
 from dpengine.spec.numeric_grid import Grid
@@ -151,7 +152,7 @@ def test_a_table_without_matching_rows_is_answered_like_any_other(statistic: obj
     if isinstance(statistic, Mean | Proportion):
         least, most = (-2.0, 3.0) if isinstance(statistic, Mean) else (0.0, 1.0)
         assert least <= float(answer.low) <= float(answer.value) <= float(answer.high) <= most
-        without_noise = _read(asked, [0, 0])  # all that a ratio can be, since nothing was seen
+        without_noise = conclude(asked, [0, 0])  # all that a ratio can be, since nothing was seen
         assert (float(without_noise.low), float(without_noise.high)) == (least, most)
 
 
@@ -173,7 +174,7 @@ def test_intervals_cover_and_answers_are_as_wrong_as_predicted(
     """
     runs, asked = 2000, question(statistic, rows_about=120, epsilon="1/2")
     counted = [int(number) for number in exact(asked, frame(ROWS))]
-    answers = [_read(asked, _draw(asked, counted)) for _ in range(runs)]
+    answers = [conclude(asked, _draw(asked, counted)[0]) for _ in range(runs)]
     off = np.array([float(answer.value) - truth for answer in answers])
     covered = sum(float(answer.low) - 1e-9 <= truth <= float(answer.high) + 1e-9 for answer in answers)
     assert stats.binom.cdf(covered, runs, 0.95) > ALPHA

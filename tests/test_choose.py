@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from dpengine.accounting.ledger import Ledger
-from dpengine.choose import Candidates, Mechanism, draw, draw_once, probabilities, published, reopen
+from dpengine.choose import Candidates, Mechanism, draw_once, probabilities, published, reopen, sample
 from dpengine.errors import BudgetError, LedgerError, PlanError
 
 NAMES = ["1.00", "3.00", "3.02"]
@@ -39,7 +39,7 @@ def test_scaling_scores_and_sensitivity_changes_nothing(mechanism: Mechanism) ->
 @pytest.mark.parametrize("mechanism", BOTH)
 def test_names_come_as_often_as_they_should(mechanism: Mechanism) -> None:
     chosen = candidates(scores=["1", "0.5", "0"], sensitivity="0.5", mechanism=mechanism)
-    drawn = [draw(chosen) for _ in range(10_000)]
+    drawn = [sample(chosen) for _ in range(10_000)]
     seen = [drawn.count(name) for name in NAMES]
     assert stats.chisquare(seen, probabilities(chosen) * 10_000).pvalue > 1e-9
     assert stats.chisquare(seen, probabilities(chosen.at(Fraction(1))) * 10_000).pvalue < 1e-9, "negative control"

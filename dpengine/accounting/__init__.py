@@ -1,1 +1,1 @@
-"""What was spent: the ledger, its database, its hash chain, and the rules of composition."""
+"""What was spent: the ledger, its database and hash chain, and the rules of composition."""

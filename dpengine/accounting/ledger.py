@@ -1,65 +1,54 @@
 """What was spent, on what, never forgotten.
 
-A ledger holds, for every dataset name, the total ε it may ever spend, every charge against it, and
-the finished release each charge bought. Charge and release are committed in one transaction before
-the release is shown to anyone, so a crash leaves either neither of them or both; what was paid for
-can be had again and is never drawn a second time.
+A ledger holds, for every dataset name, the total ε it may ever spend, every charge against it, and the result that
+each charge bought. Charge and result are committed in one transaction before the result is shown to anyone, so a
+crash leaves either neither of them or both. What was paid for can be had again and is never drawn a second time.
 
-The same data under another name shares the budget already used. Names and data linked by charges
-form a pool; money is counted per pool, and the smallest cap set on any of its names binds.
+The same data under another name shares the budget already used. Names and data linked by charges form a pool; money
+is counted per pool, and the smallest cap set on any of its names binds.
 
-Every charge carries a SHA-256 over the charge before it and its own fields, and every use of the
-ledger checks the whole chain. That makes an edited, missing or damaged entry evident. It cannot make
-evident that the whole ledger was put back to an older copy, or thrown away and begun anew: for that,
-keep the number and date of the last release somewhere else. Nor does it stop someone who may write to
-the ledger from forging a whole chain: guard the file like the data.
+Every charge carries a SHA-256 over the charge before it and its own fields, and every use of the ledger checks the
+whole chain. That makes an edited, missing or damaged entry evident. It cannot make evident that the whole ledger was
+put back to an older copy, or thrown away and begun anew: for that, keep the number and date of the last release
+somewhere else. Nor does it stop someone who may write to the ledger from forging a whole chain: guard the file like
+the data.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 
+from dpengine.accounting import hash_chain, schema
 from dpengine.accounting.database import Store
-from dpengine.accounting.hash_chain import (
-    Book,
-    add_charge,
-    add_payload,
-    build,
-    keyed,
-    payload_of,
-    read,
-    same_name,
-    secret_of,
-    set_cap,
-)
-from dpengine.errors import BudgetError, LedgerError
+from dpengine.accounting.entry import Charge, Entry, Outcome
+from dpengine.accounting.hash_chain import Book, same_name
+from dpengine.errors import BudgetError, LedgerError, PlanError
 from dpengine.exact import ExactLike, exact_text, ratio_text, rational
 
-__all__ = ["Entry", "Ledger", "read_amount"]
+__all__ = ["Ledger", "read_amount"]
 
 _MAX_BITS = 400  # keeps arithmetic and storage small
 
 
+class Kept(Protocol):
+    """A result as it is reopened from its stored bytes."""
+
+    @property
+    def key(self) -> str:
+        """Identity of what was asked."""
+
+
+Result = TypeVar("Result", bound=Kept)
+
+
 def _crash_point(name: str) -> None:
     """Do nothing; fault tests put a crash in its place."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One release in the history of a ledger: what was paid, when, and what it bought."""
-
-    release_id: str
-    dataset: str
-    created: str
-    epsilon: Fraction
-    title: str
-    summary: str
 
 
 class Ledger:
@@ -68,33 +57,41 @@ class Ledger:
     Parameters
     ----------
     url
-        Any SQLAlchemy address; a SQLite file is created, readable by its owner alone, if it is not
-        there. Default: what ``PRIVATE_RELEASE_LEDGER`` says, else a file in the user's data folder.
+        Any SQLAlchemy address; a SQLite file is created, readable by its owner alone, if it is not there. Default:
+        the environment's `PRIVATE_RELEASE_LEDGER`, else a file in the user's data folder.
 
-    One object may be used by many threads, one ledger by many processes. Every method raises
-    `LedgerError` when the ledger is in use for too long, damaged, or cannot be read or written;
-    nothing may be released then.
+    One object may be used by many threads, one ledger by many processes. Every method raises `LedgerError` when the
+    ledger is in use for too long, damaged, or cannot be read or written; nothing may be released then.
+
+    A ledger of an earlier version is read as it is. The first change brings it up to date, in the same transaction;
+    programs of that earlier version refuse it from then on.
     """
 
     def __init__(self, url: str | None = None) -> None:
-        self._store = Store(url, build)
+        self._store = Store(url, hash_chain.build)
         with self._store.reading() as connection:
-            self._secret = secret_of(connection)
+            self._secret = hash_chain.secret_of(connection)
 
     @classmethod
     def in_memory(cls) -> Ledger:
-        """Return a fresh ledger that lives as long as the object: for experiments and simulations."""
+        """Return a fresh ledger that lives as long as the object: for experiments and simulations.
+
+        >>> ledger = Ledger.in_memory()
+        >>> ledger.set_cap("clinic-2026", "2.5")
+        >>> ledger.spent("clinic-2026"), ledger.left("clinic-2026")
+        (Fraction(0, 1), Fraction(5, 2))
+        """
         return cls("sqlite://")
 
     def set_cap(self, dataset: str, cap: Fraction | int | str) -> None:
-        """Set the total ε this dataset may ever spend.
+        """Set the total ε that this dataset may ever spend.
 
         A cap below what is already spent leaves nothing to spend.
         """
         _check_texts(dataset=dataset)
         number = read_amount(cap, "The cap")
-        with self._store.writing() as connection:
-            set_cap(connection, self._secret, dataset, number)
+        with self._writing() as (connection, book):
+            hash_chain.set_cap(connection, book, self._secret, dataset, number)
 
     def cap(self, dataset: str, fingerprint: bytes | None = None) -> Fraction | None:
         """Return the cap that binds: the smallest among the datasets that share data; None if none is set."""
@@ -104,7 +101,7 @@ class Ledger:
     def spent(self, dataset: str, fingerprint: bytes | None = None) -> Fraction:
         """Return the ε spent on this dataset and on those that share its data; 0 for unknown names.
 
-        With a ``fingerprint``, also what was spent on that data under any other name: what a charge would meet.
+        With a `fingerprint`, also what was spent on that data under any other name, as a charge would count it.
         """
         return _total(self._read().pool(dataset, fingerprint)[1])
 
@@ -124,108 +121,151 @@ class Ledger:
         return sorted(first.values())
 
     def history(self, dataset: str | None = None) -> list[Entry]:
-        """Return all releases in order; of one dataset: those its `spent` adds up, shared data included."""
+        """Return all entries in order; of one dataset, those that its `spent` adds up, shared data included."""
         book = self._read()
-        rows = book.charges if dataset is None else book.pool(dataset)[1]
-        return [
-            Entry(row.release_id, row.dataset, row.created, Fraction(row.epsilon), row.title, row.summary)
-            for row in rows
-        ]
+        return [_entry(row) for row in (book.charges if dataset is None else book.pool(dataset)[1])]
+
+    def entry(self, release_id: str) -> Entry | None:
+        """Return the entry with this id; None if there is none."""
+        charge = self._read().named(release_id)
+        return None if charge is None else _entry(charge)
+
+    def payload(self, release_id: str) -> bytes | None:
+        """Return the stored result with this id; None if there is none."""
+        with self._store.reading() as connection:
+            charge = hash_chain.read(connection, self._secret).named(release_id)
+            return None if charge is None else hash_chain.payload_of(connection, charge)
 
     def fingerprint(self, digest: bytes) -> bytes:
-        """Return what the ledger remembers data by: HMAC-SHA256 of a content digest, under its own key.
+        """Return the name by which the ledger knows data: HMAC-SHA256 of a content digest, under its own key.
 
         Without that key a fingerprint confirms no guess about the data.
         """
-        return keyed(self._secret, "fingerprint", digest)
+        return hash_chain.keyed(self._secret, "fingerprint", digest)
 
     def derive_key(self, purpose: str, *parts: bytes) -> bytes:
         """Return 32 bytes that are always the same for this ledger, purpose and parts, and secret to it."""
-        return keyed(self._secret, "derive", purpose, *parts)
+        return hash_chain.keyed(self._secret, "derive", purpose, *parts)
 
-    def find(self, fingerprint: bytes, plan_key: str) -> bytes | None:
-        """Return the stored release of this plan on this data; None if there is none yet."""
+    def find(self, fingerprint: bytes, plan_id: str) -> bytes | None:
+        """Return the stored result of this plan on this data; None if there is none yet."""
         with self._store.reading() as connection:
-            row = read(connection, self._secret).published(fingerprint, plan_key)
-            return None if row is None else payload_of(connection, row)
+            charge = hash_chain.read(connection, self._secret).published(fingerprint, plan_id)
+            return None if charge is None else hash_chain.payload_of(connection, charge)
 
-    def holds(self, plan_key: str) -> bool:
-        """Whether there is a stored release of this plan, on whatever data."""
-        return any(row.plan_key == plan_key for row in self._read().charges)
-
-    def payload(self, release_id: str) -> bytes | None:
-        """Return the stored release with this id; None if there is none."""
-        with self._store.reading() as connection:
-            rows = [row for row in read(connection, self._secret).charges if row.release_id == release_id]
-            return payload_of(connection, rows[0]) if rows else None
+    def holds(self, plan_id: str) -> bool:
+        """Return whether there is a stored result of this plan, on whatever data."""
+        return any(row.plan_key == plan_id for row in self._read().charges)
 
     def check(self, dataset: str, fingerprint: bytes, epsilon: Fraction) -> None:
         """Raise `BudgetError` if a new charge would be refused now; not binding, `record` decides."""
         _check_texts(dataset=dataset)
         _refuse_over_cap(self._read(), dataset, fingerprint, read_amount(epsilon, "ε"))
 
-    def record(
-        self,
-        *,
-        dataset: str,
-        fingerprint: bytes,
-        plan_key: str,
-        epsilon: Fraction,
-        release_id: str,
-        created: str,
-        title: str,
-        summary: str,
-        payload: bytes,
-    ) -> bytes:
-        """Charge ε and store the finished release, in one transaction; return the release to show.
+    def charge_once(self, charge: Charge, draw: Callable[[], Outcome], reopen: Callable[[bytes], Result]) -> Result:
+        """Return the result that is stored for this charge's plan and data; if there is none, draw and charge it first.
 
-        If this data and plan were published before, that release is returned and nothing is charged.
-        Show nothing but what is returned. After an error it is safe to call again.
+        `draw` runs the mechanisms; `reopen` turns stored bytes into a result. The returned result always comes from
+        stored bytes. If `draw` raises, nothing is spent.
 
-        Raises `BudgetError` if the cap would be passed.
+        Raises `BudgetError` if the cap would be passed or the mechanisms spent another ε than the charge says,
+        `PlanError` if the result could not be reopened as what it is. Nothing is spent then.
         """
-        cost = read_amount(epsilon, "ε")
-        digest = hashlib.sha256(payload).digest()
+        payload = self.find(charge.fingerprint, charge.plan_id)
+        if payload is None:
+            self.check(charge.dataset, charge.fingerprint, charge.epsilon)
+            outcome = draw()
+            _check_reopens(outcome, reopen)
+            payload = self.record(charge, outcome)
+        return reopen(payload)
+
+    def record(self, charge: Charge, outcome: Outcome) -> bytes:
+        """Charge ε and store the outcome, in one transaction; return the bytes of the result to show.
+
+        If this data and plan were charged before, that result is returned and nothing is charged. Show nothing
+        except what is returned. After an error it is safe to call again.
+
+        Raises `BudgetError` if the cap would be passed, or if the outcome did not cost exactly the ε of the charge.
+        """
+        epsilon = read_amount(charge.epsilon, "ε")
+        if outcome.cost != epsilon:
+            raise BudgetError(
+                f"The mechanisms spent ε = {exact_text(outcome.cost)} in all, not {exact_text(epsilon)}, the ε to be "
+                "charged. Nothing was recorded, and nothing is shown. This is a fault of the program: please report it."
+            )
+        fields = {
+            "release_id": outcome.release_id,
+            "dataset": charge.dataset,
+            "fingerprint": charge.fingerprint,
+            "plan_key": charge.plan_id,
+            "created": outcome.created,
+            "epsilon": ratio_text(epsilon),
+            "title": charge.title,
+            "summary": charge.summary,
+            "payload_sha256": hashlib.sha256(outcome.payload).digest(),
+            "kind": charge.kind.value,
+        }
         _check_texts(
-            dataset=dataset, plan_key=plan_key, release_id=release_id,
-            created=created, title=title, summary=summary,
+            dataset=charge.dataset, plan_id=charge.plan_id, title=charge.title, summary=charge.summary,
+            release_id=outcome.release_id, created=outcome.created,
         )  # fmt: skip
-        with self._store.writing() as connection:
-            _crash_point("after_begin")
-            book = read(connection, self._secret)
-            known = book.published(fingerprint, plan_key)
+        with self._writing() as (connection, book):
+            known = book.published(charge.fingerprint, charge.plan_id)
             if known is not None:
-                return payload_of(connection, known)
-            if any(row.release_id == release_id for row in book.charges):
+                return hash_chain.payload_of(connection, known)
+            if book.named(outcome.release_id) is not None:
                 raise LedgerError("This release id is already in the ledger for another release.")
-            _refuse_over_cap(book, dataset, fingerprint, cost)
-            fields = {
-                "release_id": release_id,
-                "dataset": dataset,
-                "fingerprint": fingerprint,
-                "plan_key": plan_key,
-                "created": created,
-                "epsilon": ratio_text(cost),
-                "title": title,
-                "summary": summary,
-                "payload_sha256": digest,
-            }
-            number = add_charge(connection, book, fields)
+            _refuse_over_cap(book, charge.dataset, charge.fingerprint, epsilon)
+            number = hash_chain.add_charge(connection, book, fields)
             _crash_point("after_insert")
-            add_payload(connection, number, payload)
+            hash_chain.add_payload(connection, number, outcome.payload)
             _crash_point("before_commit")
         _crash_point("after_commit")
-        return payload
+        return outcome.payload
 
     def verify_chain(self) -> None:
-        """Check every entry and every stored release; raise `LedgerError` naming the first broken entry."""
+        """Check every entry and every stored result; raise `LedgerError` naming the first broken entry."""
         with self._store.reading() as connection:
-            for row in read(connection, self._secret).charges:
-                payload_of(connection, row)
+            for row in hash_chain.read(connection, self._secret).charges:
+                hash_chain.payload_of(connection, row)
 
     def _read(self) -> Book:
         with self._store.reading() as connection:
-            return read(connection, self._secret)
+            return hash_chain.read(connection, self._secret)
+
+    @contextmanager
+    def _writing(self) -> Iterator[tuple[sa.Connection, Book]]:
+        """Give a connection and the ledger's state, locked until all changes are committed together or none."""
+        with self._store.writing() as connection:
+            _crash_point("after_begin")
+            book = hash_chain.read(connection, self._secret)
+            schema.upgrade(connection, book.version)
+            _crash_point("after_upgrade")
+            yield connection, book
+
+
+def _entry(charge: sa.Row[Any]) -> Entry:
+    return Entry(
+        charge.release_id,
+        charge.dataset,
+        charge.created,
+        Fraction(charge.epsilon),
+        charge.title,
+        charge.summary,
+        schema.kind_of(charge),
+    )
+
+
+def _check_reopens(outcome: Outcome, reopen: Callable[[bytes], Kept]) -> None:
+    """Raise `PlanError` unless the stored bytes will give back what was asked: they are all that remains of it."""
+    try:
+        key = reopen(outcome.payload).key
+    except (PlanError, LedgerError, UnicodeError) as error:
+        raise PlanError(
+            f"this cannot be read back from what would be stored of it ({error}); nothing was spent"
+        ) from None
+    if key != outcome.key:
+        raise PlanError("this is something else when read back from what would be stored of it; nothing was spent")
 
 
 def _refuse_over_cap(book: Book, dataset: str, fingerprint: bytes, epsilon: Fraction) -> None:
@@ -244,7 +284,11 @@ def _refuse_over_cap(book: Book, dataset: str, fingerprint: bytes, epsilon: Frac
 
 
 def read_amount(value: ExactLike, what: str) -> Fraction:
-    """Return the positive rational that an int, a Fraction or an exact text stands for. Raises `BudgetError`."""
+    """Return the positive rational that an int, a Fraction or an exact text stands for; raise `BudgetError`.
+
+    >>> read_amount("0.1", "ε")
+    Fraction(1, 10)
+    """
     try:
         number = rational(value, what, strict=True)
     except (TypeError, ValueError) as error:

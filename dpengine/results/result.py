@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -167,7 +167,7 @@ class Result:
         return serialise.pack(self.plan.to_dict() | {"strategy": self.plan.strategy}, self.measured, self.model, story)
 
     @classmethod
-    def from_bytes(cls, payload: bytes) -> Result:
+    def from_bytes(cls, payload: bytes) -> Self:
         """Read what `to_bytes` wrote. Raises `LedgerError` where it is damaged."""
         plan, measured, model, story = serialise.unpack(payload)
         return cls(Plan(**plan), measured, model, **story)

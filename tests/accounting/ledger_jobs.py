@@ -14,7 +14,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import sqlalchemy
@@ -22,25 +21,9 @@ import sqlalchemy
 from dpengine.accounting import ledger as ledger_module
 from dpengine.accounting.ledger import Ledger
 from dpengine.errors import BudgetError, LedgerError
+from tests.charges import charge
 
 fork = multiprocessing.get_context("fork")
-
-
-def charge(
-    ledger: Ledger,
-    plan: str,
-    dataset: str = "clinic",
-    rows: bytes = b"rows",
-    epsilon: Any = Fraction(1),
-    **more: Any,
-) -> bytes:
-    """Record a made-up release."""
-    fields: dict[str, Any] = {
-        "dataset": dataset, "fingerprint": ledger.fingerprint(rows), "plan_key": plan, "epsilon": epsilon,
-        "release_id": f"id of {plan}", "created": "2026-01-01T00:00:00Z", "title": f"About {plan}",
-        "summary": "age × region", "payload": f"numbers of {plan}".encode(),
-    }  # fmt: skip
-    return ledger.record(**(fields | more))
 
 
 def in_processes(count: int, work: Callable[[Any, int], Any]) -> list[Any]:

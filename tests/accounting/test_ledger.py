@@ -18,9 +18,10 @@ import numpy as np
 import pytest
 import sqlalchemy
 
-from dpengine.accounting.ledger import Entry, Ledger
+from dpengine.accounting.entry import Entry, Kind
+from dpengine.accounting.ledger import Ledger
 from dpengine.errors import BudgetError, LedgerError, PrivateReleaseError
-from tests.accounting.ledger_jobs import charge
+from tests.charges import charge
 from tests.conftest import empty_schema
 
 
@@ -84,10 +85,10 @@ def test_money_that_is_not_exact_and_positive_is_refused_with_a_hint(ledger: Led
     assert ledger.datasets() == []
 
 
-@pytest.mark.parametrize("field", ["dataset", "plan_key", "release_id", "created", "title", "summary"])
+@pytest.mark.parametrize("field", ["dataset", "plan_id", "release_id", "created", "title", "summary"])
 @pytest.mark.parametrize("text", ["a\0b", "\ud800", None, 7])
 def test_texts_that_a_database_may_not_keep_are_refused(ledger: Ledger, field: str, text: Any) -> None:
-    with pytest.raises(BudgetError, match=field):
+    with pytest.raises(BudgetError, match=f"The {field} must be a text"):
         charge(ledger, "plan", **{field: text})
     assert ledger.history() == []
 
@@ -197,11 +198,13 @@ def test_history_is_in_order_and_keeps_what_was_bought_but_no_fingerprint(stored
     charge(stored, "late", created="2030-01-01T00:00:00Z", epsilon="1/3")
     charge(stored, "early, the clock was set back", dataset="school", rows=b"pupils")
     first, second = Ledger(stored_url).history()
-    assert first == Entry("id of late", "clinic", "2030-01-01T00:00:00Z", Fraction(1, 3), "About late", "age × region")
+    assert first == Entry(
+        "id of late", "clinic", "2030-01-01T00:00:00Z", Fraction(1, 3), "About late", "age × region", Kind.RELEASE
+    )
     assert second.dataset == "school"
     assert stored.history("school") == [second]
     names = [field.name for field in dataclasses.fields(Entry)]
-    assert names == ["release_id", "dataset", "created", "epsilon", "title", "summary"]
+    assert names == ["release_id", "dataset", "created", "epsilon", "title", "summary", "kind"]
 
 
 def test_fingerprints_and_keys_are_keyed_stable_and_apart(stored: Ledger, stored_url: str, ledger: Ledger) -> None:
@@ -297,10 +300,12 @@ def look(url: str, statement: str, value: object = None) -> list[Any]:
 
 CHANGES = {
     "release_id": "x", "dataset": "x", "fingerprint": b"x", "plan_key": "x", "created": "x", "epsilon": "1/9",
-    "title": "x", "summary": "x", "payload_sha256": b"x", "hash": b"x",
+    "title": "x", "summary": "x", "payload_sha256": b"x", "hash": b"x", "kind": "answer",
 }  # fmt: skip
 TAMPERING: dict[str, tuple[str, int]] = {
     **{name: (f"UPDATE ledger_charges SET {name} = :value WHERE number = 2", 2) for name in CHANGES},
+    "kind removed": ("UPDATE ledger_charges SET kind = NULL WHERE number = 2", 2),
+    "version 1 again": ("UPDATE ledger_meta SET version = 1", 1),
     "unreadable epsilon": ("UPDATE ledger_charges SET epsilon = 'much' WHERE number = 2", 2),
     "renumbered": ("UPDATE ledger_charges SET number = 9 WHERE number = 2", 2),
     "first deleted": ("DELETE FROM ledger_charges WHERE number = 1", 1),
@@ -348,7 +353,7 @@ def test_a_tampered_release_is_not_served_but_others_are(stored: Ledger, stored_
 @pytest.mark.parametrize("change", [
     "UPDATE ledger_caps SET cap = '9/1'", "DELETE FROM ledger_caps", "UPDATE ledger_caps SET dataset = 'x'",
     "INSERT INTO ledger_caps VALUES ('x', '1/1')", "UPDATE ledger_meta SET secret = :value",
-    "DELETE FROM ledger_meta", "UPDATE ledger_meta SET version = 2", "DROP TABLE ledger_payloads",
+    "DELETE FROM ledger_meta", "UPDATE ledger_meta SET version = 3", "DROP TABLE ledger_payloads",
 ])  # fmt: skip
 def test_caps_key_and_tables_changed_from_outside_are_refused(stored: Ledger, stored_url: str, change: str) -> None:
     stored.set_cap("clinic", 2)

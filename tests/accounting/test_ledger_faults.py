@@ -24,7 +24,7 @@ from dpengine.accounting import ledger as ledger_module
 from dpengine.accounting.ledger import Ledger
 from dpengine.errors import LedgerError
 from tests import engines
-from tests.accounting.ledger_jobs import charge
+from tests.charges import charge
 from tests.conftest import empty_schema
 
 JOBS = str(Path(__file__).with_name("ledger_jobs.py"))

@@ -14,7 +14,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precon
 from dpengine.accounting import ledger as ledger_module
 from dpengine.accounting.ledger import Ledger
 from dpengine.errors import BudgetError
-from tests.accounting.ledger_jobs import charge
+from tests.charges import charge
 from tests.conftest import empty_schema
 
 

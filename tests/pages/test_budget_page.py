@@ -18,6 +18,7 @@ from dpengine.measure.strategy import identity
 from dpengine.spec.plan import Plan
 from dpengine.spec.query import Count, Question
 from pages.parts.shared.wording import percent
+from tests.charges import charge
 from tests.pages.following import held
 
 ENTRY = Path(__file__).parents[2] / "app.py"
@@ -33,17 +34,11 @@ def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ledger:
 
 def spend(book: Ledger, number: int, *, dataset: str = "clinic", data: bytes = ONE, epsilon: str = "0.5") -> str:
     release_id = f"{number:032x}"
-    book.record(
-        dataset=dataset,
-        fingerprint=data,
-        plan_key=f"key {number}",
-        epsilon=Fraction(epsilon),
-        release_id=release_id,
-        created=f"2026-11-{number:02}T09:30:00+00:00",
-        title=f"Release {number}",
-        summary="age × region",
-        payload=b"stored",
-    )
+    created = f"2026-11-{number:02}T09:30:00+00:00"
+    charge(
+        book, f"key {number}", dataset, epsilon=Fraction(epsilon), fingerprint=data, release_id=release_id,
+        created=created, title=f"Release {number}",
+    )  # fmt: skip
     return release_id
 
 
@@ -141,10 +136,7 @@ def test_how_many_more_releases_fit_is_counted_exactly(book: Ledger, cap: str | 
 
 def test_a_plan_that_is_published_costs_nothing_more(book: Ledger) -> None:
     own = plan()
-    book.record(
-        dataset="clinic", fingerprint=book.fingerprint(b"digest"), plan_key=identity(own), epsilon=own.epsilon,
-        release_id="1" * 32, created="2026-11-01T09:30:00+00:00", title="", summary="sex", payload=b"stored",
-    )  # fmt: skip
+    charge(book, identity(own), rows=b"digest", epsilon=own.epsilon)
     at = page(own, recognised=True)
     assert "Your plan is published already. Opening it again costs nothing" in words(at)
     assert "would add" not in words(at)
@@ -284,11 +276,7 @@ def test_no_fingerprint_is_on_the_page(book: Ledger) -> None:
 
 def test_a_hundred_releases_are_drawn_as_few(book: Ledger) -> None:
     for number in range(1, 101):
-        release_id = f"{number:032x}"
-        book.record(
-            dataset="clinic", fingerprint=ONE, plan_key=str(number), epsilon=Fraction(1, 100), release_id=release_id,
-            created="2026-11-01T09:30:00+00:00", title="", summary="sex", payload=b"stored",
-        )  # fmt: skip
+        charge(book, str(number), epsilon=Fraction(1, 100))
     at = page()
     assert metrics(at)["Releases"] == "100"
     bars = json.loads(at.get("plotly_chart")[0].proto.spec)["data"]

@@ -7,8 +7,9 @@ import json
 import pandas as pd
 import streamlit as st
 
-from dpengine.ask import Answer, history
+from dpengine.ask import history
 from dpengine.exact import exact_text
+from dpengine.results.answer import Answer
 from dpengine.results.batch_pricing import Together, together
 from dpengine.safe_csv import guard
 from pages.parts.ask.wording import interval, shown, told

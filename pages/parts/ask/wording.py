@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from dpengine.ask import Answer, Expected
 from dpengine.exact import exact_text
+from dpengine.results.answer import Answer, Expected
 from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum, quantile_name
 from pages.parts.shared.wording import percent, plain, plural
 

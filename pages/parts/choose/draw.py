@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import streamlit as st
 
-from dpengine.choose import Candidates, Drawn, draw, draw_once, published
+from dpengine.choose import Candidates, Drawn, draw_once, published, sample
 from dpengine.errors import BudgetError, LedgerError
 from dpengine.exact import exact_text
 from pages.parts.shared.wording import plain
@@ -37,7 +37,7 @@ def draw_part(candidates: Candidates, question: str, *, own: bool) -> None:
 def _lesson(candidates: Candidates) -> None:
     st.caption("Free, and not private for anybody: nothing is charged or kept, and it may be drawn again and again.")
     if st.button("Draw", icon=":material/casino:", key="choose_lesson", width="stretch"):
-        drawn = [(candidates, draw(candidates)), *st.session_state.get("choose_drawn", [])]
+        drawn = [(candidates, sample(candidates)), *st.session_state.get("choose_drawn", [])]
         st.session_state["choose_drawn"] = [each for each in drawn if each[0] == candidates][:12]
     names = [name for held, name in st.session_state.get("choose_drawn", []) if held == candidates]
     if names:

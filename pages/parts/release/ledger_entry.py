@@ -5,24 +5,19 @@ from __future__ import annotations
 import streamlit as st
 
 from dpengine import choose
-from dpengine.ask import is_answer
-from dpengine.ask import reopen as reopen_answer
+from dpengine.accounting.entry import Kind
+from dpengine.results.answer import reopen as reopen_answer
 from pages.parts.ask.history import show_answer
 from pages.parts.choose.draw import show_drawn
 
-__all__ = ["is_release", "show_kept"]
+__all__ = ["show_kept"]
 
 ASK = "pages/ask.py"
 
 
-def is_release(payload: bytes) -> bool:
-    """Whether an entry is a release of tables: answers and choices are kept as JSON."""
-    return not payload.startswith(b"{")
-
-
-def show_kept(payload: bytes) -> None:
-    """The answer or the choice, as it may be passed on."""
-    if not is_answer(payload):
+def show_kept(kind: Kind, payload: bytes) -> None:
+    """Show the answer or the choice, as it may be passed on."""
+    if kind is Kind.CHOICE:
         with st.container(border=True):
             show_drawn(choose.reopen(payload))
         return

@@ -1,0 +1,62 @@
+"""What goes into a ledger and comes out of it: charges, outcomes, and the entries of its history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+__all__ = ["Charge", "Entry", "Kind", "Outcome"]
+
+
+class Kind(StrEnum):
+    """What a charge bought."""
+
+    RELEASE = "release"
+    ANSWER = "answer"
+    CHOICE = "choice"
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """The price of one private result, and what it is paid for.
+
+    `fingerprint` stands for the data and `plan_id` for what is measured of it: together they are paid for once.
+    `title` and `summary` are for people who read the history.
+    """
+
+    kind: Kind
+    dataset: str
+    fingerprint: bytes
+    plan_id: str
+    epsilon: Fraction
+    title: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A result that was drawn and waits to be charged, as the bytes to store.
+
+    `key` identifies what was asked, and must be had again from the bytes. `cost` is the exact sum of ε over every
+    mechanism that ran; the ledger compares it with the price.
+    """
+
+    release_id: str
+    created: str
+    key: str
+    cost: Fraction
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line in the history of a ledger: what was paid, when, and what it bought."""
+
+    release_id: str
+    dataset: str
+    created: str
+    epsilon: Fraction
+    title: str
+    summary: str
+    kind: Kind

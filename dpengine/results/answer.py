@@ -1,0 +1,144 @@
+"""The answer to one question: how wrong it will be, what it says once drawn, and the bytes that are stored of it."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from dpengine.accounting.entry import Kind
+from dpengine.errors import LedgerError, PlanError
+from dpengine.estimate.error_distribution import sum_error
+from dpengine.mechanisms.scalar_queries import ratio, ratio_half_width, reach
+from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum
+from dpengine.version import VERSION
+
+__all__ = ["Answer", "Expected", "conclude", "expect", "reopen"]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """How wrong an answer will be, as far as the question alone decides it.
+
+    `half_width` is the half-width of the 95 % interval, in units of the answer; None where it depends on the number
+    of rows and the question does not say roughly how many there are. `mean_abs` is the mean absolute error, at worst.
+    A chosen value has `reach` instead: the most ranks (quantile) or rows (most common value) by which it misses the
+    best one, with probability 95 %.
+    """
+
+    half_width: float | None = None
+    mean_abs: float | None = None
+    reach: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A paid answer, as it may be shown to anyone.
+
+    `value` is a number, or for the most common value a label; `low` and `high` are its 95 % interval. A chosen value
+    has `reach` instead, as in `Expected`. `drawn` holds what the mechanism gave: noisy whole numbers, or the index of
+    the chosen candidate. All else follows from it.
+    """
+
+    question: Question
+    value: Decimal | str
+    low: Decimal | None
+    high: Decimal | None
+    reach: int | None
+    drawn: tuple[int, ...]
+    answer_id: str
+    created: str
+    software: str
+
+    @property
+    def key(self) -> str:
+        """Identity of the question, at its price."""
+        return self.question.key
+
+    def to_bytes(self) -> bytes:
+        """Return the answer as the ledger keeps it."""
+        payload = {name: getattr(self, name) for name in Answer.__slots__} | {"question": self.question.to_dict()}
+        return json.dumps({"kind": Kind.ANSWER, **payload}, default=str, ensure_ascii=False).encode()
+
+
+def expect(question: Question) -> Expected:
+    """Return how wrong the answer will be: a function of the question alone, exact from the noise's distribution.
+
+    The error of clamping to the bounds and rounding to the grid depends on the rows and is not included. For averages
+    and shares the result is an upper bound, reached at the ends of the range.
+
+    >>> expect(Question(dataset="clinic-2026", epsilon="1", statistic=Count())).half_width
+    3.0
+    """
+    noise = sum_error(1, question.scale)
+    match question.statistic:
+        case Count():
+            return Expected(noise.half_width(), noise.mean_abs)
+        case Sum(of=grid):
+            return Expected(noise.half_width() * float(grid.step), noise.mean_abs * float(grid.step))
+        case Proportion() | Mean() as statistic:
+            if question.rows_about is None:
+                return Expected()
+            width = float(statistic.of.high - statistic.of.low) if isinstance(statistic, Mean) else 1.0
+            total = question.rows_about * (statistic.of.steps if isinstance(statistic, Mean) else 1)
+            half = ratio_half_width(0.0, float(question.scale)) / total
+            return Expected(min(half, 1.0) * width, min(noise.mean_abs / total, 1.0) * width)
+        case Quantile() | Mode():
+            return Expected(reach=_reach(question))
+
+
+def conclude(question: Question, drawn: Sequence[int]) -> Answer:
+    """Return what was drawn in units of the question, with its interval: post-processing, free of charge."""
+    value: Decimal | str
+    low = high = None
+    match question.statistic:
+        case Count() | Sum() as statistic:
+            in_units = statistic.of.value if isinstance(statistic, Sum) else Decimal
+            half = int(sum_error(1, question.scale).half_width())
+            least, most = drawn[0] - half, drawn[0] + half
+            if isinstance(statistic, Count) or statistic.of.low >= 0:  # then the true one is not negative
+                least, most = max(least, 0), max(most, 0)
+            elif statistic.of.high <= 0:
+                least, most = min(least, 0), min(most, 0)
+            value, low, high = in_units(drawn[0]), in_units(least), in_units(most)
+        case Proportion() | Mean() as statistic:
+            start, width = (0.0, 1.0)
+            if isinstance(statistic, Mean):
+                start, width = float(statistic.of.low), float(statistic.of.high - statistic.of.low)
+            parts = ratio(drawn[0], drawn[1], question.scale)
+            value, low, high = (Decimal(f"{start + width * part:.12g}") for part in parts)
+        case Quantile(of=grid):
+            value = grid.value(grid.units(grid.low) + drawn[0])
+        case Mode(of=column):
+            value = column.declared[drawn[0]]
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Answer(question, value, low, high, _reach(question), tuple(drawn), uuid.uuid4().hex, now, VERSION)
+
+
+def reopen(payload: bytes) -> Answer:
+    """Return the answer that `Answer.to_bytes` wrote; raise `LedgerError` if the payload is no answer."""
+    try:
+        fields: dict[str, Any] = json.loads(payload)
+        if fields.pop("kind") != Kind.ANSWER:
+            raise ValueError("another kind of entry")
+        question = Question(**fields.pop("question"))
+        numbers = {name: None if fields[name] is None else Decimal(fields[name]) for name in ("low", "high")}
+        value = fields["value"] if isinstance(question.statistic, Mode) else Decimal(fields["value"])
+        return Answer(**fields | numbers | {"question": question, "value": value, "drawn": tuple(fields["drawn"])})
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, PlanError) as error:
+        raise LedgerError("this entry of the ledger is not the answer to a question") from error
+
+
+def _reach(question: Question) -> int | None:
+    match question.statistic:
+        case Quantile(of=grid, level=level):
+            unit = question.epsilon / (2 * question.sensitivity)
+            return -(-reach(grid.steps + 1, unit) // level.denominator)
+        case Mode(of=column):
+            return reach(len(column.declared), question.epsilon / question.sensitivity)
+        case _:
+            return None
