@@ -136,7 +136,7 @@ def test_how_many_more_releases_fit_is_counted_exactly(book: Ledger, cap: str | 
 
 def test_a_plan_that_is_published_costs_nothing_more(book: Ledger) -> None:
     own = plan()
-    charge(book, identity(own), rows=b"digest", epsilon=own.epsilon)
+    charge(book, identity(own), rows=b"digest", epsilon=own.epsilon, title="", summary="sex")
     at = page(own, recognised=True)
     assert "Your plan is published already. Opening it again costs nothing" in words(at)
     assert "would add" not in words(at)
@@ -276,7 +276,7 @@ def test_no_fingerprint_is_on_the_page(book: Ledger) -> None:
 
 def test_a_hundred_releases_are_drawn_as_few(book: Ledger) -> None:
     for number in range(1, 101):
-        charge(book, str(number), epsilon=Fraction(1, 100))
+        charge(book, str(number), epsilon=Fraction(1, 100), title="", summary="sex")
     at = page()
     assert metrics(at)["Releases"] == "100"
     bars = json.loads(at.get("plotly_chart")[0].proto.spec)["data"]
