@@ -1,1 +1,1 @@
-"""What is public: columns and their cells, plans and single questions, read and checked."""
+"""The public side of a release: columns and their cells, plans and single questions, read and checked."""

@@ -18,9 +18,8 @@ from dpengine.errors import PlanError
 from dpengine.spec import strict_yaml
 from dpengine.spec.declared import Declared, Text, readable_faults
 from dpengine.spec.domain import Column
-from dpengine.spec.standard_lists import STANDARD
 
-__all__ = ["STANDARD", "Codebook", "loads", "resolve", "values_from"]
+__all__ = ["Codebook", "loads", "resolve", "values_from"]
 
 
 class Codebook(Declared):

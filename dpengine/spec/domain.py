@@ -28,7 +28,7 @@ from pydantic import Field, SkipValidation, field_validator, model_validator
 
 from dpengine.exact import DecimalLike, decimal, rational
 from dpengine.spec.declared import Declared, Line, Text
-from dpengine.spec.standard_lists import STANDARD
+from dpengine.spec.standard_lists import standard_lists
 
 __all__ = ["MISSING", "OTHER", "Category", "Column", "Date", "Number", "YesNo", "cells_payload", "equal_edges"]
 
@@ -185,11 +185,11 @@ class Category(_Column):
         values, wanted = fields.get("values", ()), fields["codebook"]
         if not isinstance(values, Sized) or len(values):
             return fields
-        if wanted in STANDARD:
-            return {**fields, "values": STANDARD[wanted], "source": "standard"}
+        if wanted in standard_lists():
+            return {**fields, "values": standard_lists()[wanted], "source": "standard"}
         if wanted.lower().endswith((".csv", ".json")):
             raise ValueError(f"the codebook {wanted!r} is not at hand here, or lists no values; list them instead")
-        raise ValueError(f"no standard list is called {wanted!r}; there are {', '.join(STANDARD)}")
+        raise ValueError(f"no standard list is called {wanted!r}; there are {', '.join(standard_lists())}")
 
     @field_validator("values", mode="before")
     @classmethod

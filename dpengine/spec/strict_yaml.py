@@ -1,7 +1,7 @@
-"""YAML read as texts, nothing more: no types are guessed, no objects made, no key may stand twice.
+"""YAML read as texts only: no type is guessed, no object is made, and no key may stand twice.
 
-Every scalar arrives as it was typed, so that No, 012, 1e3 and 2024-01-01 stay what the person wrote;
-what each means is decided by the model that takes it.
+Every scalar arrives as it was typed, so that No, 012, 1e3 and 2024-01-01 stay what the person wrote.
+The field that takes a scalar decides what it means.
 """
 
 from __future__ import annotations
@@ -39,18 +39,22 @@ class _TextLoader(yaml.BaseLoader):
 
 
 def mapping(text: str, what: str) -> dict[str, Any]:
-    """The top-level mapping of a YAML text, all scalars as text. Raises `PlanError`."""
+    """Read the top-level mapping of a YAML text, all scalars as text; `what` names it in errors. Raises `PlanError`.
+
+    >>> mapping("region: No\\nedges: [0, 1e3]", "a plan")
+    {'region': 'No', 'edges': ['0', '1e3']}
+    """
     try:
-        content = yaml.load(text, Loader=_TextLoader)  # noqa: S506 (a BaseLoader makes nothing but text)
+        content = yaml.load(text, Loader=_TextLoader)  # noqa: S506 (a BaseLoader makes only texts)
     except yaml.reader.ReaderError:
         raise PlanError(f"this is not {what}: it holds a control character or half a character") from None
-    # ValueError and OverflowError: an escape such as "\U99999999" that is no character.
+    # ValueError and OverflowError come of an escape that is no character, such as "\U99999999".
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}: " if mark is not None else ""
         raise PlanError(f"{where}this is not readable YAML ({_problem(error)})") from None
     if not isinstance(content, dict):
-        raise PlanError(f"this is not {what}: it should be a YAML mapping such as 'title: …'")
+        raise PlanError(f"this is not {what}: write a YAML mapping such as 'title: …'")
     return content
 
 
@@ -61,10 +65,10 @@ def _problem(error: Exception) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Numbers stand bare as they were typed; lists of plain values stand in one line."""
+    """Writes numbers bare, as they were typed, and lists of plain values in one line."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        return True  # the reader above refuses references, so what stands twice is written twice
+        return True  # the reader above refuses references, so a value that stands twice is written twice
 
     def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> yaml.SequenceNode:
         plain = all(not isinstance(item, dict | list | tuple) for item in sequence)
@@ -83,12 +87,12 @@ _Dumper.add_representer(Decimal, _represent_decimal)
 
 
 def dump(content: dict[str, Any]) -> str:
-    """YAML that reads back to the same texts here, and to the natural types in other readers."""
+    """Write YAML that reads back to the same texts here, and to the natural types in other readers."""
     return yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
 
 
 def read(path: Path, what: str) -> str:
-    """The text of a small UTF-8 file. Raises `PlanError` that names the file, not the folder."""
+    """Read a small UTF-8 file; `what` names its kind. Raises `PlanError`, which names the file but no folder."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise PlanError(f"the {what} file {path.name} is larger than {MAX_BYTES // 10**6} MB")

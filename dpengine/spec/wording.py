@@ -1,4 +1,4 @@
-"""Numbers and plan facts in plain words, for pages, charts and the report alike."""
+"""Numbers in plain words, alike on pages, in charts and in reports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["noun", "people", "percent", "portion", "sure"]
 
 
 def people(number: float) -> str:
-    """A number of people as one would say it: 0.4, 4.2, 37, 1,240.
+    """Write a number of people with the digits that matter.
 
     >>> people(0.02), people(4.0), people(4.24), people(1239.6)
     ('under 0.1', '4', '4.2', '1,240')
@@ -21,7 +21,7 @@ def people(number: float) -> str:
 
 
 def percent(part: float) -> str:
-    """A part of one in per cent; near the ends never rounded to certainty.
+    """Write a probability in per cent, never rounded to certainty.
 
     >>> percent(0.7311), percent(0.0134), percent(0.9999)
     ('73 %', '1.3 %', 'over 99.9 %')
@@ -35,7 +35,7 @@ def percent(part: float) -> str:
 
 
 def portion(part: float) -> str:
-    """An error as a part of all, which may be larger than all.
+    """Write a relative error in per cent; it may be above 100 %.
 
     >>> portion(1.656), portion(0.124), portion(0.0134), portion(0.00042)
     ('166 %', '12 %', '1.3 %', '0.04 %')
@@ -45,7 +45,7 @@ def portion(part: float) -> str:
 
 
 def sure(part: float) -> str:
-    """How sure someone can become, where ``part`` is the most.
+    """Write how sure someone can become at most.
 
     >>> sure(0.7311), sure(0.99995)
     ('at most 73 % sure', 'almost certain')
@@ -54,5 +54,5 @@ def sure(part: float) -> str:
 
 
 def noun(plan: Plan) -> str:
-    """What is counted: people, or rows where a person may have several."""
+    """Name the counted unit: people, or rows if a person may have several."""
     return "people" if plan.unit.rows == 1 else "rows"

@@ -11,8 +11,8 @@ import streamlit as st
 
 from dpengine import owner
 from dpengine.sources.table import Table
-from dpengine.spec.codebook import STANDARD
 from dpengine.spec.domain import equal_edges
+from dpengine.spec.standard_lists import standard_lists
 from pages.parts.shared.wording import plain, plural
 from pages.parts.visit import background_read
 from pages.parts.visit import plan_form as draft
@@ -109,11 +109,11 @@ def ask_values(name: str, column: dict[str, Any]) -> dict[str, Any]:
     with _popover(lists, "Common lists", "list", f"values-{name}"):
         listed = st.selectbox(
             "List",
-            list(STANDARD),
+            list(standard_lists()),
             format_func=lambda key: LIST_NAMES.get(key, key),
             key=visit().key(f"standard-{name}"),
         )
-        _fill_in(f"take-{name}", name, values=list(STANDARD[listed]), source="standard")
+        _fill_in(f"take-{name}", name, values=list(standard_lists()[listed]), source="standard")
     with _popover(own, "Look at my data", "visibility", f"values-{name}"):
         _look(name, values)
     return {"values": [line for line in typed.splitlines() if line.strip()]}
