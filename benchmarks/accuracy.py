@@ -31,7 +31,7 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this folder, wherever this is run
 
 import dpengine as dpe
-from dpengine.marginals.shrinkage import project
+from dpengine.marginals.fitting import project
 from dpengine.noise.laplace import discrete_laplace
 
 ROOT = Path(__file__).parent.parent
@@ -158,7 +158,7 @@ def one_line(
         off = np.zeros(2)
         for each in plan.marginals:
             exact = truth[each] if truth else counts(codes, sizes, each)
-            off += np.abs(finished.answers.estimate(each) - exact).sum(), np.abs(finished.counts(each) - exact).sum()
+            off += np.abs(finished.estimates.estimate(each) - exact).sum(), np.abs(finished.counts(each) - exact).sum()
         off /= len(plan.marginals) * len(codes)
         expected.append(off[0])
         whole.append(off[1])

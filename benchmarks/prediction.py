@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # the engine beside this 
 
 import dpengine as dpe
 from dpengine.estimate.error_distribution import least_squares
-from dpengine.estimate.estimates import answers
+from dpengine.estimate.estimates import derive_estimates
 from dpengine.marginals.measurement import Measurements
 from dpengine.measure.measure import add_noise, measure
 from dpengine.measure.strategy import choose
@@ -51,7 +51,7 @@ def observe(plan: dpe.Plan, draws: int) -> np.ndarray:
             if allocations
             else measure(plan, lambda tables: [made_up(plan, table) for table in tables])
         )
-        believed = answers(plan, noisy)
+        believed = derive_estimates(plan, noisy)
         pairs = zip(plan.marginals, truth, strict=True)
         rows.append([float(np.abs(believed.estimate(table) - counts).mean()) for table, counts in pairs])
     return np.array(rows)

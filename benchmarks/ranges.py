@@ -28,8 +28,8 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from dpengine.estimate.consistency import whole_boxes
-from dpengine.marginals.box_tree import Tree
+from dpengine.estimate.consistency import round_boxes
+from dpengine.marginals.box_tree import BoxTree
 from dpengine.measure.hierarchical import measure_boxes
 
 ROOT = Path(__file__).parent.parent
@@ -92,7 +92,7 @@ def _binned(cloud: np.ndarray) -> np.ndarray:
 def ours(counts: np.ndarray, epsilon: float) -> np.ndarray:
     axes = [(0, size) for size in counts.shape]
     boxes = measure_boxes(("a", "b")[: counts.ndim], axes, counts, Fraction(str(epsilon)), 1)
-    return whole_boxes(Tree(boxes)).counts[0]
+    return round_boxes(BoxTree(boxes)).counts[0]
 
 
 def identity(counts: np.ndarray, epsilon: float) -> np.ndarray:

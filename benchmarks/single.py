@@ -20,9 +20,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.accuracy import SOURCES
 from dpengine import Plan
-from dpengine.estimate.consistency import round_whole
+from dpengine.marginals.fitting import project, round_to_total
 from dpengine.marginals.least_squares import marginalise
-from dpengine.marginals.shrinkage import project
 from dpengine.measure.measure import measure
 from dpengine.measure.strategy import settled
 from dpengine.results.result import conclude
@@ -48,7 +47,7 @@ def projected(noisy: np.ndarray) -> np.ndarray:
         for axis in axes:
             sums = found.sum(axis=tuple(set(axes) - {axis}), keepdims=True)
             found = found * np.divide(wanted[axis], sums, out=np.ones_like(sums), where=sums > 0)
-    return round_whole(found.reshape(1, -1), np.array([total])).reshape(found.shape)
+    return round_to_total(found, total)
 
 
 def main() -> None:

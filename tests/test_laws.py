@@ -103,7 +103,14 @@ def test_everything_after_the_noise_works_without_any_table() -> None:
     measured = tuple(Measurement(allocation, values) for allocation, values in zip(allocations, noisy, strict=True))
     finished = result.conclude(plan, Measurements(measured))
     assert len(finished.to_bytes()) > 0
-    for function in (dpe.predict, dpe.preview, result.conclude, mock_table.made_up, consistency.solve, resample.deal):
+    for function in (
+        dpe.predict,
+        dpe.preview,
+        result.conclude,
+        mock_table.made_up,
+        consistency.make_consistent,
+        resample.unique_rows,
+    ):
         with pytest.raises((TypeError, AssertionError, AttributeError)):
             function(poison)  # type: ignore[operator]
     assert least_squares(plan, allocations).estimate((), noisy) == 0

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpengine.bundle.promises import estimator
 from dpengine.bundle.wording import Estimator
-from dpengine.estimate.estimates import Modelled
+from dpengine.estimate.estimates import ModelledEstimates
 from dpengine.results.result import Result
 from dpengine.spec.wording import people
 
@@ -137,8 +137,8 @@ def reading(result: Result) -> list[Entry]:
 
 def model_errors(result: Result) -> str:
     """Return how far cells of a model's tables are typically off, in words; nothing where there is no model."""
-    if not isinstance(result.answers, Modelled):
+    if not isinstance(result.estimates, ModelledEstimates):
         return ""
-    errors = result.answers.mean_errors(np.array(SIZES, dtype=np.float64))
+    errors = result.estimates.mean_errors(np.array(SIZES, dtype=np.float64))
     sizes = [f"of {size:,} by about {people(error)}" for size, error in zip(SIZES, errors, strict=True)]
     return f"a cell {', '.join(sizes)}"

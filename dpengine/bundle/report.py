@@ -160,7 +160,7 @@ def _table(result: Result, table: Columns, file: str) -> dict[str, Any]:
         "name": " × ".join(table),
         "file": file,
         "cells": noisy.size,
-        "typical": people(result.answers.typical(table)),
+        "typical": people(result.estimates.mean_abs_error(table)),
         "within": people(result.half_width(table)),
         "noisy": int(noisy.sum()),
         "header": names,

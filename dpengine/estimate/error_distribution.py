@@ -111,7 +111,7 @@ def sum_error(times: int, scale: Fraction) -> ErrorDistribution:
     """Return the distribution of a sum of `times` independent discrete Laplace draws of one `scale`.
 
     >>> sum_error(1, Fraction(10)).half_width(), sum_error(4, Fraction(10)).half_width()
-    (30.0, 56.0)
+    (30.0, 57.0)
     """
     return _weighted_sum(((1.0, times, scale),))
 

@@ -22,7 +22,7 @@ from dpengine.marginals.least_squares import marginalise
 from dpengine.marginals.measurement import Boxes
 from dpengine.noise import moments
 
-__all__ = ["Tree"]
+__all__ = ["BoxTree"]
 
 
 TAIL = 2.2  # standard deviations: 95 in 100 of a sum of Laplace variables lie within 2.12, of one of them
@@ -30,7 +30,7 @@ WHOLE = 0.5  # what that leaves out where noise is so small that it is mostly 0
 
 
 @dataclass(frozen=True)
-class Tree:
+class BoxTree:
     """What boxes say. Arrays over boxes are in their order, parents first."""
 
     boxes: Boxes

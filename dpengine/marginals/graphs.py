@@ -1,17 +1,24 @@
-"""Sets of columns as graphs: which tables contain others, and whether tables overlap along a tree."""
+"""Graphs of columns: which tables contain others, spanning trees, and whether tables overlap along a tree."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
+from typing import Any, TypeVar
 
 from dpengine.array_types import Columns
 
-__all__ = ["junction_order", "maximal"]
+__all__ = ["Components", "junction_order", "maximal", "spanning_tree"]
+
+Node = TypeVar("Node")
 
 
 def maximal(tables: Sequence[Columns]) -> list[Columns]:
-    """The tables that no other contains, each with its columns sorted, in sorted order."""
+    """Return the tables that no other contains, each with its columns sorted, in sorted order.
+
+    >>> maximal([("b", "a"), ("a",), ("c",)])
+    [('a', 'b'), ('c',)]
+    """
     kept: list[frozenset[str]] = []
     for _, sized in groupby(sorted({frozenset(table) for table in tables}, key=len, reverse=True), key=len):
         larger = tuple(kept)
@@ -19,20 +26,67 @@ def maximal(tables: Sequence[Columns]) -> list[Columns]:
     return sorted(tuple(sorted(one)) for one in kept)
 
 
-def junction_order(cliques: Sequence[Columns]) -> list[Columns] | None:
-    """The cliques in an order along a tree, or None where they overlap in a ring.
+def spanning_tree(nodes: Sequence[Node], weight: Callable[[Node, Node], Any]) -> list[tuple[Node, Node, Any]]:
+    """Return the edges (parent, child, weight) of a tree of greatest weight, from the first node outwards.
 
-    A spanning tree of greatest overlap is a junction tree if and only if its overlaps and the number
-    of columns add up to the sizes of all cliques (Bernstein & Goodman 1981). Grown by Prim's algorithm.
+    `weight(parent, child)` may be anything that compares. Of equal weights, the earlier edge and node are taken.
+
+    Source: Prim 1957.
+
+    >>> spanning_tree("abc", lambda a, b: 1 if {a, b} == {"a", "c"} else 2)
+    [('a', 'b', 2), ('b', 'c', 2)]
+    """
+    edges = []
+    latest, *rest = nodes
+    nearest = {node: (weight(latest, node), latest) for node in rest}
+    while nearest:
+        child = max(nearest, key=lambda node: nearest[node][0])
+        found, parent = nearest.pop(child)
+        edges.append((parent, child, found))
+        for node, held in nearest.items():
+            nearest[node] = max(held, (weight(child, node), child), key=lambda edge: edge[0])
+    return edges
+
+
+class Components:
+    """Sets of connected nodes, which grow as edges are added (the core of Kruskal's spanning forest)."""
+
+    def __init__(self, nodes: Iterable[str]) -> None:
+        self._root = {node: node for node in nodes}
+
+    def connected(self, a: str, b: str) -> bool:
+        """Tell whether a path of edges joins two nodes."""
+        return self._root[a] == self._root[b]
+
+    def add(self, a: str, b: str) -> bool:
+        """Add an edge, unless it would close a ring; tell whether it was added.
+
+        >>> forest = Components("abc")
+        >>> forest.add("a", "b"), forest.add("b", "c"), forest.add("c", "a")
+        (True, True, False)
+        """
+        kept, gone = self._root[a], self._root[b]
+        self._root = {node: kept if root == gone else root for node, root in self._root.items()}
+        return kept != gone
+
+
+def junction_order(cliques: Sequence[Columns]) -> list[Columns] | None:
+    """Return the cliques in an order along a tree, or None where they overlap in a ring.
+
+    A spanning tree of greatest overlap is a junction tree if and only if its overlaps and the number of columns add
+    up to the sizes of all cliques.
+
+    Source: Bernstein & Goodman 1981.
+
+    >>> junction_order([("a", "b"), ("c", "d"), ("b", "c")])
+    [('a', 'b'), ('b', 'c'), ('c', 'd')]
+    >>> junction_order([("a", "b"), ("b", "c"), ("c", "a")]) is None
+    True
     """
     sets = [frozenset(clique) for clique in cliques]
-    order, overlap = [0], 0
-    shared = {k: len(sets[k] & sets[0]) for k in range(1, len(sets))}
-    while shared:
-        best = max(shared, key=lambda k: (shared[k], -k))
-        overlap += shared.pop(best)
-        order.append(best)
-        for k in shared:
-            shared[k] = max(shared[k], len(sets[k] & sets[best]))
+    edges = spanning_tree(range(len(sets)), lambda a, b: len(sets[a] & sets[b]))
+    overlap = sum(shared for _, _, shared in edges)
     columns = frozenset().union(*sets)
-    return [cliques[k] for k in order] if overlap + len(columns) == sum(map(len, sets)) else None
+    if overlap + len(columns) != sum(map(len, sets)):
+        return None
+    return [cliques[0], *(cliques[child] for _, child, _ in edges)]

@@ -15,19 +15,19 @@ import numpy as np
 from scipy.special import ndtri
 
 from dpengine.array_types import Floats
+from dpengine.quasi_random import golden_fractions
 
-__all__ = ["kinds_of_people"]
+__all__ = ["latent_class_pairs"]
 
 Pair = tuple[str, str]
 
 KINDS = 32
 ROUNDS = 60
 APART = 0.7  # how unlike each other the kinds start: the sd of the logarithm of their chances
-GOLDEN_SECTION = (5**0.5 - 1) / 2
 TINY = 1e-12
 
 
-def kinds_of_people(
+def latent_class_pairs(
     one: Mapping[str, Floats], two: Mapping[Pair, Floats], weights: Mapping[Pair, float]
 ) -> dict[Pair, Floats]:
     """The tables of all pairs that ``KINDS`` latent classes imply, fitted to the tables ``two`` by their ``weights``.
@@ -38,7 +38,7 @@ def kinds_of_people(
     total = float(next(iter(one.values())).sum())
     chances, start = {}, 1
     for name, counts in one.items():
-        places = np.arange(start, start + KINDS * counts.size) * GOLDEN_SECTION % 1
+        places = golden_fractions(np.arange(start, start + KINDS * counts.size))
         start += places.size
         spread = np.exp(APART * ndtri(np.clip(places, 1e-6, 1 - 1e-6))).reshape(KINDS, -1) * counts
         chances[name] = spread / spread.sum(axis=1, keepdims=True)

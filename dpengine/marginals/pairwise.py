@@ -22,12 +22,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.marginals.latent_classes import kinds_of_people
+from dpengine.marginals.fitting import project, rake
+from dpengine.marginals.graphs import Components
+from dpengine.marginals.latent_classes import latent_class_pairs
 from dpengine.marginals.least_squares import Number, marginalise
 from dpengine.marginals.measurement import Allocation, Measurement
-from dpengine.marginals.shrinkage import project, shrink, smooth
+from dpengine.marginals.shrinkage import shrink, smooth
 
-__all__ = ["Pair", "Pairwise", "alone", "fit", "grand_total", "merge"]
+__all__ = ["Pair", "Pairwise", "fit", "fit_one_table", "grand_total", "merge"]
 
 Pair = tuple[str, str]
 
@@ -62,11 +64,8 @@ class Pairwise:
         if len(columns) == 2:
             return self.pair(*columns)
         joint = np.ones([self.one[name].size for name in columns])
-        for _ in range(SWEEPS):
-            for axes in combinations(range(len(columns)), 2):
-                others = tuple(axis for axis in range(len(columns)) if axis not in axes)
-                sums = joint.sum(axis=others, keepdims=True)
-                joint *= self.pair(columns[axes[0]], columns[axes[1]]).reshape(sums.shape) / np.maximum(sums, 1e-12)
+        margins = [((i, k), self.pair(columns[i], columns[k])) for i, k in combinations(range(len(columns)), 2)]
+        joint = rake(joint, margins, SWEEPS)
         scaled: Floats = joint * (self.total / joint.sum())
         return scaled
 
@@ -112,7 +111,7 @@ def fit(sizes: Mapping[str, int], measured: Sequence[Measurement]) -> Pairwise:
     return found
 
 
-def alone(noisy: Floats, columns: Columns, scale: float) -> Floats:
+def fit_one_table(noisy: Floats, columns: Columns, scale: float) -> Floats:
     """Expected counts of a noisy table of two columns and more from itself alone: non-negative, with its own total.
 
     ``scale`` is that of the noise in a cell. Sums over a table are far more exact than its cells, so a model of its
@@ -156,11 +155,11 @@ class _Pairs:
             rows, columns = self.one[pair[0]], self.one[pair[1]]
             if noisy.merged:
                 down, across = noisy.merged
-                better = rake(better, np.bincount(down, rows), np.bincount(across, columns))
+                better = _fit_margins(better, np.bincount(down, rows), np.bincount(across, columns))
                 better = guess * (better / np.maximum(seen, 1e-300))[np.ix_(down, across)]
-                guess = rake(better, rows, columns, TOUCHES)
+                guess = _fit_margins(better, rows, columns, TOUCHES)
             else:
-                guess = rake(better, rows, columns)
+                guess = _fit_margins(better, rows, columns)
         return guess, likely
 
     def best(self, pair: Pair, tables: Sequence[Measurement], guesses: Sequence[Floats]) -> None:
@@ -170,8 +169,8 @@ class _Pairs:
     def join(self, pairs: Mapping[Pair, Sequence[Measurement]], known: Mapping[Pair, Floats]) -> None:
         """Let all pairs learn from what they have in common: a few kinds of people."""
         weights = {pair: 1.0 if pair in pairs else UNMEASURED for pair in self.two}
-        for pair, table in kinds_of_people(self.one, self.two, weights).items():
-            common = rake(table, self.one[pair[0]], self.one[pair[1]], TOUCHES)
+        for pair, table in latent_class_pairs(self.one, self.two, weights).items():
+            common = _fit_margins(table, self.one[pair[0]], self.one[pair[1]], TOUCHES)
             if pair in pairs:
                 guesses = [self.independent(pair), *self.compositions(pair, known)[:COMPOSITIONS], common]
                 self.best(pair, pairs[pair], guesses)
@@ -180,14 +179,9 @@ class _Pairs:
 
     def tree(self, pairs: Iterable[Pair]) -> list[Pair]:
         """The measured pairs of strongest dependence that close no ring."""
-        part = {name: name for name in self.one}
-        kept = []
-        for pair in sorted(pairs, key=lambda pair: -self.dependence(pair, self.two[pair])):
-            a, b = part[pair[0]], part[pair[1]]
-            if a != b:
-                kept.append(pair)
-                part = {name: a if root == b else root for name, root in part.items()}
-        return kept
+        parts = Components(self.one)
+        strongest_first = sorted(pairs, key=lambda pair: -self.dependence(pair, self.two[pair]))
+        return [pair for pair in strongest_first if parts.add(*pair)]
 
     def along(self, tree: Sequence[Pair], two: Mapping[Pair, Floats]) -> dict[Pair, Floats]:
         """Tables of all pairs that the tree joins: products of conditional tables along its paths."""
@@ -228,15 +222,6 @@ def merge(table: npt.NDArray[Number], merged: tuple[Ints, ...]) -> npt.NDArray[N
     return table
 
 
-def rake(table: Floats, rows: npt.NDArray[Any], columns: npt.NDArray[Any], times: int = RAKINGS) -> Floats:
-    """Scale rows and columns of ``table`` in turn until its margins are those given."""
-    table = table + EMPTY
-    for _ in range(times):
-        table = table * (rows / table.sum(axis=1))[:, None]
-        table = table * (columns / table.sum(axis=0))
-    return table
-
-
 def grand_total(measured: Sequence[Measurement]) -> float:
     """All that was measured by itself tells the total: the mean of its sums, weighted by their precision."""
     sums = [
@@ -245,6 +230,10 @@ def grand_total(measured: Sequence[Measurement]) -> float:
         if len(one.allocation.columns) < 2
     ]
     return sum(value / variance for value, variance in sums) / sum(1 / variance for _, variance in sums)
+
+
+def _fit_margins(table: Floats, rows: npt.NDArray[Any], columns: npt.NDArray[Any], sweeps: int = RAKINGS) -> Floats:
+    return rake(table + EMPTY, [((0,), rows), ((1,), columns)], sweeps)
 
 
 def _single(name: str, size: int, measured: Sequence[Measurement], total: float) -> Floats:

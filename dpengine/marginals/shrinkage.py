@@ -16,8 +16,9 @@ import math
 import numpy as np
 
 from dpengine.array_types import Floats
+from dpengine.marginals.fitting import project
 
-__all__ = ["project", "shrink", "smooth"]
+__all__ = ["shrink", "smooth"]
 
 
 SPREADS: Floats = np.array([2.0**k for k in range(-5, 5)])
@@ -25,16 +26,6 @@ POWERS = (0.5, 0.75, 1.0)
 MIN_GUESS = 0.05
 WINDOWS = (1, 2, 4, 8)
 MIN_TO_SMOOTH = 8
-
-
-def project(values: Floats, total: float) -> Floats:
-    """The point of {x ≥ 0, Σx = ``total``} nearest to ``values`` (Duchi et al. 2008, Figure 1)."""
-    flat = values.ravel()
-    descending = np.sort(flat)[::-1]
-    excess = (np.cumsum(descending) - total) / np.arange(1, flat.size + 1)
-    last = max(int(np.count_nonzero(descending > excess)), 1)
-    nearest: Floats = np.maximum(values - excess[last - 1], 0.0)
-    return nearest
 
 
 def shrink(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float]:

@@ -12,8 +12,8 @@ import math
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.estimate.consistency import round_whole
 from dpengine.estimate.error_distribution import table_error
+from dpengine.marginals.fitting import round_to_total
 from dpengine.measure.measure import measure
 from dpengine.measure.strategy import ASSUMED_ROWS, check, choose, settled
 from dpengine.results.result import Result, conclude, mostly_noise
@@ -39,8 +39,8 @@ def preview(plan: Plan) -> Result:
 def made_up(plan: Plan, table: Columns) -> Ints:
     """Whole made-up counts of ``table``, one axis a column, ``rows_about`` people in all."""
     rows = plan.rows_about or DEFAULT_ROWS
-    counts: Ints = round_whole(_expected(plan, table).reshape(1, -1), np.array([rows]))[0]
-    return counts.reshape(plan.shape(table))
+    counts: Ints = round_to_total(_expected(plan, table), rows)
+    return counts
 
 
 def mostly_noise_share(plan: Plan, table: Columns) -> float:

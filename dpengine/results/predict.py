@@ -15,7 +15,7 @@ import numpy.typing as npt
 from dpengine.array_types import Columns
 from dpengine.errors import PlanError
 from dpengine.estimate import error_distribution
-from dpengine.estimate.estimates import answers
+from dpengine.estimate.estimates import derive_estimates
 from dpengine.measure.measure import measure
 from dpengine.measure.strategy import ADAPTIVE, settled
 from dpengine.results.mock_table import made_up
@@ -73,7 +73,7 @@ def _tried(plan: Plan) -> pd.DataFrame:
     off: dict[Columns, list[npt.NDArray[np.float64]]] = {table: [] for table in tables}
     totals = []
     for _ in range(min(max(MIN_TRIALS, CELLS_TRIED // cells), MAX_TRIALS)):
-        believed = answers(plan, measure(plan, lambda wanted: [made_up(plan, table) for table in wanted]))
+        believed = derive_estimates(plan, measure(plan, lambda wanted: [made_up(plan, table) for table in wanted]))
         totals.append(believed.half_width(()))
         for table in tables:
             off[table].append(np.abs(truth[table] - believed.estimate(table)))

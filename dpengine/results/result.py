@@ -16,15 +16,15 @@ import numpy.typing as npt
 
 from dpengine.array_types import Columns
 from dpengine.errors import ReleaseError
-from dpengine.estimate.consistency import Model, Rows, rows_of, solve, whole_boxes
-from dpengine.estimate.error_distribution import least_squares
-from dpengine.estimate.estimates import Answers, Boxed, Modelled, answers
+from dpengine.estimate.consistency import ConsistentTables
+from dpengine.estimate.estimates import Estimates, derive_estimates
 from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.measure.strategy import MAX_SYNTHETIC
 from dpengine.results import serialise
 from dpengine.results.published_columns import published_name
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values, resample
+from dpengine.synthesis.generate_rows import SyntheticRows, realise
 from dpengine.version import VERSION
 
 if TYPE_CHECKING:
@@ -46,14 +46,7 @@ def mostly_noise(counts: npt.NDArray[np.int64], half_width: float | npt.NDArray[
 
 def conclude(plan: Plan, measured: Measurements) -> Result:
     """All that follows from what was measured for ``plan``, a settled one, with a fresh name and the time of day."""
-    believed = answers(plan, measured)
-    if isinstance(believed, Modelled):
-        model: Model | Rows = rows_of(believed.model, max(map(len, plan.marginals)))
-    elif isinstance(believed, Boxed):
-        model = whole_boxes(believed.tree)
-    else:
-        squares = least_squares(plan, [measurement.allocation for measurement in measured.marginals])
-        model = solve(squares, [measurement.values for measurement in measured.marginals])
+    model = realise(derive_estimates(plan, measured).fitted, max(map(len, plan.marginals)))
     software = {"private-release": VERSION, "python": platform.python_version()}
     software |= {name: version(name) for name in ("numpy", "duckdb", "cryptography")}
     created = datetime.now(UTC).isoformat(timespec="seconds")
@@ -69,7 +62,7 @@ class Result:
 
     plan: Plan
     measured: Measurements
-    model: Model | Rows
+    model: ConsistentTables | SyntheticRows
     release_id: str
     created: str
     software: dict[str, str]
@@ -80,9 +73,9 @@ class Result:
         return self.measured.marginals
 
     @cached_property
-    def answers(self) -> Answers:
-        """What is believed of each table."""
-        return answers(self.plan, self.measured)
+    def estimates(self) -> Estimates:
+        """Estimates and intervals of each table."""
+        return derive_estimates(self.plan, self.measured)
 
     @cached_property
     def tables(self) -> dict[Columns, pd.DataFrame]:
@@ -97,9 +90,9 @@ class Result:
         model); ``low`` and ``high`` (hold the true count with probability 95 % at least; by an adaptive release's
         audit, of cells of such a size).
         """
-        estimate = self.answers.estimate(table)
+        estimate = self.estimates.estimate(table)
         count = self.counts(table)
-        middle, reach = self.answers.around(table)
+        middle, reach = self.estimates.intervals(table)
         # True counts are whole and not negative, and a reader expects the published count inside.
         low = np.minimum(np.maximum(np.ceil(middle - reach - 1e-6), 0), count).astype(np.int64)
         high = np.maximum(np.floor(middle + reach + 1e-6), count).astype(np.int64)
@@ -113,7 +106,7 @@ class Result:
 
     def half_width(self, table: Columns) -> float:
         """The 95 % half-width of a cell of ``table``; of the widest, where they differ."""
-        return self.answers.half_width(table)
+        return self.estimates.half_width(table)
 
     def counts(self, table: Columns) -> npt.NDArray[np.int64]:
         """The consistent counts of ``table``, one axis a column."""
@@ -121,7 +114,7 @@ class Result:
 
     def mostly_noise(self, table: Columns) -> npt.NDArray[np.bool_]:
         """Which cells are mostly noise, as `mostly_noise` has it of their published counts."""
-        return mostly_noise(self.counts(table), self.answers.around(table)[1])
+        return mostly_noise(self.counts(table), self.estimates.intervals(table)[1])
 
     def rows(self, count: int | None = None) -> dict[str, npt.NDArray[np.int64]]:
         """Synthetic rows as cells of each used column: counted, they give every published table exactly.
@@ -136,15 +129,15 @@ class Result:
     def taken(self, count: int | None = None) -> tuple[dict[str, npt.NDArray[np.int64]], npt.NDArray[np.int64]]:
         """The same as different rows, and for each row to give its place among them, which takes much less memory."""
         plan = self.plan
-        rows, times = resample.dealt(self.model)
+        rows, times = resample.unique_rows(self.model)
         if count is not None:
             if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 0 <= count <= MAX_SYNTHETIC:
                 raise ReleaseError(f"a number of synthetic rows is whole, from 0 to {MAX_SYNTHETIC:,}")
             if count and not times.size:
                 raise ReleaseError("the published total is 0: there are no synthetic rows to scale")
             sizes = {name: plan.column(name).size for name in plan.used}
-            times = resample.scaled(rows, times, int(count), plan.marginals, sizes) if count else 0 * times
-        return {name: rows[name] for name in plan.used}, resample.repeated(times)
+            times = resample.rescale(rows, times, int(count), plan.marginals, sizes) if count else 0 * times
+        return {name: rows[name] for name in plan.used}, resample.expand(times)
 
     def synthetic(self, rows: int | None = None) -> pd.DataFrame:
         """Synthetic rows typed like the declared columns; counted by the plan, they give every published table exactly.

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.errors import LedgerError
-from dpengine.estimate.consistency import Model, Rows
+from dpengine.estimate.consistency import ConsistentTables
 from dpengine.marginals.measurement import Allocation, Audit, Boxes, Choice, Measurement, Measurements
+from dpengine.synthesis.generate_rows import SyntheticRows
 
 __all__ = ["pack", "unpack"]
 
@@ -21,7 +22,9 @@ Array = npt.NDArray[Any]
 BOXES = ("parents", "first", "last", "parts", "values")
 
 
-def pack(plan: Mapping[str, Any], measured: Measurements, model: Model | Rows, story: Mapping[str, Any]) -> bytes:
+def pack(
+    plan: Mapping[str, Any], measured: Measurements, model: ConsistentTables | SyntheticRows, story: Mapping[str, Any]
+) -> bytes:
     """``plan`` and ``story`` hold plain values."""
     header: dict[str, Any] = {"plan": plan, **story}
     header["shares"] = [
@@ -38,10 +41,10 @@ def pack(plan: Mapping[str, Any], measured: Measurements, model: Model | Rows, s
     if (boxes := measured.boxes) is not None:
         header["boxes"] = (boxes.columns, boxes.shape, str(boxes.epsilon), boxes.sensitivity)
         arrays |= {f"boxes_{name}": getattr(boxes, name) for name in BOXES}
-    if isinstance(model, Rows):
+    if isinstance(model, SyntheticRows):
         header["rows"] = (model.columns, model.sizes)
         arrays["rows"] = model.codes.astype(np.min_scalar_type(max(model.sizes)))
-        arrays["times"] = model.times.astype(np.min_scalar_type(model.times.max(initial=0)))
+        arrays["times"] = model.weights.astype(np.min_scalar_type(model.weights.max(initial=0)))
     else:
         header["cliques"] = model.cliques
         arrays |= {f"model{k}": counts for k, counts in enumerate(model.counts)}
@@ -51,7 +54,7 @@ def pack(plan: Mapping[str, Any], measured: Measurements, model: Model | Rows, s
     return buffer.getvalue()
 
 
-def unpack(payload: bytes) -> tuple[dict[str, Any], Measurements, Model | Rows, dict[str, Any]]:
+def unpack(payload: bytes) -> tuple[dict[str, Any], Measurements, ConsistentTables | SyntheticRows, dict[str, Any]]:
     """What `pack` was given. Raises `LedgerError` where it is damaged."""
     try:
         with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
@@ -80,10 +83,12 @@ def unpack(payload: bytes) -> tuple[dict[str, Any], Measurements, Model | Rows, 
                 codes = arrays["rows"].astype(np.int32)
                 # Releases of earlier versions hold no times: there, every row stands once.
                 times = arrays["times"] if "times" in arrays else np.ones(codes.shape[1])
-                model: Model | Rows = Rows(tuple(columns), tuple(sizes), codes, times.astype(np.int64))
+                model: ConsistentTables | SyntheticRows = SyntheticRows(
+                    tuple(columns), tuple(sizes), codes, times.astype(np.int64)
+                )
             else:
                 cliques = tuple(tuple(clique) for clique in header["cliques"])
-                model = Model(cliques, tuple(arrays[f"model{k}"] for k in range(len(cliques))))
+                model = ConsistentTables(cliques, tuple(arrays[f"model{k}"] for k in range(len(cliques))))
     except (ValueError, KeyError, OSError, EOFError) as error:
         raise LedgerError("a stored release cannot be read; restore the ledger from a backup") from error
     story = {key: header[key] for key in ("release_id", "created", "software")}

@@ -31,9 +31,9 @@ from dpengine import arrow, safe_csv
 from dpengine.array_types import Ints
 from dpengine.counting.encode_sql import binning
 from dpengine.exact import decimal
+from dpengine.quasi_random import shuffled
 from dpengine.spec.domain import OTHER, Column, Date, Number
 from dpengine.sql import literal
-from dpengine.synthesis.generate_rows import shuffled
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,17 +16,21 @@ A fixed function of the model: where an order is needed that has no meaning, it 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.array_types import Floats
+from dpengine.array_types import Columns, Ints
+from dpengine.estimate.consistency import ConsistentTables
+from dpengine.marginals.fitting import largest_remainders, round_to_total
+from dpengine.marginals.graphs import spanning_tree
 from dpengine.marginals.pairwise import Pairwise
+from dpengine.quasi_random import shuffled
 
-__all__ = ["Codes", "Times", "deal_rows", "shuffled"]
+__all__ = ["Codes", "SyntheticRows", "generate_rows", "realise"]
 
 Codes = npt.NDArray[np.int32]
-Times = npt.NDArray[np.int64]
 
 MAX_ONCE = 2**17  # people who are dealt one by one; of more, nine in ten are dealt as one or two times COARSE rows
 COARSE = 2**16
@@ -38,7 +42,47 @@ ACCEPTED = (0.1, 0.05, 0.05, 0.03, 0.02)
 PASSES = (3, 1, 3)  # over the first rows, over others and over the last ones, where rows stand several times
 
 
-def deal_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes, Times]:
+@dataclass(frozen=True)
+class SyntheticRows:
+    """Synthetic rows from which every table is counted: `codes` has one row for each of `columns`.
+
+    The synthetic row in place k stands for `weights[k]` people, one at least.
+    """
+
+    columns: Columns
+    sizes: tuple[int, ...]
+    codes: Codes
+    weights: Ints
+
+    def table(self, columns: Columns) -> Ints:
+        """Return the published counts over `columns`."""
+        if not columns:
+            return np.array(self.weights.sum(), dtype=np.int64)
+        places = [self.columns.index(name) for name in columns]
+        shape = tuple(self.sizes[k] for k in places)
+        cells = np.ravel_multi_index(tuple(self.codes[k] for k in places), shape)
+        counts = np.zeros(math.prod(shape), dtype=np.int64)
+        np.add.at(counts, cells, self.weights)  # in whole numbers; the weights of a bincount are floats
+        return counts.reshape(shape)
+
+
+def realise(fitted: ConsistentTables | Pairwise, widest: int) -> SyntheticRows | ConsistentTables:
+    """Return whole counts that agree everywhere for a fitted model; tables that are whole already stay as they are.
+
+    Pairs become synthetic rows that come as near to them as rows can, with their total. Where the pairs come with a
+    table of all columns, that table in whole numbers is enough. `widest` is the number of columns of the widest table
+    that will be counted.
+    """
+    if isinstance(fitted, ConsistentTables):
+        return fitted
+    if fitted.whole is not None:
+        columns, expected = fitted.whole
+        return ConsistentTables((columns,), (round_to_total(expected, round(float(expected.sum()))),))
+    sizes = tuple(counts.size for counts in fitted.one.values())
+    return SyntheticRows(tuple(fitted.one), sizes, *generate_rows(fitted, round(fitted.total), widest))
+
+
+def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes, Ints]:
     """Codes of synthetic rows, of shape (columns, rows), columns in the order of the model's, and their times.
 
     Each row stands for as many of the ``people`` as its times say, one at least; together for all of them. ``widest``
@@ -48,7 +92,7 @@ def deal_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes, Tim
     if people == 0:
         return np.zeros((len(names), 0), dtype=np.int32), np.zeros(0, dtype=np.int64)
     if len(names) == 1:
-        counts = _whole(model.one[names[0]] + 1e-9, people)
+        counts = largest_remainders(model.one[names[0]] + 1e-9, people)
         held = np.flatnonzero(counts)
         return held[None].astype(np.int32), counts[held]
     (weight, rows), *finer = _levels(people, COARSE if widest <= 2 else COARSE_WIDE)
@@ -89,8 +133,8 @@ def _nine_in_ten(people: int, rows: int) -> tuple[int, int]:
 def _along_tree(model: Pairwise, names: list[str], rows: int) -> Codes:
     place = {name: k for k, name in enumerate(names)}
     codes = np.zeros((len(names), rows), dtype=np.int32)
-    codes[0] = np.repeat(np.arange(model.one[names[0]].size), _whole(model.one[names[0]] + 1e-9, rows))
-    for salt, (parent, child) in enumerate(_tree(model, names)):
+    codes[0] = np.repeat(np.arange(model.one[names[0]].size), largest_remainders(model.one[names[0]] + 1e-9, rows))
+    for salt, (parent, child) in enumerate(_dependence_tree(model, names)):
         given = codes[place[parent]]
         order = shuffled(rows, salt)
         table = model.pair(parent, child)
@@ -99,48 +143,24 @@ def _along_tree(model: Pairwise, names: list[str], rows: int) -> Codes:
         for value in np.flatnonzero(sizes):
             likely = table[value] if table[value].sum() > 0 else model.one[child] + 1e-9
             wanted = likely * (sizes[value] / likely.sum()) + carried
-            counts = _whole(np.maximum(wanted, 0.0) + 1e-12, int(sizes[value]))
+            counts = largest_remainders(np.maximum(wanted, 0.0) + 1e-12, int(sizes[value]))
             carried = wanted - counts
             codes[place[child], order[start : start + sizes[value]]] = np.repeat(np.arange(counts.size), counts)
             start += sizes[value]
     return codes
 
 
-def _tree(model: Pairwise, names: list[str]) -> list[tuple[str, str]]:
-    """Edges (parent, child) of the tree of strongest dependence, from the first column outwards (Prim)."""
-    edges: list[tuple[str, str]] = []
-    nearest = dict.fromkeys(names[1:], (-1.0, ""))
-    latest = names[0]
-    while nearest:
-        for name, (strength, _) in nearest.items():
-            apart = model.pair(latest, name) - np.outer(model.one[latest], model.one[name]) / model.total
-            nearest[name] = max((strength, nearest[name][1]), (float(np.abs(apart).sum()), latest))
-        child = max(nearest, key=lambda name: nearest[name])
-        edges.append((nearest.pop(child)[1], child))
-        latest = child
-    return edges
+def _dependence_tree(model: Pairwise, names: list[str]) -> list[tuple[str, str]]:
+    """Return the edges (parent, child) of the tree of strongest dependence, from the first column outwards."""
+
+    def strength(a: str, b: str) -> tuple[float, str]:
+        apart = model.pair(a, b) - np.outer(model.one[a], model.one[b]) / model.total
+        return float(np.abs(apart).sum()), a  # of equally strong ones, the last parent by name
+
+    return [(parent, child) for parent, child, _ in spanning_tree(names, strength)]
 
 
-def _whole(expected: Floats, rows: int) -> npt.NDArray[np.int64]:
-    """Whole numbers near to ``expected``, scaled to add up to ``rows``: the largest remainders are rounded up."""
-    scaled = expected * (rows / expected.sum())
-    counts = np.floor(scaled).astype(np.int64)
-    up = np.argsort(counts - scaled, kind="stable")[: rows - int(counts.sum())]
-    counts[up] += 1
-    whole: npt.NDArray[np.int64] = counts
-    return whole
-
-
-def shuffled(count: int, salt: int) -> npt.NDArray[np.intp]:
-    """The numbers below ``count`` in the order of a hash (the finaliser of SplitMix64; Steele et al. 2014)."""
-    x = np.arange(count, dtype=np.uint64) + np.uint64((salt + 1) * 0x9E3779B97F4A7C15 % 2**64)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
-    order: npt.NDArray[np.intp] = np.argsort(x ^ (x >> np.uint64(31)))  # no two are hashed to the same number
-    return order
-
-
-def _excess(model: Pairwise, starts: Times, codes: Codes, times: Times) -> npt.NDArray[np.float32]:
+def _excess(model: Pairwise, starts: Ints, codes: Codes, times: Ints) -> npt.NDArray[np.float32]:
     """By how much values x and y of two columns are held together too often; 0 where they are of one column.
 
     Values of all columns are numbered through, from ``starts`` on.
@@ -159,7 +179,7 @@ def _excess(model: Pairwise, starts: Times, codes: Codes, times: Times) -> npt.N
     return over
 
 
-def _mend(codes: Codes, weight: int, over: npt.NDArray[np.float32], starts: Times, passes: tuple[float, ...]) -> None:
+def _mend(codes: Codes, weight: int, over: npt.NDArray[np.float32], starts: Ints, passes: tuple[float, ...]) -> None:
     """Change single values of rows, which stand ``weight`` times each, while that lowers the squares of ``over``."""
     columns, rows = codes.shape
     size = max(64, -(-rows // BATCHES))
@@ -173,7 +193,7 @@ def _mend(codes: Codes, weight: int, over: npt.NDArray[np.float32], starts: Time
         codes[:, order] = held.T - first[:, None]
 
 
-def _improved(batch: Codes, weight: int, over: npt.NDArray[np.float32], starts: Times, part: float) -> Codes:
+def _improved(batch: Codes, weight: int, over: npt.NDArray[np.float32], starts: Ints, part: float) -> Codes:
     """Rows of shape (rows, columns), some of them moved to the best value of one column after another.
 
     Moving a row from value u to v changes the sum of squares by 2·weight·Σ_y (over[y, v] − over[y, u] + weight), over

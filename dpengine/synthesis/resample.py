@@ -20,45 +20,42 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Columns, Ints
-from dpengine.estimate.consistency import Model, Rows
-from dpengine.synthesis.generate_rows import shuffled
+from dpengine.estimate.consistency import ConsistentTables
+from dpengine.quasi_random import golden_fractions, shuffled
+from dpengine.synthesis.generate_rows import SyntheticRows
 
-__all__ = ["deal", "dealt", "repeated", "scaled"]
+__all__ = ["expand", "rescale", "unique_rows"]
 
 
-GOLDEN_SECTION = (math.sqrt(5) - 1) / 2
 MAX_CELLS_MENDED = 2_000_000  # of all tables together; beyond it, their pairs of columns stand for them
 MAX_MENDED = 200_000_000  # rows times tables looked at
 BATCHES = 96
 ACCEPTED = (0.2, 0.1, 0.1, 0.05)  # part of a batch's helpful swaps that a pass makes at once
 
 
-def deal(model: Model | Rows) -> dict[str, Ints]:
-    """Codes of each column, one entry a synthetic row; counted again, they give the model's tables exactly."""
-    rows, times = dealt(model)
-    taken = repeated(times)
-    return {name: codes[taken] for name, codes in rows.items()}
-
-
-def dealt(model: Model | Rows) -> tuple[dict[str, Ints], Ints]:
-    """The same, but rows that stand several times only once, and how often each stands."""
-    if isinstance(model, Rows):
+def unique_rows(model: ConsistentTables | SyntheticRows) -> tuple[dict[str, Ints], Ints]:
+    """Return unique rows, as the cells of each column, and their weights; counted, they give the model's tables."""
+    if isinstance(model, SyntheticRows):
         named = zip(model.columns, model.codes, strict=True)
-        return {name: codes.astype(np.int64) for name, codes in named}, model.times
+        return {name: codes.astype(np.int64) for name, codes in named}, model.weights
     rows = _joined(model)
     return rows, np.ones(len(next(iter(rows.values()))), dtype=np.int64)
 
 
-def repeated(times: Ints) -> Ints:
-    """Places of rows, each as often as ``times`` says: all rows, then all that stand once more, and so on."""
-    taken: Ints = np.repeat(np.arange(times.size), times)
-    if times.max(initial=0) > 1:
-        before = np.arange(taken.size) - np.repeat(np.cumsum(times) - times, times)
-        taken = taken[np.argsort(before.astype(np.min_scalar_type(times.max())), kind="stable")]
+def expand(weights: Ints) -> Ints:
+    """Return places of rows, each as often as its weight: first all rows, then all of weight 2 and more, and so on.
+
+    >>> expand(np.array([3, 1, 2]))
+    array([0, 1, 2, 0, 2, 0])
+    """
+    taken: Ints = np.repeat(np.arange(weights.size), weights)
+    if weights.max(initial=0) > 1:
+        before = np.arange(taken.size) - np.repeat(np.cumsum(weights) - weights, weights)
+        taken = taken[np.argsort(before.astype(np.min_scalar_type(weights.max())), kind="stable")]
     return taken
 
 
-def _joined(model: Model) -> dict[str, Ints]:
+def _joined(model: ConsistentTables) -> dict[str, Ints]:
     rows: dict[str, Ints] = {}
     for clique, counts in zip(model.cliques, model.counts, strict=True):
         shared = tuple(name for name in clique if name in rows)
@@ -76,23 +73,23 @@ def _joined(model: Model) -> dict[str, Ints]:
     return rows
 
 
-def scaled(
-    rows: Mapping[str, Ints], times: Ints, count: int, tables: Iterable[Columns], sizes: Mapping[str, int]
+def rescale(
+    rows: Mapping[str, Ints], weights: Ints, count: int, tables: Iterable[Columns], sizes: Mapping[str, int]
 ) -> Ints:
-    """How often to take each of ``rows``, in place of ``times``: ``count`` in all, with ``tables`` as alike as may be.
+    """Return weights of `rows`, in place of `weights`, that add up to `count` and keep `tables` as alike as they can.
 
-    There is one row at least. ``sizes`` gives the cells of each column. A fixed function of its arguments.
+    There is one row at least. `sizes` gives the cells of each column. A fixed function of its arguments.
     """
-    held = int(times.sum())
-    taken, rest = np.divmod(times * count, held)
-    running = np.cumsum(rest) // held
+    people = int(weights.sum())
+    taken, rest = np.divmod(weights * count, people)
+    running = np.cumsum(rest) // people
     more = np.diff(running, prepend=0) > 0
     if rest.any():
-        _swap(more, rest / held, rows, _mended(tables, sizes), sizes)
+        _swap(more, rest / people, rows, _compared(tables, sizes), sizes)
     return taken + more
 
 
-def _mended(tables: Iterable[Columns], sizes: Mapping[str, int]) -> list[Columns]:
+def _compared(tables: Iterable[Columns], sizes: Mapping[str, int]) -> list[Columns]:
     """The tables and what they hold of single columns and pairs; without the tables themselves where they are large."""
     wanted = list(tables)
     parts = {part for table in wanted for k in (1, 2) for part in combinations(sorted(table), k)}
@@ -163,6 +160,6 @@ def _spread_within_groups(rows: Mapping[str, Ints], shared: Sequence[str], shape
     order = np.argsort(group, kind="stable")
     sizes = np.unique(group, return_counts=True)[1]
     within = np.arange(count) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    golden = within * GOLDEN_SECTION % 1
+    golden = golden_fractions(within)
     spread: Ints = order[np.lexsort((golden, group[order]))]
     return spread

@@ -20,10 +20,10 @@ from dpengine.bundle import report, write
 from dpengine.bundle.promises import promises, table_files
 from dpengine.bundle.read import manifest_of
 from dpengine.bundle.verify import verify
-from dpengine.estimate.consistency import Rows
 from dpengine.results.mock_table import preview
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
+from dpengine.synthesis.generate_rows import SyntheticRows
 from tests.bundles import AGE, TOTAL, VISIT, members_of, rows_of
 from tests.plans import CLINIC, letters_plan, plans
 
@@ -71,8 +71,8 @@ def test_a_long_synthetic_file_is_written_in_parts(
 def test_rows_that_stand_several_times_are_written_as_often() -> None:
     plan = letters_plan([20] * 6, {"each": 2}, rows_about=200_000, strategy="adaptive")
     result = preview(plan)
-    assert isinstance(result.model, Rows)
-    assert result.model.times.max() > 1
+    assert isinstance(result.model, SyntheticRows)
+    assert result.model.weights.max() > 1
     packed = write.pack(result)
     verify(packed)
     assert members_of(packed)["synthetic.csv"].count(b"\r\n") == 1 + result.counts(())

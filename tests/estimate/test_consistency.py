@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from dpengine import Plan
-from dpengine.estimate.consistency import project, round_whole, solve
+from dpengine.estimate.consistency import make_consistent
 from dpengine.estimate.error_distribution import least_squares
+from dpengine.marginals.fitting import project, round_to_totals
 from dpengine.marginals.least_squares import marginalise
 from dpengine.measure.strategy import choose
 from dpengine.noise.laplace import discrete_laplace
@@ -27,7 +28,7 @@ def test_tables_are_whole_and_agree_on_all_they_share(plan: Plan, data: st.DataO
         drawn = data.draw(st.lists(st.integers(-40, 60), min_size=cells, max_size=cells))
         values.append(np.array(drawn, dtype=np.int64).reshape(plan.shape(allocation.columns)))
     squares = least_squares(plan, allocations)
-    model = solve(squares, values)
+    model = make_consistent(squares, values)
     tables = {table: model.table(table) for table in (*plan.marginals, ())}
     total = max(0, round(float(squares.estimate((), values))))
     for table, counts in tables.items():
@@ -46,10 +47,12 @@ def test_what_is_consistent_already_stays_as_it_is(tables: list[list[str]]) -> N
     joint = np.arange(60).reshape(5, 4, 3) % 7
     allocations = choose(plan)
     values = [marginalise(joint, ("a", "b", "c"), allocation.columns) for allocation in allocations]
-    model = solve(least_squares(plan, allocations), values)
+    model = make_consistent(least_squares(plan, allocations), values)
     for table in plan.marginals:
         assert (model.table(table) == marginalise(joint, ("a", "b", "c"), table)).all()
-    again = solve(least_squares(plan, allocations), [model.table(allocation.columns) for allocation in allocations])
+    again = make_consistent(
+        least_squares(plan, allocations), [model.table(allocation.columns) for allocation in allocations]
+    )
     assert all((a == b).all() for a, b in zip(again.counts, model.counts, strict=True))
 
 
@@ -74,7 +77,7 @@ def test_projection_is_the_nearest_point_of_the_simplex(values: list[int], total
 def test_rounding_keeps_totals_and_running_sums(rows: list[list[float]], data: st.DataObject) -> None:
     values = np.array(rows)
     totals = np.array([data.draw(st.integers(0, 40)) for _ in rows])
-    whole = round_whole(values, totals)
+    whole = round_to_totals(values, totals)
     assert (whole.sum(axis=1) == totals).all()
     assert whole.min() >= 0
     sums = values.sum(axis=1, keepdims=True)
@@ -92,7 +95,7 @@ def test_a_ring_is_rounded_to_within_the_noise_of_its_fit() -> None:
     values = [
         marginalise(truth, names, s.columns) + discrete_laplace(s.scale, plan.shape(s.columns)) for s in allocations
     ]
-    model = solve(squares, values)
+    model = make_consistent(squares, values)
     assert model.cliques == (names,)
     for table in plan.marginals:
         exact = marginalise(truth, names, table)
@@ -108,7 +111,7 @@ def test_counts_of_sparse_tables_are_nearer_than_estimates(epsilon: str) -> None
     allocations = choose(plan)
     squares = least_squares(plan, allocations)
     values = [truth + discrete_laplace(allocations[0].scale, truth.shape)]
-    model = solve(squares, values)
+    model = make_consistent(squares, values)
     for table in plan.marginals:
         exact = marginalise(truth, ("a", "b", "c"), table)
         assert np.abs(model.table(table) - exact).mean() < 0.9 * np.abs(squares.estimate(table, values) - exact).mean()
@@ -117,5 +120,5 @@ def test_counts_of_sparse_tables_are_nearer_than_estimates(epsilon: str) -> None
 @pytest.mark.parametrize("values", [[-5, -3], [0, 0], [7, -9]])
 def test_an_empty_or_negative_total_gives_an_empty_table(values: list[int]) -> None:
     plan = letters_plan([2], [["a"]])
-    model = solve(least_squares(plan, choose(plan)), [np.array(values, dtype=np.int64)])
+    model = make_consistent(least_squares(plan, choose(plan)), [np.array(values, dtype=np.int64)])
     assert model.table(("a",)).tolist() == [0, 0]

@@ -8,9 +8,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dpengine.marginals.latent_classes import kinds_of_people
+from dpengine.marginals.latent_classes import latent_class_pairs
 from dpengine.marginals.measurement import Allocation, Measurement
-from dpengine.marginals.pairwise import fit, grand_total, merge, rake
+from dpengine.marginals.pairwise import fit, grand_total, merge
 
 SIZES = {"a": 3, "b": 4, "c": 5}
 EXACT = Fraction(10**6)
@@ -105,12 +105,6 @@ def test_kinds_of_people_find_what_pairs_have_in_common() -> None:
     two = dict.fromkeys(combinations(names, 2), table)
     two["a", "b"] = np.outer(one["a"], one["b"]) / 10_000
     weights = dict.fromkeys(two, 1.0) | {("a", "b"): 0.01}
-    found = kinds_of_people(one, two, weights)
+    found = latent_class_pairs(one, two, weights)
     assert np.abs(found["a", "b"] - table).sum() < 0.1 * np.abs(two["a", "b"] - table).sum()
     assert found["a", "b"].sum() == pytest.approx(10_000, rel=1e-6)
-
-
-def test_raking_reaches_both_margins() -> None:
-    raked = rake(np.ones((2, 3)), np.array([4.0, 6.0]), np.array([5.0, 3.0, 2.0]))
-    assert np.allclose(raked.sum(axis=1), [4, 6])
-    assert np.allclose(raked.sum(axis=0), [5, 3, 2])

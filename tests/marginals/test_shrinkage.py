@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpengine.marginals.shrinkage import project, shrink, smooth
+from dpengine.marginals.fitting import project
+from dpengine.marginals.shrinkage import shrink, smooth
 from dpengine.noise.laplace import discrete_laplace
 
 counts = st.lists(st.floats(-50, 50), min_size=1, max_size=30).map(np.array)

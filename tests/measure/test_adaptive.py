@@ -114,7 +114,7 @@ def test_with_enough_rows_it_finds_what_depends_on_what() -> None:
         finished = release(table, plan)
     for pair in combinations("abcd", 2):
         truth = pd.crosstab(frame[pair[0]], frame[pair[1]]).to_numpy()
-        wrong = np.abs(finished.answers.estimate(pair) - truth).sum() / len(frame)
+        wrong = np.abs(finished.estimates.estimate(pair) - truth).sum() / len(frame)
         assert wrong < 0.05, pair
 
 

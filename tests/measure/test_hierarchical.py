@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpengine as dpe
-from dpengine.estimate.consistency import whole_boxes
-from dpengine.marginals.box_tree import Tree
+from dpengine.estimate.consistency import round_boxes
+from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.measurement import PARTS, Boxes
 from dpengine.measure import hierarchical
 from dpengine.measure.hierarchical import measure_boxes
@@ -63,7 +63,7 @@ def test_along_the_boxes_of_any_cell_the_shares_add_up_to_epsilon(counts: np.nda
 
 @given(tables(), st.sampled_from(["0.1", "2"]))
 def test_children_tile_their_parent(counts: np.ndarray, epsilon: str) -> None:
-    tree = Tree(grown(counts, epsilon))
+    tree = BoxTree(grown(counts, epsilon))
     assert sorted(tree.order) == list(range(counts.size))
     within = tree.boxes.parents >= 0
     below = np.bincount(tree.boxes.parents[within], tree.cells[within], minlength=tree.cells.size)
@@ -123,7 +123,7 @@ def _replayed(boxes: Boxes, monkeypatch: pytest.MonkeyPatch) -> Boxes:
 def test_least_squares_along_the_tree_is_that_of_a_dense_solver() -> None:
     for shape in ((40,), (7, 9)):
         boxes = grown(np.full(shape, 60), "1")
-        tree = Tree(boxes)
+        tree = BoxTree(boxes)
         cells = np.zeros((boxes.parents.size, tree.leaves.size))
         for row, (first, last) in enumerate(zip(boxes.first, boxes.last, strict=True)):
             own_first, own_last = boxes.first[tree.leaves], boxes.last[tree.leaves]
@@ -144,9 +144,9 @@ def test_least_squares_along_the_tree_is_that_of_a_dense_solver() -> None:
 
 @given(tables(), st.sampled_from(["0.05", "1"]))
 def test_expected_and_whole_counts_agree_in_every_box(counts: np.ndarray, epsilon: str) -> None:
-    tree = Tree(grown(counts, epsilon))
+    tree = BoxTree(grown(counts, epsilon))
     assert (tree.expected >= 0).all()
-    model = whole_boxes(tree)
+    model = round_boxes(tree)
     (whole,) = model.counts
     assert (whole >= 0).all()
     running = np.concatenate([[0], np.cumsum(whole.ravel()[tree.order])])
@@ -159,7 +159,7 @@ def test_ranges_are_nearer_the_truth_than_from_single_cells() -> None:
     counts = np.round(10_000 * np.diff(np.linspace(0, 1, 513) ** 0.3)).astype(np.int64)
     ours, single = [], []
     for _ in range(40):
-        boxed = Tree(grown(counts, "0.1")).table
+        boxed = BoxTree(grown(counts, "0.1")).table
         flat = counts + discrete_laplace(10, counts.size)
         ours.append(np.abs(np.cumsum(boxed - counts)).mean())
         single.append(np.abs(np.cumsum(flat - counts)).mean())
@@ -172,7 +172,7 @@ def test_intervals_hold_the_truth() -> None:
     counts[2:5, 3:9], counts[7, 7] = 40, 5000
     held = dict.fromkeys([("a", "b"), ("a",), ("b",), ()], 0)
     for _ in range(200):
-        tree = Tree(grown(counts, "0.5"))
+        tree = BoxTree(grown(counts, "0.5"))
         for table in held:
             true = counts.sum(axis=tuple(k for k, name in enumerate("ab") if name not in table))
             low, high = tree.bounds(table)

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine import Ledger, Plan, preview, release, verify
-from dpengine.estimate.consistency import _rake, project, solve
+from dpengine.estimate.consistency import make_consistent
+from dpengine.marginals.fitting import project, rake
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.measure.measure import measure
@@ -39,7 +40,7 @@ def published(one: Measurement) -> np.ndarray:
     values = one.values
     sizes = dict(zip(one.allocation.columns, values.shape, strict=True))
     squares = LeastSquares(sizes, (one.allocation.columns,), (variance(one.allocation.scale),))
-    return solve(squares, [values]).table(one.allocation.columns)
+    return make_consistent(squares, [values]).table(one.allocation.columns)
 
 
 @settings(max_examples=40, deadline=None)
@@ -67,7 +68,8 @@ def test_counts_are_nearer_the_truth_than_projected_ones() -> None:
         total = float(one.values.sum())
         single = {name: project(one.values.sum(axis=tuple({0, 1, 2} - {k})), total) for k, name in enumerate("abc")}
         ours += np.abs(published(one) - counts).sum()
-        projected += np.abs(_rake(project(one.values, total), ("a", "b", "c"), single) - counts).sum()
+        margins = [((k,), each) for k, each in enumerate(single.values())]
+        projected += np.abs(rake(project(one.values, total), margins, 10) - counts).sum()
     assert ours < 0.75 * projected
 
 
@@ -80,8 +82,8 @@ def test_auto_measures_columns_and_pairs_beside_a_table_too_large_for_its_rows()
     assert "noise would bury" in why(sparse())
     dense = [sparse(rows_about=200_000), sparse(rows_about=None), sparse(epsilon="2", rows_about=100)]
     assert [settled(plan).strategy for plan in dense] == ["auto"] * 3
-    alone = letters_plan([30, 20, 9], [["a", "b", "c"]], epsilon="0.1", rows_about=2000)
-    assert identity(alone) == identity(sparse()) != identity(sparse(strategy="direct"))
+    fit_one_table = letters_plan([30, 20, 9], [["a", "b", "c"]], epsilon="0.1", rows_about=2000)
+    assert identity(fit_one_table) == identity(sparse()) != identity(sparse(strategy="direct"))
 
 
 @pytest.mark.parametrize("rows", [1, 500, 3000, 10**6])
@@ -106,6 +108,6 @@ def test_such_a_release_is_whole_and_verified(tmp_path: Path) -> None:
     done.save(tmp_path / "r.zip")
     assert "the rest the whole table" in verify(tmp_path / "r.zip")["strategy"]
     assert done.tables["c", "a", "b"]["count"].sum() == done.tables[()]["count"].item()
-    alone = letters_plan([30, 20, 9], [["a", "b", "c"]], epsilon="0.1", rows_about=2000)
-    assert release(people, alone, ledger).release_id == done.release_id
+    fit_one_table = letters_plan([30, 20, 9], [["a", "b", "c"]], epsilon="0.1", rows_about=2000)
+    assert release(people, fit_one_table, ledger).release_id == done.release_id
     assert preview(sparse()).plan.strategy == "adaptive"

@@ -10,7 +10,7 @@ import pytest
 
 from dpengine import Plan, predict
 from dpengine.estimate.error_distribution import least_squares
-from dpengine.estimate.estimates import answers
+from dpengine.estimate.estimates import derive_estimates
 from dpengine.marginals.measurement import Measurements
 from dpengine.measure.measure import add_noise, measure
 from dpengine.measure.strategy import choose, settled
@@ -36,7 +36,7 @@ def observed(plan: Plan, draws: int) -> np.ndarray:
             if allocations
             else measure(plan, lambda tables: made(plan, tables))
         )
-        believed = answers(plan, drawn)
+        believed = derive_estimates(plan, drawn)
         rows.append([float(np.abs(believed.estimate(table) - truth[table]).mean()) for table in plan.marginals])
     return np.array(rows)
 

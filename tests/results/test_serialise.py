@@ -10,18 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine import preview
-from dpengine.estimate.consistency import Rows
 from dpengine.marginals.measurement import Measurements
 from dpengine.results.result import Result
 from dpengine.results.serialise import pack, unpack
+from dpengine.synthesis.generate_rows import SyntheticRows
 from tests.plans import letters_plan
 
 STORY = {"release_id": "1", "created": "now", "software": {}}
 
 
-def reread(rows: Rows) -> Rows:
+def reread(rows: SyntheticRows) -> SyntheticRows:
     back = unpack(pack({}, Measurements(()), rows, STORY))[2]
-    assert isinstance(back, Rows)
+    assert isinstance(back, SyntheticRows)
     return back
 
 
@@ -29,18 +29,18 @@ def reread(rows: Rows) -> Rows:
 @given(st.lists(st.tuples(st.integers(0, 299), st.integers(0, 1), st.integers(1, 2**62)), max_size=20))
 def test_rows_are_kept_with_how_often_each_stands(held: list[tuple[int, int, int]]) -> None:
     a, b, times = np.array(held, dtype=np.int64).reshape(-1, 3).T
-    rows = Rows(("a", "b"), (300, 2), np.stack([a, b]).astype(np.int32), times)
+    rows = SyntheticRows(("a", "b"), (300, 2), np.stack([a, b]).astype(np.int32), times)
     back = reread(rows)
     assert (back.columns, back.sizes) == (rows.columns, rows.sizes)
     assert np.array_equal(back.codes, rows.codes)
-    assert np.array_equal(back.times, rows.times)
-    assert (back.codes.dtype, back.times.dtype) == (np.int32, np.int64)
+    assert np.array_equal(back.weights, rows.weights)
+    assert (back.codes.dtype, back.weights.dtype) == (np.int32, np.int64)
 
 
 @pytest.fixture(scope="module")
 def once() -> Result:
     finished = preview(letters_plan([20] * 6, {"each": 2}, rows_about=3000, strategy="adaptive"))
-    assert isinstance(finished.model, Rows)
+    assert isinstance(finished.model, SyntheticRows)
     return finished
 
 
@@ -50,8 +50,8 @@ def test_a_release_that_holds_no_times_has_every_row_once(once: Result) -> None:
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **earlier)
     back = Result.from_bytes(buffer.getvalue())
-    assert isinstance(back.model, Rows)
-    assert (back.model.times == 1).all()
+    assert isinstance(back.model, SyntheticRows)
+    assert (back.model.weights == 1).all()
     for table in (*once.plan.marginals, ()):
         assert np.array_equal(back.counts(table), once.counts(table))
     assert all(np.array_equal(a, b) for a, b in zip(back.rows().values(), once.rows().values(), strict=True))
@@ -60,6 +60,6 @@ def test_a_release_that_holds_no_times_has_every_row_once(once: Result) -> None:
 def test_what_is_kept_does_not_grow_with_the_number_of_people(once: Result) -> None:
     plan = letters_plan([20] * 6, {"each": 2}, rows_about=1_000_000, strategy="adaptive")
     many = preview(plan)
-    assert isinstance(many.model, Rows)
-    assert many.model.times.sum() > 900_000
+    assert isinstance(many.model, SyntheticRows)
+    assert many.model.weights.sum() > 900_000
     assert len(many.to_bytes()) < 1_500_000

@@ -1,4 +1,4 @@
-"""Synthetic rows from a model of pairs: whole, repeatable, and as near to the pairs as is said, for any number."""
+"""Synthetic rows from a model of pairs: whole, repeatable, and near to the pairs within a stated bound."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpengine.estimate.consistency import Model, Rows, rows_of
+from dpengine.estimate.consistency import ConsistentTables
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.synthesis import generate_rows as rooms
-from dpengine.synthesis.generate_rows import MAX_ONCE, deal_rows
-from dpengine.synthesis.resample import deal, repeated
+from dpengine.synthesis.generate_rows import MAX_ONCE, SyntheticRows, generate_rows, realise
+from dpengine.synthesis.resample import expand
+from tests.synthesis.every_row import every_row
 
 NAMES = ("a", "b", "c", "d")
 
@@ -37,7 +38,7 @@ def larger(model: Pairwise, times: int) -> Pairwise:
     return replace(model, total=times * model.total, one=one, two={pair: times * t for pair, t in model.two.items()})
 
 
-def off(rows: Rows | Model, model: Pairwise) -> float:
+def off(rows: SyntheticRows | ConsistentTables, model: Pairwise) -> float:
     """Mean over all pairs of the people in a wrong cell, as a part of all."""
     wrong = [np.abs(rows.table(pair) - model.pair(*pair)).sum() / model.total for pair in combinations(NAMES, 2)]
     return float(np.mean(wrong))
@@ -53,29 +54,27 @@ def people(rows: int, size: int) -> np.ndarray:
 def test_pairs_counted_from_the_rows_are_within_two_percent_of_the_model() -> None:
     """The bound that is stated: where whole rows can meet the model, less than 2 % of them lie in a wrong cell."""
     model = model_of(people(20_000, 6), 6)
-    rows = rows_of(model, 2)
+    rows = realise(model, 2)
     for a, b in combinations(NAMES, 2):
         assert np.abs(rows.table((a, b)) - model.pair(a, b)).sum() < 0.02 * 20_000
 
 
 @pytest.mark.parametrize("widest", [2, 3])
 @pytest.mark.parametrize("times", [7, 10, 500, 123_457])
-def test_where_rows_stand_several_times_less_than_one_in_a_thousand_people_is_in_a_wrong_cell(
-    times: int, widest: int
-) -> None:
+def test_with_weights_less_than_one_in_a_thousand_people_is_in_a_wrong_cell(times: int, widest: int) -> None:
     model = larger(model_of(people(20_000, 12), 12), times)
-    dealt = rows_of(model, widest)
-    assert isinstance(dealt, Rows)
-    assert dealt.table(()) == dealt.times.sum() == 20_000 * times
-    assert dealt.times.min() >= 1
-    assert off(dealt, model) < 0.001
+    generated = realise(model, widest)
+    assert isinstance(generated, SyntheticRows)
+    assert generated.table(()) == generated.weights.sum() == 20_000 * times
+    assert generated.weights.min() >= 1
+    assert off(generated, model) < 0.001
 
 
 def test_finer_rows_take_out_what_coarser_ones_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     model = larger(model_of(people(20_000, 30), 30), 500)
-    mended = off(rows_of(model, 2), model)
+    repaired = off(realise(model, 2), model)
     monkeypatch.setattr(rooms, "PASSES", (rooms.PASSES[0], 0, 0))
-    assert mended < 0.5 * off(rows_of(model, 2), model)
+    assert repaired < 0.5 * off(realise(model, 2), model)
 
 
 def test_time_and_memory_do_not_grow_with_the_number_of_people() -> None:
@@ -83,9 +82,9 @@ def test_time_and_memory_do_not_grow_with_the_number_of_people() -> None:
     took, rows = {}, {}
     for times in (50, 500_000):  # a million people, and ten thousand million
         start = time.process_time()
-        rows[times] = rows_of(larger(model, times), 2)
+        rows[times] = realise(larger(model, times), 2)
         took[times] = time.process_time() - start
-    assert all(isinstance(one, Rows) and one.times.size < 2 * MAX_ONCE for one in rows.values())
+    assert all(isinstance(one, SyntheticRows) and one.weights.size < 2 * MAX_ONCE for one in rows.values())
     assert took[500_000] < 4 * took[50] + 1
 
 
@@ -93,7 +92,7 @@ def test_tables_of_three_columns_are_counted_from_more_different_rows() -> None:
     model = larger(model_of(people(20_000, 12), 12), 1000)
     wrong = []
     for widest in (2, 3):
-        table = rows_of(model, widest).table(("a", "b", "d"))
+        table = realise(model, widest).table(("a", "b", "d"))
         wrong.append(np.abs(table - model.table(("a", "b", "d"))).sum())
     assert wrong[1] < 0.8 * wrong[0]
 
@@ -105,22 +104,22 @@ def levels(share: int) -> dict[str, int]:
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 40_000), st.integers(2, 4), st.integers(2, 3), st.data())
-def test_tables_are_those_of_the_rows_repeated(count: int, size: int, widest: int, data: st.DataObject) -> None:
-    """For any model and number of people: each row stands once at least, and together for everybody."""
+def test_tables_are_those_of_the_repeated_rows(count: int, size: int, widest: int, data: st.DataObject) -> None:
+    """For any model and number of people: each row has weight 1 at least, and the weights add up to everybody."""
     codes = data.draw(st.lists(st.integers(0, size**4 - 1), min_size=1, max_size=30))
     held = model_of(np.stack(np.unravel_index(codes, (size,) * 4)), size)
     model = replace(larger(held, count), total=float(count * len(codes)))
     with pytest.MonkeyPatch.context() as smaller:
         for name, rows in levels(256).items():
             smaller.setattr(rooms, name, rows)
-        dealt = rows_of(model, widest)
-    assert isinstance(dealt, Rows)
-    assert dealt.times.min() >= 1
-    assert dealt.times.dtype == np.int64
-    assert dealt.table(()) == count * len(codes)
-    whole = deal(dealt)
+        generated = realise(model, widest)
+    assert isinstance(generated, SyntheticRows)
+    assert generated.weights.min() >= 1
+    assert generated.weights.dtype == np.int64
+    assert generated.table(()) == count * len(codes)
+    whole = every_row(generated)
     for table in [(), ("a",), ("d", "b"), ("c", "a", "d")]:
-        assert np.array_equal(dealt.table(table), counted(whole, table, size))
+        assert np.array_equal(generated.table(table), counted(whole, table, size))
 
 
 def counted(rows: Mapping[str, np.ndarray], table: tuple[str, ...], size: int) -> np.ndarray:
@@ -132,55 +131,55 @@ def counted(rows: Mapping[str, np.ndarray], table: tuple[str, ...], size: int) -
 
 def test_rows_and_tables_are_one() -> None:
     model = model_of(people(5000, 4), 4)
-    rows = rows_of(model, 2)
-    dealt = deal(rows)
+    rows = realise(model, 2)
+    repeated = every_row(rows)
     assert rows.table(()) == 5000
-    assert list(dealt) == list(NAMES)
-    assert np.array_equal(rows.table(("c", "a", "d")), counted(dealt, ("c", "a", "d"), 4))
+    assert list(repeated) == list(NAMES)
+    assert np.array_equal(rows.table(("c", "a", "d")), counted(repeated, ("c", "a", "d"), 4))
 
 
 def test_counts_of_many_people_are_exact() -> None:
     """Beyond what a float tells apart."""
-    rows = Rows(("a",), (2,), np.array([[0, 1, 0]], dtype=np.int32), np.array([2**53, 5, 1]))
+    rows = SyntheticRows(("a",), (2,), np.array([[0, 1, 0]], dtype=np.int32), np.array([2**53, 5, 1]))
     assert rows.table(("a",)).tolist() == [2**53 + 1, 5]
     assert rows.table(()) == 2**53 + 6
 
 
-def test_rows_that_stand_several_times_come_again_after_all_others() -> None:
-    assert repeated(np.array([3, 1, 2])).tolist() == [0, 1, 2, 0, 2, 0]
+def test_repeats_of_a_row_come_after_all_first_occurrences() -> None:
+    assert expand(np.array([3, 1, 2])).tolist() == [0, 1, 2, 0, 2, 0]
 
 
 @pytest.mark.parametrize("count", [3000, 300_000])
 def test_the_same_model_gives_the_same_rows(count: int) -> None:
     model = model_of(people(3000, 5), 5)
-    for first, again in zip(deal_rows(model, count), deal_rows(model, count), strict=True):
+    for first, again in zip(generate_rows(model, count), generate_rows(model, count), strict=True):
         assert np.array_equal(first, again)
 
 
-def test_up_to_a_number_every_row_stands_once() -> None:
+def test_up_to_a_number_every_row_has_weight_one() -> None:
     model = model_of(people(1000, 3), 3)
-    codes, times = deal_rows(model, 20_000)
+    codes, weights = generate_rows(model, 20_000)
     assert codes.shape == (4, 20_000)
-    assert (times == 1).all()
+    assert (weights == 1).all()
 
 
-def test_a_model_with_empty_rows_is_dealt_all_the_same() -> None:
+def test_a_model_with_empty_rows_still_gives_rows() -> None:
     two = {(a, b): np.zeros((3, 3)) for a, b in combinations(NAMES, 2)}
     model = Pairwise(10.0, dict.fromkeys(NAMES, np.array([10.0, 0.0, 0.0])), two)
-    assert deal_rows(model, 10)[0].shape == (4, 10)
+    assert generate_rows(model, 10)[0].shape == (4, 10)
 
 
 def test_one_column_alone_is_as_the_model_has_it() -> None:
     counts = np.array([2.0, 0.0, 5_000_001.0])
-    codes, times = deal_rows(Pairwise(5_000_003.0, {"a": counts}, {}), 5_000_003)
+    codes, weights = generate_rows(Pairwise(5_000_003.0, {"a": counts}, {}), 5_000_003)
     assert codes.tolist() == [[0, 2]]
-    assert times.tolist() == [2, 5_000_001]
+    assert weights.tolist() == [2, 5_000_001]
 
 
-def test_any_number_of_rows_can_be_dealt() -> None:
+def test_any_number_of_people_can_be_generated() -> None:
     model = model_of(people(1000, 3), 3)
     for count in (0, 1, 2, 7, 2500, MAX_ONCE, MAX_ONCE + 1, 1_000_003):
-        codes, times = deal_rows(model, count)
-        assert times.sum() == count
-        assert codes.shape == (4, times.size)
+        codes, weights = generate_rows(model, count)
+        assert weights.sum() == count
+        assert codes.shape == (4, weights.size)
         assert codes.size == 0 or (codes.min() >= 0 and codes.max() < 3)

@@ -7,11 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine import Plan
-from dpengine.estimate.consistency import Model, Rows, solve
+from dpengine.estimate.consistency import ConsistentTables, make_consistent
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.measure.strategy import choose
-from dpengine.synthesis.resample import deal, dealt, repeated, scaled
+from dpengine.synthesis.generate_rows import SyntheticRows
+from dpengine.synthesis.resample import expand, rescale, unique_rows
 from tests.plans import plans
+from tests.synthesis.every_row import every_row
 
 
 def counted(rows: dict[str, np.ndarray], plan: Plan, table: tuple[str, ...]) -> np.ndarray:
@@ -29,8 +31,8 @@ def test_rows_count_to_every_table(plan: Plan, data: st.DataObject) -> None:
         cells = plan.cells(allocation.columns)
         drawn = data.draw(st.lists(st.integers(-10, 30), min_size=cells, max_size=cells))
         values.append(np.array(drawn, dtype=np.int64).reshape(plan.shape(allocation.columns)))
-    model = solve(least_squares(plan, allocations), values)
-    rows = deal(model)
+    model = make_consistent(least_squares(plan, allocations), values)
+    rows = every_row(model)
     assert set(rows) == set(plan.used)
     for table in plan.marginals:
         assert (counted(rows, plan, table) == model.table(table)).all()
@@ -39,33 +41,35 @@ def test_rows_count_to_every_table(plan: Plan, data: st.DataObject) -> None:
 def test_tables_joined_along_a_column_are_paired_evenly_within_it() -> None:
     """Given the shared column, the others come out as good as independent, not sorted against each other."""
     left, right = np.full((10, 2), 50), np.full((2, 10), 50)
-    rows = deal(Model((("a", "b"), ("b", "c")), (left, right)))
+    rows = every_row(ConsistentTables((("a", "b"), ("b", "c")), (left, right)))
     joint = np.zeros((10, 2, 10))
     np.add.at(joint, (rows["a"], rows["b"], rows["c"]), 1)
     assert np.abs(joint - 5).max() <= 2
 
 
 def test_tables_without_a_shared_column_are_paired_evenly() -> None:
-    rows = deal(Model((("a",), ("b",)), (np.array([300, 700]), np.array([500, 500]))))
+    rows = every_row(ConsistentTables((("a",), ("b",)), (np.array([300, 700]), np.array([500, 500]))))
     joint = np.zeros((2, 2))
     np.add.at(joint, (rows["a"], rows["b"]), 1)
     assert np.abs(joint - [[150, 150], [350, 350]]).max() <= 3
 
 
-def test_an_empty_model_deals_no_rows() -> None:
-    rows = deal(Model((("a", "b"), ("b", "c")), (np.zeros((2, 2), dtype=np.int64), np.zeros((2, 3), dtype=np.int64))))
+def test_an_empty_model_gives_no_rows() -> None:
+    rows = every_row(
+        ConsistentTables((("a", "b"), ("b", "c")), (np.zeros((2, 2), dtype=np.int64), np.zeros((2, 3), dtype=np.int64)))
+    )
     assert all(len(codes) == 0 for codes in rows.values())
 
 
 @settings(max_examples=100)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(1, 50)), min_size=1), st.integers(0, 2000))
-def test_rows_that_stand_several_times_are_scaled_to_any_number(held: list[tuple[int, int, int]], count: int) -> None:
+def test_weighted_rows_are_scaled_to_any_number(held: list[tuple[int, int, int]], count: int) -> None:
     a, b, often = np.array(held, dtype=np.int64).T
-    rows, times = dealt(Rows(("a", "b"), (4, 3), np.stack([a, b]).astype(np.int32), often))
-    taken = scaled(rows, times, count, [("a", "b")], {"a": 4, "b": 3})
+    rows, weights = unique_rows(SyntheticRows(("a", "b"), (4, 3), np.stack([a, b]).astype(np.int32), often))
+    taken = rescale(rows, weights, count, [("a", "b")], {"a": 4, "b": 3})
     assert taken.sum() == count
-    assert (times * count // times.sum() <= taken).all()
-    assert (taken <= -(-times * count // times.sum())).all()
-    places = repeated(taken)
+    assert (weights * count // weights.sum() <= taken).all()
+    assert (taken <= -(-weights * count // weights.sum())).all()
+    places = expand(taken)
     cells = (rows["a"] * 3 + rows["b"])[places]
     assert np.array_equal(np.bincount(cells, minlength=12), np.bincount(a * 3 + b, taken, 12))

@@ -1,0 +1,107 @@
+"""Fit arrays of counts to known sums: proportional fitting, projection on a simplex, rounding to whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dpengine.array_types import Floats, Ints
+
+__all__ = ["Margin", "largest_remainders", "project", "rake", "round_to_total", "round_to_totals"]
+
+Margin = tuple[tuple[int, ...], npt.NDArray[Any]]  # some axes of an array, rising, and the sums wanted over all others
+
+
+def rake(table: Floats, margins: Sequence[Margin], sweeps: int, tolerance: float = 0.0) -> Floats:
+    """Scale a copy of `table` until its sums are those of `margins`: iterative proportional fitting.
+
+    Each sweep fits the margins in turn. Sweeps end early once all sums together are off by `tolerance` (L1) at most.
+    Slices that are all zeros stay so.
+
+    Source: Deming & Stephan 1940.
+
+    >>> rake(np.ones((2, 2)), [((0,), np.array([3.0, 1.0])), ((1,), np.array([2.0, 2.0]))], sweeps=1)
+    array([[1.5, 1.5],
+           [0.5, 0.5]])
+    """
+    table = np.array(table)
+    steps = []
+    for axes, wanted in margins:
+        others = tuple(axis for axis in range(table.ndim) if axis not in axes)
+        shape = [size if axis in axes else 1 for axis, size in enumerate(table.shape)]
+        steps.append((others, wanted.reshape(shape), np.ones(shape)))
+    for _ in range(sweeps):
+        off = 0.0
+        for others, wanted, ratio in steps:
+            sums = np.add.reduce(table, axis=others, keepdims=True)
+            if tolerance:
+                off += float(np.abs(wanted - sums).sum())
+            np.divide(wanted, sums, out=ratio, where=sums > 0)
+            table *= ratio
+        if tolerance and off <= tolerance:
+            break
+    return table
+
+
+def project(values: Floats, total: float) -> Floats:
+    """Return the point of {x ≥ 0, Σx = `total`} nearest to `values`, of the same shape.
+
+    Source: Duchi et al. 2008, Figure 1.
+
+    >>> project(np.array([0.5, 0.75, -0.5]), 1.0)
+    array([0.375, 0.625, 0.   ])
+    """
+    flat = values.ravel()
+    descending = np.sort(flat)[::-1]
+    excess = (np.cumsum(descending) - total) / np.arange(1, flat.size + 1)
+    last = max(int(np.count_nonzero(descending > excess)), 1)
+    nearest: Floats = np.maximum(values - excess[last - 1], 0.0)
+    return nearest
+
+
+def round_to_totals(values: Floats, totals: Ints) -> Ints:
+    """Round each row of `values` to whole numbers that add up to its entry of `totals`.
+
+    Rows are scaled to their totals first; a row of zeros is filled evenly. Running sums are rounded, so every stretch
+    of neighbouring cells keeps its sum to within one.
+
+    >>> round_to_totals(np.array([[0.4, 0.4, 1.2], [0.0, 0.0, 0.0]]), np.array([2, 3]))
+    array([[0, 1, 1],
+           [1, 1, 1]])
+    """
+    sums = values.sum(axis=1, keepdims=True)
+    even = np.broadcast_to(1.0 / values.shape[1], values.shape)
+    running = np.cumsum(np.where(sums > 0, values / np.where(sums > 0, sums, 1), even), axis=1)
+    whole = np.floor(running * totals[:, None] + 0.5).astype(np.int64)
+    whole[:, -1] = totals
+    np.minimum(whole, totals[:, None], out=whole)
+    rounded: Ints = np.diff(whole, axis=1, prepend=0)
+    return rounded
+
+
+def round_to_total(values: Floats, total: int) -> Ints:
+    """Round `values`, of any shape, to whole numbers that add up to `total`: `round_to_totals` of a single row.
+
+    >>> round_to_total(np.array([[1.0, 1.0], [1.0, 1.0]]), 6)
+    array([[2, 1],
+           [2, 1]])
+    """
+    return round_to_totals(values.reshape(1, -1), np.array([total])).reshape(values.shape)
+
+
+def largest_remainders(values: Floats, total: int) -> Ints:
+    """Scale `values`, one axis, to add up to `total` and round them: the largest remainders are rounded up.
+
+    Every value changes by less than one. Of equal remainders, the first are rounded up.
+
+    >>> largest_remainders(np.array([1.0, 2.0, 3.0]), 4)
+    array([1, 1, 2])
+    """
+    scaled = values * (total / values.sum())
+    counts: Ints = np.floor(scaled).astype(np.int64)
+    up = np.argsort(counts - scaled, kind="stable")[: total - int(counts.sum())]
+    counts[up] += 1
+    return counts

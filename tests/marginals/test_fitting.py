@@ -1,0 +1,72 @@
+"""Fitting to known sums: margins are met, projections are nearest points, roundings add up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from dpengine.array_types import Floats
+from dpengine.marginals.fitting import largest_remainders, project, rake, round_to_total
+
+values = arrays(np.float64, st.integers(1, 30), elements=st.floats(0, 1000))
+
+
+def test_raking_meets_every_margin() -> None:
+    margins = [((0,), np.array([4.0, 6.0])), ((1,), np.array([5.0, 3.0, 2.0]))]
+    raked = rake(np.ones((2, 3)), margins, sweeps=15)
+    assert raked.sum(axis=1) == pytest.approx([4, 6])
+    assert raked.sum(axis=0) == pytest.approx([5, 3, 2])
+
+
+def test_raking_meets_margins_of_several_axes() -> None:
+    """A ring of pairs that one table has: the fitted table has the same pairs."""
+    table = np.arange(1.0, 25.0).reshape(2, 3, 4)
+    margins = [(axes, table.sum(axis=3 - sum(axes))) for axes in ((0, 1), (1, 2), (0, 2))]
+    raked = rake(np.ones(table.shape), margins, sweeps=200)
+    for axes, wanted in margins:
+        assert raked.sum(axis=3 - sum(axes)) == pytest.approx(wanted, rel=1e-6)
+
+
+def test_raking_leaves_its_argument_and_empty_slices_alone() -> None:
+    table = np.array([[0.0, 0.0], [1.0, 1.0]])
+    raked = rake(table, [((0,), np.array([5.0, 3.0]))], sweeps=2)
+    assert raked.tolist() == [[0.0, 0.0], [1.5, 1.5]]
+    assert table.tolist() == [[0.0, 0.0], [1.0, 1.0]]
+
+
+def test_raking_ends_when_the_margins_are_near_enough() -> None:
+    table = np.random.default_rng(5).random((6, 7))
+    margins = [((0,), np.arange(1.0, 7.0)), ((1,), np.full(7, 3.0))]
+    early, late = rake(table, margins, 100, tolerance=1.0), rake(table, margins, 100)
+    assert np.abs(early.sum(axis=1) - margins[0][1]).sum() <= 1
+    assert not np.array_equal(early, late)
+
+
+@given(values, st.floats(0.1, 100))
+def test_a_projection_is_on_the_simplex_and_no_corner_lies_beyond_it(point: Floats, total: float) -> None:
+    """The nearest point of a convex set is the one from which no other lies in the direction of `point`."""
+    nearest = project(point, total)
+    assert nearest.min() >= 0
+    assert nearest.sum() == pytest.approx(total)
+    for corner in total * np.eye(point.size):
+        assert (point - nearest) @ (corner - nearest) <= 1e-6 * (1 + np.abs(point).max()) ** 2
+
+
+@given(values, st.integers(0, 10_000))
+def test_roundings_add_up_and_stretches_keep_their_sums(expected: Floats, total: int) -> None:
+    rounded = round_to_total(expected, total)
+    assert rounded.sum() == total
+    assert rounded.min() >= 0
+    even = np.full(expected.size, 1 / expected.size)
+    scaled = total * (expected / expected.sum() if expected.sum() > 0 else even)
+    assert np.abs(np.cumsum(rounded) - np.cumsum(scaled)).max() <= 0.5 + 1e-6
+
+
+@given(values.filter(lambda each: each.sum() > 1e-6), st.integers(0, 10_000))
+def test_largest_remainders_add_up_and_change_no_value_by_one(expected: Floats, total: int) -> None:
+    rounded = largest_remainders(expected, total)
+    assert rounded.sum() == total
+    assert np.abs(rounded - expected * (total / expected.sum())).max() < 1 + 1e-9
