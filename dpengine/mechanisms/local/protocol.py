@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from dpengine.array_types import Floats, Ints
 from dpengine.errors import PlanError, TableError
-from dpengine.marginals.shrinkage import project
+from dpengine.marginals.fitting import project
 from dpengine.mechanisms.local.coins import log_up
 
 __all__ = ["Estimate", "PureProtocol"]

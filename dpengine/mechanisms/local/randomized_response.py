@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dpengine.array_types import Bools, Ints
 from dpengine.errors import PlanError, TableError
-from dpengine.marginals.shrinkage import project
+from dpengine.marginals.fitting import project
 from dpengine.mechanisms.local.coins import check_answers, check_chance, check_values, coins, least_chance
 from dpengine.mechanisms.local.protocol import Estimate, PureProtocol
 from dpengine.noise.selection import uniform_below
