@@ -19,8 +19,7 @@ from pages.parts.ask import form
 from pages.parts.ask.history import show_answer, show_history
 from pages.parts.ask.wording import error_words, sensitivity_words
 from pages.parts.shared.wording import plain, sure
-from pages.parts.visit import background_read
-from pages.parts.visit import plan_form as draft
+from pages.parts.visit import background_read, plan_form
 from pages.parts.visit.fault_text import sentence
 from pages.parts.visit.recognition import digest_of_table
 from pages.parts.visit.samples import show_samples
@@ -60,9 +59,9 @@ def main() -> None:
         _bring()
         return
     try:
-        plan = draft.to_plan(visit().entries)
+        plan = plan_form.to_plan(visit().entries)
     except PlanError as error:
-        names = draft.used(visit().entries)
+        names = plan_form.used(visit().entries)
         st.info("\n\n".join(plain(sentence(fault, names)) for fault in error.faults), icon=":material/edit_note:")
         st.page_link(PUBLISH, label="Say on Publish what is publicly known", icon=":material/edit_note:")
         return

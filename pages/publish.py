@@ -1,4 +1,4 @@
-"""Publish: table → columns → what is known → whom → how private → release, on one page that grows as you go."""
+"""Publish: table → columns → what is known → whom → how private → release, on one page that grows step by step."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from pages.parts.publish.release_step import publish_step
 from pages.parts.release.view import show_release
 from pages.parts.shared.example_plan import example
 from pages.parts.shared.wording import plain
-from pages.parts.visit import plan_form as draft
-from pages.parts.visit import tour
+from pages.parts.visit import plan_form, tour
 from pages.parts.visit.fault_text import sentence
 from pages.parts.visit.state import require_entry, visit
 
@@ -44,7 +43,7 @@ def main() -> None:
 
 
 def _release_of_the_address() -> Release | None:
-    """The release that the address names, so that a reload, a second tab or the back button finds it again."""
+    """Return the release that the address names, so that a reload, a second tab or the back button finds it again."""
     wanted = st.query_params.get("release")
     held = visit().release
     if wanted is None:
@@ -52,14 +51,14 @@ def _release_of_the_address() -> Release | None:
     if held is None or held.release_id != wanted:
         entry, payload = visit().ledger.entry(wanted), visit().ledger.payload(wanted)
         if entry is None or payload is None:
-            st.warning("There is no release of that name in this ledger.", icon=":material/search_off:")
+            st.warning("The ledger of this server has no release with this address.", icon=":material/search_off:")
             return None
         if entry.kind is Kind.ANSWER:
             st.info("That entry is the answer to a question, not a table.", icon=":material/contact_support:")
             st.page_link("pages/ask.py", label="See it on Ask", query_params={"answer": wanted})
             return None
         if entry.kind is not Kind.RELEASE:
-            st.warning("That entry is an answer, not a table: the Budget page shows it.", icon=":material/search_off:")
+            st.warning("That entry is a choice, not a table: the Budget page shows it.", icon=":material/search_off:")
             return None
         held = reopen(payload)
         visit().release = held
@@ -69,31 +68,32 @@ def _release_of_the_address() -> Release | None:
 def _welcome() -> None:
     if (ended := progress.outcome()) is not None:
         st.info(f"{plain(str(ended))} Nothing was spent.", icon=":material/stop_circle:")
-    st.title("Publish tables about people, not the people", anchor=False)
+    st.title("Publish tables about people without exposing anyone", anchor=False)
     st.markdown(
         "Bring a table, say what is publicly known about it, and see how wrong the numbers will be *before* you spend "
-        "anything. What you publish protects every single person by a mathematical guarantee, with honest intervals."
+        "anything. What you publish protects every single person by a mathematical guarantee, and says honestly how "
+        "exact each number is."
     )
     tour.invite()
 
 
 def _whole_plan() -> tuple[Plan | None, str]:
-    """The plan that the entries make, or why they do not make one yet."""
+    """Return the plan that the entries make, or the reason why they do not make one yet."""
     if visit().table is None:
         visit().plan = None
         return None, ""
     try:
-        plan = draft.to_plan(visit().entries)
+        plan = plan_form.to_plan(visit().entries)
     except PlanError as error:
         visit().plan = None
-        names = draft.used(visit().entries)
+        names = plan_form.used(visit().entries)
         return None, "\n\n".join(plain(sentence(fault, names)) for fault in error.faults)
     visit().plan = plan
     return plan, ""
 
 
 def _refusal(plan: Plan) -> str:
-    """Why a whole plan cannot be measured as it is: at this ε, or by this strategy."""
+    """Return why a complete plan cannot be measured at this ε or by this strategy."""
     try:
         strategy.check(strategy.settled(plan))
     except PlanError as error:
@@ -102,7 +102,7 @@ def _refusal(plan: Plan) -> str:
 
 
 def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
-    """Settled steps fold into a title and a line each, the open one shows its controls, later ones wait their turn."""
+    """Fold settled steps into a line each, show the controls of the open one, and only name the later ones."""
     _reask()
     opened = visit().opened
     steps: list[tuple[str, str, Callable[[], None], Callable[[], str]]] = [
@@ -140,12 +140,12 @@ def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
 
 
 def _reask() -> None:
-    """A change in one step can undo another: a new column to declare, or the one that names the person now shown.
+    """Ask again the steps that a change in another has undone: a new column, or the person's ID now published.
 
-    The steps are asked again in order; where all were settled, what is missing is said with a button.
+    The steps are asked in order; if all were settled, `_mend` says what is missing, with a button.
     """
     entries = visit().entries
-    if entries.id_column in draft.used(entries) and entries.several_rows:
+    if entries.id_column in plan_form.used(entries) and entries.several_rows:
         visit().change(id_column=None)
         visit().settled.discard("unit")
     if visit().opened and domain_step.faulty():
@@ -153,16 +153,16 @@ def _reask() -> None:
 
 
 def _mend(fault: str) -> None:
-    """What keeps the entries from being a plan, and the way to mend it."""
+    """Show why the entries are not a plan yet, and a button that leads to the step to change."""
     missing, entries = domain_step.faulty(), visit().entries
     if missing:
-        need = "needs" if len(missing) == 1 else "need"
-        said, step, label = f"{', '.join(map(plain, missing))} {need} your knowledge.", "domain", "Fill it in"
+        columns = ", ".join(map(plain, missing))
+        reason, step, label = f"say what is publicly known about {columns}.", "domain", "Fill it in"
     elif entries.several_rows is None or (entries.several_rows and entries.id_column is None):
-        said, step, label = fault, "unit", "Fill it in"
+        reason, step, label = fault, "unit", "Fill it in"
     else:
-        said, step, label = fault, "columns", "Change the tables"
-    st.warning(f"Not yet a whole plan: {said}", icon=":material/report:")
+        reason, step, label = fault, "columns", "Change the tables"
+    st.warning(f"The plan is not complete: {reason}", icon=":material/report:")
     st.button(label, key=visit().key("mend"), on_click=visit().open_step, args=(step,), icon=":material/edit:")
 
 

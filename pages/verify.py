@@ -1,4 +1,4 @@
-"""Verify: is a release file whole and consistent, and what does it promise?"""
+"""Verify: whether a release file is complete and consistent, and what it promises."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ READABLE = 680
 
 
 def promise(manifest: dict[str, Any]) -> None:
-    """What the release says of itself, in plain words."""
+    """Show what the release promises, in plain words."""
     guarantee = manifest["guarantee"]
-    most = sure(posterior(0.5, Fraction(guarantee["epsilon"])))
+    belief = sure(posterior(0.5, Fraction(guarantee["epsilon"])))
     st.subheader("What it promises")
     st.markdown(
         f"**ε = {guarantee['epsilon']}**: someone who is 50 % sure that a person is in the table can become "
-        f"{most} by seeing these files, whatever else they know."
+        f"{belief} by seeing these files, whatever else they know."
     )
     facts = {
         "Whom it protects": guarantee["unit"]["text"],
         "Neighbouring tables": guarantee["neighbours"],
-        "Whom one trusts": guarantee["trust_model"],
-        "Its name in the field": f"{guarantee['definition']}, δ = {guarantee['delta']}",
+        "Who must be trusted": guarantee["trust_model"],
+        "Technical term": f"{guarantee['definition']}, δ = {guarantee['delta']}",
     }
     st.markdown("\n".join(f"- **{name}**: {plain(text)}" for name, text in facts.items()))
     st.markdown("**What it does not protect**")
@@ -39,8 +39,8 @@ def promise(manifest: dict[str, Any]) -> None:
 
 
 def contents(manifest: dict[str, Any]) -> None:
-    """What lies in the bundle, and how it came about."""
-    st.subheader("What it holds")
+    """Show what the bundle contains, and how it was measured."""
+    st.subheader("What it contains")
     tables = [
         {"table": name_of(tuple(each["columns"])), "cells": each["cells"], "within": each["half_width_95"]}
         for each in manifest["tables"]
@@ -55,7 +55,7 @@ def contents(manifest: dict[str, Any]) -> None:
                      hide_index=True)  # fmt: skip
         st.markdown(_bullets(manifest["post_processing"]))
     with st.expander("Files and their SHA-256", icon=":material/folder_zip:"):
-        listed = [{"file": name, "SHA-256": told["sha256"]} for name, told in sorted(manifest["files"].items())]
+        listed = [{"file": name, "SHA-256": facts["sha256"]} for name, facts in sorted(manifest["files"].items())]
         st.dataframe(listed, hide_index=True)
 
 
@@ -64,20 +64,21 @@ def _bullets(lines: Iterable[str]) -> str:
 
 
 def examine(payload: bytes, name: str) -> None:
+    """Verify a release file, and show the faults or what it promises."""
     try:
         manifest = verify(io.BytesIO(payload))
     except ReleaseError as refused:
         with st.container(border=True):
-            st.markdown(f":material/rule: **{plain(name)} is not a whole release.**")
+            st.markdown(f":material/rule: **{plain(name)} is not a complete release.**")
             st.markdown(_bullets(map(str, refused.faults)))
-            st.markdown("Ask for the file again from where it comes from, and do not rely on the numbers in this one.")
+            st.markdown("Get the file again from its source, and do not rely on the numbers in this one.")
         return
     with st.container(border=True):
-        st.markdown(f":material/task_alt: **{plain(name)} is whole and consistent.**")
+        st.markdown(f":material/task_alt: **{plain(name)} is complete and consistent.**")
         st.markdown(
             "Every file is there and matches its checksum; the tables agree with each other and with the synthetic "
-            "rows. That does not show who made the file: get it from a place that you trust. The words in "
-            f"{' and '.join((', '.join(PROSE[:-1]), PROSE[-1]))} are not compared with the numbers."
+            "rows. This does not show who made the file: get it from a source that you trust. The text in "
+            f"{' and '.join((', '.join(PROSE[:-1]), PROSE[-1]))} is not compared with the numbers."
         )
         st.caption(f"Release {manifest['release_id']}, of {manifest['created'][:10]}")
     promise(manifest)
@@ -87,7 +88,7 @@ def examine(payload: bytes, name: str) -> None:
 require_entry()
 with st.container(horizontal_alignment="center"), st.container(width=READABLE):
     st.title("Verify")
-    st.markdown("See whether a release file is whole and consistent, and what it promises to the people in it.")
+    st.markdown("See whether a release file is complete and consistent, and what it promises to the people in it.")
     bundle = st.file_uploader(
         "Release file",
         type="zip",

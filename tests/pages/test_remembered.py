@@ -12,8 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine import Plan
 from dpengine.sources.table import Table
-from pages.parts.visit import plan_form as draft
-from pages.parts.visit import samples, saved_draft
+from pages.parts.visit import plan_form, samples, saved_draft
 from pages.parts.visit.plan_form import Draft
 from pages.parts.visit.state import VISIT, VisitState
 from tests.pages.following import held, settled
@@ -25,7 +24,7 @@ AGE = {"name": "age", "kind": "number", "source": "typed", "edges": ["0", "18", 
 
 
 def clinic(**changes: object) -> Draft:
-    entries = draft.Entries(
+    entries = plan_form.Entries(
         title="Ages", dataset="clinic", chosen=("age",), declared={"age": AGE}, several_rows=False, epsilon="0.5"
     )
     return Draft("clinic.csv", "", ("columns", "domain", "table", "unit"), entries.with_(**changes))
@@ -40,17 +39,17 @@ def waiting(kept: Draft) -> AppTest:
 @pytest.mark.parametrize("name", ["census", "rand"])
 def test_what_is_kept_gives_the_same_plan_again(name: str) -> None:
     plan = Plan.load(DATA / f"{name}.plan.yaml")
-    kept = Draft(name, name, ("table",), draft.from_plan(plan))
+    kept = Draft(name, name, ("table",), plan_form.from_plan(plan))
     text = saved_draft.to_text(kept)
     assert text is not None
     again = saved_draft.from_text(text)
     assert again is not None
     assert (again.table, again.sample, again.settled) == (name, name, ("table",))
-    assert draft.to_plan(again.entries) == draft.to_plan(kept.entries)
+    assert plan_form.to_plan(again.entries) == plan_form.to_plan(kept.entries)
 
 
 def test_half_a_plan_is_kept_as_it_is() -> None:
-    date = draft.suggestion("day", "date")
+    date = plan_form.suggestion("day", "date")
     half = clinic(chosen=("age", "day"), declared={"age": AGE, "day": date}, several_rows=None, epsilon="")
     assert saved_draft.from_text(saved_draft.to_text(half) or "") == half
 
@@ -156,7 +155,7 @@ def test_a_sample_is_brought_whatever_is_clicked_meanwhile(monkeypatch: pytest.M
 
 
 def rand(**changes: object) -> Draft:
-    entries = draft.from_plan(Plan.load(DATA / "rand.plan.yaml")).with_(**changes)
+    entries = plan_form.from_plan(Plan.load(DATA / "rand.plan.yaml")).with_(**changes)
     return Draft("RAND", "rand", ("columns", "domain", "table", "unit"), entries)
 
 
@@ -166,7 +165,7 @@ def test_a_plan_comes_back_with_its_sample_whatever_is_clicked_meanwhile(monkeyp
     assert not left
     assert held(page).sample == "rand"
     assert held(page).entries == kept.entries
-    assert held(page).plan == draft.to_plan(kept.entries)
+    assert held(page).plan == plan_form.to_plan(kept.entries)
     assert held(page).waiting is None
 
 

@@ -1,5 +1,7 @@
-"""What is asked of one column: its bins, its values, or its span of days. Nothing here reads a row but
-`look`, which says so before it does."""
+"""The questions about one column: its bins, its values, or its first and last day.
+
+Only `_look` reads rows, and it says so before it does.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,7 @@ from dpengine.sources.table import Table
 from dpengine.spec.domain import equal_edges
 from dpengine.spec.standard_lists import standard_lists
 from pages.parts.shared.wording import plain, plural
-from pages.parts.visit import background_read
-from pages.parts.visit import plan_form as draft
+from pages.parts.visit import background_read, plan_form
 from pages.parts.visit.state import visit
 
 __all__ = ["ask_date", "ask_number", "ask_values"]
@@ -35,7 +36,7 @@ BANDS = {
     "Five years each, to 85": "0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 120",
     "As in surveys": "0, 18, 25, 35, 45, 55, 65, 75, 120",
 }
-WRITTEN = {
+DATE_FORMATS = {
     "": "2024-12-31 (ISO)",
     "%d/%m/%Y": "31/12/2024",
     "%m/%d/%Y": "12/31/2024",
@@ -48,20 +49,20 @@ WRITTEN = {
     "%m/%d/%Y %H:%M": "12/31/2024 18:30",
     "%d/%m/%Y %H:%M": "31/12/2024 18:30",
 }
-OWN = "otherwise"
+OTHERWISE = "otherwise"
 
 
 def ask_number(name: str, column: dict[str, Any]) -> dict[str, Any]:
-    """The edges of a column's bins, said back in words."""
+    """Ask for the edges of a column's bins, and repeat the bins in words."""
     typed = st.text_input(
         "Edges of the bins",
         value=", ".join(str(edge) for edge in column.get("edges", [])),
         placeholder="0, 18, 30, 45, 65, 120",
         key=visit().turned(f"edges-{name}"),
-        help="Each bin runs from one edge up to, not including, the next; the last one includes its end. "
-        "With a decimal comma, put semicolons between the edges: 0; 1,5; 3.",
+        help="Each bin runs from one edge up to, but not including, the next; the last bin includes its end. "
+        "If you write decimal commas, separate the edges by semicolons: 0; 1,5; 3.",
     )
-    edges = draft.edges_of(typed)
+    edges = plan_form.edges_of(typed)
     if len(edges) > 1:
         st.caption(plain(in_words(edges)))
     steps, bands = st.columns(2)
@@ -79,12 +80,12 @@ def ask_number(name: str, column: dict[str, Any]) -> dict[str, Any]:
     with _popover(bands, "Age bands", "cake", f"edges-{name}"):
         band = st.selectbox("Bands", list(BANDS), key=visit().key(f"band-{name}"))
         st.caption(BANDS[band])
-        _fill_in(f"take-band-{name}", name, edges=draft.edges_of(BANDS[band]), source="standard")
+        _fill_in(f"take-band-{name}", name, edges=plan_form.edges_of(BANDS[band]), source="standard")
     return {"edges": edges}
 
 
 def in_words(edges: list[str]) -> str:
-    """The bins between ``edges``, the first few and the last of them.
+    """Describe the bins between `edges`: the first few and the last.
 
     >>> in_words(["0", "18", "65"])
     '2 bins: 0 to under 18, 18 to 65'
@@ -96,14 +97,14 @@ def in_words(edges: list[str]) -> str:
 
 
 def ask_values(name: str, column: dict[str, Any]) -> dict[str, Any]:
-    """The values of a column: pasted, from a common list, or seen and confirmed as public."""
+    """Ask for the values of a column: pasted, from a common list, or seen in the data and confirmed as public."""
     values = list(column.get("values", []))
     typed = st.text_area(
         "Values, one a line",
         value="\n".join(values),
         height=min(240, 90 + 22 * min(len(values), 7)),
         key=visit().turned(f"values-{name}"),
-        help="Paste a list. Commas, quotes and leading zeros belong to the value.",
+        help="Paste a list. Commas, quotes and leading zeros count as part of the value.",
     )
     lists, own = st.columns(2)
     with _popover(lists, "Common lists", "list", f"values-{name}"):
@@ -120,20 +121,20 @@ def ask_values(name: str, column: dict[str, Any]) -> dict[str, Any]:
 
 
 def _look(name: str, values: list[str]) -> None:
-    """The values in the rows, for the owner alone; only those ticked as public enter the plan."""
+    """Show the owner the values in the rows; only those that are ticked as public enter the plan."""
     st.markdown(
-        "The values in your rows are private: one that only one person has would give that person away. "
-        "Tick those that anyone could know to be possible, without having seen the data."
+        "The values in your rows are private: a value that only one person has would reveal that person. "
+        "Tick the values that anyone could know to be possible without having seen the data."
     )
     if not st.toggle("Show them to me", key=visit().turned(f"look-{name}")):
         return
     table = visit().table
     assert table is not None
-    # Read once, so that a place in it means one value for as long as the table lives.
-    seen = background_read.read(f"seen-{name}", lambda _: _texts(table, name), table, doing="Looking")
-    if seen is None:
+    # Read once, so that a position in the list means one value for as long as the table is open.
+    values_seen = background_read.read(f"seen-{name}", lambda _: _texts(table, name), table, doing="Looking")
+    if values_seen is None:
         return
-    fresh = [(k, text) for k, text in enumerate(seen) if text not in values]
+    fresh = [(k, text) for k, text in enumerate(values_seen) if text not in values]
     ticked = [text for k, text in fresh if st.checkbox(plain(text), key=visit().turned(f"tick-{name}-{k}"))]
     _fill_in(
         f"add-{name}",
@@ -151,32 +152,32 @@ def _texts(table: Table, name: str) -> list[str]:
 
 
 def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
-    """The span of days, the length of a period, and how days are written where they are texts."""
+    """Ask for the first and last day, the length of a period, and, if days are stored as text, how they are written."""
     first, last, by = st.columns(3)
     start = first.date_input("From", _day(column.get("from")), LONG_AGO, FAR_OFF, key=visit().key(f"from-{name}"))
     stop = last.date_input("To", _day(column.get("to")), LONG_AGO, FAR_OFF, key=visit().key(f"to-{name}"))
     periods = ["day", "week", "month", "quarter", "year"]
     period = by.selectbox("By", periods, index=periods.index(column.get("by", "month")), key=visit().key(f"by-{name}"))
-    said = {"from": str(start or ""), "to": str(stop or ""), "by": period}
-    return said | ({"format": _written(name, column.get("format", ""))} if as_text else {})
+    entry = {"from": str(start or ""), "to": str(stop or ""), "by": period}
+    return entry | ({"format": _written(name, column.get("format", ""))} if as_text else {})
 
 
 def _written(name: str, now: str | None) -> str | None:
-    """How days are written; None until it is said, since a wrong guess would put everyone into (other)."""
-    options = [*WRITTEN, OWN]
+    """Ask how days are written; None until it is answered, since a wrong guess would put everyone into (other)."""
+    options = [*DATE_FORMATS, OTHERWISE]
     chosen = st.selectbox(
         "How the last day of 2024 is written in this column",
         options,
-        index=None if now is None else options.index(now if now in WRITTEN else OWN),
-        format_func=lambda pattern: WRITTEN.get(pattern, "otherwise…"),
-        placeholder="Choose; dates written otherwise count as (other)",
+        index=None if now is None else options.index(now if now in DATE_FORMATS else OTHERWISE),
+        format_func=lambda pattern: DATE_FORMATS.get(pattern, "otherwise…"),
+        placeholder="Choose; dates in any other form count as (other)",
         key=visit().key(f"written-{name}"),
     )
-    if chosen != OWN:
+    if chosen != OTHERWISE:
         return chosen
     typed = st.text_input(
         "The pattern",
-        value="" if now in WRITTEN else now or "",
+        value="" if now in DATE_FORMATS else now or "",
         placeholder="%d/%m/%y",
         key=visit().key(f"format-{name}"),
         help="%d day, %m month, %b month's name, %Y year, %y year in two digits, %H:%M time.",
@@ -185,7 +186,7 @@ def _written(name: str, now: str | None) -> str | None:
 
 
 def _popover(place: Any, label: str, icon: str, turns_with: str) -> Any:
-    """A popover that closes when its button has filled the box beside it."""
+    """Return a popover that closes when its button has filled the box beside it."""
     return place.popover(
         label,
         icon=f":material/{icon}:",
@@ -196,23 +197,30 @@ def _popover(place: Any, label: str, icon: str, turns_with: str) -> Any:
 
 
 def _fill_in(
-    key: str, name: str, *, label: str = "Fill in", disabled: bool = False, forget: list[str] | None = None, **said: Any
+    key: str,
+    name: str,
+    *,
+    label: str = "Fill in",
+    disabled: bool = False,
+    forget: list[str] | None = None,
+    **entry: Any,
 ) -> None:
-    box = "edges" if "edges" in said else "values"
+    """Show a button that puts new values into a column's entry, and renews the widgets in `forget`."""
+    box = "edges" if "edges" in entry else "values"
     st.button(
         label,
         key=visit().key(key),
         disabled=disabled,
         on_click=_refill,
-        args=(name, [f"{box}-{name}", *(forget or [])], said),
+        args=(name, [f"{box}-{name}", *(forget or [])], entry),
     )
 
 
-def _refill(name: str, turning: list[str], said: dict[str, Any]) -> None:
-    """Put new values into a column's entry; its box and the popovers beside it start afresh."""
+def _refill(name: str, renewed: list[str], entry: dict[str, Any]) -> None:
+    """Put new values into a column's entry; its box and the popovers beside it start anew."""
     entries = visit().entries
-    visit().change(declared=entries.declared | {name: entries.declared[name] | said})
-    for widget in turning:
+    visit().change(declared=entries.declared | {name: entries.declared[name] | entry})
+    for widget in renewed:
         visit().turn(widget)
 
 

@@ -10,8 +10,7 @@ from dpengine import Plan, PlanError, owner
 from dpengine.sources.table import Table
 from dpengine.spec.plan import MAX_TABLE_CELLS
 from pages.parts.shared.wording import name_of, plain, plural
-from pages.parts.visit import background_read, saved_draft
-from pages.parts.visit import plan_form as draft
+from pages.parts.visit import background_read, plan_form, saved_draft
 from pages.parts.visit.fault_text import sentence
 from pages.parts.visit.state import STEPS, visit
 
@@ -22,7 +21,7 @@ MAX_SHOWN = 8
 
 
 def choose_columns() -> None:
-    """Columns, how they make tables, and the list of tables that results."""
+    """Ask for the columns and how they make tables, and list the tables that result."""
     table, entries = visit().table, visit().entries
     assert table is not None
     saved_draft.show_what_waits()
@@ -37,15 +36,15 @@ def choose_columns() -> None:
         help="Only these are read. Fewer columns mean fewer cells, and more people in each.",
     )
     declared = entries.declared | {
-        name: draft.suggestion(name, fields[name].kind_hint, stored_as=fields[name].type)
+        name: plan_form.suggestion(name, fields[name].kind_hint, stored_as=fields[name].type)
         for name in chosen
         if name not in entries.declared
     }
     layout = st.radio(
         "Published as",
-        list(draft.LAYOUTS),
-        index=list(draft.LAYOUTS).index(entries.layout),
-        format_func=draft.LAYOUTS.__getitem__,
+        list(plan_form.LAYOUTS),
+        index=list(plan_form.LAYOUTS).index(entries.layout),
+        format_func=plan_form.LAYOUTS.__getitem__,
         horizontal=True,
         key=visit().key("layout"),
     )
@@ -58,19 +57,21 @@ def choose_columns() -> None:
             "Also each column by itself, at no extra cost",
             value=entries.margins,
             key=visit().key("margins"),
-            help="Sums of a table that is published anyway. Their own intervals are narrower than adding cells up.",
+            help="These are sums of a table that is published anyway. Their intervals are narrower than those of "
+            "cells added up.",
         )
     visit().change(chosen=tuple(chosen), declared=declared, layout=layout, own=own, margins=margins)
-    if draft.has_ranges(visit().entries):
+    if plan_form.has_ranges(visit().entries):
         ranges = st.checkbox(
-            "Ranges matter, such as all ages up to 40",
+            "Sums over ranges matter, such as all ages up to 40",
             value=entries.ranges,
             key=visit().key("ranges"),
-            help="Then neighbouring cells are measured together where there are few people, so that sums over long "
-            "stretches of a number or a date are far more exact, and single cells less so.",
+            help="Neighbouring cells with few people are then measured together. Sums over long ranges of a number "
+            "or a "
+            "date become far more exact, single cells less exact.",
         )
         visit().change(ranges=ranges)
-    tables = draft.tables_of(visit().entries)
+    tables = plan_form.tables_of(visit().entries)
     _sizes(tables)
     if st.button("Go on to what is known", type="primary", key=visit().key("columns-done"), disabled=not tables):
         visit().settle("columns")
@@ -78,34 +79,32 @@ def choose_columns() -> None:
 
 
 def _sizes(tables: tuple[tuple[str, ...], ...]) -> None:
-    """The cells of each table, as far as they can be said yet; a table may have only so many."""
+    """Show how many cells each table has, as far as that is known, and warn of too many."""
     entries, lines, total = visit().entries, [], 0
-    sizes = {name: draft.size_of(entries, name) for name in draft.used(entries)}
+    sizes = {name: plan_form.size_of(entries, name) for name in plan_form.used(entries)}
     for table in tables:
         known = [size for name in table if (size := sizes[name]) is not None]
         cells, whole = math.prod(known), len(known) == len(table)
         total += cells if whole else 0
         if cells > MAX_TABLE_CELLS:
-            said = (
+            text = (
                 f"**{cells:,} cells are too many** (at most {MAX_TABLE_CELLS:,}): take a column out, or use wider bins"
             )
         elif whole:
-            said = plural(cells, "cell")
+            text = plural(cells, "cell")
         else:
-            said = " × ".join("?" if sizes[name] is None else f"{sizes[name]:,}" for name in table) + " cells"
-        lines.append(f"{plain(name_of(table))}: {said}")
+            text = "how many cells: known after the next step"
+        lines.append(f"{plain(name_of(table))}: {text}")
     unknown = [name for name, size in sizes.items() if size is None]
     if len(lines) > MAX_SHOWN:
         lines = [*lines[:MAX_SHOWN], f"… {plural(len(lines) - MAX_SHOWN, 'more table')}"]
     if len(tables) > 1:
-        lines.append(f"together {plural(total, 'cell')}" + (", and those still unknown" if unknown else ""))
-    if unknown:
-        lines.append(f"? is said in the next step, for {', '.join(map(plain, unknown))}")
+        lines.append("all tables together: " + ("known after the next step" if unknown else plural(total, "cell")))
     st.caption("  \n".join(lines))
 
 
 def _load_plan() -> None:
-    """A plan file that was saved earlier fills every step, where the table has its columns."""
+    """Take a plan file that was saved earlier: it fills every step if the table has its columns."""
     with st.popover("Load a plan", icon=":material/upload_file:", key=visit().key("plan-box"), on_change="rerun"):
         file = st.file_uploader("A plan file for this table", type=["yaml", "yml"], key=visit().key("plan-file"))
         table = visit().table
@@ -118,7 +117,7 @@ def _load_plan() -> None:
             return
         if background_read.read("fits", lambda _: _fits(table, plan), table, asked=plan.key, doing="Checking") is None:
             return
-        visit().refresh(draft.from_plan(plan))
+        visit().refresh(plan_form.from_plan(plan))
         visit().settle(*STEPS)
         st.rerun()
 
@@ -129,7 +128,7 @@ def _fits(table: Table, plan: Plan) -> bool:
 
 
 def _own_tables(chosen: list[str], own: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
-    """A multiselect a table, and an empty one to add the next."""
+    """Ask for the columns of each table, with an empty box to add the next."""
     kept = [tuple(name for name in table if name in chosen) for table in own]
     rows = [table for table in kept if table]
     tables = []
@@ -149,8 +148,8 @@ def _own_tables(chosen: list[str], own: tuple[tuple[str, ...], ...]) -> tuple[tu
 
 
 def summary(plan: Plan | None) -> str:
-    """One line for the folded step."""
-    tables = draft.tables_of(visit().entries)
+    """Return the line that stands for the folded step."""
+    tables = plan_form.tables_of(visit().entries)
     named = ", ".join(plain(name_of(table)) for table in tables[:4]) + (", …" if len(tables) > 4 else "")
     if plan is None:
         return named or "nothing chosen yet"

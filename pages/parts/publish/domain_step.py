@@ -1,5 +1,8 @@
-"""Step 3: what is publicly known about each column. Blank until a person says it; never read from the rows
-unless the owner looks, and then confirms each value as public."""
+"""Step 3: what is publicly known about each column.
+
+It stays blank until a person fills it in. It is never taken from the rows, unless the owner looks at them and confirms
+each value as public.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,7 @@ from dpengine.spec.codebook import loads as read_codebook
 from pages.parts.publish.column_forms import ask_date, ask_number, ask_values
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.wording import percent, plain, plural
-from pages.parts.visit import background_read
-from pages.parts.visit import plan_form as draft
+from pages.parts.visit import background_read, plan_form
 from pages.parts.visit.fault_text import sentence
 from pages.parts.visit.state import visit
 
@@ -28,34 +30,34 @@ SEEN = {"confirmed": "seen in the data, confirmed public by me"}
 
 
 def faulty() -> list[str]:
-    """The columns that stand in a table and of which something is still to be said."""
+    """Return the published columns whose entries are still incomplete."""
     entries = visit().entries
-    return [name for name in draft.used(entries) if draft.column_faults(entries, name)]
+    return [name for name in plan_form.used(entries) if plan_form.column_faults(entries, name)]
 
 
 def declare_columns() -> None:
-    """A box a column, folded where nothing is missing; a codebook may fill them all."""
+    """Ask about each column in a box of its own, folded once it is complete; a codebook may fill them all."""
     st.caption(
-        "Readers will see these cells whether or not anybody is in them. Values that you do not list count as "
-        "*(other)*, empty ones as *(missing)*. So nothing about any one person decides what is shown."
+        "Readers will see all these cells, whether or not anybody is in them. Values that you do not list count as "
+        "*(other)*, empty ones as *(missing)*. So which cells are shown depends on no single person."
     )
     _from_codebook()
     entries = visit().entries
     declared = dict(entries.declared)
-    used = draft.used(entries)
+    used = plan_form.used(entries)
     for name in used:
-        faults = draft.column_faults(entries, name)
+        faults = plan_form.column_faults(entries, name)
         icon = ":material/edit:" if faults else ":material/check_circle:"
         head = f"**{plain(name)}** · {_brief(name)}"
         with st.expander(head, expanded=bool(faults), icon=icon, key=visit().key(f"box-{name}")):
             declared[name] = _declare(name, declared[name])
-            for fault in draft.column_faults(entries.with_(declared=declared), name):
+            for fault in plan_form.column_faults(entries.with_(declared=declared), name):
                 st.caption(f":material/arrow_right: {plain(fault)}")
     if declared != entries.declared:  # once more, so that the heads of the boxes say what is in them
         visit().change(declared=declared)
         st.rerun()
     if open_faults := faulty():
-        st.caption(f"Still to say: {', '.join(plain(name) for name in open_faults)}.")
+        st.caption(f"Still to fill in: {', '.join(plain(name) for name in open_faults)}.")
     else:
         _check_the_fit(used)
     if st.button(
@@ -78,7 +80,7 @@ def _declare(name: str, column: dict[str, Any]) -> dict[str, Any]:
         key=visit().key(f"kind-{name}"),
     )
     if kind != column["kind"]:
-        column = draft.suggestion(name, kind, stored_as=stored_as)
+        column = plan_form.suggestion(name, kind, stored_as=stored_as)
     match kind:
         case "number":
             entered = ask_number(name, column)
@@ -96,7 +98,8 @@ def _declare(name: str, column: dict[str, Any]) -> dict[str, Any]:
             "cell *(other)*",
             value=column.get("other", True),
             key=visit().key(f"other-{name}"),
-            help="For values that you did not list. Without it, people with such a value are left out altogether.",
+            help="For values that you did not list. Without this cell, people with such a value are not counted at "
+            "all.",
         ),
         "missing": missing.checkbox(
             "cell *(missing)*", value=column.get("missing", True), key=visit().key(f"missing-{name}")
@@ -114,18 +117,18 @@ def _declare(name: str, column: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_the_fit(used: list[str]) -> None:
-    """How much of the data the declared cells miss: shown to the owner once, on request, and kept nowhere."""
+    """Show the owner, on request, how much of the data falls outside the declared cells; it is kept nowhere."""
     with st.popover("Check the fit", icon=":material/fact_check:", key=visit().key("fit"), on_change="rerun"):
         st.markdown(
-            "This reads your real rows and shows, **to you alone**, what share of them falls outside of what you "
-            "declared: a way to notice dates read in the wrong layout. It is not protected, is not kept, and enters "
-            "no file. Mend layouts and spellings by it, not the list of values."
+            "This reads your real rows and shows, **to you alone**, how many of them fall outside what you declared. "
+            "So you notice dates read in the wrong format. The result is not protected; it is not kept, and enters no "
+            "file. Use it to correct formats and spellings, not to extend the list of values."
         )
         entries, table = visit().entries, visit().table
         assert table is not None
         whole = entries.with_(chosen=tuple(used), layout="single", several_rows=False, epsilon="1", dataset="fit")
         try:
-            plan = draft.to_plan(whole)
+            plan = plan_form.to_plan(whole)
             columns = [column.model_copy(update={"other": True, "missing": True}) for column in plan.columns]
         except PlanError as error:
             st.caption("\n\n".join(plain(sentence(fault, used)) for fault in error.faults))
@@ -150,7 +153,9 @@ def _check_the_fit(used: list[str]) -> None:
 def _from_codebook() -> None:
     with st.popover("Load a codebook", icon=":material/menu_book:", key=visit().key("codebook-box"), on_change="rerun"):
         file = st.file_uploader(
-            "A YAML file that lists columns as a plan does", type=["yaml", "yml"], key=visit().key("codebook")
+            "A codebook file (YAML): a list of columns, as in a plan file",
+            type=["yaml", "yml"],
+            key=visit().key("codebook"),
         )
         if file is None:
             return
@@ -160,7 +165,7 @@ def _from_codebook() -> None:
             st.warning("\n\n".join(plain(sentence(fault)) for fault in error.faults[:5]), icon=":material/report:")
             return
         declared = visit().entries.declared
-        found = {c.name: draft.entry(c) for c in book.columns if c.name in declared}
+        found = {c.name: plan_form.entry(c) for c in book.columns if c.name in declared}
         visit().refresh(visit().entries.with_(declared=declared | found))
         st.rerun()
 
@@ -168,8 +173,8 @@ def _from_codebook() -> None:
 def _brief(name: str) -> str:
     entries = visit().entries
     column = entries.declared[name]
-    if draft.column_faults(entries, name):
-        return "needs your knowledge"
+    if plan_form.column_faults(entries, name):
+        return "to be filled in"
     match column["kind"]:
         case "number":
             edges = column["edges"]
@@ -183,6 +188,6 @@ def _brief(name: str) -> str:
 
 
 def summary() -> str:
-    """One line for the folded step."""
-    parts = [f"{plain(name)}: {_brief(name)}" for name in draft.used(visit().entries)]
+    """Return the line that stands for the folded step."""
+    parts = [f"{plain(name)}: {_brief(name)}" for name in plan_form.used(visit().entries)]
     return " · ".join(parts[:4]) + (" · …" if len(parts) > 4 else "")

@@ -1,4 +1,4 @@
-"""Step 5: how private. A slider, an exact number, or the error that one can live with."""
+"""Step 5: how private, set by a slider, by an exact number, or by an acceptable error."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from dpengine.accounting.composition import posterior
 from dpengine.exact import exact_text
 from dpengine.measure.strategy import why
 from dpengine.spec.plan import Plan, exact_epsilon
+from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.wording import plain, sure
 from pages.parts.visit.state import visit
 
 __all__ = ["choose_epsilon"]
 
-MARKS = ("0.01", "0.02", "0.05", "0.1", "0.2", "0.3", "0.5", "0.7", "1", "1.5", "2", "3", "4", "6", "8", "10")
 WAYS = ("Slide", "Type it", "From an error")
 STRATEGIES = {
     "auto": "Automatic: by predicted error",
-    "direct": "Direct: measure what is asked",
-    "optimised": "Optimised: shares of ε by least predicted error",
-    "adaptive": "Adaptive: choose privately what to measure, and fit a model",
+    "direct": "Direct: measure the tables themselves",
+    "optimised": "Optimised: ε is divided so that the predicted error is smallest",
+    "adaptive": "Adaptive: choose privately what to measure, then fit a model",
 }
 KNOWN = """\
-For reference, not as advice: ε is comparable only where the protected unit is. The 2020 U.S. Census redistricting
-files had a global ε of about 17.1 for persons (with δ = 10⁻¹⁰); textbooks think of 0.01 to 1; most published
-statistical releases lie between 0.1 and 10.
+For reference, not as advice: values of ε can be compared only if they protect the same unit. The 2020 U.S. Census
+redistricting files had a global ε of about 17.1 for persons (with δ = 10⁻¹⁰); textbooks think of 0.01 to 1; most
+published statistical releases lie between 0.1 and 10.
 """
 
 
 def choose_epsilon(plan: Plan) -> None:
-    """Set ε in one of three ways and say what it means."""
+    """Ask for ε in one of three ways, and say what it means."""
     way = st.segmented_control(
         "Set it by", WAYS, default=WAYS[0], required=True, key=visit().key("way"), label_visibility="collapsed"
     )
@@ -47,15 +47,16 @@ def choose_epsilon(plan: Plan) -> None:
     _choose_strategy(plan)
     with st.expander("For the curious", icon=":material/school:"):
         st.markdown(
-            f"The guarantee is pure ε-differential privacy with ε = {exact_text(plan.epsilon)}: with or without any "
-            f"one person, no release is more than e^ε = {math.exp(min(float(plan.epsilon), 50)):.3g} times as likely. "
-            "Several releases of the same people add up."
+            f"The guarantee is pure ε-differential privacy with ε = {exact_text(plan.epsilon)}: adding or removing any "
+            f"one person makes no release more than e^ε = {math.exp(min(float(plan.epsilon), 50)):.3g} times as "
+            "likely. "
+            "If the same people are in several releases, add up the ε of all of them."
         )
         st.caption(KNOWN)
 
 
 def _choose_strategy(plan: Plan) -> None:
-    """How ε is spent; hardly anyone needs to change it, so it is folded."""
+    """Ask for the strategy; folded, since hardly anyone needs to change it."""
     with st.expander("How it is measured", icon=":material/tune:"):
         key = visit().key("strategy")
         st.session_state.setdefault(key, plan.strategy)
@@ -76,8 +77,8 @@ def _slide(plan: Plan) -> None:
     key = visit().turned("slider")
     st.select_slider(
         "Privacy budget ε: more private on the left, more exact on the right",
-        sorted({*MARKS, here}, key=Fraction),
-        here,  # a browser shows this first, whatever else it is told: with the least ε, a quick hand would start there
+        sorted({*map(exact_text, rungs("0.01", "10")), here}, key=Fraction),
+        here,  # a browser shows this value first; if it were the smallest ε, a quick hand would start there
         key=key,
         on_change=_take,
         args=(key,),
@@ -95,16 +96,16 @@ def _type(plan: Plan) -> None:
 
 
 def _take(key: str) -> None:
-    """Take what a widget holds into the entries before the page is drawn, so that it is drawn once."""
-    with contextlib.suppress(ValueError):  # what is no ε is said beside the box
+    """Put a widget's value into the entries before the page is drawn, so that it is drawn only once."""
+    with contextlib.suppress(ValueError):  # a text that is no ε is explained beside the box
         visit().change(epsilon=exact_text(exact_epsilon(st.session_state[key])))
 
 
 def _from_error(plan: Plan) -> None:
     wanted, use = st.columns([2, 1], vertical_alignment="bottom")
-    reach = wanted.number_input("I need every cell within ±", 0, 10**9, 10, key=visit().key("reach"))
+    half_width = wanted.number_input("I need every cell within ±", 0, 10**9, 10, key=visit().key("reach"))
     try:
-        needed = exact_text(_rounded_up(epsilon_for(plan, float(reach))))
+        needed = exact_text(_rounded_up(epsilon_for(plan, float(half_width))))
     except PlanError as error:
         st.caption(f":material/report: {plain(str(error))}")
         return
@@ -118,7 +119,7 @@ def _from_error(plan: Plan) -> None:
 
 
 def _rounded_up(epsilon: Fraction) -> Fraction:
-    """Three leading digits, never less: a number that a person can say, and that still does it."""
+    """Round up to three leading digits: a number that is easy to say and still large enough."""
     unit = Fraction(1)
     while epsilon < 100 * unit:
         unit /= 10

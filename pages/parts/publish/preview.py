@@ -1,4 +1,4 @@
-"""The right side: what the plan would give, shown on a made-up table that never saw the owner's."""
+"""The right side of Publish: what the plan would give, on a made-up table that has nothing of the owner's in it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_QUICK = 100_000  # cells of a single table that is drawn without being asked
 
 
 def show_consequence(plan: Plan, *, own: bool) -> None:
-    """The made-up release, its error in words, and error against ε."""
+    """Show a made-up release, its error in words, and a curve of the error over ε."""
     if is_adaptive(plan):
         _show_adaptive(plan)
         return
@@ -55,13 +55,13 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
 def _show_numbers(plan: Plan, numbers: dict[str, list[float]]) -> None:
     st.caption(f"At ε = {exact_text(plan.epsilon)}, every table")
     st.dataframe(predict(plan), hide_index=True, column_config=COLUMNS)
-    st.caption("As drawn: 95 in 100 are within ±, for each ε")
+    st.caption("The curve in numbers: 95 in 100 counts are within ±, for each ε")
     whole = {name: st.column_config.NumberColumn(name, format="%.4g") for name in numbers}
     st.dataframe(numbers, hide_index=True, column_config=whole)
 
 
 def _show_adaptive(plan: Plan) -> None:
-    """The same for a plan whose errors follow no law; on request, where it takes a while to try out."""
+    """Do the same for a plan whose errors cannot be computed beforehand; on request only, if drawing takes long."""
     with st.container(border=True):
         head, again = st.columns([3, 1], vertical_alignment="center")
         head.markdown("**What readers will see**")
@@ -76,7 +76,7 @@ def _show_adaptive(plan: Plan) -> None:
                 result = _previewed(plan, afresh=redraw)
             figure_with_choice(result, key="preview")
         else:
-            st.caption("It takes some seconds to draw: press *Draw again*.")
+            st.caption("Drawing this takes some seconds. Press *Draw again* to start.")
     with st.container(border=True):
         show_strategies(plan)
 
@@ -95,7 +95,7 @@ def is_dark() -> bool:
 
 
 def _previewed(plan: Plan, *, afresh: bool) -> Result:
-    """One draw for each plan, so that the picture stands still while other things change."""
+    """Draw once for each plan, so that the picture stays the same while other things change."""
     return visit().once("preview", _key(plan), lambda: preview(plan), afresh=afresh)
 
 
@@ -104,9 +104,11 @@ def _key(plan: Plan) -> tuple[object, ...]:
 
 
 def in_words(plan: Plan) -> str:
-    """How wrong the table that is looked at would be, one fact a sentence."""
+    """Return how wrong the chosen table would be, one fact a sentence."""
     if is_adaptive(plan):
-        return f"{plain(why(plan))} How wrong it will be can be tried on a made-up table."
+        return (
+            f"{plain(why(plan))} Its error cannot be computed beforehand, but it can be tried out on a made-up table."
+        )
     table = st.session_state.get("preview-table")
     if table not in plan.marginals:
         table = plan.marginals[0]

@@ -1,4 +1,4 @@
-"""A release under way: drawn up in a thread of its own, followed from any page, stopped until it is recorded."""
+"""A release under way, in a thread of its own: watched from any page, stopped until it is recorded."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from pages.parts.visit.state import visit
 
 __all__ = ["begin", "current", "follow", "outcome"]
 
-QUICK = 1.0  # seconds that a small release is waited for without a word
+QUICK = 1.0  # seconds to wait for a small release before progress is shown
 EVERY = 0.5  # seconds between looks at a longer one
 
 
 def begin(table: Table, plan: Plan) -> None:
-    """Begin to publish ``plan``; the address then leads back to it."""
-    book = visit().ledger
+    """Begin to publish `plan`; the address then leads back to it."""
+    ledger = visit().ledger
 
-    def work(tell: jobs.Progress) -> Release:
-        return release(table, plan, book, progress=tell)
+    def work(progress: jobs.Progress) -> Release:
+        return release(table, plan, ledger, progress=progress)
 
     visit().unpublished = None
     job = jobs.start(work, table, plan.title or plan.dataset, findable=True)
@@ -36,7 +36,7 @@ def begin(table: Table, plan: Plan) -> None:
 
 
 def current() -> Job[Release] | None:
-    """What this visitor, or the address, has begun to publish and has not yet been told the end of."""
+    """Return the job that this visitor, or the address, follows until its end has been shown."""
     if (job := visit().publishing) is not None:
         return job
     token = st.query_params.get("publishing")
@@ -46,13 +46,14 @@ def current() -> Job[Release] | None:
     if job is None:
         del st.query_params["publishing"]
         st.info(
-            "What was being published here has ended. If it was recorded, *Budget* lists it.", icon=":material/info:"
+            "The release that was under way here has ended. If it was recorded, you find it on *Budget*.",
+            icon=":material/info:",
         )
     return job
 
 
 def follow(job: Job[Release]) -> None:
-    """How far it is, and the way to stop it; or on to its end."""
+    """Show how far the job is and a button to stop it, or go on to its result."""
     if job.done:
         _conclude(job)
     visit().publishing = job
@@ -60,7 +61,7 @@ def follow(job: Job[Release]) -> None:
     with st.container(border=True, key="publishing"):
         st.markdown(f"**6 · Publish** {plain(job.title)}")
         _progress(job)
-    st.caption("You may look at other pages meanwhile; this one comes back to it, also after a reload.")
+    st.caption("You can visit other pages meanwhile. This page shows the progress again, also after a reload.")
 
 
 @st.fragment(run_every=EVERY)
@@ -76,14 +77,14 @@ def _progress(job: Job[Release]) -> None:
     elif stages:
         st.markdown(f":material/hourglass_top: **{stages[-1][0].capitalize()}** · {duration(now - stages[-1][1])}")
     else:
-        st.markdown(":material/hourglass_top: Waiting for others")
+        st.markdown(":material/hourglass_top: Waiting for other releases to finish")
     st.button(
         "Stop",
         key="stop-publishing",
         icon=":material/stop_circle:",
         on_click=job.stop,
         disabled=job.stopping,
-        help="Until it is recorded, nothing is spent.",
+        help="Nothing is spent until the release is recorded.",
     )
 
 
@@ -104,5 +105,5 @@ def _conclude(job: Job[Release]) -> None:
 
 
 def outcome() -> PrivateReleaseError | str | None:
-    """Why what was last begun was not published, until something else is entered."""
+    """Return why the last attempt gave no release, until something else is entered."""
     return visit().unpublished

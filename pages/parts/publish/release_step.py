@@ -18,14 +18,14 @@ __all__ = ["publish_step"]
 
 
 def publish_step(plan: Plan) -> None:
-    """What it costs, what it leaves, and the button."""
-    book, entries = visit().ledger, visit().entries
+    """Show what the release costs and what it leaves, and the button to publish."""
+    ledger, entries = visit().ledger, visit().entries
     name, title = st.columns(2)
     dataset = name.text_input(
         "Dataset whose budget is spent",
         value=entries.dataset,
         key=visit().key("dataset"),
-        help="Keep one name for the same people, year after year. The same data under another name is recognised.",
+        help="Keep one name for the same people, year after year. The same data is recognised under any other name.",
     )
     heading = title.text_input("Title for readers", value=entries.title, key=visit().key("title"))
     if dataset.strip() and (dataset, heading) != (entries.dataset, entries.title):
@@ -34,10 +34,10 @@ def publish_step(plan: Plan) -> None:
     digest = digest_of_table(plan)
     if digest is None:
         return
-    data = book.fingerprint(digest)
-    published = book.find(data, identity(plan)) is not None
+    data = ledger.fingerprint(digest)
+    published = ledger.find(data, identity(plan)) is not None
     price = Fraction(0) if published else plan.epsilon
-    spent, cap = book.spent(plan.dataset, data), book.cap(plan.dataset, data)
+    spent, cap = ledger.spent(plan.dataset, data), ledger.cap(plan.dataset, data)
     bill = {"Spent so far": exact_text(spent), "This release": exact_text(price)}
     bill["Left after"] = "no cap" if cap is None else exact_text(max(cap - spent - price, Fraction(0)))
     for place, (label, value) in zip(st.columns(3), bill.items(), strict=True):
@@ -47,7 +47,7 @@ def publish_step(plan: Plan) -> None:
     refusal = None if published else _refusal(plan, data)
     ended = progress.outcome()
     if published:
-        st.markdown("**Already published: costs 0.** The same plan on the same data is the same release, drawn once.")
+        st.markdown("**Already published: costs 0.** The same plan on the same data always gives the same release.")
     elif refusal is not None:
         _refused(refusal, plan, data)
     else:
@@ -80,13 +80,14 @@ def publish_step(plan: Plan) -> None:
         key=visit().key("save-plan"),
         type="tertiary",
         on_click="ignore",
-        help="What you have said so far, without any data. A reload of this tab brings it back by itself; elsewhere, "
-        "step 2 loads it.",
+        help="Everything you have entered so far, without any data. This tab restores it after a reload; elsewhere, "
+        "load it "
+        "in step 2.",
     )
 
 
 def _refusal(plan: Plan, data: bytes) -> BudgetError | LedgerError | None:
-    """Why the ledger would refuse the charge now; the ledger itself decides when it is made."""
+    """Return why the ledger would refuse the charge now; it decides again when the charge is made."""
     try:
         visit().ledger.check(plan.dataset, data, plan.epsilon)
     except (BudgetError, LedgerError) as error:
@@ -97,7 +98,7 @@ def _refusal(plan: Plan, data: bytes) -> BudgetError | LedgerError | None:
 def _offer_cap(dataset: str) -> None:
     name = "cap-box"
     with st.popover("Set a cap", icon=":material/lock:", key=visit().turned(name), on_change="rerun"):
-        typed = st.text_input("Total ε that it may ever spend", "4", key=visit().key("cap"))
+        typed = st.text_input("Total ε that this dataset may ever spend", "4", key=visit().key("cap"))
         sure = st.checkbox(
             f"Refuse every release of **{plain(dataset)}** that would take its total above {plain(typed.strip())}",
             key=visit().turned("cap-sure"),

@@ -1,4 +1,4 @@
-"""Step 1: a table is brought, or a sample picked. Reading it shows names and kinds, never values."""
+"""Step 1: bring a table, or pick a sample. Only the names and types of its columns are shown, never values."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from dpengine.sources.table import Table
 from pages.parts.server import connections, lifespan, session_resources, uploads
 from pages.parts.server.jobs import Progress, Stopped
 from pages.parts.shared.wording import plain, plural
-from pages.parts.visit import background_read, saved_draft
-from pages.parts.visit import plan_form as draft
+from pages.parts.visit import background_read, plan_form, saved_draft
 from pages.parts.visit.samples import show_samples
 from pages.parts.visit.state import visit
 
@@ -26,7 +25,7 @@ __all__ = ["choose_table", "summary"]
 
 
 def choose_table() -> None:
-    """Drop zone, reading options, and the two samples."""
+    """Show the drop zone, the reading options, the operator's databases and the two samples."""
     saved_draft.show_what_waits()
     arrived: uploads.Place | None
     label, note = "Drop a table here", "It stays on this computer and is deleted when you leave."
@@ -36,10 +35,10 @@ def choose_table() -> None:
         arrived = drop_zone(label, note, visit().place, key=visit().key("drop-zone"))
     else:
         arrived = _small(st.file_uploader(label, type=uploads.KINDS, key=visit().key("upload"), help=note))
-    with st.expander("How to read it, if it is unusual", icon=":material/tune:"):
+    with st.expander("Reading options, for unusual files", icon=":material/tune:"):
         a, b, c = st.columns(3)
         encoding = a.text_input("Encoding", placeholder="UTF-8", key=visit().key("encoding")) or None
-        delimiter = b.text_input("Delimiter", placeholder="found by itself", key=visit().key("delimiter")) or None
+        delimiter = b.text_input("Delimiter", placeholder="detected", key=visit().key("delimiter")) or None
         sheet = c.text_input("Sheet", placeholder="the first", key=visit().key("sheet")) or None
     if databases := connections.known():
         with st.expander("A table of a database", icon=":material/database:"):
@@ -53,10 +52,10 @@ def choose_table() -> None:
 
 
 def choose_from_database(databases: dict[str, Connection]) -> None:
-    """One of the operator's databases, and a table or view of it by name."""
+    """Ask for one of the operator's databases, and for a table or view of it by name."""
     name = st.selectbox("Database", list(databases), index=None, key=visit().key("database"))
     if name is None:
-        st.caption("Those that this server may read. Nothing in them is changed.")
+        st.caption("These are the databases that this server may read. Nothing in them is changed.")
         return
     entry = databases[name]
     offered = background_read.read(
@@ -65,7 +64,7 @@ def choose_from_database(databases: dict[str, Connection]) -> None:
     if offered is None:
         return
     if not offered:
-        st.info("It has no table or view that this server may read.", icon=":material/search_off:")
+        st.info("This database has no table or view that this server may read.", icon=":material/search_off:")
         st.button("Look again", key=visit().key("look-again"), on_click=background_read.drop, args=("tables",))
         return
     chosen = st.selectbox("Table or view", offered, index=None, key=visit().key(f"table-of-{name}"))
@@ -75,13 +74,13 @@ def choose_from_database(databases: dict[str, Connection]) -> None:
     table = _opened("view", lambda: open_connection(name, entry, chosen), asked=(name, chosen), again=True)
     if table is None:
         return
-    visit().begin(draft.Entries(dataset=_stem(chosen), title=chosen))
+    visit().begin(plan_form.Entries(dataset=_stem(chosen), title=chosen))
     visit().hold(table, f"{name}: {chosen}")
     _go_on(table)
 
 
 def _small(uploaded: UploadedFile | None) -> uploads.Place | None:
-    """What came by Streamlit's own uploader, where the way for large files is not there, put where those lie."""
+    """Return the place of a file that came by Streamlit's own uploader, used where the drop zone cannot be."""
     if uploaded is None:
         return None
     if visit().arrived != uploaded.file_id:
@@ -92,7 +91,7 @@ def _small(uploaded: UploadedFile | None) -> uploads.Place | None:
 
 
 def _receive(arrived: uploads.Place, path: Path, **how: str | None) -> None:
-    """Open what has arrived, whose file then goes when its table goes; or say what is wrong with it."""
+    """Open the file that has arrived, or show what is wrong with it; the file is removed with its table."""
     sheets = _sheets(path, arrived)
     if sheets is None:
         return
@@ -105,11 +104,14 @@ def _receive(arrived: uploads.Place, path: Path, **how: str | None) -> None:
     if table is not None:
         _take(table, arrived)
     elif (job := background_read.held("file", asked)) is not None and job.done:
-        st.caption("Nothing was spent. Say how to read it, or bring another file; this one is deleted when you leave.")
+        st.caption(
+            "Nothing was spent. Set the reading options above, or bring another file; this one is deleted when you "
+            "leave."
+        )
 
 
 def _read_again(source: uploads.Place, path: Path, **how: str | None) -> None:
-    """The file at hand once more, in another encoding, with another delimiter or from another sheet."""
+    """Offer to read the open file again, with another encoding, delimiter or sheet."""
     sheets = _sheets(path, source)
     if sheets is None:
         return
@@ -118,7 +120,7 @@ def _read_again(source: uploads.Place, path: Path, **how: str | None) -> None:
     if not any(how.values()):
         return
     asked = (source.token, *how.values())
-    st.caption("Reading it in another way starts the plan afresh.")
+    st.caption("Reading the file in another way starts a new plan.")
     clicked = st.button("Read the file again", key=visit().key("read-again"), icon=":material/refresh:")
     if not clicked and background_read.held("file", asked) is None:
         return
@@ -128,14 +130,14 @@ def _read_again(source: uploads.Place, path: Path, **how: str | None) -> None:
 
 
 def _opened(name: str, opens: Callable[[], Table], *, asked: object, again: bool = False) -> Table | None:
-    """The table, once it is open; it belongs to this visit, also where nobody waits for it any more."""
-    whose = session_resources.here()
+    """Return the table once it is open; it is closed with this session, even if nobody waits for it any more."""
+    session = session_resources.here()
 
-    def work(tell: Progress) -> Table:
+    def work(progress: Progress) -> Table:
         table = opens()
-        session_resources.keep(table, whose)
+        session_resources.keep(table, session)
         try:
-            tell("opened")
+            progress("opened")
         except Stopped:
             table.close()
             raise
@@ -146,12 +148,12 @@ def _opened(name: str, opens: Callable[[], Table], *, asked: object, again: bool
 
 def _take(table: Table, source: uploads.Place) -> None:
     title = source.name.split(".")[0]
-    visit().begin_with(table, source, draft.Entries(dataset=_stem(title), title=title))
+    visit().begin_with(table, source, plan_form.Entries(dataset=_stem(title), title=title))
     _go_on(table)
 
 
 def _go_on(table: Table) -> None:
-    """To the next step with a table that was just brought: with the plan that waits for it, where one does."""
+    """Go on to the next step with a table that was just brought, with the plan that waits for it if there is one."""
     if not saved_draft.resume(table):
         visit().open_step("columns")
     st.rerun()
@@ -162,7 +164,7 @@ def _stem(title: str) -> str:
 
 
 def _sheets(path: Path, place: uploads.Place) -> list[str] | None:
-    """The sheets of a workbook, none of other files; None while they are looked for."""
+    """Return the sheets of a workbook, none for other files; None while they are being read."""
     if path.suffix.lower() not in EXCEL:
         return []
     asked = (place.token, place.arrivals)
@@ -172,7 +174,7 @@ def _sheets(path: Path, place: uploads.Place) -> list[str] | None:
 
 
 def summary() -> str:
-    """One line for the folded step; the number of rows is for the owner's eyes."""
+    """Return the line that stands for the folded step; only the owner sees the number of rows."""
     table = visit().table
     if table is None:
         return "no table yet"

@@ -5,18 +5,18 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.parts.shared.wording import plain, plural
-from pages.parts.visit import plan_form as draft
+from pages.parts.visit import plan_form
 from pages.parts.visit.state import visit
 
 __all__ = ["choose_unit", "summary"]
 
 
 def choose_unit() -> None:
-    """One row a person, or an ID column with at most so many rows each."""
+    """Ask whether each row is a person, or which column identifies the person and how many of their rows count."""
     table, entries = visit().table, visit().entries
     assert table is not None
-    names = [field.name for field in table.columns if field.name not in draft.used(entries)]
-    likely = [name for name in names if draft.names_people(name)]
+    names = [field.name for field in table.columns if field.name not in plan_form.used(entries)]
+    likely = [name for name in names if plan_form.names_people(name)]
     said = True if entries.several_rows is None and likely else entries.several_rows
     several = st.radio(
         "In this table",
@@ -30,14 +30,14 @@ def choose_unit() -> None:
     if several:
         who, most = st.columns(2)
         id_column = who.selectbox(
-            "Column that names the person",
+            "Column that identifies the person",
             names,
             index=names.index(guess) if (guess := id_column or next(iter(likely), None)) in names else None,
             placeholder="such as patient_id",
             key=visit().key("id"),
         )
         rows = most.number_input(
-            "Rows counted of each person, at most",
+            "Rows counted per person, at most",
             1,
             1_000_000,
             max(rows, 1),
@@ -45,11 +45,11 @@ def choose_unit() -> None:
             help="Noise grows with this number.",
         )
         st.caption(
-            f"Of a person with more than {plural(int(rows), 'row')}, {int(rows):,} drawn at random "
+            f"If a person has more than {plural(int(rows), 'row')}, {int(rows):,} of them, drawn at random, "
             f"{'is' if rows == 1 else 'are'} counted; the others are left out of every table."
         )
     about = st.number_input(
-        "Roughly how many rows, as anyone may know",
+        "Roughly how many rows (public knowledge)",
         min_value=1,
         max_value=10**12,
         value=entries.rows_about,
@@ -71,11 +71,11 @@ def choose_unit() -> None:
 
 
 def summary() -> str:
-    """One line for the folded step."""
+    """Return the line that stands for the folded step."""
     entries = visit().entries
     if entries.several_rows is None:
-        return "still to be said"
+        return "still to be answered"
     whom = "each row is one person"
     if entries.several_rows:
-        whom = f"each person, named by {plain(str(entries.id_column))}, with at most {plural(entries.rows, 'row')}"
+        whom = f"each person, identified by {plain(str(entries.id_column))}, with at most {plural(entries.rows, 'row')}"
     return whom + (f" · about {entries.rows_about:,} rows" if entries.rows_about else "")

@@ -1,4 +1,4 @@
-"""What an entry of the ledger bought, where that is not a release of tables: an answer, or a choice."""
+"""Entries of the ledger that are no release of tables: an answer to a question, or a choice."""
 
 from __future__ import annotations
 

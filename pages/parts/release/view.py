@@ -1,4 +1,4 @@
-"""A finished release, or a preview of one: chart, table twin, downloads, and the owner's private view."""
+"""A finished release, or a preview of one: chart, numbers as a table, downloads, and the owner's private view."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ __all__ = ["figure_with_choice", "show_release"]
 
 NUMBERS = {
     "count": st.column_config.NumberColumn(
-        "count", format="localized", help="Whole, never negative, adds up everywhere."
+        "count", format="localized", help="A whole number, never negative; all tables add up."
     ),
-    "estimate": st.column_config.NumberColumn("estimate", format="%.1f", help="Unbiased; may be negative."),
+    "estimate": st.column_config.NumberColumn(
+        "estimate", format="%.1f", help="Right on average; may be negative or fractional."
+    ),
     "low": st.column_config.NumberColumn("low", format="localized", help="95 % interval, lower end."),
     "high": st.column_config.NumberColumn("high", format="localized", help="95 % interval, upper end."),
     "mostly noise": st.column_config.CheckboxColumn("mostly noise"),
@@ -37,7 +39,7 @@ LAYOUTS = ("One at a time", "Side by side")
 
 
 def figure_with_choice(result: Result, *, key: str) -> tuple[str, ...]:
-    """The chosen table as a chart, with a table twin; the choice is offered where there are several."""
+    """Show the chosen table as a chart and as numbers; return it. The choice is offered if there are several."""
     tables = list(result.plan.marginals)
     table = tables[0]
     if len(tables) > 1:
@@ -51,30 +53,30 @@ def figure_with_choice(result: Result, *, key: str) -> tuple[str, ...]:
             figure, key=f"{key}-figure", theme=None, alt=figures.alt_text(result, table), config=figures.CONFIG
         )
     twin = st.expander("The same as a table", icon=":material/table:", key=f"{key}-twin", on_change="rerun")
-    if twin.open:  # a browser draws a table anew at each change, seen or not
+    if twin.open:  # a browser redraws a table at each change, even a hidden one
         frame = result.tables[table].assign(**{"mostly noise": result.mostly_noise(table).ravel()})
         twin.dataframe(frame, hide_index=True, column_config=NUMBERS)
     return table
 
 
 def _fixed(result: Result, table: tuple[str, ...], key: str) -> dict[str, str]:
-    """One label for each column past the second, or past the third where people want small charts side by side."""
-    plan, looked_into = result.plan, table[2:]
+    """Ask for one value of each column past the second, or past the third with small charts side by side."""
+    plan, sliced = result.plan, table[2:]
     crowded = figures.needs_fixing(plan, table)
-    if len(crowded) < len(looked_into):
+    if len(crowded) < len(sliced):
         layout = st.segmented_control(
             f"Values of {table[2]}", LAYOUTS, default=LAYOUTS[0], required=True, key=f"{key}-layout"
         )
-        looked_into = crowded if layout == LAYOUTS[1] else looked_into
-    places = st.columns(min(3, len(looked_into))) if looked_into else []
+        sliced = crowded if layout == LAYOUTS[1] else sliced
+    places = st.columns(min(3, len(sliced))) if sliced else []
     return {
         name: places[k % len(places)].selectbox(plain(name), plan.column(name).labels, key=f"{key}-{name}")
-        for k, name in enumerate(looked_into)
+        for k, name in enumerate(sliced)
     }
 
 
 def show_release(release: Release) -> None:
-    """The page after publishing."""
+    """Show the page of a finished release."""
     plan = release.plan
     st.success(
         f"Published on {release.created[:16].replace('T', ' at ')} UTC. ε = {exact_text(plan.epsilon)} of the budget "
@@ -106,7 +108,7 @@ def _downloads(release: Release) -> None:
             icon=":material/download:",
             on_click="ignore",
             width="stretch",
-            help="One file with tables, synthetic rows, a report that opens offline, and what is promised.",
+            help="One file with the tables, synthetic rows, a report that opens offline, and the guarantee.",
         )
         with zipfile.ZipFile(io.BytesIO(release.bundle)) as bundle:
             names = bundle.namelist()
@@ -131,26 +133,28 @@ def _promise(release: Release) -> None:
         )
         if modelled := model_errors(release):
             st.caption(
-                "Counts are those of the synthetic rows, so that all tables add up; *estimate* is what the model behind"
-                f" them expects. How far off it is was measured privately: {modelled}. Intervals follow from that, "
-                "and are meant to hold the true count 95 times in 100."
+                "Counts are those of the synthetic rows, so all tables add up; *estimate* is what the model behind "
+                "them "
+                f"expects. Its error was measured privately: {modelled}. The intervals follow from that; they are "
+                "meant "
+                "to contain the true count 95 times in 100."
             )
         elif release.measured.boxes is not None:
             st.caption(
-                "Measured for ranges: add up *count* over stretches of neighbouring cells. A cell that was measured "
-                "only together with its neighbours may hold anything from none to all of their sum, which its "
-                "interval says."
+                "Measured for ranges: add up *count* over neighbouring cells. If a cell was measured only together "
+                "with "
+                "its neighbours, its true count may be anything from 0 to the sum of them all; its interval says so."
             )
         else:
             st.caption(
-                "Use *count* for tables that add up, and *estimate* for adding up cells yourself. Always read the "
-                "interval: the true count lies in it 95 times in 100. Cells marked *mostly noise* cannot be told from "
-                "empty ones."
+                "Use *count* for tables that add up, and *estimate* if you add up cells yourself. Always read the "
+                "interval: it contains the true count 95 times in 100. Cells marked *mostly noise* cannot be "
+                "distinguished from empty ones."
             )
 
 
 def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
-    """True counts beside the published ones; only with the table at hand, never written anywhere."""
+    """Show the true counts beside the published ones; only if the table is open, and written nowhere."""
     table = visit().table
     if table is None:
         return
@@ -158,12 +162,12 @@ def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
         st.markdown("**:material/lock: Only you see this; never share it**")
         if not st.toggle("Compare with the true counts", key="compare"):
             st.caption(
-                "The true counts are private. They enter no file, and showing them to others undoes the protection."
+                "The true counts are private. They enter no file. Showing them to others would undo the protection."
             )
             return
-        book, plan = visit().ledger, release.plan
+        ledger, plan = visit().ledger, release.plan
         counted = background_read.read(
-            "truth", lambda _: true_counts(table, plan, book), table, asked=(release.release_id, plan.key)
+            "truth", lambda _: true_counts(table, plan, ledger), table, asked=(release.release_id, plan.key)
         )
         if counted is None:
             return
@@ -187,7 +191,7 @@ def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
 
 
 def _compared(frame: pd.DataFrame) -> None:
-    """The comparison in three numbers."""
+    """Show the comparison in three numbers."""
     off, true = frame["off by"].abs().to_numpy(), frame["true (private)"]
     inside = int(np.count_nonzero((frame["low"] <= true) & (true <= frame["high"])))
     facts = {
