@@ -19,7 +19,7 @@ from dpengine.results.mock_table import mostly_noise_share
 from dpengine.spec.plan import Plan
 from pages.parts.accuracy.numbers import EPSILONS
 from pages.parts.shared.wording import people, percent, why_measured
-from tests.pages.following import held
+from tests.pages.visits import held
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 VIEWS = ["Every table", "Mostly noise", "Small and empty cells", "What is measured", "What ε means", "Strategies"]

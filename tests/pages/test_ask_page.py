@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from dpengine.accounting.ledger import Ledger
 from dpengine.ask import history
 from pages.parts.ask.wording import number
-from tests.pages.following import held
+from tests.pages.visits import held
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 

@@ -19,7 +19,7 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.query import Count, Question
 from pages.parts.shared.wording import percent
 from tests.charges import charge
-from tests.pages.following import held
+from tests.pages.visits import held
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 ONE, OTHER = b"\x01" * 32, b"\x02" * 32

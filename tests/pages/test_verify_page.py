@@ -67,7 +67,7 @@ def test_before_a_file_is_dropped_the_page_promises_not_to_keep_it() -> None:
 
 def test_a_whole_release_is_told_so_and_what_it_promises(finished: Release) -> None:
     told = words(page(finished.bundle))
-    assert "release.zip is whole and consistent" in told
+    assert "release.zip is complete and consistent" in told
     assert finished.release_id in told
     assert "**ε = 0.5**" in told
     assert percent(posterior(0.5, finished.plan.epsilon)) in told
@@ -98,7 +98,7 @@ def test_tables_measurements_and_files_are_listed(finished: Release) -> None:
 def test_what_is_no_whole_release_is_listed_and_promises_nothing(finished: Release, spoil: object) -> None:
     at = page(spoil(finished.bundle))  # type: ignore[operator]
     told = words(at)
-    assert "is not a whole release" in told
+    assert "is not a complete release" in told
     assert "- " in told
     assert "What it promises" not in told
 

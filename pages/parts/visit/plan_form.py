@@ -125,7 +125,7 @@ def to_plan(entries: Entries) -> Plan:
     unit: dict[str, Any] = {"rows": 1}
     if entries.several_rows:
         if entries.id_column is None:
-            raise PlanError("choose the column that names the person")
+            raise PlanError("choose the column that identifies the person")
         unit = {"id": entries.id_column, "rows": entries.rows}
     return Plan(
         title=entries.title,

@@ -16,7 +16,7 @@ from dpengine.lessons import linkage, syntactic, textbook_patients
 from dpengine.sources.open import Table
 from pages.parts.shared.wording import percent
 from pages.parts.visit.plan_form import Entries
-from tests.pages.following import held
+from tests.pages.visits import held
 
 ENTRY = Path(__file__).parents[3] / "app.py"
 ROWS = pd.DataFrame(

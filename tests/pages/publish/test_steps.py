@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from datetime import date
-from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -14,9 +12,8 @@ import dpengine as dpe
 from dpengine.errors import Fault
 from dpengine.spec.declared import NEEDED
 from pages.parts.visit.fault_text import sentence
-from tests.pages.following import held, settled
+from tests.pages.visits import held, labelled, settled, texts, visit
 
-ROOT = Path(__file__).parent.parent.parent
 CLINIC = "patient_id,age,region,visit_date\n" + "".join(
     f"{k},{20 + k},{('North', 'South', 'Rare disease', 'West')[k % 4]},{1 + k:02}/02/2024\n" for k in range(20)
 )
@@ -24,21 +21,13 @@ CLINIC = "patient_id,age,region,visit_date\n" + "".join(
 
 @pytest.fixture
 def page() -> AppTest:
-    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    return visit()
 
 
 @pytest.fixture
 def clinic(page: AppTest) -> AppTest:
     page.get("file_uploader")[0].upload("clinic.csv", CLINIC.encode()).run()
     return page
-
-
-def labelled(elements: Any, label: str) -> Any:
-    return next(element for element in elements if label in element.label)
-
-
-def texts(page: AppTest) -> str:
-    return "\n".join(str(part.value) for part in [*page.markdown, *page.caption, *page.warning]).replace("\\", "")
 
 
 def go_on(page: AppTest) -> AppTest:
@@ -78,7 +67,7 @@ def test_a_column_added_to_a_finished_plan_is_asked_about(page: AppTest) -> None
     assert not page.exception
     go_on(page)
     assert held(page).step == "domain"
-    assert f"Still to say: {new}" in texts(page)
+    assert f"Still to fill in: {new}" in texts(page)
 
 
 def test_a_column_that_names_the_person_asks_for_the_unit_again_once_published(clinic: AppTest) -> None:
@@ -134,14 +123,14 @@ def test_how_dates_are_written_is_asked_and_can_be_tried(clinic: AppTest) -> Non
 
 def test_the_size_of_each_table_is_said_as_it_is_chosen(clinic: AppTest) -> None:
     clinic.multiselect[0].set_value(["age", "region"]).run()
-    assert "7 × ? cells" in texts(clinic)
+    assert "how many cells: known after the next step" in texts(clinic)
     assert "7 cells" in texts(clinic)
 
 
 def test_the_bill_knows_the_data_under_another_name_and_what_was_published(page: AppTest) -> None:
     page.button(key="sample_rand").click().run()
     settled(labelled(settled(page).button, "Publish once").click().run())
-    again = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    again = visit()
     again.button(key="sample_rand").click().run()
     labelled(settled(again).text_input, "Dataset whose budget").set_value("another-name").run()
     assert not again.exception

@@ -6,16 +6,13 @@ step is followed by hand, and a browser shows the whole (``tests/browser/test_to
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting.ledger import Ledger
 from pages.parts.visit.tour import STEPS
-from tests.pages.following import held
+from tests.pages.visits import ENTRY, held
 
-ENTRY = Path(__file__).parents[2] / "app.py"
 ATTACKS, DEFINITION = "pages/labs/attacks.py", "pages/labs/definition.py"
 
 

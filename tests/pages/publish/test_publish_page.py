@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
-from tests.pages.following import held, settled
+from tests.pages.visits import ENTRY, held, ledger, settled, texts, visit
 
-ROOT = Path(__file__).parent.parent.parent
 CANARY = "ZZ_CANARY_7f3a"
 
 
 @pytest.fixture
 def page() -> AppTest:
-    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    return visit()
 
 
 @pytest.fixture
@@ -27,22 +23,13 @@ def census(page: AppTest) -> AppTest:
     return settled(page)
 
 
-def texts(page: AppTest) -> str:
-    parts = [*page.markdown, *page.caption, *page.warning, *page.success, *page.title, *page.header, *page.metric]
-    return "\n".join(str(getattr(part, "value", "")) for part in parts)
-
-
-def ledger() -> dpe.Ledger:
-    return dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"])
-
-
 def publish(page: AppTest) -> AppTest:
     return settled(next(button for button in page.button if button.label == "Publish once").click().run())
 
 
 def test_a_first_visit_shows_what_it_is_for_and_a_living_example(page: AppTest) -> None:
     assert not page.exception
-    assert "not the people" in texts(page)
+    assert "without exposing anyone" in texts(page)
     assert "Made-up numbers" in texts(page)
     assert len(page.get("plotly_chart")) == 2
 
@@ -92,7 +79,7 @@ def test_publishing_charges_once_and_shows_the_release(census: AppTest) -> None:
     first = held(census).release
     census.run()
     assert held(census).release is first
-    again = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    again = AppTest.from_file(str(ENTRY), default_timeout=60)
     again.query_params["release"] = first.release_id
     again.run()
     assert held(again).release.bundle == first.bundle
@@ -128,7 +115,7 @@ def test_an_upload_shows_names_and_no_value(page: AppTest) -> None:
     next(button for button in page.button if button.label == "Go on to what is known").click().run()
     assert not page.exception
     assert CANARY not in str(page.main), "values are not shown, nor suggested"
-    assert "Still to say: region" in texts(page)
+    assert "Still to fill in: region" in texts(page)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +141,7 @@ def test_an_unknown_release_in_the_address_is_said(page: AppTest) -> None:
     page.query_params["release"] = "0" * 32
     page.run()
     assert not page.exception
-    assert "no release of that name" in texts(page)
+    assert "no release with this address" in texts(page)
 
 
 def test_a_plan_that_cannot_be_measured_at_this_epsilon_is_refused_beside_the_slider(census: AppTest) -> None:

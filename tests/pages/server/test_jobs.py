@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -14,32 +13,13 @@ from dpengine import TableError, open_table
 from dpengine.sources.table import Table
 from pages.parts.server import jobs, session_resources
 from pages.parts.server.jobs import Job, Stopped
-
-SOON = 20.0  # seconds, on a busy machine
+from tests.pages.busy import SOON, all_workers_busy, held_up
 
 
 @pytest.fixture
 def table() -> Iterator[Table]:
     with open_table(pd.DataFrame({"a": range(200_000)})) as opened:
         yield opened
-
-
-@contextmanager
-def all_workers_busy() -> Iterator[None]:
-    """Every thread that releases are drawn up in is at the work of somebody else."""
-    go, ready = threading.Event(), threading.Barrier(jobs.MAX_RELEASING + 1)
-
-    def work(_: jobs.Progress) -> None:
-        ready.wait(SOON)
-        go.wait(SOON)
-
-    others = [jobs.start(work, None, findable=True) for _ in range(jobs.MAX_RELEASING)]
-    ready.wait(SOON)
-    try:
-        yield
-    finally:
-        go.set()
-        assert all(job.wait(SOON) for job in others)
 
 
 def test_a_job_gives_what_came_of_it_and_tells_its_stages(table: Table) -> None:
@@ -150,19 +130,6 @@ def test_the_tables_own_folder_is_not_needed_for_breaking_off(tmp_path: Path) ->
     closed = open_table(tmp_path / "a.csv")
     closed.close()
     closed.interrupt()
-
-
-def held_up(table: Table) -> tuple[Job[None], threading.Event]:
-    """A job with ``table`` that is under way until the event is set."""
-    begun, go = threading.Event(), threading.Event()
-
-    def work(_: jobs.Progress) -> None:
-        begun.set()
-        go.wait(SOON)
-
-    job = jobs.start(work, table)
-    assert begun.wait(SOON)
-    return job, go
 
 
 def test_jobs_with_one_table_follow_each_other_and_hold_up_no_other(table: Table) -> None:

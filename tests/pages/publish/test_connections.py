@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,24 +11,16 @@ import psycopg
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import dpengine as dpe
 from dpengine.sources import connections
 from pages.parts.visit import background_read
-from tests.pages.following import held, settled
-from tests.pages.test_publishing import press, texts
+from tests.pages.visits import ENTRY, held, ledger, press, settled, texts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ROOT = Path(__file__).parent.parent.parent
-
-
-def ledger() -> dpe.Ledger:
-    return dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"])
-
 
 def visit(**urls: str) -> AppTest:
-    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    page = AppTest.from_file(str(ENTRY), default_timeout=60)
     if urls:
         page.secrets["connections_for_release"] = {name: {"url": url} for name, url in urls.items()}
     return page.run()

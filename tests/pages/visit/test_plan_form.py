@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 
 from dpengine import Plan, PlanError
 from pages.parts.visit.plan_form import Entries, column_faults, entry, from_plan, suggestion, tables_of, to_plan
+from tests.pages.visits import ENTRY
 from tests.plans import CLINIC, plans
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 @given(plans())
@@ -23,7 +20,7 @@ def test_a_plan_taken_apart_and_put_together_is_the_same(plan: Plan) -> None:
 
 @pytest.mark.parametrize("name", ["census", "rand"])
 def test_the_samples_fill_every_step(name: str) -> None:
-    plan = Plan.load(ROOT / "data" / f"{name}.plan.yaml")
+    plan = Plan.load(ENTRY.parent / "data" / f"{name}.plan.yaml")
     assert to_plan(from_plan(plan)).key == plan.key
 
 
@@ -69,7 +66,7 @@ def test_an_entry_declares_the_column_that_it_was_made_of() -> None:
 
 def test_several_rows_need_an_id() -> None:
     entries = from_plan(Plan.loads(CLINIC)).with_(several_rows=True, rows=3)
-    with pytest.raises(PlanError, match="names the person"):
+    with pytest.raises(PlanError, match="identifies the person"):
         to_plan(entries)
     assert to_plan(entries.with_(id_column="patient")).unit.rows == 3
 

@@ -2,36 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import dpengine as dpe
-from tests.pages.following import held, settled
-from tests.pages.test_jobs import all_workers_busy
-
-ROOT = Path(__file__).parent.parent.parent
-
-
-def visit(**address: str) -> AppTest:
-    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    for name, value in address.items():
-        page.query_params[name] = value
-    return page.run()
-
-
-def press(page: AppTest, label: str) -> AppTest:
-    next(button for button in page.button if button.label == label).click().run()
-    assert not page.exception
-    return page
-
-
-def texts(page: AppTest) -> str:
-    return "\n".join(
-        str(part.value) for part in [*page.markdown, *page.caption, *page.info, *page.warning, *page.title]
-    )
+from tests.pages.busy import all_workers_busy
+from tests.pages.visits import held, ledger, press, settled, texts, visit
 
 
 @pytest.fixture
@@ -42,22 +17,18 @@ def sample() -> AppTest:
     return settled(page)
 
 
-def ledger() -> dpe.Ledger:
-    return dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"])
-
-
 def test_it_goes_on_while_the_visitor_looks_at_other_pages_and_after_a_reload(sample: AppTest) -> None:
     with all_workers_busy():
         press(sample, "Publish once")
-        assert "Waiting for others" in texts(sample)
+        assert "Waiting for other releases" in texts(sample)
         assert not any(button.label == "Publish once" for button in sample.button), "it is bought once"
         token = str(sample.query_params["publishing"])
         sample.switch_page("pages/budget.py").run()
         assert not sample.exception
         sample.switch_page("pages/publish.py").run()
-        assert "Waiting for others" in texts(sample)
+        assert "Waiting for other releases" in texts(sample)
         reloaded = visit(publishing=token)
-        assert "Waiting for others" in texts(reloaded)
+        assert "Waiting for other releases" in texts(reloaded)
         assert len(ledger().history()) == 0
     for page in (sample, reloaded):
         settled(page)
@@ -93,9 +64,9 @@ def test_who_reloads_is_told_of_a_stop_too(sample: AppTest) -> None:
 
 def test_an_unknown_token_leads_to_the_budget(sample: AppTest) -> None:
     page = visit(publishing="x" * 22)
-    assert "Budget* lists it" in texts(page)
+    assert "you find it on *Budget*" in texts(page)
     assert "publishing" not in page.query_params
-    assert "not the people" in texts(page)
+    assert "without exposing anyone" in texts(page)
 
 
 def test_a_table_that_cannot_be_counted_is_refused_with_nothing_spent(sample: AppTest) -> None:

@@ -12,14 +12,8 @@ from streamlit.testing.v1 import AppTest
 import dpengine as dpe
 from dpengine.spec.plan import Plan
 from pages.parts.publish.preview import in_words
-from tests.pages.following import held
+from tests.pages.visits import held, texts, visit
 from tests.plans import CLINIC, letters_plan
-
-ENTRY = Path(__file__).parents[2] / "app.py"
-
-
-def texts(at: AppTest) -> str:
-    return "\n".join(str(part.value) for part in (*at.markdown, *at.caption, *at.warning))
 
 
 def shown(plan: Plan, folder: Path, *, alike: bool = True) -> AppTest:
@@ -28,7 +22,7 @@ def shown(plan: Plan, folder: Path, *, alike: bool = True) -> AppTest:
     rows = pd.MultiIndex.from_product(labels.values(), names=labels).repeat(60 if alike else 10).to_frame(index=False)
     table = dpe.open_table(rows.assign(who=range(len(rows))))
     finished = dpe.release(table, plan, dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"]))
-    at = AppTest.from_file(str(ENTRY), default_timeout=60).run()
+    at = visit()
     held(at).table = table
     at.query_params["release"] = finished.release_id
     at.run()
@@ -102,7 +96,7 @@ def test_true_counts_come_with_their_difference_numbers_first(tmp_path: Path) ->
 
 
 def test_both_charts_of_the_consequence_have_their_numbers() -> None:
-    at = AppTest.from_file(str(ENTRY), default_timeout=60).run()
+    at = visit()
     assert len(at.get("plotly_chart")) == 2
     assert len(at.dataframe) == 0, "what is folded is not drawn"
     at.session_state["preview-twin"] = at.session_state["curve-numbers"] = True

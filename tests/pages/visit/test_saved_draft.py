@@ -15,11 +15,10 @@ from dpengine.sources.table import Table
 from pages.parts.visit import plan_form, samples, saved_draft
 from pages.parts.visit.plan_form import Draft
 from pages.parts.visit.state import VISIT, VisitState
-from tests.pages.following import held, settled
-from tests.pages.test_publish_steps import CLINIC, labelled
-from tests.pages.test_publishing import press, texts, visit
+from tests.pages.publish.test_steps import CLINIC
+from tests.pages.visits import held, labelled, press, settled, texts, visit
 
-DATA = Path(__file__).parents[2] / "data"
+DATA = Path(__file__).parents[3] / "data"
 AGE = {"name": "age", "kind": "number", "source": "typed", "edges": ["0", "18", "120"]}
 
 

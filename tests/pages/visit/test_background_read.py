@@ -12,9 +12,8 @@ from streamlit.testing.v1 import AppTest
 from dpengine import open_table
 from dpengine.sources.table import Table
 from pages.parts.visit import background_read
-from tests.pages.following import held, settled
-from tests.pages.test_jobs import held_up
-from tests.pages.test_publishing import press, texts, visit
+from tests.pages.busy import held_up
+from tests.pages.visits import held, press, settled, texts, visit
 
 BILL = "Spent so far"
 

@@ -1,0 +1,44 @@
+"""Jobs that go on until a test lets them end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dpengine.sources.table import Table
+from pages.parts.server import jobs
+from pages.parts.server.jobs import Job
+
+SOON = 20.0  # seconds, on a busy machine
+
+
+@contextmanager
+def all_workers_busy() -> Iterator[None]:
+    """Keep every thread that draws up releases at the work of somebody else."""
+    go, ready = threading.Event(), threading.Barrier(jobs.MAX_RELEASING + 1)
+
+    def work(_: jobs.Progress) -> None:
+        ready.wait(SOON)
+        go.wait(SOON)
+
+    others = [jobs.start(work, None, findable=True) for _ in range(jobs.MAX_RELEASING)]
+    ready.wait(SOON)
+    try:
+        yield
+    finally:
+        go.set()
+        assert all(job.wait(SOON) for job in others)
+
+
+def held_up(table: Table) -> tuple[Job[None], threading.Event]:
+    """Start a job with `table` that is under way until the event is set."""
+    begun, go = threading.Event(), threading.Event()
+
+    def work(_: jobs.Progress) -> None:
+        begun.set()
+        go.wait(SOON)
+
+    job = jobs.start(work, table)
+    assert begun.wait(SOON)
+    return job, go

@@ -1,0 +1,68 @@
+"""Visits to the app, as a browser makes them: opened, read, pressed, and run again until nothing is under way."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from dpengine import Ledger
+from pages.parts.visit.state import VISIT, VisitState
+
+ENTRY = Path(__file__).parents[2] / "app.py"
+PATIENCE = 60.0  # seconds
+
+
+def visit(**address: str) -> AppTest:
+    """Open the app, at an address with these parameters."""
+    page = AppTest.from_file(str(ENTRY), default_timeout=60)
+    for name, value in address.items():
+        page.query_params[name] = value
+    return page.run()
+
+
+def texts(page: AppTest) -> str:
+    """Return all that the page says, as a reader sees it."""
+    kinds = (page.markdown, page.caption, page.info, page.warning, page.success, page.title, page.header, page.metric)
+    return "\n".join(str(part.value) for parts in kinds for part in parts).replace("\\", "")
+
+
+def labelled(elements: Any, label: str) -> Any:
+    """Return the first element whose label contains `label`."""
+    return next(element for element in elements if label in element.label)
+
+
+def press(page: AppTest, label: str) -> AppTest:
+    """Click the button with this label."""
+    next(button for button in page.button if button.label == label).click().run()
+    assert not page.exception
+    return page
+
+
+def settled(page: AppTest) -> AppTest:
+    """Run the page again until nothing is under way for it."""
+    patient_until = time.monotonic() + PATIENCE
+    while _under_way(page) and time.monotonic() < patient_until:
+        time.sleep(0.1)
+        page.run()
+        assert not page.exception
+    return page
+
+
+def _under_way(page: AppTest) -> bool:
+    here = held(page)
+    return here.publishing is not None or not all(job.done for _, job in here.readings.values())
+
+
+def held(page: AppTest) -> VisitState:
+    """Return what the session of the page holds."""
+    state: VisitState = page.session_state[VISIT]
+    return state
+
+
+def ledger() -> Ledger:
+    """Return the ledger that the app uses in this test."""
+    return Ledger(os.environ["PRIVATE_RELEASE_LEDGER"])
