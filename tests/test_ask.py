@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations_with_replacement
@@ -221,6 +222,17 @@ def test_a_passed_cap_refuses_and_nothing_is_drawn() -> None:
     with pytest.raises(BudgetError, match="does not allow"):
         ask(data, question(Mean(of=INCOME)), book)
     assert (book.spent("clinic"), len(history(book, "clinic"))) == (1, 1)
+
+
+@pytest.mark.parametrize("statistic", [Count(), Mode(of=REGION)], ids=lambda statistic: statistic.kind)
+def test_a_mechanism_that_spends_another_epsilon_is_caught_before_anything_is_recorded(
+    statistic: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book, module = Ledger.in_memory(), sys.modules["dpengine.ask"]
+    monkeypatch.setattr(module, "_draw", lambda *given: (_draw(*given)[0], 2 * _draw(*given)[1]))
+    with pytest.raises(BudgetError, match="spent ε = 2 in all, not 1, the ε to be charged"):
+        ask(frame(ROWS), question(statistic), book)
+    assert book.history() == []
 
 
 def test_what_the_table_cannot_answer_is_refused_and_costs_nothing() -> None:

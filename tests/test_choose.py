@@ -101,6 +101,16 @@ def test_a_refused_draw_spends_nothing() -> None:
     assert not book.history()
 
 
+def test_a_draw_that_spends_another_epsilon_is_caught_before_anything_is_recorded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    book = Ledger.in_memory()
+    monkeypatch.setattr("dpengine.choose._draw", lambda candidates: (candidates.names[0], 2 * candidates.epsilon))
+    with pytest.raises(BudgetError, match=r"spent ε = 1 in all, not 0.5, the ε to be charged"):
+        draw_once(candidates(), "auction", book)
+    assert book.history() == []
+
+
 def test_no_score_is_stored() -> None:
     book = Ledger.in_memory()
     drawn = draw_once(candidates(scores=["765432", "765431", "765430"]), "auction", book)

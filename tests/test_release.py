@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
+import sys
 import zipfile
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 import dpengine as dpe
+from dpengine.marginals.measurement import Measurements
 from dpengine.release import true_counts
 from tests.plans import CLINIC
 
@@ -131,6 +134,25 @@ def test_stopping_before_the_record_spends_nothing(plan: dpe.Plan, ledger: dpe.L
     with dpe.open_table(clinic_rows()) as table, pytest.raises(Stopped):
         dpe.release(table, plan, ledger, progress=stop)
     assert ledger.spent("clinic-2026") == 0
+
+
+def test_a_part_too_much_is_caught_before_anything_is_recorded(
+    plan: dpe.Plan, ledger: dpe.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted fault: one marginal is measured twice, so that the parts cost more than the plan's ε."""
+    honest = sys.modules["dpengine.release"].measure
+
+    def measure_one_twice(*arguments: object) -> Measurements:
+        measured = honest(*arguments)
+        return replace(measured, marginals=(*measured.marginals, measured.marginals[0]))
+
+    monkeypatch.setattr(sys.modules["dpengine.release"], "measure", measure_one_twice)
+    with pytest.raises(dpe.BudgetError, match=r"spent ε = .* in all, not 1, the ε to be charged"):
+        dpe.release(clinic_rows(), plan, ledger)
+    assert ledger.history() == []
+    monkeypatch.undo()
+    dpe.release(clinic_rows(), plan, ledger)
+    assert ledger.spent("clinic-2026") == 1
 
 
 def test_a_plan_that_does_not_fit_the_table_costs_nothing(plan: dpe.Plan, ledger: dpe.Ledger) -> None:

@@ -9,6 +9,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -18,9 +19,9 @@ import numpy as np
 import pytest
 import sqlalchemy
 
-from dpengine.accounting.entry import Entry, Kind
+from dpengine.accounting.entry import Charge, Entry, Kind, Outcome
 from dpengine.accounting.ledger import Ledger
-from dpengine.errors import BudgetError, LedgerError, PrivateReleaseError
+from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseError
 from tests.charges import charge
 from tests.conftest import empty_schema
 
@@ -185,6 +186,53 @@ def test_the_same_data_and_plan_cost_once_and_return_what_was_stored(ledger: Led
     assert ledger.find(ledger.fingerprint(b"other rows"), "plan") is None
     assert ledger.payload("id of plan") == b"numbers of plan"
     assert ledger.payload("x") is None
+
+
+@pytest.mark.parametrize("cost", [Fraction(10**30 + 1, 10**30), Fraction(10**30 - 1, 10**30), Fraction(0)])
+def test_what_did_not_cost_exactly_its_price_is_not_recorded(ledger: Ledger, cost: Fraction) -> None:
+    with pytest.raises(BudgetError, match="fault of the program"):
+        charge(ledger, "plan", cost=cost)
+    assert ledger.history() == []
+    assert ledger.find(ledger.fingerprint(b"rows"), "plan") is None
+
+
+@dataclass(frozen=True)
+class Note:
+    """A result that is its own stored text."""
+
+    key: str
+
+    @classmethod
+    def reopen(cls, payload: bytes) -> Note:
+        if payload == b"unreadable":
+            raise LedgerError("no note")
+        return cls(payload.decode())
+
+
+def note(ledger: Ledger, payload: bytes = b"plan", **changes: Any) -> Note:
+    """Charge a note once."""
+    price = Charge(Kind.ANSWER, "clinic", ledger.fingerprint(b"rows"), "plan", Fraction(1), "", "")
+    outcome = Outcome("an id", "2026-01-01T00:00:00Z", "plan", Fraction(1), payload)
+    return ledger.charge_once(price, lambda: replace(outcome, **changes), Note.reopen)
+
+
+def test_a_charge_is_drawn_once_and_always_shown_from_what_is_stored(ledger: Ledger) -> None:
+    assert note(ledger) == note(ledger, b"never drawn") == Note("plan")
+    assert ledger.spent("clinic") == 1
+
+
+@pytest.mark.parametrize("payload", [b"unreadable", b"another plan", b"\xff"])
+def test_what_could_not_be_reopened_is_refused_before_it_is_paid_for(ledger: Ledger, payload: bytes) -> None:
+    with pytest.raises(PlanError, match="nothing was spent"):
+        note(ledger, payload)
+    assert ledger.history() == []
+
+
+def test_nothing_is_drawn_when_the_cap_refuses(ledger: Ledger) -> None:
+    ledger.set_cap("clinic", "1/2")
+    price = Charge(Kind.ANSWER, "clinic", ledger.fingerprint(b"rows"), "plan", Fraction(1), "", "")
+    with pytest.raises(BudgetError, match="does not allow"):
+        ledger.charge_once(price, lambda: pytest.fail("drawn"), Note.reopen)
 
 
 def test_a_release_id_is_used_once(ledger: Ledger) -> None:

@@ -28,7 +28,7 @@ from tests.charges import charge
 from tests.conftest import empty_schema
 
 JOBS = str(Path(__file__).with_name("ledger_jobs.py"))
-POINTS = ["after_begin", "after_insert", "before_commit", "after_commit"]
+POINTS = ["after_begin", "after_upgrade", "after_insert", "before_commit", "after_commit"]
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ AMOUNTS = st.builds(Fraction, st.integers(1, 6), st.integers(1, 4))
 NAMES, ROWS = st.sampled_from(["a", "b", "c", "d"]), st.sampled_from([b"w", b"x", b"y", b"z"])
 
 
-POINTS = st.sampled_from(["after_begin", "after_insert", "before_commit", "after_commit"])
+POINTS = st.sampled_from(["after_begin", "after_upgrade", "after_insert", "before_commit", "after_commit"])
 
 
 class LedgerMachine(RuleBasedStateMachine):
