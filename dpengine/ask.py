@@ -9,7 +9,7 @@ from dpengine.accounting.ledger import Ledger
 from dpengine.array_types import Ints
 from dpengine.counting import count
 from dpengine.counting.count import Asked
-from dpengine.mechanisms.scalar_queries import noisy, quantile_scores
+from dpengine.mechanisms.scalar_queries import add_noise, quantile_scores
 from dpengine.noise.selection import permute_and_flip
 from dpengine.results.answer import Answer, conclude, reopen
 from dpengine.sources.open import Source, Table, open_table
@@ -104,6 +104,6 @@ def _draw(question: Question, exact: list[int] | Ints) -> tuple[tuple[int, ...],
     """
     if isinstance(exact, list):
         scale = question.scale
-        return tuple(noisy(exact, scale)), question.sensitivity / scale
+        return tuple(add_noise(exact, scale)), question.sensitivity / scale
     epsilon, monotone = question.epsilon, isinstance(question.statistic, Mode)
     return (permute_and_flip(exact, epsilon, question.sensitivity, monotone=monotone),), epsilon

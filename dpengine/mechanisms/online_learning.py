@@ -1,15 +1,16 @@
-"""Private online learning: pick an expert each round, do nearly as well as the best, and tell little of any round.
+"""Private online learning: pick an expert each round, nearly as well as the best one, and reveal little of any round.
 
 Randomized weighted majority: in round t expert i is picked with probability proportional to exp(−η·L_i), where
-L_i is the sum of its losses, each in [0, 1], in the rounds before (Littlestone & Warmuth 1994; Freund & Schapire
-1997). That is the exponential mechanism in every round, and what is private is proved like this:
+L_i is the sum of its losses, each in [0, 1], in the rounds before. That is the exponential mechanism in every round:
 
-- Neighbouring tables of losses differ in one round, whose whole vector of losses may be another.
-- One round moves every sum by at most 1, so each later pick is 2η-differentially private; earlier ones do not move.
-- The picks are what may be seen. The weights, the losses, and the regret may not.
+- Neighbouring tables of losses differ in one round, in which the whole vector of losses may be different.
+- One round moves every sum by at most 1. So each later pick is 2η-differentially private; earlier picks do not change.
+- The picks may be published. The weights, the losses and the regret may not.
 
-Losses are whole numbers of steps of 1/``grid``, sums are exact integers and η is rational, so every exponent is
+Losses are whole numbers of steps of 1/`grid`, their sums are exact integers, and η is rational. So every exponent is
 rational, and each pick is drawn with its exact probability.
+
+Source: Littlestone & Warmuth 1994; Freund & Schapire 1997.
 """
 
 from __future__ import annotations
@@ -35,20 +36,25 @@ GRID = 10**6
 MAX_GRID = 10**9
 MAX_ROUNDS = 10**7
 _BLOCK = 2**20  # sums of losses held at once
-_LANES = 2**17  # tries made at once
+_LANES = 2**17  # tries at once
 _RATE_STEPS = 10**12
 
 
 def on_grid(losses: npt.ArrayLike, grid: int = GRID) -> Ints:
-    """``losses``, a row a round and a column an expert, as whole steps of 1/``grid``: each to the nearest.
+    """Round `losses`, one row for each round and one column for each expert, to whole steps of 1/`grid`.
 
-    Raises `TableError` where it is no table of numbers from 0 to 1, has no round or fewer than two experts.
-    A message names places, never a loss.
+    Raises `TableError` unless they are a table of numbers from 0 to 1 with at least one round and two experts. A
+    message names the place of a fault, never a loss.
+
+    >>> on_grid([[0, 0.25], [1, 0.5]], grid=4).tolist()
+    [[0, 1], [4, 2]]
     """
     try:
         table = np.asarray(losses, dtype=np.float64)
     except (TypeError, ValueError):
-        raise TableError("losses must be numbers from 0 to 1 in a table: a row a round, a column an expert") from None
+        raise TableError(
+            "losses must be numbers from 0 to 1 in a table: one row a round, one column an expert"
+        ) from None
     _check_shape(table.shape)
     faults = {"is missing or no number": ~np.isfinite(table), "is outside 0 to 1": (table < 0) | (table > 1)}
     for what, wrong in faults.items():
@@ -60,11 +66,15 @@ def on_grid(losses: npt.ArrayLike, grid: int = GRID) -> Ints:
 
 
 def advanced_rate(epsilon: Fraction, delta: Fraction, rounds: int) -> Fraction:
-    """The η at which ``rounds`` picks are (ε, δ)-private by advanced composition: ε/√(32·T·ln(1/δ)), rounded down.
+    """Return the η at which `rounds` picks are (ε, δ)-private by advanced composition: ε/√(32·T·ln(1/δ)), rounded down.
 
-    Dwork & Roth 2014, Corollary 3.21 and Section 11.2, for ε up to 1. The theorem behind it carries further, to about
-    4·ln(1/δ) if rounds are many: what `accounting.composition.advanced` does not prove for this very η is refused
-    as PlanError. T must be known beforehand.
+    T = `rounds` must be known beforehand. The theorem behind it holds for larger ε than the source states, to about
+    4·ln(1/δ) if rounds are many. Raises `PlanError` where `accounting.composition.advanced` does not prove this η.
+
+    Source: Dwork & Roth 2014, Corollary 3.21 and Section 11.2, for ε up to 1.
+
+    >>> round(float(advanced_rate(Fraction(1), Fraction(1, 10**6), 1000)), 5)
+    0.0015
     """
     _check_rounds(rounds)
     if epsilon <= 0:
@@ -76,10 +86,15 @@ def advanced_rate(epsilon: Fraction, delta: Fraction, rounds: int) -> Fraction:
 
 
 def zcdp_rate(epsilon: Fraction, delta: Fraction, rounds: int) -> Fraction:
-    """The η at which ``rounds`` picks are (ε, δ)-private by zCDP: √(2ρ/T) with ρ + 2√(ρ ln(1/δ)) = ε, rounded down.
+    """Return the η at which `rounds` picks are (ε, δ)-private by zCDP: √(2ρ/T), ρ + 2√(ρ ln(1/δ)) = ε, rounded down.
 
-    A pick is the exponential mechanism at 2η, so it is (2η)²/8 = η²/2-zCDP (Cesar & Rogers 2021), and T of them
-    T·η²/2. About four times `advanced_rate`, for every ε.
+    A pick is the exponential mechanism at 2η, so it is (2η)²/8 = η²/2-zCDP, and T picks are T·η²/2-zCDP. The rate is
+    about four times `advanced_rate`, and holds for every ε.
+
+    Source: Cesar & Rogers 2021.
+
+    >>> round(float(zcdp_rate(Fraction(1), Fraction(1, 10**6), 1000)), 5)
+    0.00591
     """
     _check_rounds(rounds)
     eta = _down(math.sqrt(2 * float(composition.zcdp_allowed(epsilon, delta)) / rounds))
@@ -88,18 +103,26 @@ def zcdp_rate(epsilon: Fraction, delta: Fraction, rounds: int) -> Fraction:
 
 
 def free_rate(rounds: int, experts: int) -> Fraction:
-    """The η of least `regret_bound`, √(ln k/T), which is then 2√(ln k/T): best where nothing is private.
+    """Return the η of least `regret_bound`, √(ln k/T): the best rate where nothing is private.
 
-    A private η above it would serve neither privacy nor regret: take the smaller of both.
+    The bound is then 2√(ln k/T). A private η above this rate helps neither privacy nor regret: take the smaller one.
+
+    >>> round(float(free_rate(1000, 10)), 4)
+    0.048
     """
     _check_shape((rounds, experts))
     return _down(math.sqrt(math.log(experts) / rounds))
 
 
 def regret_bound(eta: Fraction, rounds: int, experts: int) -> float:
-    """The most that the average loss is expected to lie above the best expert's: η + ln k/(ηT), whatever the losses.
+    """Return a bound on expected average loss minus that of the best expert: η + ln k/(ηT), whatever the losses.
 
-    Littlestone & Warmuth 1994, in the form of Dwork & Roth 2014, Theorem 11.1. Above 1 it says nothing.
+    A bound above 1 says nothing.
+
+    Source: Littlestone & Warmuth 1994, in the form of Dwork & Roth 2014, Theorem 11.1.
+
+    >>> round(regret_bound(Fraction(1, 20), 1000, 10), 3)
+    0.096
     """
     _check_shape((rounds, experts))
     _check_rate(eta)
@@ -107,13 +130,18 @@ def regret_bound(eta: Fraction, rounds: int, experts: int) -> float:
 
 
 def weighted_majority(losses: Ints, eta: Fraction, grid: int = GRID) -> Ints:
-    """The expert picked in each round: exact draws, independent given the losses; a vector as long as ``losses``.
+    """Pick an expert in each round: exact draws, independent given the losses; a vector as long as `losses`.
 
-    ``losses`` are as `on_grid` gives them. The picks are private as the module says; to draw them again for
-    the same losses costs as much again.
+    `losses` are whole steps of the `grid`, as `on_grid` returns them. The picks are private as the module says; drawing
+    again for the same losses costs the same again.
 
-    In each round an expert is drawn evenly and kept if a coin of probability exp(−η·(L_i − min L)) lands heads,
-    else another is drawn. How long that takes depends on the losses.
+    In each round an expert is drawn uniformly and kept if a coin of probability exp(−η·(L_i − min L)) lands heads,
+    otherwise another is drawn. The running time depends on the losses.
+
+    Raises `TableError` for losses off the grid, `PlanError` for a rate that is not above 0.
+
+    >>> weighted_majority(on_grid([[0, 1]] * 5), Fraction(1, 10)).size
+    5
     """
     _check_losses(losses, grid)
     _check_rate(eta)
@@ -131,7 +159,11 @@ def weighted_majority(losses: Ints, eta: Fraction, grid: int = GRID) -> Ints:
 
 
 def expected_loss(losses: Ints, eta: Fraction, grid: int = GRID) -> Floats:
-    """The loss that `weighted_majority` expects in each round, as floats: to look at, as private as losses."""
+    """Return the expected loss of `weighted_majority` in each round, as floats: as private as the losses.
+
+    >>> expected_loss(on_grid([[0, 1], [0, 1]]), Fraction(1)).round(3).tolist()
+    [0.5, 0.269]
+    """
     _check_losses(losses, grid)
     _check_rate(eta)
     sums = np.cumsum(losses, axis=0, dtype=np.int64) - losses
@@ -141,25 +173,41 @@ def expected_loss(losses: Ints, eta: Fraction, grid: int = GRID) -> Floats:
 
 
 def follow_the_leader(losses: Ints) -> Ints:
-    """The expert with the least loss so far in each round, the first of equals: not private, and easily misled."""
+    """Return the expert with the least loss so far in each round, the first of equals: not private, easily misled.
+
+    >>> follow_the_leader(on_grid([[1, 0], [0, 1], [0, 1]])).tolist()
+    [0, 1, 0]
+    """
     sums = np.cumsum(losses, axis=0, dtype=np.int64) - losses
     leaders: Ints = sums.argmin(axis=1).astype(np.int64)
     return leaders
 
 
 def best_expert(losses: Ints) -> int:
-    """The expert of least loss in all rounds, the first of equals: known only afterwards."""
+    """Return the expert of least loss in all rounds, the first of equals; it is known only afterwards.
+
+    >>> best_expert(on_grid([[1, 0], [1, 0.5]]))
+    1
+    """
     return int(losses.sum(axis=0).argmin())
 
 
 def picked_loss(losses: Ints, picks: Ints, grid: int = GRID) -> Floats:
-    """The loss met in each round by following ``picks``."""
+    """Return the loss in each round of the expert in `picks`.
+
+    >>> picked_loss(on_grid([[1, 0], [1, 0.5]]), np.array([0, 1])).tolist()
+    [1.0, 0.5]
+    """
     met: Floats = np.take_along_axis(losses, picks[:, None], axis=1)[:, 0] / grid
     return met
 
 
 def average_regret(losses: Ints, met: Floats, grid: int = GRID) -> Floats:
-    """After each round, how far the average of the losses ``met`` lies above that of the best expert until then."""
+    """Return after each round the average of the losses `met`, minus that of the best expert until then.
+
+    >>> average_regret(on_grid([[1, 0], [1, 0.5]]), np.array([1.0, 0.5])).tolist()
+    [1.0, 0.5]
+    """
     counted = np.arange(1, len(losses) + 1)
     best = np.cumsum(losses, axis=0, dtype=np.int64).min(axis=1) / grid
     regret: Floats = (np.cumsum(met) - best) / counted
@@ -167,24 +215,24 @@ def average_regret(losses: Ints, met: Floats, grid: int = GRID) -> Floats:
 
 
 def _draw(gaps: Ints, unit: Fraction) -> Ints:
-    """One column for each row of ``gaps``, with probability proportional to exp(−gap·unit) exactly."""
+    """Draw a column for each row of `gaps`, with probability proportional to exp(−gap·unit) exactly."""
     rows, columns = gaps.shape
     drawn = np.empty(rows, dtype=np.int64)
     live = np.arange(rows)
     while live.size:
-        tries = max(1, min(columns, _LANES // live.size))  # no more than so many are expected to be needed
+        tries = max(1, min(columns, _LANES // live.size))  # no more are expected to be needed
         offered = uniform_below(columns, live.size * tries).reshape(live.size, tries)
         heads = exp_coins(gaps[live[:, None], offered], unit)
         first = heads.argmax(axis=1)
         lanes = np.arange(live.size)
-        settled = heads[lanes, first]
-        drawn[live[settled]] = offered[lanes, first][settled]
-        live = live[~settled]
+        decided = heads[lanes, first]
+        drawn[live[decided]] = offered[lanes, first][decided]
+        live = live[~decided]
     return drawn
 
 
 def _down(rate: float) -> Fraction:
-    """A rate of at most twelve digits after the point, never above ``rate``: less of it is more private."""
+    """Round a rate down to at most twelve digits after the point: a smaller rate is more private."""
     return Fraction(math.floor(rate * (1 - 1e-12) * _RATE_STEPS), _RATE_STEPS)
 
 
@@ -206,11 +254,11 @@ def _check_rounds(rounds: int) -> None:
 
 def _check_shape(shape: tuple[int, ...]) -> None:
     if len(shape) != 2:
-        raise TableError("losses must be a table: a row a round, a column an expert")
+        raise TableError("losses must be a table: one row a round, one column an expert")
     if not 1 <= shape[0] <= MAX_ROUNDS:
         raise TableError(f"there must be from 1 to {MAX_ROUNDS:,} rounds")
     if shape[1] < 2:
-        raise TableError("there must be two experts or more: with one there is nothing to choose, and nothing to hide")
+        raise TableError("there must be two experts or more: with one there is nothing to choose")
 
 
 def _check_losses(losses: Ints, grid: int) -> None:

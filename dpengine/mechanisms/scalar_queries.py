@@ -1,7 +1,7 @@
-"""Answers to single questions: exact whole numbers in, noisy or chosen ones out, and how far off they may be.
+"""Single private queries: noise for counts and sums, scores for quantiles, and intervals for the answers.
 
-Chance comes from `noise.discrete_laplace` and `noise.selection`, exactly; all else here is arithmetic
-on what is public or already noisy. Neighbouring tables differ in one person.
+Noise is exact, from `noise.laplace`. Everything else here is arithmetic on numbers that are public or already noisy.
+Neighbouring tables differ in one person.
 """
 
 from __future__ import annotations
@@ -15,32 +15,44 @@ import numpy as np
 from dpengine.array_types import Ints
 from dpengine.noise.laplace import discrete_laplace
 
-__all__ = ["noisy", "quantile_scores", "ratio", "ratio_half_width", "reach"]
+__all__ = ["add_noise", "quantile_scores", "ratio_half_width", "ratio_interval", "selection_error"]
 
 
 CONFIDENCE = 0.95
 
 
-def noisy(values: Sequence[int], scale: Fraction) -> list[int]:
-    """Each of ``values`` with independent discrete Laplace noise of ``scale`` = Δ/ε, exactly.
+def add_noise(values: Sequence[int], scale: Fraction) -> list[int]:
+    """Add independent discrete Laplace noise of `scale` = Δ/ε to each of `values`, exactly.
 
-    ε-differentially private if one person moves the values by at most Δ in all, in absolute amounts (L1): the
-    probability of any outcome then changes by a factor of at most exp(Δ/scale) (Dwork, McSherry, Nissim & Smith 2006;
-    Ghosh, Roughgarden & Sundararajan 2009).
+    ε-differentially private if one person moves the values by at most Δ in total (in L1): then the probability of any
+    outcome changes by a factor of at most exp(Δ/scale).
+
+    Source: Dwork, McSherry, Nissim & Smith 2006; Ghosh, Roughgarden & Sundararajan 2009 (discrete noise).
+
+    >>> len(add_noise([12, 7], Fraction(2)))
+    2
     """
     return [value + int(noise) for value, noise in zip(values, discrete_laplace(scale, len(values)), strict=True)]
 
 
 def quantile_scores(counts: Ints, level: Fraction) -> Ints:
-    """How good each point of a grid is as the quantile at ``level`` = a/b: minus its distance in b-ths of a rank.
+    """Score each point of a grid as the quantile at `level` = a/b: minus its distance, in b-ths of a rank.
 
-    ``counts`` holds the number n_j of values at each point. Point j is a quantile where at most n·a/b values lie below
-    it and at least n·a/b at or below it; so its score is −max(0, b·Σ_{i<j} n_i − a·n, a·n − b·Σ_{i≤j} n_i), the
-    distance of n·a/b from the ranks that j takes, in whole numbers even where many values are equal.
+    `counts` holds the number n_j of values at each point. Point j is a quantile if at most n·a/b values lie below it
+    and at least n·a/b at or below it. Its score is −max(0, b·Σ_{i<j} n_i − a·n, a·n − b·Σ_{i≤j} n_i): the distance of
+    n·a/b from the ranks of the values at j, in whole numbers even where many values are equal.
 
-    One row more adds 1 to n, and 1 or 0 to either sum. It moves the first difference by b − a or −a, the second by
-    a − b or a, hence their maximum with 0 by at most max(a, b − a): k times that for a person of k rows. (The utility
-    of Smith 2011, "Privacy-preserving statistical estimation", |rank − n·a/b|, for values that may be equal.)
+    Sensitivity: one more row adds 1 to n, and 1 or 0 to either sum. It moves the first difference by b − a or −a, the
+    second by a − b or a, hence their maximum with 0 by at most max(a, b − a). A person with k rows moves it k times
+    as far.
+
+    Raises ValueError where there are too many rows for the digits of `level`.
+
+    Source: Smith 2011, "Privacy-preserving statistical estimation": the utility |rank − n·a/b|, here for values that
+    may be equal.
+
+    >>> quantile_scores(np.array([1, 1, 1]), Fraction(1, 2)).tolist()
+    [-1, 0, -1]
     """
     a, b = level.numerator, level.denominator
     upto = np.cumsum(counts, dtype=np.int64)
@@ -51,12 +63,15 @@ def quantile_scores(counts: Ints, level: Fraction) -> Ints:
     return scores
 
 
-def reach(candidates: int, unit: Fraction, confidence: float = CONFIDENCE) -> int:
-    """The least whole t for which permute-and-flip picks within t of the best score, with probability ``confidence``.
+def selection_error(candidates: int, unit: Fraction, confidence: float = CONFIDENCE) -> int:
+    """Return a whole t such that permute-and-flip picks a score within t of the best, with probability `confidence`.
 
-    ``unit`` is what one step of score weighs in the exponent: ε/2Δ, or ε/Δ for monotone scores. A candidate that is
-    worse than the best by t is picked only if its own coin lands heads, which has probability exp(−t·unit); so one of
-    all that are worse by more than t is picked with probability at most (candidates − 1)·exp(−(t + 1)·unit).
+    `unit` is the weight of one step of score in the exponent: ε/2Δ, or ε/Δ for monotone scores. A candidate that is
+    worse than the best by t is picked only if its own coin lands heads, which has probability exp(−t·unit). So a
+    candidate that is worse by more than t is picked with probability at most (candidates − 1)·exp(−(t + 1)·unit).
+
+    >>> selection_error(1, Fraction(1)), selection_error(100, Fraction(1, 2))
+    (0, 15)
     """
     if candidates < 2:
         return 0
@@ -64,12 +79,15 @@ def reach(candidates: int, unit: Fraction, confidence: float = CONFIDENCE) -> in
 
 
 def ratio_half_width(part: float, scale: float, confidence: float = CONFIDENCE) -> float:
-    """h with P(|(1 − part)·Z₁ − part·Z₂| ≤ h) ≥ ``confidence``, for discrete Laplace noise Z₁, Z₂ of ``scale``.
+    """Return h with P(|(1 − part)·Z₁ − part·Z₂| ≤ h) ≥ `confidence`, for discrete Laplace noise Z₁, Z₂ of `scale`.
 
     For continuous Laplace noise of that scale and weights w > v the tail beyond t is
     (w²·exp(−t/(w·scale)) − v²·exp(−t/(v·scale)))/(w² − v²), and (1 + t/(2w·scale))·exp(−t/(w·scale)) where they are
     equal. A discrete Laplace number is the difference of the floors of two exponential numbers whose difference is
     Laplace, so each Z is within 1 of a continuous one, and the weighted difference too: h is the continuous one plus 1.
+
+    >>> round(ratio_half_width(0.5, 10.0), 2)
+    21.57
     """
     wide, narrow = max(part, 1 - part), min(part, 1 - part)
 
@@ -82,13 +100,20 @@ def ratio_half_width(part: float, scale: float, confidence: float = CONFIDENCE) 
     return scale * _root(lambda t: 1 - confidence - beyond(t), 0.0, 60.0) + 1
 
 
-def ratio(first: int, second: int, scale: Fraction, confidence: float = CONFIDENCE) -> tuple[float, float, float]:
-    """The part A/(A + B), from A and B with noise, and an interval for it: (estimate, low, high), each in [0, 1].
+def ratio_interval(
+    first: int, second: int, scale: Fraction, confidence: float = CONFIDENCE
+) -> tuple[float, float, float]:
+    """Estimate the part A/(A + B) from A and B with noise of `scale`: (estimate, low, high), each in [0, 1].
 
-    Fieller's method (1954) without its normal approximation. At the true part θ, (1 − θ)·A − θ·B is 0, so what the
-    noisy numbers make of it is noise alone, and stays within `ratio_half_width` of 0 with probability at least
-    ``confidence``, whatever A and B are: the interval holds every θ for which it does. Where the noisy total is below
-    four times the scale the interval is all of [0, 1]: there are too few rows to say anything.
+    At the true part θ, (1 − θ)·A − θ·B is 0, so the same of the noisy numbers is noise alone. It stays within
+    `ratio_half_width` of 0 with probability at least `confidence`, whatever A and B are: the interval holds every θ
+    for which it does. Where the noisy total is below four times the scale, the interval is all of [0, 1]: there are
+    too few rows to say anything.
+
+    Source: Fieller 1954, without the normal approximation.
+
+    >>> [round(part, 2) for part in ratio_interval(300, 700, Fraction(2))]
+    [0.3, 0.29, 0.31]
     """
     total, width = first + second, float(scale)
     estimate = min(1.0, max(0.0, first / total)) if total > 0 else 0.5
@@ -109,7 +134,7 @@ def ratio(first: int, second: int, scale: Fraction, confidence: float = CONFIDEN
 
 
 def _root(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function that rises from below 0 at ``low`` to above it at ``high`` crosses 0."""
+    """Return where a function that rises from below 0 at `low` to above 0 at `high` crosses 0."""
     for _ in range(80):
         middle = (low + high) / 2
         low, high = (middle, high) if rising(middle) < 0 else (low, middle)

@@ -13,7 +13,7 @@ from typing import Any
 from dpengine.accounting.entry import Kind
 from dpengine.errors import LedgerError, PlanError
 from dpengine.estimate.error_distribution import sum_error
-from dpengine.mechanisms.scalar_queries import ratio, ratio_half_width, reach
+from dpengine.mechanisms.scalar_queries import ratio_half_width, ratio_interval, selection_error
 from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum
 from dpengine.version import VERSION
 
@@ -109,7 +109,7 @@ def conclude(question: Question, drawn: Sequence[int]) -> Answer:
             start, width = (0.0, 1.0)
             if isinstance(statistic, Mean):
                 start, width = float(statistic.of.low), float(statistic.of.high - statistic.of.low)
-            parts = ratio(drawn[0], drawn[1], question.scale)
+            parts = ratio_interval(drawn[0], drawn[1], question.scale)
             value, low, high = (Decimal(f"{start + width * part:.12g}") for part in parts)
         case Quantile(of=grid):
             value = grid.value(grid.units(grid.low) + drawn[0])
@@ -137,8 +137,8 @@ def _reach(question: Question) -> int | None:
     match question.statistic:
         case Quantile(of=grid, level=level):
             unit = question.epsilon / (2 * question.sensitivity)
-            return -(-reach(grid.steps + 1, unit) // level.denominator)
+            return -(-selection_error(grid.steps + 1, unit) // level.denominator)
         case Mode(of=column):
-            return reach(len(column.declared), question.epsilon / question.sensitivity)
+            return selection_error(len(column.declared), question.epsilon / question.sensitivity)
         case _:
             return None

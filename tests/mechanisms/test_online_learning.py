@@ -1,4 +1,4 @@
-"""Private online learning: picks have the weights' exact chances, neighbours are within (ε, δ), regret is in bounds."""
+"""Private online learning: exact probabilities of picks, privacy between neighbours, and bounds on regret."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ DELTA = Fraction(1, 10**6)
 
 
 def chances(losses: np.ndarray, eta: float) -> np.ndarray:
-    """Probability of each expert in each round, from the definition; ``losses`` in 0 to 1."""
+    """Return the probability of each expert in each round by definition, for `losses` from 0 to 1."""
     sums = np.vstack([np.zeros(losses.shape[1]), np.cumsum(losses, axis=0)[:-1]])
     weights = np.exp(-eta * sums)
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def of_sequences(losses: np.ndarray, eta: float) -> np.ndarray:
-    """Probability of every whole sequence of picks."""
+def sequence_probabilities(losses: np.ndarray, eta: float) -> np.ndarray:
+    """Return the probability of every whole sequence of picks."""
     found = np.ones(1)
     for row in chances(losses, eta):
         found = np.outer(found, row).ravel()
@@ -58,37 +58,37 @@ def test_experts_are_picked_as_often_as_their_weights_say(block: int, monkeypatc
     assert stats.chisquare(np.bincount(picks[:, 2], minlength=3), wrong).pvalue < ALPHA, "negative control: another η"
 
 
-def test_an_expert_far_behind_is_left_at_once() -> None:
+def test_an_expert_far_behind_is_not_picked() -> None:
     losses = on_grid(np.tile([0.0, *[1.0] * 49], (2000, 1)))
     picks = weighted_majority(losses, Fraction(10))
-    assert (picks[20:] == 0).all(), "a chance of exp(−200) does not come"
+    assert (picks[20:] == 0).all(), "a probability of exp(−200) is never seen"
 
 
-def test_neighbours_differ_by_no_more_than_two_eta_in_each_later_round() -> None:
+def test_one_round_changes_the_log_probability_of_each_later_pick_by_at_most_two_eta() -> None:
     """All tables of 3 rounds and 2 experts with losses 0, ½ and 1, and all neighbours in their first round."""
     eta, furthest = 0.7, 0.0
     vectors = list(product((0.0, 0.5, 1.0), repeat=2))
     for first, other, second in product(vectors, vectors, vectors):
-        here = of_sequences(np.array([first, second, (0, 0)]), eta)
-        there = of_sequences(np.array([other, second, (0, 0)]), eta)
+        here = sequence_probabilities(np.array([first, second, (0, 0)]), eta)
+        there = sequence_probabilities(np.array([other, second, (0, 0)]), eta)
         furthest = max(furthest, float(np.abs(np.log(here / there)).max()))
     assert 0.5 * 4 * eta < furthest <= 2 * 2 * eta + 1e-12
 
 
 @pytest.mark.parametrize("rate", [advanced_rate, zcdp_rate])
-def test_whole_sequences_of_neighbours_are_within_epsilon_and_delta(rate: object) -> None:
-    """The worst neighbours in sight: all later sums move apart by 2, exactly, over all 2¹² sequences."""
+def test_whole_sequences_are_private_with_epsilon_and_delta(rate: object) -> None:
+    """The worst neighbours, whose later sums differ by 2, exactly over all 2¹² sequences."""
     rounds, epsilon, delta = 12, Fraction(1), Fraction(1, 1000)
     eta = float(rate(epsilon, delta, rounds))  # type: ignore[operator]
     later = np.zeros((rounds - 1, 2))
-    here = of_sequences(np.vstack([[1, 0], later]), eta)
-    there = of_sequences(np.vstack([[0, 1], later]), eta)
+    here = sequence_probabilities(np.vstack([[1, 0], later]), eta)
+    there = sequence_probabilities(np.vstack([[0, 1], later]), eta)
     assert np.maximum(here - math.exp(epsilon) * there, 0).sum() <= delta
-    here, there = (of_sequences(np.vstack([row, later]), 8 * eta) for row in ([1, 0], [0, 1]))
+    here, there = (sequence_probabilities(np.vstack([row, later]), 8 * eta) for row in ([1, 0], [0, 1]))
     assert np.maximum(here - math.exp(epsilon) * there, 0).sum() > delta, "negative control: eight times the rate"
 
 
-def test_a_pick_concentrates_a_quarter_as_much_as_its_epsilon_alone_says() -> None:
+def test_the_zcdp_cost_of_a_pick_is_an_eighth_of_its_squared_epsilon() -> None:
     """Rényi divergence of order α between any neighbours is at most α·(2η)²/8, and comes near it."""
     eta, nearest = 0.2, 0.0
     rho = float(selection_zcdp(Fraction(2, 5)))
@@ -103,7 +103,7 @@ def test_a_pick_concentrates_a_quarter_as_much_as_its_epsilon_alone_says() -> No
 
 
 @pytest.mark.parametrize(("epsilon", "rounds"), [("1/10", 10), ("1", 1), ("1", 1000), ("1/2", 10**5)])
-def test_rates_spend_no_more_than_they_may(epsilon: str, rounds: int) -> None:
+def test_rates_spend_no_more_than_the_budget(epsilon: str, rounds: int) -> None:
     budget = Fraction(epsilon)
     eta, better = advanced_rate(budget, DELTA, rounds), zcdp_rate(budget, DELTA, rounds)
     assert advanced(2 * eta, rounds, DELTA) <= budget
@@ -117,7 +117,7 @@ def test_rates_at_a_thousand_rounds() -> None:
     assert float(zcdp_rate(Fraction(1), DELTA, 1000)) == pytest.approx(0.00591, abs=5e-6)
 
 
-def test_the_book_s_rate_is_refused_where_its_proof_ends() -> None:
+def test_the_rate_by_advanced_composition_is_refused_where_its_proof_ends() -> None:
     with pytest.raises(PlanError, match="smaller ε only"):
         advanced_rate(Fraction(100), DELTA, 10)
     assert zcdp_rate(Fraction(100), DELTA, 10) > 0
@@ -140,13 +140,13 @@ def test_the_bound_is_least_at_the_free_rate() -> None:
     assert regret_bound(eta, 1000, 10) < min(regret_bound(other, 1000, 10) for other in (eta / 2, eta * 2))
 
 
-def test_expected_loss_is_the_weights_own() -> None:
+def test_expected_loss_is_the_mean_under_the_weights() -> None:
     losses = np.array([[0.0, 1.0], [0.25, 0.5], [1.0, 1.0]])
     assert expected_loss(on_grid(losses), Fraction(1, 2)) == pytest.approx((chances(losses, 0.5) * losses).sum(axis=1))
 
 
-def test_a_leader_who_is_followed_can_always_be_wrong() -> None:
-    """The first loses ½, and then always the one that leads loses 1: the leader's follower loses every round."""
+def test_following_the_leader_can_lose_in_every_round() -> None:
+    """The first expert loses ½, and then the leader loses 1 in every round: so does everyone who follows."""
     steps = np.array([[0.5, 0.0], *[[0.0, 1.0], [1.0, 0.0]] * 50])
     losses = on_grid(steps)
     met = picked_loss(losses, follow_the_leader(losses))
@@ -161,13 +161,13 @@ def test_the_best_expert_has_no_regret() -> None:
     assert average_regret(losses, picked_loss(losses, np.array([1, 1])))[-1] == 0
 
 
-def test_one_round_is_an_even_draw() -> None:
+def test_the_first_round_is_a_uniform_draw() -> None:
     seen = np.bincount([int(weighted_majority(on_grid([[0.0, 1.0]]), Fraction(5))[0]) for _ in range(400)], minlength=2)
     assert stats.binomtest(int(seen[0]), 400).pvalue > ALPHA
 
 
 @pytest.mark.parametrize(
-    ("losses", "said"),
+    ("losses", "message"),
     [
         ([[0.5, 1.2]], "expert 2 in round 1 is outside"),
         ([[0.5, 0.1], [-0.1, 0.5]], "expert 1 in round 2 is outside"),
@@ -181,13 +181,13 @@ def test_one_round_is_an_even_draw() -> None:
         ([[0.1, 0.2], [0.3]], "must be numbers"),
     ],
 )
-def test_what_is_no_table_of_losses_is_refused_without_quoting_it(losses: object, said: str) -> None:
-    with pytest.raises(TableError, match=said) as refused:
+def test_anything_but_a_table_of_losses_is_refused_without_quoting_it(losses: object, message: str) -> None:
+    with pytest.raises(TableError, match=message) as refused:
         on_grid(losses)  # type: ignore[arg-type]
     assert "1.2" not in str(refused.value)
 
 
-def test_losses_off_the_grid_and_rates_of_nothing_are_refused() -> None:
+def test_losses_off_the_grid_and_rates_of_zero_are_refused() -> None:
     with pytest.raises(TableError, match="on_grid"):
         weighted_majority(np.array([[0, 11]]), Fraction(1), grid=10)
     with pytest.raises(TableError, match="on_grid"):

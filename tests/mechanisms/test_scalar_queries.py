@@ -1,4 +1,4 @@
-"""Answers to single questions: sensitivities by enumeration, reach and intervals against the laws of the noise."""
+"""Single queries: sensitivities by enumeration, errors and intervals against the distributions of the noise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpengine.mechanisms.scalar_queries import noisy, quantile_scores, ratio, ratio_half_width, reach
+from dpengine.mechanisms.scalar_queries import (
+    add_noise,
+    quantile_scores,
+    ratio_half_width,
+    ratio_interval,
+    selection_error,
+)
 from dpengine.noise.laplace import discrete_laplace
 from dpengine.noise.selection import permute_and_flip_probabilities
 
@@ -18,14 +24,14 @@ ALPHA = 2e-9  # false alarms: five assertions about draws
 
 
 def distance_in_ranks(values: list[int], point: int, level: Fraction) -> Fraction:
-    """How far n·level lies from the ranks that a point takes, by looking at every value."""
+    """Return how far n·level lies from the ranks of the values at a point, by looking at every value."""
     below, upto = sum(value < point for value in values), sum(value <= point for value in values)
     wanted = level * len(values)
     return max(Fraction(0), below - wanted, wanted - upto)
 
 
 @pytest.mark.parametrize("level", [Fraction(1, 2), Fraction(9, 10), Fraction(1, 3)])
-def test_scores_of_quantiles_are_distances_and_one_row_moves_them_by_the_sensitivity(level: Fraction) -> None:
+def test_quantile_scores_are_distances_in_ranks_and_one_row_moves_them_by_the_sensitivity(level: Fraction) -> None:
     """Over all tables of up to four rows with four different values, and every row that may be added."""
     delta, furthest = max(level.numerator, level.denominator - level.numerator), 0
     for counts in product(range(3), repeat=4):
@@ -37,7 +43,7 @@ def test_scores_of_quantiles_are_distances_and_one_row_moves_them_by_the_sensiti
         for row in range(4):
             more = np.array(counts) + (np.arange(4) == row)
             furthest = max(furthest, int(np.abs(quantile_scores(more, level) - scores).max()))
-    assert furthest == delta, "the bound is met and never passed"
+    assert furthest == delta, "the bound is reached and never exceeded"
 
 
 @pytest.mark.parametrize("level", [Fraction(1, 2), Fraction(3, 4)])
@@ -58,24 +64,24 @@ def test_too_many_rows_for_the_digits_of_a_level_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("candidates", "unit"), [(2, "1/2"), (50, "1/4"), (1000, "1/3"), (50, "30")])
-def test_a_choice_is_within_reach_as_often_as_is_said(candidates: int, unit: str) -> None:
+def test_a_selection_is_within_its_error_with_the_stated_probability(candidates: int, unit: str) -> None:
     """By exact probabilities, on many different scores; and the bound is not far above what is needed."""
     step = Fraction(unit)
-    told = reach(candidates, step)
-    for gap in range(1, told + 40):
+    error = selection_error(candidates, step)
+    for gap in range(1, error + 40):
         scores = np.array([0] + [-gap] * (candidates - 1))
-        beyond = permute_and_flip_probabilities(scores, 2 * step)[scores < -told].sum()
+        beyond = permute_and_flip_probabilities(scores, 2 * step)[scores < -error].sum()
         assert beyond <= 0.05
     needed = next(
         gap
-        for gap in range(told + 2)
+        for gap in range(error + 2)
         if permute_and_flip_probabilities(np.array([0] + [-gap - 1] * (candidates - 1)), 2 * step)[0] >= 0.95
     )
-    assert needed <= told <= needed + math.ceil(1.2 / float(step))
+    assert needed <= error <= needed + math.ceil(1.2 / float(step))
 
 
-def test_with_one_candidate_there_is_nothing_to_miss() -> None:
-    assert reach(1, Fraction(1)) == 0
+def test_with_one_candidate_there_is_no_error() -> None:
+    assert selection_error(1, Fraction(1)) == 0
 
 
 def exact_beyond(part: float, scale: float, t: float) -> float:
@@ -93,34 +99,34 @@ def test_the_noise_of_a_ratio_stays_within_its_half_width(part: float, scale: fl
     half = ratio_half_width(part, scale)
     assert exact_beyond(part, scale, half) <= 0.05
     if half > 3:
-        assert exact_beyond(part, scale, half - 2) > 0.05, "no more than the one unit and a little too wide"
+        assert exact_beyond(part, scale, half - 2) > 0.05, "too wide by no more than two"
 
 
 @pytest.mark.parametrize(("first", "second"), [(300, 700), (0, 1000), (500, 500), (20, 20), (1, 1), (0, 0), (5000, 3)])
-def test_the_interval_of_a_ratio_covers_it_in_95_of_100_draws(first: int, second: int) -> None:
+def test_the_interval_of_a_ratio_holds_it_in_95_of_100_draws(first: int, second: int) -> None:
     runs, scale = 1500, Fraction(10)
     truth = first / (first + second) if first + second else 0.5
     hits = 0
     for noise in discrete_laplace(scale, (runs, 2)).tolist():
-        estimate, low, high = ratio(first + noise[0], second + noise[1], scale)
+        estimate, low, high = ratio_interval(first + noise[0], second + noise[1], scale)
         assert 0 <= low <= high <= 1
         assert low <= estimate <= high
         hits += low <= truth <= high
     assert stats.binom.cdf(hits, runs, 0.95) > ALPHA
 
 
-def test_too_few_rows_say_nothing_and_many_say_much() -> None:
-    assert ratio(1, 1, Fraction(10))[1:] == (0.0, 1.0)
-    assert ratio(-5, 2, Fraction(10))[1:] == (0.0, 1.0)
-    _, low, high = ratio(300_000, 700_000, Fraction(10))
+def test_few_rows_give_the_whole_interval_and_many_a_narrow_one() -> None:
+    assert ratio_interval(1, 1, Fraction(10))[1:] == (0.0, 1.0)
+    assert ratio_interval(-5, 2, Fraction(10))[1:] == (0.0, 1.0)
+    _, low, high = ratio_interval(300_000, 700_000, Fraction(10))
     assert 0.2999 < low < 0.3 < high < 0.3001
 
 
 def test_noise_is_added_to_whole_numbers_of_any_size() -> None:
     large = 2**70
-    draws = [noisy([large, -large], Fraction(5)) for _ in range(4000)]
+    draws = [add_noise([large, -large], Fraction(5)) for _ in range(4000)]
     off = np.array([[a - large, b + large] for a, b in draws], dtype=float)
-    sd = 1 / (math.sqrt(2) * math.sinh(1 / 10))  # of the discrete Laplace law
+    sd = 1 / (math.sqrt(2) * math.sinh(1 / 10))  # of discrete Laplace noise
     z = off.mean(axis=0) / (sd / math.sqrt(len(draws)))
     assert (np.abs(z) < stats.norm.isf(ALPHA / 2)).all(), "unbiased"
-    assert np.allclose(off.std(axis=0), sd, rtol=0.2), "of the variance that the law has (20 % is 8 standard errors)"
+    assert np.allclose(off.std(axis=0), sd, rtol=0.2), "of the variance of that noise (20 % is 8 standard errors)"
