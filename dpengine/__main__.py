@@ -1,4 +1,4 @@
-"""``python -m dpengine``: the command line."""
+"""Run the command line: `python -m dpengine`."""
 
 from dpengine.cli import main
 

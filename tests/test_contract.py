@@ -163,7 +163,7 @@ def test_command_line(plan_file: Path, tmp_path: Path) -> None:
         (None, "age,region,visit\n1,North\n1,2,3,4,5\n", "line"),
     ],
 )
-def test_bad_input_is_said_in_a_line_and_costs_nothing(
+def test_bad_input_is_refused_in_one_line_and_costs_nothing(
     plan_edit: tuple[str, str] | None, table_text: str, fragment: str, plan_file: Path, tmp_path: Path
 ) -> None:
     if plan_edit:

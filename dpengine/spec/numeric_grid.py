@@ -89,7 +89,7 @@ class Grid(Declared):
 
     @property
     def steps(self) -> int:
-        """Number of steps from ``low`` to ``high``; the grid has one point more."""
+        """Number of steps from `low` to `high`; the grid has one point more."""
         return self.units(self.high) - self.units(self.low)
 
     def units(self, value: Decimal) -> int:

@@ -67,6 +67,6 @@ def test_the_largest_grids_are_still_exact() -> None:
         ({"low": 0, "high": 1, "step": True}, "finite number"),
     ],
 )
-def test_what_is_no_grid_is_refused_in_words(fields: dict[str, object], said: str) -> None:
+def test_an_unusable_grid_is_refused_in_words(fields: dict[str, object], said: str) -> None:
     with pytest.raises(PlanError, match=said):
         Grid(name="x", **fields)

@@ -132,6 +132,6 @@ def one(**fields: object) -> object:
         ),
     ],
 )
-def test_what_is_no_question_is_refused_in_words(make: object, said: str) -> None:
+def test_an_unusable_question_is_refused_in_words(make: object, said: str) -> None:
     with pytest.raises(PlanError, match=said):
         make()  # type: ignore[operator]
