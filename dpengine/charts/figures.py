@@ -1,7 +1,7 @@
 """Figures of a release and of its error, shared by the pages and the report.
 
-Nothing is said by colour alone: whiskers, hatching, marks, dashes and hover texts say it too, and each
-figure has a table twin.
+Nothing is shown by colour alone: whiskers, hatching, marks, dashes and hover texts show it too, and each figure stands
+beside a table with the same numbers.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ CURVE = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 def release_figure(
     result: Result, table: Columns, *, fixed: Mapping[str, str] | None = None, dark: bool = False
 ) -> go.Figure:
-    """The published counts of ``table``: bars for one column, a heatmap for two, small ones side by side for three.
+    """Draw the published counts of `table`: bars for one column, a heatmap for two, small heatmaps for three.
 
-    ``fixed`` holds one label for each column that is looked at one cell at a time (see `needs_fixing`).
+    `fixed` holds a label for each column of which only one cell is shown (see `needs_fixing`). Raises ValueError unless
+    one, two or three columns are left.
     """
     fixed = dict(fixed or {})
     shown = tuple(name for name in table if name not in fixed)
@@ -53,13 +54,13 @@ def release_figure(
 
 
 def needs_fixing(plan: Plan, table: Columns) -> Columns:
-    """Columns of ``table`` that a figure has no room for: all past the third, and a third of many cells."""
+    """Return the columns of `table` that a figure has no room for: those past the third, and a third of many cells."""
     roomy = 3 if len(table) > 2 and plan.column(table[2]).size <= MAX_FACETS else 2
     return table[roomy:]
 
 
 def alt_text(result: Result, table: Columns) -> str:
-    """One sentence for those who do not see the figure."""
+    """Describe the published counts of `table` in one sentence, for readers who do not see the figure."""
     counts = result.counts(table)
     if not table:
         return f"The published total is {int(counts):,}."
@@ -68,8 +69,8 @@ def alt_text(result: Result, table: Columns) -> str:
     noisy = int(result.mostly_noise(table).sum())
     are = "cell is" if noisy == 1 else "cells are"
     return (
-        f"Published counts by {listed(table)}, {counts.size} cells adding up to {int(counts.sum()):,}; "
-        f"the largest is {where} with {int(counts.max()):,}; {noisy} {are} mostly noise."
+        f"Published counts by {listed(table)}: {counts.size:,} cells that add up to {int(counts.sum()):,}. "
+        f"The largest is {where} with {int(counts.max()):,}. {noisy:,} {are} mostly noise."
     )
 
 
@@ -92,22 +93,22 @@ def curve_numbers(plan: Plan, *, epsilons: Sequence[float] = CURVE) -> dict[str,
 
 
 def error_curve(plan: Plan, *, numbers: Mapping[str, list[float]] | None = None, dark: bool = False) -> go.Figure:
-    """How far 95 in 100 cells are within, over ε; the plan's own ε is marked. Needs no data.
+    """Draw the half-width that holds 95 in 100 counts over ε, with the plan's own ε marked. Needs no data.
 
-    ``numbers`` are the plan's `curve_numbers`, where they are known already.
+    `numbers` are the plan's `curve_numbers`, where they are known already.
     """
     here = float(plan.epsilon)
-    reaches = dict(numbers or curve_numbers(plan))
-    epsilons = reaches.pop("ε")
+    curves = dict(numbers or curve_numbers(plan))
+    epsilons = curves.pop("ε")
     figure = go.Figure()
-    for k, (name, reach) in enumerate(reaches.items()):
+    for k, (name, half_widths) in enumerate(curves.items()):
         colour = GREY[dark] if name == "total" else ACCENT[dark]
         label = "total" if name == "total" else f"a cell of {_short(name)}"
-        drawn = np.maximum(reach, 0.5)  # a logarithmic axis has no place for 0
+        drawn = np.maximum(half_widths, 0.5)  # a logarithmic axis has no place for 0
         figure.add_scatter(
             x=epsilons,
             y=drawn,
-            customdata=reach,
+            customdata=half_widths,
             name=label,
             mode="lines",
             line={"color": colour, "dash": DASHES[k % len(DASHES)], "width": 2},
@@ -126,13 +127,13 @@ def error_curve(plan: Plan, *, numbers: Mapping[str, list[float]] | None = None,
             showlegend=False,
             hoverinfo="skip",
         )
-    figure.update_xaxes(type="log", title="privacy budget ε (more private ← → more exact)", tickvals=list(CURVE))
-    figure.update_yaxes(type="log", title=f"{noun(plan)}, ± (95 in 100)", dtick=1, tickformat=",~g")
-    return dressed(figure, "How wrong, for each ε", dark)
+    figure.update_xaxes(type="log", title="privacy budget ε (more private ← → more accurate)", tickvals=list(CURVE))
+    figure.update_yaxes(type="log", title=f"{noun(plan)}, ± (95 in 100 counts)", dtick=1, tickformat=",~g")
+    return dressed(figure, "Error of the published counts at each ε", dark)
 
 
 def comparison_figure(result: Result, table: Columns, exact: Ints, *, dark: bool = False) -> go.Figure:
-    """Published against true counts, cell by cell; for the owner's own eyes."""
+    """Draw published against `exact` counts of each cell: for the data owner only, never for publication."""
     published, true = result.counts(table).ravel(), exact.ravel()
     labels = [_joined(result, table, k) for k in range(true.size)]
     top = max(int(true.max(initial=1)), int(published.max(initial=1)))
@@ -155,7 +156,7 @@ def comparison_figure(result: Result, table: Columns, exact: Ints, *, dark: bool
 
 
 class _Cells:
-    """The cells of a table that a figure shows, each array with one axis for each column of ``shown``."""
+    """The cells of a table that a figure shows; each array has one axis for each column of `shown`."""
 
     def __init__(self, result: Result, table: Columns, shown: Columns, fixed: Mapping[str, str]) -> None:
         self.result, self.shown = result, shown
@@ -187,6 +188,7 @@ class _Cells:
 
 
 def _bars(cells: _Cells, dark: bool) -> go.Figure:
+    """Draw a bar for each cell, with its interval as whiskers; cells that are mostly noise are hatched."""
     labels = cells.short[0]
     figure = go.Figure()
     for noisy in (False, True):
@@ -220,6 +222,7 @@ def _bars(cells: _Cells, dark: bool) -> go.Figure:
 
 
 def _heatmap(cells: _Cells, dark: bool) -> go.Figure:
+    """Draw a heatmap of two columns, the first one down and the second across."""
     down, across = cells.short
     grid = Grid(cells.count, cells.hover, cells.noisy, down, across)
     noisy = bool(cells.noisy.any())
@@ -232,17 +235,22 @@ def _heatmap(cells: _Cells, dark: bool) -> go.Figure:
 
 
 def _room_below(labels: Sequence[str]) -> int:
-    """Pixels for labels that will stand upright: there are many of them, or long ones."""
+    """Return the pixels that labels need below a figure: they are turned upright if they are many or long."""
     longest = max(map(len, labels))
     return 6 * longest if longest * len(labels) > 40 else 0
 
 
 def facets_across(columns: int, facets: int) -> int:
-    """How many small heatmaps of so many ``columns`` go side by side."""
+    """Return how many of `facets` small heatmaps fit side by side, each with this number of `columns`.
+
+    >>> facets_across(4, 5), facets_across(10, 5), facets_across(40, 5)
+    (3, 2, 1)
+    """
     return min(facets, 3 if columns <= 6 else 2 if columns <= 12 else 1)
 
 
 def _facets(cells: _Cells, dark: bool) -> go.Figure:
+    """Draw a small heatmap for each cell of the third column."""
     rows, columns, third = cells.short
     across = facets_across(len(columns), len(third))
     down = -(-len(third) // across)
@@ -272,6 +280,7 @@ def _facets(cells: _Cells, dark: bool) -> go.Figure:
 
 
 def _joined(result: Result, table: Columns, flat: int) -> str:
+    """Return the labels of a cell, given by its flat index, for a hover text."""
     cell = np.unravel_index(flat, result.plan.shape(table)) if table else ()
     return ", ".join(escaped(result.plan.column(n).labels[k]) for n, k in zip(table, cell, strict=True))
 

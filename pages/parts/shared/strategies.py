@@ -88,4 +88,4 @@ def _figure(numbers: pd.DataFrame) -> go.Figure:
         )
     figure.update_xaxes(type="log", title="privacy budget ε", tickvals=list(numbers["ε"]))
     figure.update_yaxes(type="log", title="errors in a table, share of all", tickformat=".3~%")
-    return dressed(figure, "How wrong, for each ε", dark).update_layout(height=380)
+    return dressed(figure, "Error of the published counts at each ε", dark).update_layout(height=380)
