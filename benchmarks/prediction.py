@@ -22,9 +22,9 @@ import dpengine as dpe
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.marginals.measurement import Measurements
-from dpengine.measure.measure import add_noise, measure
-from dpengine.measure.strategy import choose
-from dpengine.results.mock_table import made_up
+from dpengine.measure.measure import add_noise
+from dpengine.measure.strategy import decide
+from dpengine.results.mock_table import mock_counts
 from tests.plans import letters_plan
 
 PLANS = {
@@ -38,18 +38,18 @@ PLANS = {
 
 def observe(plan: dpe.Plan, draws: int) -> np.ndarray:
     """Mean errors, of shape (draws, tables)."""
-    truth = [made_up(plan, table).astype(float) for table in plan.marginals]
-    allocations = () if plan.strategy == "adaptive" else choose(plan)
-    exact = [made_up(plan, allocation.columns) for allocation in allocations]
+    truth = [mock_counts(plan, table).astype(float) for table in plan.marginals]
+    allocations = () if plan.strategy == "adaptive" else decide(plan).allocations
+    exact = [mock_counts(plan, allocation.columns) for allocation in allocations]
     if allocations:
         squares = least_squares(plan, allocations)
         truth = [squares.estimate(table, exact) for table in plan.marginals]
     rows = []
     for _ in range(draws):
         noisy = (
-            Measurements(add_noise(exact, allocations))
+            Measurements(tuple(map(add_noise, exact, allocations)))
             if allocations
-            else measure(plan, lambda tables: [made_up(plan, table) for table in tables])
+            else decide(plan).measure(lambda tables: [mock_counts(plan, table) for table in tables])
         )
         believed = derive_estimates(plan, noisy)
         pairs = zip(plan.marginals, truth, strict=True)

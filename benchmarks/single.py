@@ -22,8 +22,7 @@ from benchmarks.accuracy import SOURCES
 from dpengine import Plan
 from dpengine.marginals.fitting import project, round_to_total
 from dpengine.marginals.least_squares import marginalise
-from dpengine.measure.measure import measure
-from dpengine.measure.strategy import settled
+from dpengine.measure.strategy import decide
 from dpengine.results.result import conclude
 
 METHODS = ("auto", "direct", "adaptive", "projected")
@@ -31,11 +30,11 @@ METHODS = ("auto", "direct", "adaptive", "projected")
 
 def published(plan: Plan, counts: np.ndarray, method: str) -> np.ndarray:
     table = plan.marginals[0]
-    chosen = settled(plan.model_copy(update={"strategy": "direct" if method == "projected" else method}))
-    measured = measure(chosen, lambda wanted: [marginalise(counts, table, one) for one in wanted])
+    chosen = decide(plan.model_copy(update={"strategy": "direct" if method == "projected" else method}))
+    measured = chosen.measure(lambda wanted: [marginalise(counts, table, one) for one in wanted])
     if method == "projected":
         return projected(measured.marginals[0].values.astype(float))
-    return conclude(chosen, measured).counts(table)
+    return conclude(chosen.plan, measured).counts(table)
 
 
 def projected(noisy: np.ndarray) -> np.ndarray:

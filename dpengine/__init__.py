@@ -33,11 +33,10 @@ if TYPE_CHECKING:
         ReleaseError,
         TableError,
     )
-    from dpengine.estimate.error_distribution import epsilon_for
     from dpengine.release import Release, release
     from dpengine.results.answer import Answer, Expected, expect
-    from dpengine.results.mock_table import preview
-    from dpengine.results.predict import predict
+    from dpengine.results.predict import epsilon_for, predict
+    from dpengine.results.preview import preview
     from dpengine.results.result import Result
     from dpengine.sources.open import open_table
     from dpengine.sources.table import Table
@@ -94,11 +93,10 @@ _NAMES = {
     "ask": ("ask",),
     "bundle.verify": ("verify",),
     "errors": ("BudgetError", "Fault", "LedgerError", "PlanError", "PrivateReleaseError", "ReleaseError", "TableError"),
-    "estimate.error_distribution": ("epsilon_for",),
     "release": ("Release", "release"),
     "results.answer": ("Answer", "Expected", "expect"),
-    "results.mock_table": ("preview",),
-    "results.predict": ("predict",),
+    "results.predict": ("epsilon_for", "predict"),
+    "results.preview": ("preview",),
     "results.result": ("Result",),
     "sources.open": ("open_table",),
     "sources.table": ("Table",),

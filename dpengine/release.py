@@ -15,9 +15,7 @@ from dpengine.bundle import write
 from dpengine.bundle.read import manifest_of
 from dpengine.counting import count
 from dpengine.errors import PlanError
-from dpengine.measure import strategy
-from dpengine.measure.measure import measure, wanted
-from dpengine.measure.strategy import settled
+from dpengine.measure.strategy import decide
 from dpengine.results.result import Result, conclude
 from dpengine.sources.open import Source, Table, open_table
 from dpengine.spec.plan import Plan
@@ -62,9 +60,9 @@ def release(
     are free. Without a `ledger`, a fresh one in memory serves for this one call: for experiments, since nothing is
     remembered. `progress` is called with the name of each stage; if it raises before *recording*, nothing is spent.
 
-    The release is ε-differentially private for `plan.unit` under adding or removing one person: `measure` adds to
-    each marginal noise calibrated to its allocation, the allocations add up to ε exactly, which the ledger checks, and
-    all that follows is post-processing.
+    The release is ε-differentially private for `plan.unit` under adding or removing one person: what is measured has
+    noise calibrated to its part of ε, the parts add up to ε exactly, which the ledger checks, and all that follows is
+    post-processing.
 
     Raises `PlanError`, `TableError`, `BudgetError` or `LedgerError`; nothing is spent then.
     """
@@ -73,13 +71,13 @@ def release(
             return release(opened, plan, ledger, progress=progress)
     report = progress or (lambda stage: None)
     book = ledger if ledger is not None else Ledger.in_memory()
-    plan = settled(plan)
-    strategy.check(plan)
+    strategy = decide(plan)
+    strategy.check()
+    plan, plan_id = strategy.plan, strategy.plan_id
     count.check(table, plan)
-    plan_id = strategy.identity(plan)
 
     report("recognising the data")
-    _, counts = count.recognise(table, plan, wanted(plan))
+    _, counts = count.recognise(table, plan, strategy.marginals)
     fingerprint = book.fingerprint(digest_for(table, plan_id, book))
 
     def exact_counts(marginals: Sequence[Columns]) -> Sequence[Ints]:
@@ -88,7 +86,7 @@ def release(
     def draw() -> Outcome:
         _check_writable(plan)
         report("counting")
-        measured = measure(plan, exact_counts, report)
+        measured = strategy.measure(exact_counts, report)
         report("making the tables agree")
         result = conclude(plan, measured)
         payload = result.to_bytes()
@@ -138,7 +136,7 @@ def true_counts(table: Table | Source, plan: Plan, ledger: Ledger) -> dict[Colum
         with open_table(table) as opened:
             return true_counts(opened, plan, ledger)
     count.check(table, plan)
-    plan_id = strategy.identity(plan)
+    plan_id = decide(plan).plan_id
     key = _truncation_key(ledger, ledger.fingerprint(digest_for(table, plan_id, ledger)), plan_id)
     tables = (*plan.marginals, ())
     counts = count.count(table, plan, tables, truncation_key=key)

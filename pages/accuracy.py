@@ -14,7 +14,7 @@ import streamlit as st
 from dpengine.accounting.composition import posterior
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text
-from dpengine.measure.strategy import choose
+from dpengine.measure.strategy import resolved
 from dpengine.results.alternatives import predict_table
 from dpengine.spec.plan import Plan
 from pages.parts.accuracy.charts import error_figure
@@ -208,7 +208,7 @@ if (chosen := choose_plan()) is not None:
         show_strategies(chosen)
     else:
         try:
-            choose(chosen)
+            resolved(chosen).allocations  # noqa: B018 (raises if the tables cannot agree)
         except PlanError as refused:
             st.error(plain(" ".join(map(str, refused.faults))), icon=":material/edit_note:")
         else:

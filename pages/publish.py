@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpengine import Plan, PlanError
 from dpengine.accounting.entry import Kind
-from dpengine.measure import strategy
+from dpengine.measure.strategy import decide
 from dpengine.release import Release, reopen
 from pages.parts.publish import columns_step, domain_step, progress, table_step, unit_step
 from pages.parts.publish.epsilon_step import choose_epsilon
@@ -95,7 +95,7 @@ def _whole_plan() -> tuple[Plan | None, str]:
 def _refusal(plan: Plan) -> str:
     """Return why a complete plan cannot be measured at this ε or by this strategy."""
     try:
-        strategy.check(strategy.settled(plan))
+        decide(plan).check()
     except PlanError as error:
         return plain(" ".join(map(str, error.faults)))
     return ""

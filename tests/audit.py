@@ -11,6 +11,7 @@ import numpy as np
 
 from dpengine.marginals.measurement import Measurements
 from dpengine.measure.adaptive import measure_adaptively
+from dpengine.measure.workload import Workload
 
 __all__ = ["hits", "leaning"]
 
@@ -51,8 +52,6 @@ def _hits(epsilon: str, runs: int, somebody: bool) -> int:
     counts = SOMEBODY if somebody else NOBODY
     exact = {("a",): counts.sum(axis=1), ("b",): counts.sum(axis=0), ("a", "b"): counts}
     enough = PART * float(Fraction(epsilon))
-    pairs = [("a", "b")]
-    each = (
-        measure_adaptively({"a": 2, "b": 2}, pairs, exact, Fraction(epsilon), 1, audited=pairs) for _ in range(runs)
-    )
+    workload = Workload({"a": 2, "b": 2}, [("a", "b")], audited=[("a", "b")])
+    each = (measure_adaptively(workload, exact, Fraction(epsilon), 1) for _ in range(runs))
     return sum(leaning(measured) > enough for measured in each)

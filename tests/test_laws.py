@@ -14,7 +14,7 @@ from dpengine.estimate.error_distribution import least_squares
 from dpengine.marginals import least_squares as estimate
 from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.measure import measure
-from dpengine.measure.strategy import choose
+from dpengine.measure.strategy import decide
 from dpengine.results import mock_table, result
 from dpengine.synthesis import resample
 from tests.plans import CLINIC
@@ -98,7 +98,7 @@ def test_who_looks_like_whom_is_for_the_owner_and_never_published() -> None:
 def test_everything_after_the_noise_works_without_any_table() -> None:
     plan = dpe.Plan.loads(CLINIC)
     poison = Poisoned()
-    allocations = choose(plan)
+    allocations = decide(plan).allocations
     noisy = [np.zeros(plan.shape(s.columns), dtype=np.int64) for s in allocations]
     measured = tuple(Measurement(allocation, values) for allocation, values in zip(allocations, noisy, strict=True))
     finished = result.conclude(plan, Measurements(measured))
@@ -107,7 +107,7 @@ def test_everything_after_the_noise_works_without_any_table() -> None:
         dpe.predict,
         dpe.preview,
         result.conclude,
-        mock_table.made_up,
+        mock_table.mock_counts,
         consistency.make_consistent,
         resample.unique_rows,
     ):

@@ -19,7 +19,7 @@ from dpengine.counting import count as counting
 from dpengine.lessons.audit import least_epsilon
 from dpengine.marginals.measurement import Allocation
 from dpengine.measure.measure import add_noise
-from dpengine.measure.strategy import choose
+from dpengine.measure.strategy import decide
 from tests.plans import letters_plan
 
 ALPHA = 1e-9
@@ -28,7 +28,7 @@ UNIVERSE = [(a, b) for a in ("a0", "a1", "odd", None) for b in ("b0", "b1", "b2"
 
 def counts_of(plan: Plan, rows: list[tuple[object, ...]], names: list[str]) -> list[np.ndarray]:
     with open_table(pd.DataFrame(rows, columns=names, dtype=object)) as table:
-        return counting.count(table, plan, [s.columns for s in choose(plan)], truncation_key=b"k" * 32)
+        return counting.count(table, plan, [s.columns for s in decide(plan).allocations], truncation_key=b"k" * 32)
 
 
 def exponent(plan: Plan, here: list[np.ndarray], there: list[np.ndarray]) -> Fraction:
@@ -40,7 +40,7 @@ def exponent(plan: Plan, here: list[np.ndarray], there: list[np.ndarray]) -> Fra
     return sum(
         (
             int(np.abs(x - y).sum()) / allocation.scale
-            for allocation, x, y in zip(choose(plan), here, there, strict=True)
+            for allocation, x, y in zip(decide(plan).allocations, here, there, strict=True)
         ),
         Fraction(0),
     )
@@ -77,11 +77,11 @@ def test_a_person_of_many_rows_moves_it_by_no_more_than_epsilon() -> None:
 def test_the_noise_shows_epsilon_and_not_more(epsilon: Fraction) -> None:
     runs = 200_000
     allocation = Allocation(("a",), epsilon, 1)
-    count, neighbour = (add_noise([np.full(runs, c, dtype=np.int64)], [allocation])[0].values for c in (5, 6))
+    count, neighbour = (add_noise(np.full(runs, c, dtype=np.int64), allocation).values for c in (5, 6))
     shown = least_epsilon(int((count <= 5).sum()), runs, int((neighbour <= 5).sum()), runs, ALPHA)
     assert 0.9 * epsilon < shown <= epsilon
-    half = add_noise([np.full(runs, 6, dtype=np.int64)], [Allocation(("a",), 2 * epsilon, 1)])[0].values
-    faulty = add_noise([np.full(runs, 5, dtype=np.int64)], [Allocation(("a",), 2 * epsilon, 1)])[0].values
+    half = add_noise(np.full(runs, 6, dtype=np.int64), Allocation(("a",), 2 * epsilon, 1)).values
+    faulty = add_noise(np.full(runs, 5, dtype=np.int64), Allocation(("a",), 2 * epsilon, 1)).values
     caught = least_epsilon(int((faulty <= 5).sum()), runs, int((half <= 5).sum()), runs, ALPHA)
     assert caught > epsilon, "negative control: half the noise is caught"
 

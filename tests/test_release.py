@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
-import sys
 import zipfile
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ import pytest
 
 import dpengine as dpe
 from dpengine.marginals.measurement import Measurements
+from dpengine.measure.strategy import Strategy
 from dpengine.release import true_counts
 from tests.plans import CLINIC
 
@@ -140,13 +141,13 @@ def test_a_part_too_much_is_caught_before_anything_is_recorded(
     plan: dpe.Plan, ledger: dpe.Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Planted fault: one marginal is measured twice, so that the parts cost more than the plan's ε."""
-    honest = sys.modules["dpengine.release"].measure
+    honest = Strategy.measure
 
-    def measure_one_twice(*arguments: object) -> Measurements:
-        measured = honest(*arguments)
+    def measure_one_twice(strategy: Strategy, *arguments: Any) -> Measurements:
+        measured = honest(strategy, *arguments)
         return replace(measured, marginals=(*measured.marginals, measured.marginals[0]))
 
-    monkeypatch.setattr(sys.modules["dpengine.release"], "measure", measure_one_twice)
+    monkeypatch.setattr(Strategy, "measure", measure_one_twice)
     with pytest.raises(dpe.BudgetError, match=r"spent ε = .* in all, not 1, the ε to be charged"):
         dpe.release(clinic_rows(), plan, ledger)
     assert ledger.history() == []

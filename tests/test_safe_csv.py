@@ -11,7 +11,7 @@ from dpengine import safe_csv
 from dpengine.bundle import write
 from dpengine.bundle.promises import table_files
 from dpengine.bundle.verify import verify
-from dpengine.results.mock_table import preview
+from dpengine.results.preview import preview
 from dpengine.spec.plan import Plan
 from tests.bundles import members_of, rows_of
 

@@ -11,7 +11,7 @@ from dpengine.bundle.promises import promises, table_files
 from dpengine.bundle.wording import SCHEMA_VERSION
 from dpengine.exact import exact_text
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, Allocation, Choice, Measurements
-from dpengine.measure.strategy import why
+from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result
 
 __all__ = ["describe", "measurements"]
@@ -29,7 +29,7 @@ def describe(result: Result) -> dict[str, Any]:
         "release_id": result.release_id,
         "created": result.created,
         **promises(plan),
-        "strategy": why(plan),
+        "strategy": resolved(plan).why,
         "measurements": measurements(result.measured),
         "tables": [
             {

@@ -12,7 +12,7 @@ from typing import Any
 from dpengine.array_types import Columns
 from dpengine.bundle.wording import SCHEMA_VERSION, WORDINGS, Estimator, Wording
 from dpengine.exact import exact_text
-from dpengine.measure.strategy import ADAPTIVE
+from dpengine.measure.strategy import Hierarchical, resolved
 from dpengine.spec.plan import Plan
 
 __all__ = ["estimator", "promises", "table_files"]
@@ -39,9 +39,10 @@ def promises(plan: Plan, schema_version: int = SCHEMA_VERSION) -> dict[str, Any]
 
 def estimator(plan: Plan) -> Estimator:
     """Return how the estimates of a release of `plan`, whose strategy is resolved, are made."""
-    if plan.strategy != ADAPTIVE:
+    strategy = resolved(plan)
+    if strategy.closed_form:
         return Estimator.LEAST_SQUARES
-    return Estimator.MODEL if plan.ranged is None else Estimator.BOXES
+    return Estimator.BOXES if isinstance(strategy, Hierarchical) else Estimator.MODEL
 
 
 def table_files(plan: Plan) -> dict[Columns, str]:

@@ -16,9 +16,7 @@ from plotly.subplots import make_subplots
 from dpengine.array_types import Columns, Ints
 from dpengine.charts.heatmap import SCALE, WRITTEN, Grid, traces
 from dpengine.charts.style import ACCENT, CONFIG, GREY, INK, category_axis, dressed, escaped, listed, shortened
-from dpengine.estimate.error_distribution import table_error
-from dpengine.measure.strategy import ADAPTIVE, choose, settled
-from dpengine.results.predict import predict
+from dpengine.results.predict import half_width_curves
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import noun
@@ -75,21 +73,8 @@ def alt_text(result: Result, table: Columns) -> str:
 
 
 def curve_numbers(plan: Plan, *, epsilons: Sequence[float] = CURVE) -> dict[str, list[float]]:
-    """What `error_curve` draws: ``epsilons`` and the plan's own, and the half-widths at each.
-
-    They are those of a cell of each of the first tables, and of the total.
-    """
-    drawn: dict[str, Columns] = {" × ".join(table): table for table in plan.marginals[:MAX_CURVES]} | {"total": ()}
-    numbers: dict[str, list[float]] = {"ε": sorted({*epsilons, float(plan.epsilon)})}
-    plans = [plan if epsilon == float(plan.epsilon) else plan.at(str(epsilon)) for epsilon in numbers["ε"]]
-    if settled(plan).strategy == ADAPTIVE:
-        tried = [predict(each).set_index("table")["half_width_95"] for each in plans]
-        return numbers | {name: [float(widths[name]) for widths in tried] for name in drawn}
-    allocations = [choose(each) for each in plans]
-    for name, table in drawn.items():
-        laws = (table_error(each, chosen, table) for each, chosen in zip(plans, allocations, strict=True))
-        numbers[name] = [law.half_width() for law in laws]
-    return numbers
+    """Return what `error_curve` draws: half-widths over ε of a cell of each of the first tables, and of the total."""
+    return half_width_curves(plan, plan.marginals[:MAX_CURVES], epsilons)
 
 
 def error_curve(plan: Plan, *, numbers: Mapping[str, list[float]] | None = None, dark: bool = False) -> go.Figure:

@@ -29,7 +29,7 @@ from dpengine.marginals.fitting import project, rake, round_to_total, round_to_t
 from dpengine.marginals.graphs import junction_order
 from dpengine.marginals.least_squares import LeastSquares, marginalise
 from dpengine.marginals.pairwise import Pairwise, fit_one_table
-from dpengine.measure.strategy import MAX_JOINT_CELLS
+from dpengine.measure.allocation import MAX_JOINT_CELLS
 
 __all__ = ["ConsistentTables", "make_consistent", "round_boxes"]
 

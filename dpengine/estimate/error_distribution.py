@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from numbers import Real
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,17 +19,12 @@ from dpengine.array_types import Columns, Floats
 from dpengine.errors import PlanError
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.measurement import Allocation
-from dpengine.measure.strategy import ADAPTIVE, choose, settled
 from dpengine.noise import moments
-from dpengine.spec.plan import MAX_EPSILON, MIN_EPSILON, Plan
+from dpengine.spec.plan import Plan
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["PREDICTED", "ErrorDistribution", "epsilon_for", "least_squares", "predict", "sum_error", "table_error"]
+__all__ = ["CONFIDENCE", "ErrorDistribution", "least_squares", "sum_error", "table_error"]
 
 CONFIDENCE = 0.95
-PREDICTED = ("table", "cells", "mean_abs_error", "half_width_95", "total_half_width_95")
 
 
 def least_squares(plan: Plan, allocations: Sequence[Allocation]) -> LeastSquares:
@@ -123,54 +116,3 @@ def table_error(plan: Plan, allocations: Sequence[Allocation], table: Columns) -
         key = (float(f"{abs(term.weight):.12g}"), allocations[term.measured].scale)
         merged[key] = merged.get(key, 0) + term.times
     return _weighted_sum(tuple((weight, times, scale) for (weight, scale), times in merged.items()))
-
-
-def predict(plan: Plan) -> pd.DataFrame:
-    """Return one row for each table of `plan`, which is not adaptive, then the total; the columns are `PREDICTED`."""
-    import pandas as pd
-
-    allocations = choose(plan)
-    total = table_error(plan, allocations, ()).half_width()
-    rows = []
-    for table in (*plan.marginals, ()):
-        error = table_error(plan, allocations, table)
-        name = " × ".join(table) or "total"
-        rows.append((name, plan.cells(table), error.mean_abs, error.half_width(), total))
-    return pd.DataFrame(rows, columns=list(PREDICTED))
-
-
-def epsilon_for(plan: Plan, half_width: float, confidence: float = CONFIDENCE) -> Fraction:
-    """Return the least ε, in millionths, at which every cell of every published table is within ±`half_width`.
-
-    Each cell by itself is within that distance with probability `confidence`.
-
-    Raises `PlanError` where no ε in range does it, and for an adaptive plan: its errors have no known distribution,
-    so compare several ε with `predict` there.
-    """
-    if settled(plan).strategy == ADAPTIVE:
-        raise PlanError(
-            "the ε of an adaptive plan cannot be calculated: try several with predict(plan, epsilons=[0.1, 1, 10])"
-        )
-    if not isinstance(half_width, Real) or not 0 <= half_width < math.inf:
-        raise PlanError("a half-width is a number, 0 or more")
-    if not isinstance(confidence, Real) or not 0 < confidence < 1:
-        raise PlanError("a confidence lies between 0 and 1, such as 0.95")
-
-    def width(table: Columns, millionths: int) -> float:
-        at = plan.at(Fraction(millionths, 10**6))
-        return table_error(at, choose(at), table).half_width(confidence)
-
-    low, high = int(MIN_EPSILON * 10**6), int(MAX_EPSILON * 10**6)
-    # The widest table mostly decides: find its ε, then raise that for each table that still falls short.
-    tables = sorted(plan.marginals, key=lambda table: width(table, int(plan.epsilon * 10**6) or 1), reverse=True)
-    for table in tables:
-        if width(table, low) <= half_width:
-            continue
-        if width(table, high) > half_width:
-            raise PlanError(f"no ε up to {MAX_EPSILON} brings every cell within ±{half_width:g}")
-        least, enough = low, high
-        while enough - least > 1:
-            middle = math.isqrt(least * enough) if enough > 2 * least else (least + enough) // 2
-            least, enough = (least, middle) if width(table, middle) <= half_width else (middle, enough)
-        low = enough
-    return Fraction(low, 10**6)

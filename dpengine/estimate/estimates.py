@@ -23,7 +23,7 @@ from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.measurement import Allocation, Audit, Measurement, Measurements
 from dpengine.marginals.pairwise import Pairwise, fit
-from dpengine.measure.strategy import ADAPTIVE
+from dpengine.measure.strategy import resolved
 from dpengine.spec.plan import Plan
 
 __all__ = ["Estimates", "HierarchicalEstimates", "ModelledEstimates", "UnbiasedEstimates", "derive_estimates"]
@@ -171,7 +171,7 @@ def derive_estimates(plan: Plan, measured: Measurements) -> Estimates:
     """Return the estimates that follow from the measurements of `plan`."""
     if measured.boxes is not None:
         return HierarchicalEstimates(BoxTree(measured.boxes))
-    if plan.strategy == ADAPTIVE:
+    if not resolved(plan).closed_form:
         return ModelledEstimates(plan, measured)
     return UnbiasedEstimates(plan, measured.marginals)
 

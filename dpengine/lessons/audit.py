@@ -19,7 +19,7 @@ import numpy as np
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.errors import PlanError
 from dpengine.lessons.success_rate import Rate
-from dpengine.measure.measure import measure
+from dpengine.measure.strategy import decide
 from dpengine.spec.plan import Plan
 
 __all__ = ["Audit", "audit", "least_epsilon", "released_counts"]
@@ -84,15 +84,16 @@ def _count(tables: Sequence[Floats], event: Event, alpha: float) -> Audit:
 def released_counts(people: int, epsilon: Fraction, runs: int) -> Floats:
     """Return one published cell over `runs` releases of a table with `people` in that cell and a few in three others.
 
-    Each run goes through `measure.measure`, as a release does.
+    Each run goes through `measure.strategy`, as a release does.
     """
     values = ["hers", "second", "third", "fourth"]
     plan = Plan(dataset="audit", epsilon=epsilon, tables=[["group"]],
                 columns=[{"name": "group", "kind": "category", "values": values, "other": False, "missing": False}],
                 strategy="direct")  # fmt: skip
+    strategy = decide(plan)
     exact = np.array([people, 40, 7, 0], dtype=np.int64)
 
     def count(marginals: Sequence[Columns]) -> list[Ints]:
         return [exact for _ in marginals]
 
-    return np.array([measure(plan, count).marginals[0].values[0] for _ in range(runs)], dtype=np.float64)
+    return np.array([strategy.measure(count).marginals[0].values[0] for _ in range(runs)], dtype=np.float64)

@@ -1,1 +1,1 @@
-"""Exact counts into noisy measurements: which marginals, at which part of epsilon."""
+"""Exact counts to noisy measurements: which marginals, with which part of ε, and by which mechanism."""

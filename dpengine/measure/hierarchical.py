@@ -1,10 +1,10 @@
 """One table whose ranges matter: measured in boxes of neighbouring cells, finely only where there are people.
 
 The sum of a long stretch of separately measured cells has the noise of all of them. So the table is measured from
-the whole downwards: each box is split into as many boxes as its own noisy count deserves, and where that is too
-small for a split to tell anything, all that is left of ε measures the box once more and its cells share evenly.
-With many people per unit of noise everything is split down to cells and this is a hierarchy of ranges (Hay et al.
-2010; fan-outs as in Qardaji, Yang & Li 2013); with few it is an adaptive grid (the same authors, ICDE 2013, there of
+the whole downwards. Each box is split into as many boxes as its own noisy count deserves. If that count is too small
+for a split to tell anything, all that is left of ε measures the box once more, and its cells share the count evenly.
+With many people per unit of noise everything is split down to cells, and this is a hierarchical histogram (Hay et al.
+2010; fan-outs as in Qardaji, Yang & Li 2013). With few it is an adaptive grid (the same authors, ICDE 2013, there of
 two levels) or a partition. No ε is spent on deciding: noisy counts that are paid for decide.
 """
 
@@ -21,50 +21,62 @@ import numpy.typing as npt
 from dpengine.array_types import Floats, Ints
 from dpengine.marginals.measurement import PARTS, Boxes
 from dpengine.noise.laplace import discrete_laplace
+from dpengine.spec.domain import Column
 
-__all__ = ["Axis", "measure_boxes"]
+__all__ = ["Axis", "measure_boxes", "strata"]
 
-Axis = tuple[int, ...]  # where the strata of a column begin, and the number of its cells
+Axis = tuple[int, ...]  # the first cells of a column's strata, and the number of its cells
 
-# Chosen on made-up tables of ten shapes in one dimension and five in two, at εN = 10² to 10⁵; none of them matters
+# Chosen on mock tables of ten shapes in one dimension and five in two, at εN = 10² to 10⁵; none of them matters
 # much: half or twice as large, errors change by less than their own spread (benchmarks/ranges.py).
-ROOT = PARTS // 10  # of ε for the total, and for the strata where there are any
+ROOT = PARTS // 10  # of ε for the total, and for the strata if there are several
 NOISE = 3.0  # people per unit of noise that make a box worth splitting
 FEW = (8, 16)  # boxes that are measured at once, with all that is left: along one axis, over several
 FAN_OUT = (6, 16)
 
 
+def strata(column: Column) -> Axis:
+    """Return where runs of cells begin that are measured apart: *other*, *missing*, and values without order.
+
+    >>> from dpengine.spec.domain import YesNo
+    >>> strata(YesNo(name="smokes"))
+    (0, 1, 2, 3, 4)
+    """
+    ordered = len(column.declared) if column.kind in ("number", "date") else 1
+    return (0, *range(ordered, column.size + 1))
+
+
 def measure_boxes(
     columns: tuple[str, ...], axes: Sequence[Axis], counts: Ints, epsilon: Fraction, sensitivity: int
 ) -> Boxes:
-    """Measure ``counts``, one axis a column, in boxes that grow as their noisy counts say.
+    """Measure `counts`, one axis a column, in a tree of boxes that grows as their noisy counts say.
 
-    ``axes`` says for each column which runs of its cells are strata, to be parted first: its declared bins, *other*
-    and *missing*; each value of a column without order.
+    `axes` gives the strata of each column, which are separated first: its declared bins, *other* and *missing*; each
+    value of a column without order (see `strata`).
 
-    ε-differentially private where one person's rows, at most ``sensitivity``, each lie in one cell. Let a box be
-    measured with noise of scale ``sensitivity``/e. A generation of boxes is disjoint, and which boxes there are
+    ε-differentially private if one person's rows, at most `sensitivity`, each lie in one cell. Let a box be
+    measured with noise of scale `sensitivity`/e. A generation of boxes is disjoint, and which boxes there are
     depends on noisy counts of earlier ones alone. Along the boxes that hold a given cell the e add up to exactly ε,
     whatever was drawn, so for every outcome the densities on neighbouring tables differ by a factor of at most
-    exp(Σ e·|rows moved|/``sensitivity``) ≤ exp(ε): each row moves only boxes that hold its cell (adaptive
+    exp(Σ e·|rows moved|/`sensitivity`) ≤ exp(ε): each row moves only boxes that hold its cell (adaptive
     composition, Dwork & Roth 2014, Theorem 3.16, within disjoint boxes as in McSherry 2009, Theorem 4).
     """
-    grown = _Growing(counts, epsilon, sensitivity)
+    tree = _GrowingTree(counts, epsilon, sensitivity)
     ends = np.array([counts.shape], dtype=np.int64)
-    strata = list(product(*(list(pairwise(axis)) for axis in axes)))
-    places = grown.add(np.array([-1]), np.zeros_like(ends), ends, np.array([ROOT]))
+    first_boxes = list(product(*(list(pairwise(axis)) for axis in axes)))
+    places = tree.add(np.array([-1]), np.zeros_like(ends), ends, np.array([ROOT]))
     left = np.array([PARTS - ROOT])
-    if len(strata) > 1:
-        first, last = (np.array([[run[end] for run in box] for box in strata], dtype=np.int64) for end in (0, 1))
-        places = grown.add(np.zeros(len(strata), dtype=np.int64), first, last, np.full(len(strata), ROOT))
-        left = np.full(len(strata), PARTS - 2 * ROOT)
+    if (several := len(first_boxes)) > 1:
+        first, last = (np.array([[run[end] for run in box] for box in first_boxes], dtype=np.int64) for end in (0, 1))
+        places = tree.add(np.zeros(several, dtype=np.int64), first, last, np.full(several, ROOT))
+        left = np.full(several, PARTS - 2 * ROOT)
     while places.size:
-        places, left = grown.split(places, left)
-    return Boxes(columns, counts.shape, epsilon, sensitivity, *grown.arrays())
+        places, left = tree.split(places, left)
+    return Boxes(columns, counts.shape, epsilon, sensitivity, *tree.arrays())
 
 
-class _Growing:
-    """Boxes so far; ``add`` is the one place where counts meet noise."""
+class _GrowingTree:
+    """The boxes measured so far; only `add` brings counts and noise together."""
 
     def __init__(self, counts: Ints, epsilon: Fraction, sensitivity: int) -> None:
         self._sums = np.zeros([size + 1 for size in counts.shape], dtype=np.int64)
@@ -81,7 +93,7 @@ class _Growing:
         return parents, first, last, parts, values
 
     def add(self, parents: Ints, first: Ints, last: Ints, parts: Ints) -> Ints:
-        """Measure boxes, one generation; return their places."""
+        """Measure one generation of boxes; return their places."""
         values = self._exact(first, last)
         for part in np.unique(parts):
             these = parts == part
@@ -93,14 +105,14 @@ class _Growing:
         return places
 
     def _exact(self, first: Ints, last: Ints) -> Ints:
-        """How many rows lie in each box, from running sums by inclusion and exclusion."""
+        """Exact numbers of rows in boxes, from running sums by inclusion and exclusion."""
         total = np.zeros(len(first), dtype=np.int64)
         for corner in product((False, True), repeat=first.shape[1]):
             total += (-1) ** corner.count(False) * self._sums[tuple(np.where(corner, last, first).T)]
         return total
 
     def split(self, places: Ints, left: Ints) -> tuple[Ints, Ints]:
-        """Split boxes of the last generation with ``left`` parts of ε; the next ones, and what is left for them."""
+        """Split boxes of the last generation, which have `left` parts of ε; return the next ones and what they have."""
         among = places - (self._size - self._boxes[-1][0].size)
         first, last, values = (self._boxes[-1][k][among] for k in (1, 2, 4))
         widths = last - first
@@ -121,7 +133,7 @@ class _Growing:
 
 
 def _tiles(first: Ints, widths: Ints, splits: Ints) -> tuple[Ints, Ints, Ints]:
-    """The boxes that result from cutting boxes into ``splits`` pieces along each axis: of which box, from, to."""
+    """Cut boxes into `splits` pieces along each axis; return the box that each piece comes from, and its two ends."""
     pieces = splits.prod(axis=1)
     family = np.repeat(np.arange(pieces.size), pieces)
     number = np.arange(family.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
@@ -134,7 +146,7 @@ def _tiles(first: Ints, widths: Ints, splits: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _worth(people: npt.NDArray[np.floating[Any]], several: Ints) -> npt.NDArray[np.floating[Any]]:
-    """Into how many boxes a box of so many people per unit of noise is worth splitting.
+    """Number of boxes into which a box with `people` per unit of noise is worth splitting; `several` axes, or one.
 
     With k boxes along one axis the noise in a range grows like √k and what uneven boxes hide falls like 1/k, so they
     balance at k ∝ people^(2/3); over two axes and more at k ∝ people (Qardaji, Yang & Li, ICDE 2013, guidelines 1, 2).
@@ -143,7 +155,7 @@ def _worth(people: npt.NDArray[np.floating[Any]], several: Ints) -> npt.NDArray[
 
 
 def _splits(widths: Ints, wanted: Floats) -> Ints:
-    """Pieces along each axis: about ``wanted`` in all, as nearly cubes as whole numbers allow, two at least."""
+    """Numbers of pieces along each axis: about `wanted` in all, at least two, and the pieces nearly cubes."""
     splits = np.ones_like(widths)
     left = wanted.copy()
     for axis in range(widths.shape[1]):

@@ -1,297 +1,294 @@
-"""Which marginals are measured, and with what share of ε: a function of the plan alone.
+"""How a plan is measured, decided once: which marginals, by which mechanism, and why. A function of the plan alone.
 
-*direct*: what is asked is what is measured, by three rules (each a consequence of minimising the total
-variance Σ n_S·2/ε_S² of independent marginals under Σ ε_S = ε):
+*direct* measures what is asked (`measure.allocation`); *optimised* divides ε by a numerical search; *adaptive* chooses
+privately, while measuring, which pairs of columns to measure (`measure.adaptive`), or, for a table whose ranges matter,
+how finely to measure it (`measure.hierarchical`).
 
-1. Nothing is spent on a table that another one contains: its sums are free.
-2. If one table contains all, or one table over all columns gives less variance in total, that one
-   is measured with all of ε.
-3. Else the maximal tables are measured, ε_S in proportion to the cube root of their cells, and
-   combined by least squares. Within 0.1 % of numerical optimisation on the cases in the tests.
-
-*optimised*: shares over all maximal tables, what any two of them have in common, and the table of all columns,
-found numerically to make the total variance least; *direct* where that is no better.
-
-*adaptive*: chosen privately while measuring (`measure.adaptive`; for a table whose ranges matter,
-`measure.hierarchical`).
-
-*auto*: *direct*, unless the tables overlap so widely that they can agree only through a model, and measuring each
-of them is predicted to leave more noise than the model leaves out; unless ranges of many cells matter; and unless a
-table by itself has so many cells for its rows that its columns and pairs, measured beside it, tell more than its own
-noisy counts.
+*auto* is *direct*, with three exceptions: ranges of many cells matter; a single table has so many cells for its rows
+that its columns and pairs tell more than its own noisy counts; or the tables overlap so widely that they can agree only
+through a model, and measuring each of them is predicted to leave more noise than the model leaves out.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import combinations
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
 
-import numpy as np
-
-from dpengine.array_types import Columns
+from dpengine.array_types import Columns, Ints
 from dpengine.errors import PlanError
-from dpengine.marginals.graphs import junction_order, maximal
-from dpengine.marginals.least_squares import LeastSquares, subsets
-from dpengine.marginals.measurement import PARTS, Allocation
+from dpengine.marginals.graphs import maximal
+from dpengine.marginals.measurement import Allocation, Measurements
+from dpengine.measure.adaptive import measure_adaptively
+from dpengine.measure.allocation import allocate_by_cells, allocate_directly, allocate_optimally, needs_a_model
+from dpengine.measure.hierarchical import measure_boxes, strata
+from dpengine.measure.measure import add_noise
+from dpengine.measure.workload import Workload
 from dpengine.noise.laplace import MAX_SCALE
 from dpengine.noise.moments import mean_absolute
-from dpengine.spec.plan import MAX_TABLE_CELLS, Plan
+from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
 
-MAX_JOINT_CELLS = 2_000_000
-ASSUMED_ROWS = 10_000  # where a plan does not say how many there are
+__all__ = ["ASSUMED_ROWS", "MAX_SYNTHETIC", "Hierarchical", "Strategy", "decide", "resolved"]
+
+ASSUMED_ROWS = 10_000  # if a plan does not say how many there are
 MEASURE_ALL = 0.05  # of all rows: noise in a table below which a model is no better (benchmarks/accuracy.py)
 SPARSE = 4.0  # noise in a single table, in rows a row, beyond which its margins tell more (benchmarks/single.py)
 SPARSE_EPSILON = 1.2  # a row; beyond it most noise is 0, and single counts are hard to beat
-MAX_OPTIMISED = 60  # marginals beyond which looking for better shares takes too long
 FLAT_CELLS = 24  # for ranges, fewer cells are as well measured one by one (benchmarks/ranges.py)
 MAX_SYNTHETIC = 20_000_000
 MAX_ADAPTIVE_SCALE = 1_000  # beyond it even the total is lost, and synthetic rows may be too many
 
-DIRECT, OPTIMISED, ADAPTIVE = "direct", "optimised", "adaptive"
-
-__all__ = [
-    "ADAPTIVE",
-    "ASSUMED_ROWS",
-    "DIRECT",
-    "OPTIMISED",
-    "check",
-    "choose",
-    "identity",
-    "needs_a_model",
-    "settled",
-    "why",
-]
+Counter = Callable[[Sequence[Columns]], Sequence[Ints]]  # gives the exact counts of marginals, one axis a column
+Progress = Callable[[str], None]
 
 
-def settled(plan: Plan) -> Plan:
-    """The plan with *auto* decided where that is *adaptive*: what is then the plan's own strategy.
+@dataclass(frozen=True)
+class Strategy(ABC):
+    """A decided way to measure `plan`, whose own strategy is *adaptive* if that was decided."""
 
-    A function of the plan alone, the rough number of rows included.
-    """
-    if plan.strategy == "auto" and (_is_long(plan) or _is_sparse(plan) or _noise_is_too_much(plan)):
-        return plan.model_copy(update={"strategy": ADAPTIVE})
-    return plan
+    plan: Plan
+    closed_form: ClassVar[bool]  # whether the distribution of every error follows from the plan
+
+    @property
+    @abstractmethod
+    def why(self) -> str:
+        """The strategy and the reason for it, in a sentence for people."""
+
+    @property
+    @abstractmethod
+    def marginals(self) -> Sequence[Columns]:
+        """The marginals whose exact counts are wanted."""
+
+    @property
+    def allocations(self) -> tuple[Allocation, ...]:
+        """Marginals and their parts of ε, if these are known before measuring; else none."""
+        return ()
+
+    @property
+    @abstractmethod
+    def plan_id(self) -> str:
+        """The name under which the ledger knows a release: plans that measure the same are one release, drawn once.
+
+        Raises `PlanError` as `check` does.
+        """
+
+    @abstractmethod
+    def check(self) -> None:
+        """Refuse a plan that cannot be measured, or whose counts noise would bury.
+
+        Costs nothing and needs no data. Raises `PlanError`.
+        """
+
+    def at(self, epsilon: object) -> Strategy:
+        """Return the same way of measuring at another ε, at which *auto* might decide otherwise."""
+        return replace(self, plan=self.plan.at(epsilon))
+
+    def measure(self, counted: Counter, progress: Progress = lambda stage: None) -> Measurements:
+        """Measure, for exactly `plan.epsilon`.
+
+        `counted` is called once, with `marginals`; `progress` receives the name of each stage. The result is
+        `plan.epsilon`-differentially private for `plan.unit`, when one person is added or removed.
+        """
+        measured = self._measure(counted(self.marginals), progress)
+        if measured.cost != self.plan.epsilon:
+            raise ArithmeticError("what was measured does not cost ε exactly; this is a fault of the program")
+        return measured
+
+    @abstractmethod
+    def _measure(self, counts: Sequence[Ints], progress: Progress) -> Measurements:
+        """Measure exact `counts` of `marginals`."""
 
 
-def why(plan: Plan) -> str:
-    """The strategy of a plan and the reason for it, in a sentence."""
-    if plan.ranged is not None and settled(plan).strategy == ADAPTIVE:
+class Direct(Strategy):
+    """Measure what is asked, with ε divided by rules."""
+
+    closed_form = True
+
+    @property
+    def why(self) -> str:
+        if self.plan.strategy == "direct":
+            return "Direct, as the plan says: what is asked is what is measured."
+        tables = maximal(self.plan.marginals)
+        if not needs_a_model(self.plan, tables):
+            return "Direct: the tables can be measured and made to agree as they are."
+        noise = f"{portion(_noise_in_a_table(self.plan, tables))} of all rows"
+        return f"Direct: measuring all {len(tables)} tables leaves noise of only about {noise} in each."
+
+    @property
+    def marginals(self) -> Sequence[Columns]:
+        return [allocation.columns for allocation in self.allocations]
+
+    @cached_property
+    def allocations(self) -> tuple[Allocation, ...]:
+        """Marginals and their parts of ε, which add up to it exactly. Raises `PlanError` if tables cannot agree."""
+        return allocate_directly(self.plan)
+
+    @property
+    def plan_id(self) -> str:
+        """A table whose sums are free changes nothing, so that asking for it later is free."""
+        return self.plan.identity(*((each.columns, str(each.epsilon)) for each in self.allocations))
+
+    def check(self) -> None:
+        plan = self.plan
+        smallest = min(allocation.epsilon for allocation in self.allocations)
+        if plan.unit.rows / smallest > MAX_SCALE:
+            raise PlanError("epsilon is too small for so many tables: the noise would be beyond all counts; raise it")
+        # A bound for the total's standard deviation: that of the best single marginal's sum.
+        sd = min(math.sqrt(2 * plan.cells(each.columns)) * float(each.scale) for each in self.allocations)
+        if 2 * sd > MAX_SYNTHETIC:
+            raise PlanError(
+                f"the total would be known only to within about ±{2 * sd:,.0f}, too wide for synthetic rows: "
+                "raise epsilon, or use fewer cells"
+            )
+
+    def _measure(self, counts: Sequence[Ints], progress: Progress) -> Measurements:
+        pairs = zip(counts, self.allocations, strict=True)
+        return Measurements(tuple(add_noise(exact, allocation) for exact, allocation in pairs))
+
+
+class Optimised(Direct):
+    """Measure marginals with the parts of ε that make the predicted error least."""
+
+    @property
+    def why(self) -> str:
+        return "Optimised, as the plan says: ε is divided so that the predicted error is least."
+
+    @cached_property
+    def allocations(self) -> tuple[Allocation, ...]:
+        return allocate_optimally(self.plan)
+
+
+class _Private(Strategy):
+    """Steered by what was measured before, so that only a trial says how wrong it will be."""
+
+    closed_form = False
+
+    def check(self) -> None:
+        if self.plan.unit.rows / self.plan.epsilon > MAX_ADAPTIVE_SCALE:
+            raise PlanError("epsilon is too small to choose what to measure: raise it, or use strategy: direct")
+
+
+@dataclass(frozen=True)
+class Adaptive(_Private):
+    """Measure single columns and privately chosen pairs, and a single table that holds all columns."""
+
+    decided: bool = False  # by *auto*, not by the plan
+
+    @property
+    def why(self) -> str:
+        plan, tables = self.plan, maximal(self.plan.marginals)
+        beside = "part of ε measures columns and pairs, the rest the whole table, and a model draws on all of these."
+        if self.decided and _is_sparse(plan, tables):
+            return f"Adaptive: with about {plan.rows_about:,} rows, noise would bury so many cells; so {beside}"
+        if self.decided:
+            noise = f"{portion(_noise_in_a_table(plan, tables))} of all rows"
+            return f"Adaptive: measuring all {len(tables)} tables would leave noise of about {noise} in each."
+        if len(tables) == 1:
+            return f"Adaptive: {beside}"
+        return "Adaptive: which pairs of columns to measure is chosen privately, and a model fits them."
+
+    @cached_property
+    def workload(self) -> Workload:
+        """What is asked, as `measure_adaptively` wants it."""
+        return Workload.of(self.plan)
+
+    @property
+    def marginals(self) -> Sequence[Columns]:
+        return self.workload.marginals
+
+    @property
+    def plan_id(self) -> str:
+        """The tables are part of it, since what is measured is chosen later; a single one stands for its sums."""
+        tables = maximal(self.plan.marginals)
+        return self.plan.identity("adaptive", *tables) if len(tables) == 1 else self.plan.key
+
+    def _measure(self, counts: Sequence[Ints], progress: Progress) -> Measurements:
+        exact = dict(zip(self.marginals, counts, strict=True))
+        return measure_adaptively(self.workload, exact, self.plan.epsilon, self.plan.unit.rows, progress)
+
+
+class Hierarchical(_Private):
+    """Measure the table whose ranges matter in boxes of cells, finely only where there are people."""
+
+    @property
+    def why(self) -> str:
         return (
             "Adaptive, since ranges matter: boxes of neighbouring cells are measured, and split where noisy counts "
             "show that there are enough people."
         )
-    alone = len(maximal(plan.marginals)) == 1
-    beside = "part of ε measures columns and pairs, the rest the whole table, and a model draws on all of these."
-    if plan.strategy == ADAPTIVE:
-        return (
-            f"Adaptive: {beside}"
-            if alone
-            else "Adaptive: which pairs of columns to measure is chosen privately, and a model fits them."
-        )
-    if plan.strategy == OPTIMISED:
-        return "Optimised, as the plan says: shares of ε that make the predicted error least."
-    if plan.strategy == DIRECT:
-        return "Direct, as the plan says: what is asked is what is measured."
+
+    @property
+    def columns(self) -> Columns:
+        """Columns of the table whose ranges matter."""
+        assert self.plan.ranged is not None
+        return self.plan.ranged
+
+    @property
+    def marginals(self) -> Sequence[Columns]:
+        return [self.columns]
+
+    @property
+    def plan_id(self) -> str:
+        """All other tables are sums of the one that is measured."""
+        return self.plan.identity("ranges", self.columns)
+
+    def _measure(self, counts: Sequence[Ints], progress: Progress) -> Measurements:
+        progress("measuring boxes of cells")
+        axes = [strata(self.plan.column(name)) for name in self.columns]
+        boxes = measure_boxes(self.columns, axes, counts[0], self.plan.epsilon, self.plan.unit.rows)
+        return Measurements((), boxes=boxes)
+
+
+def decide(plan: Plan) -> Strategy:
+    """Decide how `plan` is measured. Deciding once is enough: the value answers everything else.
+
+    >>> plan = Plan(dataset="demo", epsilon="1", tables=[["smokes"]], columns=[{"name": "smokes", "kind": "yesno"}])
+    >>> decide(plan).why
+    'Direct: the tables can be measured and made to agree as they are.'
+    """
+    if plan.strategy != "auto":
+        return resolved(plan)
     tables = maximal(plan.marginals)
-    if not needs_a_model(plan, tables) and not _is_sparse(plan):
-        return "Direct: the tables can be measured and made to agree as they are."
-    if _is_sparse(plan):
-        return f"Adaptive: with about {plan.rows_about:,} rows, noise would bury so many cells; so {beside}"
-    noise = f"{portion(_noise_in_a_table(plan, tables))} of all rows"
-    if _noise_is_too_much(plan):
-        return f"Adaptive: measuring all {len(tables)} tables would leave noise of about {noise} in each."
-    return f"Direct: measuring all {len(tables)} tables leaves noise of only about {noise} in each."
+    if not (_is_long(plan) or _is_sparse(plan, tables) or _noise_is_too_much(plan, tables)):
+        return Direct(plan)
+    private = plan.model_copy(update={"strategy": "adaptive"})
+    return Adaptive(private, decided=True) if plan.ranged is None else Hierarchical(private)
 
 
-def choose(plan: Plan) -> tuple[Allocation, ...]:
-    """The marginals to measure for ``plan``, not an adaptive one; their shares add up to ``plan.epsilon`` exactly.
+def resolved(plan: Plan) -> Strategy:
+    """Return the strategy by which the plan of a release was measured: *auto* stands there for *direct*.
 
-    A person's rows, at most ``plan.unit.rows``, each change one cell of a marginal by one, so each
-    marginal has L1 sensitivity ``plan.unit.rows``; the shares compose by addition (Dwork & Roth 2014,
-    Theorem 3.16). Columns are in sorted order, so that the order of a plan's tables changes nothing.
-
-    Raises `PlanError` where the tables could not be made to agree.
+    Nothing is decided anew, so that a release of an earlier version stays what it was.
     """
-    allocations = _direct(plan)
-    if plan.strategy == OPTIMISED:
-        allocations = _optimised(plan, allocations)
-    return allocations
-
-
-def identity(plan: Plan) -> str:
-    """What the ledger knows a release by: plans of which the same is measured are one release, drawn once.
-
-    So a table whose sums are free, asked for later, is free. What an adaptive plan measures is not known beforehand:
-    there, the tables asked for are part of it, unless they are sums of a single one.
-    Raises `PlanError` as `choose` does.
-    """
-    plan = settled(plan)
-    if plan.strategy == ADAPTIVE:
-        largest = maximal(plan.marginals)
-        if plan.ranged is not None:
-            return plan.identity("ranges", plan.ranged)
-        return plan.identity(ADAPTIVE, *largest) if len(largest) == 1 else plan.key
-    return plan.identity(*((allocation.columns, str(allocation.epsilon)) for allocation in choose(plan)))
-
-
-def _direct(plan: Plan) -> tuple[Allocation, ...]:
-    tables = maximal(plan.marginals)
-    if len(tables) == 1:
-        return _allocations(plan, tables)
-    everything = tuple(sorted(plan.used))
-    small = plan.cells(everything) <= MAX_TABLE_CELLS
-    if not small and needs_a_model(plan, tables) and max(map(len, tables)) > 2:
-        raise PlanError(
-            f"these tables overlap in a ring, so they can agree only through one table of all {len(everything)} "
-            f"columns, which would have {plan.cells(everything):.2g} cells (at most {MAX_JOINT_CELLS:,}): use "
-            "strategy: adaptive, fewer columns, wider bins, or tables that do not close a ring"
-        )
-    split = _allocations(plan, tables)
-    if small:
-        whole = _allocations(plan, [everything])
-        # Judged on what costs something: a table that another contains must not change what is measured.
-        if _total_variance(plan, whole, tables) <= _total_variance(plan, split, tables):
-            return whole
-    return split
-
-
-def check(plan: Plan) -> None:
-    """Refuse a plan that cannot be measured, or that noise would bury: a total that may need too many synthetic rows.
-
-    Raises `PlanError`. Costs nothing, and is to be asked before anything is read.
-    """
-    if plan.strategy == ADAPTIVE:
-        if plan.unit.rows / plan.epsilon > MAX_ADAPTIVE_SCALE:
-            raise PlanError("epsilon is too small to choose what to measure: raise it, or use strategy: direct")
-        return
-    allocations = choose(plan)
-    least = min(allocation.epsilon for allocation in allocations)
-    if plan.unit.rows / least > MAX_SCALE:
-        raise PlanError("epsilon is too small for so many tables: the noise would be beyond all counts; raise it")
-    # A bound for the total's standard deviation: that of the best single marginal's sum.
-    sd = min(math.sqrt(2 * plan.cells(allocation.columns)) * float(allocation.scale) for allocation in allocations)
-    if 2 * sd > MAX_SYNTHETIC:
-        raise PlanError(
-            f"the total would be known only to within about ±{2 * sd:,.0f}, too wide for synthetic rows: "
-            "raise epsilon, or use fewer cells"
-        )
-
-
-def needs_a_model(plan: Plan, tables: Sequence[Columns]) -> bool:
-    """Whether the tables, none within another, overlap in a ring whose joint table is too large to write down."""
-    if plan.cells(plan.used) <= MAX_JOINT_CELLS:
-        return False
-    # Along a tree each table brings a column of its own, so that more tables than columns close a ring.
-    return len(tables) > len(plan.used) or junction_order(tables) is None
+    if plan.strategy == "adaptive":
+        return Adaptive(plan) if plan.ranged is None else Hierarchical(plan)
+    return Optimised(plan) if plan.strategy == "optimised" else Direct(plan)
 
 
 def _is_long(plan: Plan) -> bool:
     return plan.ranged is not None and plan.cells(plan.ranged) > FLAT_CELLS
 
 
-def _is_sparse(plan: Plan) -> bool:
+def _is_sparse(plan: Plan, tables: Sequence[Columns]) -> bool:
     """Whether noise in the one table that holds all others would be of the size of its counts, if these are known."""
-    tables, per_row = maximal(plan.marginals), float(plan.epsilon) / plan.unit.rows
+    per_row = float(plan.epsilon) / plan.unit.rows
     if plan.rows_about is None or len(tables) > 1 or len(tables[0]) == 1 or per_row > SPARSE_EPSILON:
         return False
     return plan.cells(tables[0]) * mean_absolute(plan.unit.rows / plan.epsilon) > SPARSE * plan.rows_about
 
 
-def _noise_is_too_much(plan: Plan) -> bool:
-    tables = maximal(plan.marginals)
+def _noise_is_too_much(plan: Plan, tables: Sequence[Columns]) -> bool:
     if len(tables) == 1 or not needs_a_model(plan, tables):
         return False
     return max(map(len, tables)) > 2 or _noise_in_a_table(plan, tables) > MEASURE_ALL
 
 
 def _noise_in_a_table(plan: Plan, tables: Sequence[Columns]) -> float:
-    """Noise in the mean table as a part of all rows, were each measured with its share."""
+    """Expected L1 noise per table under direct allocation, as a fraction of the rows."""
     rows = plan.rows_about or ASSUMED_ROWS
-    noise = math.fsum(
-        plan.cells(allocation.columns) * float(allocation.scale) for allocation in _allocations(plan, tables)
-    )
+    noise = math.fsum(plan.cells(each.columns) * float(each.scale) for each in allocate_by_cells(plan, tables))
     return noise / (len(tables) * rows)
-
-
-def _allocations(plan: Plan, tables: Sequence[Columns]) -> tuple[Allocation, ...]:
-    weights = [max(1, round(1000 * plan.cells(table) ** (1 / 3))) for table in tables]
-    whole = sum(weights)
-    return tuple(
-        Allocation(table, plan.epsilon * weight / whole, plan.unit.rows)
-        for table, weight in zip(tables, weights, strict=True)
-    )
-
-
-def _total_variance(plan: Plan, allocations: Sequence[Allocation], tables: Sequence[Columns]) -> float:
-    """Variance summed over all cells of ``tables``, by the continuous law, which ranks alike at every ε."""
-    variances = tuple(float(2 * allocation.scale**2) for allocation in allocations)
-    sizes = {name: plan.column(name).size for name in plan.used}
-    squares = LeastSquares(sizes, tuple(allocation.columns for allocation in allocations), variances)
-    if len(allocations) == 1:  # every published cell is a plain sum
-        return math.fsum(plan.cells(allocations[0].columns) * variances[0] for _ in tables)
-    return math.fsum(plan.cells(table) * squares.variance(table) for table in tables)
-
-
-def _optimised(plan: Plan, direct: tuple[Allocation, ...]) -> tuple[Allocation, ...]:
-    """Shares of least total variance over candidate marginals, or ``direct`` where these are no better.
-
-    With e_S the part of ε for marginal S, the total variance is Σ_A c_A / Σ_{S ⊇ A} e_S²/n_{S∖A} up to a constant: the
-    objective of OPT_MARG (McKenna et al., "Optimizing error of high-dimensional statistical queries", PVLDB 2018) in
-    the closed form of `marginals.least_squares`. It is not convex, so the search starts at *direct* and equal shares.
-    """
-    from scipy.optimize import minimize
-
-    candidates = _candidates(plan, [allocation.columns for allocation in direct])
-    if len(candidates) == 1 or len(candidates) > MAX_OPTIMISED:
-        return direct
-    components = list(dict.fromkeys(part for table in plan.marginals for part in subsets(table)))
-    cost = np.zeros(len(components))
-    for table in plan.marginals:
-        for part in subsets(table):
-            rest = plan.cells(tuple(frozenset(table) - part))
-            contrast = math.prod(plan.column(name).size - 1 for name in part)  # cells × Π (n−1)/n
-            cost[components.index(part)] += contrast / rest
-    weights = np.array(
-        [
-            [1 / plan.cells(tuple(frozenset(s) - part)) if part <= frozenset(s) else 0.0 for s in candidates]
-            for part in components
-        ]
-    )
-
-    def variance(logits: np.ndarray) -> tuple[float, np.ndarray]:
-        parts = np.exp(logits - logits.max())
-        parts /= parts.sum()
-        precision = weights @ parts**2
-        slope = -(cost / precision**2) @ weights * 2 * parts
-        return math.log(float((cost / precision).sum())), (parts * (slope - slope @ parts)) / float(
-            (cost / precision).sum()
-        )
-
-    given = {allocation.columns: float(allocation.epsilon / plan.epsilon) for allocation in direct}
-    starts = [np.log([given.get(s, 0.003) for s in candidates]), np.zeros(len(candidates))]
-    found = min((minimize(variance, start, jac=True, method="L-BFGS-B") for start in starts), key=lambda each: each.fun)
-    parts = np.exp(found.x - found.x.max())
-    whole = np.floor(PARTS * parts / parts.sum()).astype(int)
-    whole[whole < PARTS // 1000] = 0  # what is left of a marginal that is not worth measuring
-    whole[int(whole.argmax())] += PARTS - int(whole.sum())
-    allocations = tuple(
-        Allocation(columns, plan.epsilon * int(part) / PARTS, plan.unit.rows)
-        for columns, part in zip(candidates, whole, strict=True)
-        if part
-    )
-    covered = all(any(set(table) <= set(allocation.columns) for allocation in allocations) for table in plan.marginals)
-    better = covered and _total_variance(plan, allocations, plan.marginals) < _total_variance(
-        plan, direct, plan.marginals
-    )
-    return allocations if better else direct
-
-
-def _candidates(plan: Plan, measured: Sequence[Columns]) -> list[Columns]:
-    """Marginals to share ε over: the maximal tables, their common parts, and all columns where these can be written."""
-    tables = maximal([*plan.marginals, *measured])
-    common = {tuple(sorted(set(a) & set(b))) for a, b in combinations(maximal(plan.marginals), 2)} - {()}
-    everything = tuple(sorted(plan.used))
-    whole = [everything] if plan.cells(everything) <= MAX_TABLE_CELLS else []
-    return sorted({*tables, *maximal(plan.marginals), *common, *whole})

@@ -15,10 +15,10 @@ from dpengine.array_types import Columns, Floats, Ints
 from dpengine.errors import PlanError
 from dpengine.estimate.error_distribution import table_error
 from dpengine.marginals.measurement import Allocation
-from dpengine.measure import strategy
-from dpengine.measure.strategy import ADAPTIVE, DIRECT, OPTIMISED, choose
-from dpengine.results.mock_table import DEFAULT_ROWS, made_up, preview
+from dpengine.measure.strategy import decide, resolved
+from dpengine.results.mock_table import ASSUMED_ROWS, mock_counts
 from dpengine.results.predict import predict
+from dpengine.results.preview import preview
 from dpengine.results.result import EXACT
 from dpengine.spec.plan import MAX_TABLE_CELLS, Plan
 
@@ -26,21 +26,24 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "ALL_CELLS", "SIZES", "STRATEGIES", "MockCells", "compare_allocations", "compare_strategies", "predict_table",
-    "simulate_errors",
+    "ALL_CELLS", "SIZES", "STRATEGIES", "MockCells", "compare_allocations", "compare_strategies", "mostly_noise_share",
+    "predict_table", "simulate_errors",
 ]  # fmt: skip
 
-STRATEGIES = (DIRECT, OPTIMISED, ADAPTIVE)
+STRATEGIES = ("direct", "optimised", "adaptive")
 ALL_CELLS = "all cells, on average"
 SIZES = ("empty", "1 to 9", "10 to 99", "100 to 999", "1,000 and more")
 _SIZE_BOUNDS = (1, 10, 100, 1000)
 
 
 def predict_table(plan: Plan, table: Columns) -> pd.DataFrame:
-    """Return the row of `predict` that is about `table`, led by ε, without predicting the others; not for adaptive."""
+    """Return the row of `predict` that is about `table`, led by ε, without predicting the others; not for adaptive.
+
+    *auto* is *direct* here, even if it would decide otherwise at this ε.
+    """
     import pandas as pd
 
-    allocations = choose(plan)
+    allocations = resolved(plan).allocations
     cell, total = table_error(plan, allocations, table), table_error(plan, allocations, ())
     row = (float(plan.epsilon), cell.mean_abs, cell.half_width(), total.half_width())
     return pd.DataFrame([row], columns=["epsilon", "mean_abs_error", "half_width_95", "total_half_width_95"])
@@ -56,7 +59,7 @@ class MockCells:
     @classmethod
     def of(cls, plan: Plan, table: Columns) -> MockCells:
         """Count the cells of the mock `table` by size; ε has no part in it."""
-        sizes, cells = np.unique(made_up(plan, table), return_counts=True)
+        sizes, cells = np.unique(mock_counts(plan, table), return_counts=True)
         return cls(sizes, np.cumsum(cells) / cells.sum())
 
     def mostly_noise(self, half_widths: npt.ArrayLike) -> Floats:
@@ -64,6 +67,12 @@ class MockCells:
         widths = np.asarray(half_widths, dtype=np.float64)
         shares = np.append(0.0, self.cumulative)[np.searchsorted(self.sizes, widths, side="right")]
         return np.where(widths >= EXACT, shares, 0.0)
+
+
+def mostly_noise_share(plan: Plan, table: Columns) -> float:
+    """Return the share of the mock table's cells that would be mostly noise; not for adaptive."""
+    half_width = table_error(plan, resolved(plan).allocations, table).half_width()
+    return float(MockCells.of(plan, table).mostly_noise(half_width))
 
 
 def compare_allocations(plan: Plan) -> pd.DataFrame:
@@ -76,7 +85,7 @@ def compare_allocations(plan: Plan) -> pd.DataFrame:
 
     columns = tuple(sorted(plan.used))
     even = plan.epsilon / len(plan.marginals)
-    planned, joint = choose(plan), (Allocation(columns, plan.epsilon, plan.unit.rows),)
+    planned, joint = resolved(plan).allocations, (Allocation(columns, plan.epsilon, plan.unit.rows),)
     widths = []
     for table in plan.marginals:
         alone = (Allocation(tuple(sorted(table)), even, plan.unit.rows),)
@@ -102,7 +111,7 @@ def compare_strategies(
     """
     import pandas as pd
 
-    rows = plan.rows_about or DEFAULT_ROWS
+    rows = plan.rows_about or ASSUMED_ROWS
     columns: dict[str, list[float]] = {"epsilon": [float(plan.at(epsilon).epsilon) for epsilon in epsilons]}
     faults: dict[str, str] = {}
     for name in STRATEGIES:
@@ -111,7 +120,7 @@ def compare_strategies(
             progress(f"{name.capitalize()} at ε = {epsilon}")
             variant = plan.model_copy(update={"strategy": name}).at(epsilon)
             try:
-                strategy.check(variant)
+                decide(variant).check()
                 frame = predict(variant)
             except PlanError as error:
                 faults[name] = " ".join(map(str, error.faults))
@@ -135,7 +144,7 @@ def simulate_errors(
     """
     import pandas as pd
 
-    true = made_up(plan, table).ravel()
+    true = mock_counts(plan, table).ravel()
     size = np.digitize(true, _SIZE_BOUNDS)
     cells = np.bincount(size, minlength=len(SIZES))
     kinds = ("raw estimate", "set to 0 where negative", "consistent count")

@@ -15,7 +15,7 @@ from dpengine.array_types import Columns
 from dpengine.errors import PlanError
 from dpengine.estimate.error_distribution import sum_error
 from dpengine.marginals.measurement import Allocation
-from dpengine.measure.strategy import choose
+from dpengine.measure.strategy import decide
 from dpengine.spec.domain import Column
 from dpengine.spec.plan import MAX_EPSILON, MIN_EPSILON, Plan
 from dpengine.spec.query import Condition, Count, Question
@@ -70,7 +70,7 @@ def together(questions: Sequence[Question]) -> Together | None:
 
     def enough(epsilon: Fraction) -> bool:
         at = plan.at(epsilon)
-        allocations = choose(at)
+        allocations = decide(at).allocations
         return all(_half_width(at, allocations, each.where) <= most for each, most in zip(alike, wanted, strict=True))
 
     low, high = MIN_EPSILON, MAX_EPSILON

@@ -1,85 +1,158 @@
-"""How wrong a release will be, for every strategy: by calculation where there is a law, else by trying it out.
+"""How wrong a release will be, before anything is spent: functions of the plan alone.
 
-What an adaptive release gets wrong depends on what it will choose, which no law says beforehand. So it is tried
-on the made-up table (`results.mock_table`), which knows nothing of the owner's: real tables may do better or worse.
+Under *direct* and *optimised* the distribution of every error follows from the noise (`estimate.error_distribution`).
+Under *adaptive* it depends on what will be chosen, so releases of the mock table (`results.mock_table`) are simulated;
+it knows nothing of the owner's table, which may do better or worse.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from dpengine.array_types import Columns
+from dpengine.array_types import Columns, Floats
 from dpengine.errors import PlanError
-from dpengine.estimate import error_distribution
+from dpengine.estimate.error_distribution import CONFIDENCE, ErrorDistribution, table_error
 from dpengine.estimate.estimates import derive_estimates
-from dpengine.measure.measure import measure
-from dpengine.measure.strategy import ADAPTIVE, settled
-from dpengine.results.mock_table import made_up
-from dpengine.spec.plan import Plan
+from dpengine.measure.strategy import Strategy, decide
+from dpengine.results.mock_table import mock_counts
+from dpengine.spec.plan import MAX_EPSILON, MIN_EPSILON, Plan
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["predict"]
+__all__ = ["epsilon_for", "half_width_curves", "predict"]
 
+COLUMNS = ("table", "cells", "mean_abs_error", "half_width_95", "total_half_width_95")
 # One trial is off by a tenth or so in the mean over tables, and by more in one table; large plans take their time.
 MIN_TRIALS, MAX_TRIALS = 4, 16
-CELLS_TRIED = 800_000
+MAX_SIMULATED_CELLS = 800_000
 
 
 def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFrame:
-    """What a release of ``plan`` will get wrong; no data is needed and nothing is spent.
+    """Predict the errors of a release of `plan`; no data is needed and nothing is spent.
 
-    One row a published table, then ``total``: table, cells, mean_abs_error and half_width_95 of
-    ``estimate`` in each cell, total_half_width_95 of the grand total. With ``epsilons``, the same for
-    each of them, led by a column epsilon. Exact from the law of the noise, and the mean of some trials on a made-up
-    table under the strategy *adaptive*; ``frame.attrs["simulated"]`` says which. Raises `PlanError` for an
-    unusable ε.
+    Returns one row a published table, then `total`: `table` (column names joined by ` × `), `cells`, `mean_abs_error`
+    and `half_width_95` of `estimate` in each cell, and `total_half_width_95` of the grand total. With `epsilons`, the
+    same for each of them, after a column `epsilon`. Errors are exact, or simulated under the strategy *adaptive*;
+    `frame.attrs["simulated"]` says which. Raises `PlanError` for an unusable ε.
     """
     import pandas as pd
 
     if epsilons is None:
-        return _at(plan)
+        return _predict_at(plan)
     frames = []
-    for value in epsilons:
-        at = plan.at(value)
-        frame = _at(at)
+    for epsilon in epsilons:
+        at = plan.at(epsilon)
+        frame = _predict_at(at)
         frame.insert(0, "epsilon", float(at.epsilon))
         frames.append(frame)
     if not frames:
         raise PlanError("give at least one ε")
-    whole = pd.concat(frames, ignore_index=True)
-    whole.attrs["simulated"] = any(frame.attrs["simulated"] for frame in frames)
-    return whole
+    joined = pd.concat(frames, ignore_index=True)
+    joined.attrs["simulated"] = any(frame.attrs["simulated"] for frame in frames)
+    return joined
 
 
-def _at(plan: Plan) -> pd.DataFrame:
-    plan = settled(plan)
-    frame = _tried(plan) if plan.strategy == ADAPTIVE else error_distribution.predict(plan)
-    frame.attrs["simulated"] = plan.strategy == ADAPTIVE
+def _predict_at(plan: Plan) -> pd.DataFrame:
+    import pandas as pd
+
+    strategy = decide(plan)
+    errors = _exact_errors(strategy) if strategy.closed_form else _simulated_errors(strategy)
+    rows = [(" × ".join(table) or "total", plan.cells(table), *error) for table, error in errors.items()]
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    frame.attrs["simulated"] = not strategy.closed_form
     return frame
 
 
-def _tried(plan: Plan) -> pd.DataFrame:
-    import pandas as pd
+def _exact_errors(strategy: Strategy) -> dict[Columns, tuple[float, float, float]]:
+    """For each table, the last three of `COLUMNS`."""
+    total = _distribution(strategy, ()).half_width()
+    distributions = {table: _distribution(strategy, table) for table in (*strategy.plan.marginals, ())}
+    return {table: (each.mean_abs, each.half_width(), total) for table, each in distributions.items()}
 
-    tables = (*plan.marginals, ())
-    truth = {table: made_up(plan, table) for table in tables}
+
+def _distribution(strategy: Strategy, table: Columns) -> ErrorDistribution:
+    return table_error(strategy.plan, strategy.allocations, table)
+
+
+def _simulated_errors(strategy: Strategy) -> dict[Columns, tuple[float, float, float]]:
+    """The same as means over some releases of the mock table."""
+    plan = strategy.plan
+    truth = {table: mock_counts(plan, table) for table in (*plan.marginals, ())}
     cells = sum(counts.size for counts in truth.values())
-    off: dict[Columns, list[npt.NDArray[np.float64]]] = {table: [] for table in tables}
+    errors: dict[Columns, list[Floats]] = {table: [] for table in truth}
     totals = []
-    for _ in range(min(max(MIN_TRIALS, CELLS_TRIED // cells), MAX_TRIALS)):
-        believed = derive_estimates(plan, measure(plan, lambda wanted: [made_up(plan, table) for table in wanted]))
-        totals.append(believed.half_width(()))
-        for table in tables:
-            off[table].append(np.abs(truth[table] - believed.estimate(table)))
+    for _ in range(min(max(MIN_TRIALS, MAX_SIMULATED_CELLS // cells), MAX_TRIALS)):
+        measured = strategy.measure(lambda marginals: [mock_counts(plan, each) for each in marginals])
+        estimates = derive_estimates(plan, measured)
+        totals.append(estimates.half_width(()))
+        for table, counts in truth.items():
+            errors[table].append(np.abs(counts - estimates.estimate(table)))
     total = float(np.mean(totals))
-    rows = [
-        (" × ".join(table) or "total", plan.cells(table), float(np.mean(each)), float(np.quantile(each, 0.95)), total)
-        for table, each in off.items()
-    ]
-    return pd.DataFrame(rows, columns=list(error_distribution.PREDICTED))
+    return {table: (float(np.mean(each)), float(np.quantile(each, 0.95)), total) for table, each in errors.items()}
+
+
+def epsilon_for(plan: Plan, half_width: float, confidence: float = CONFIDENCE) -> Fraction:
+    """Return the least ε, in millionths, at which every cell of every published table is within ±`half_width`.
+
+    "Within" holds with probability `confidence` for each cell by itself. Raises `PlanError` if no ε in range does it,
+    and for an adaptive plan, whose errors can only be simulated: try some values with `predict` there.
+
+    >>> plan = Plan(dataset="demo", epsilon="1", tables=[["smokes"]], columns=[{"name": "smokes", "kind": "yesno"}])
+    >>> float(epsilon_for(plan, half_width=10))
+    0.286281
+    """
+    strategy = decide(plan)
+    if not strategy.closed_form:
+        raise PlanError(
+            "the error of an adaptive plan is known by simulation only, so no ε can be computed for it: "
+            "try several with predict(plan, epsilons=[0.1, 1, 10])"
+        )
+    if not isinstance(half_width, Real) or not 0 <= half_width < math.inf:
+        raise PlanError("a half-width is a number, 0 or more")
+    if not isinstance(confidence, Real) or not 0 < confidence < 1:
+        raise PlanError("a confidence lies between 0 and 1, such as 0.95")
+
+    def width(table: Columns, millionths: int) -> float:
+        return _distribution(strategy.at(Fraction(millionths, 10**6)), table).half_width(confidence)
+
+    low, high = int(MIN_EPSILON * 10**6), int(MAX_EPSILON * 10**6)
+    # The widest table decides: look for its ε, then raise that only for tables that still fall short.
+    tables = sorted(plan.marginals, key=lambda table: width(table, int(plan.epsilon * 10**6) or 1), reverse=True)
+    for table in tables:
+        if width(table, low) <= half_width:
+            continue
+        if width(table, high) > half_width:
+            raise PlanError(f"no ε up to {MAX_EPSILON} brings every cell within ±{half_width:g}")
+        least, enough = low, high
+        while enough - least > 1:
+            middle = math.isqrt(least * enough) if enough > 2 * least else (least + enough) // 2
+            least, enough = (least, middle) if width(table, middle) <= half_width else (middle, enough)
+        low = enough
+    return Fraction(low, 10**6)
+
+
+def half_width_curves(plan: Plan, tables: Sequence[Columns], epsilons: Sequence[float]) -> dict[str, list[float]]:
+    """Predict 95 % half-widths of a cell of each of `tables`, and of the total, over ε.
+
+    Returns lists of equal length: `ε`, rising, with the plan's own among `epsilons`, and one for each table, by name.
+    """
+    strategy = decide(plan)
+    curves: dict[str, list[float]] = {"ε": sorted({*epsilons, float(plan.epsilon)})}
+    # The plan's own ε stays exact: as a float it may be another number.
+    exact = [plan.epsilon if epsilon == float(plan.epsilon) else str(epsilon) for epsilon in curves["ε"]]
+    if strategy.closed_form:
+        ways = [strategy.at(epsilon) for epsilon in exact]
+        return curves | {
+            " × ".join(table) or "total": [_distribution(way, table).half_width() for way in ways]
+            for table in (*tables, ())
+        }
+    predicted = [predict(plan.at(epsilon)).set_index("table")["half_width_95"] for epsilon in exact]
+    names = [" × ".join(table) for table in tables] + ["total"]
+    return curves | {name: [float(widths[name]) for widths in predicted] for name in names}

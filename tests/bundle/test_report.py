@@ -18,7 +18,7 @@ from dpengine.bundle.manifest import describe
 from dpengine.bundle.promises import table_files
 from dpengine.bundle.wording import Estimator
 from dpengine.charts import figures
-from dpengine.results.mock_table import preview
+from dpengine.results.preview import preview
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from tests.plans import CLINIC, letters_plan

@@ -13,7 +13,7 @@ from dpengine.estimate.consistency import make_consistent
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.marginals.fitting import project, round_to_totals
 from dpengine.marginals.least_squares import marginalise
-from dpengine.measure.strategy import choose
+from dpengine.measure.strategy import decide
 from dpengine.noise.laplace import discrete_laplace
 from tests.plans import letters_plan, plans
 
@@ -21,7 +21,7 @@ from tests.plans import letters_plan, plans
 @settings(max_examples=60)
 @given(plans(), st.data())
 def test_tables_are_whole_and_agree_on_all_they_share(plan: Plan, data: st.DataObject) -> None:
-    allocations = choose(plan)
+    allocations = decide(plan).allocations
     values = []
     for allocation in allocations:
         cells = plan.cells(allocation.columns)
@@ -45,7 +45,7 @@ def test_tables_are_whole_and_agree_on_all_they_share(plan: Plan, data: st.DataO
 def test_what_is_consistent_already_stays_as_it_is(tables: list[list[str]]) -> None:
     plan = letters_plan([5, 4, 3], tables, epsilon="10")  # so that noise is not to be expected
     joint = np.arange(60).reshape(5, 4, 3) % 7
-    allocations = choose(plan)
+    allocations = decide(plan).allocations
     values = [marginalise(joint, ("a", "b", "c"), allocation.columns) for allocation in allocations]
     model = make_consistent(least_squares(plan, allocations), values)
     for table in plan.marginals:
@@ -90,7 +90,7 @@ def test_a_ring_is_rounded_to_within_the_noise_of_its_fit() -> None:
     plan = letters_plan([12, 10, 8, 6], {"each": 2}, epsilon="2")
     rng = np.random.default_rng(5)
     truth = rng.multinomial(20_000, rng.dirichlet(np.full(12 * 10 * 8 * 6, 0.3))).reshape(12, 10, 8, 6)
-    allocations, names = choose(plan), ("a", "b", "c", "d")
+    allocations, names = decide(plan).allocations, ("a", "b", "c", "d")
     squares = least_squares(plan, allocations)
     values = [
         marginalise(truth, names, s.columns) + discrete_laplace(s.scale, plan.shape(s.columns)) for s in allocations
@@ -108,7 +108,7 @@ def test_counts_of_sparse_tables_are_nearer_than_estimates(epsilon: str) -> None
     plan = letters_plan([20, 30, 10], [["a", "b", "c"], ["a", "b"]], epsilon=epsilon)
     rng = np.random.default_rng(6)
     truth = rng.multinomial(5_000, rng.dirichlet(np.full(6000, 0.1))).reshape(20, 30, 10)
-    allocations = choose(plan)
+    allocations = decide(plan).allocations
     squares = least_squares(plan, allocations)
     values = [truth + discrete_laplace(allocations[0].scale, truth.shape)]
     model = make_consistent(squares, values)
@@ -120,5 +120,5 @@ def test_counts_of_sparse_tables_are_nearer_than_estimates(epsilon: str) -> None
 @pytest.mark.parametrize("values", [[-5, -3], [0, 0], [7, -9]])
 def test_an_empty_or_negative_total_gives_an_empty_table(values: list[int]) -> None:
     plan = letters_plan([2], [["a"]])
-    model = make_consistent(least_squares(plan, choose(plan)), [np.array(values, dtype=np.int64)])
+    model = make_consistent(least_squares(plan, decide(plan).allocations), [np.array(values, dtype=np.int64)])
     assert model.table(("a",)).tolist() == [0, 0]

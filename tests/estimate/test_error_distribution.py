@@ -13,16 +13,17 @@ from scipy import stats
 
 from dpengine import Plan, PlanError, predict
 from dpengine.accounting.composition import posterior
-from dpengine.estimate.error_distribution import _weighted_sum, epsilon_for, table_error
-from dpengine.measure.strategy import choose
+from dpengine.estimate.error_distribution import _weighted_sum, table_error
+from dpengine.measure.strategy import decide
 from dpengine.noise.laplace import discrete_laplace
+from dpengine.results.predict import epsilon_for
 from tests.plans import CLINIC, letters_plan, plans
 
 
 @pytest.mark.parametrize("epsilon", ["1/1000", "0.1", "0.5", "1", "3/7", "2", "10"])
 def test_one_draw_has_the_closed_forms_of_the_discrete_laplace_law(epsilon: str) -> None:
     plan = letters_plan([4], [["a"]], epsilon=epsilon)
-    law = table_error(plan, choose(plan), ("a",))
+    law = table_error(plan, decide(plan).allocations, ("a",))
     oracle = stats.dlaplace(float(plan.epsilon))
     reach = np.arange(int(60 / float(plan.epsilon)) + 2)
     assert law.sd**2 == pytest.approx(oracle.var(), rel=1e-9)
@@ -38,7 +39,7 @@ def test_clipping_lifts_an_empty_cell_by_half_the_mean_error() -> None:
     for epsilon, bias in [("0.1", 4.99), ("0.5", 0.96), ("1", 0.43)]:
         plan = letters_plan([4], [["a"]], epsilon=epsilon)
         a = math.exp(-float(plan.epsilon))
-        law = table_error(plan, choose(plan), ("a",))
+        law = table_error(plan, decide(plan).allocations, ("a",))
         assert law.empty_cell_bias == pytest.approx(a / (1 - a**2), rel=1e-9)
         assert law.empty_cell_bias == pytest.approx(bias, abs=0.005)
 
@@ -47,7 +48,7 @@ def test_half_widths_are_those_worked_out_by_hand() -> None:
     expected = {"0.1": (30, 46), "0.5": (6, 9), "1": (3, 4), "2": (1, 2)}
     for epsilon, (at_95, at_99) in expected.items():
         plan = letters_plan([4], [["a"]], epsilon=epsilon)
-        law = table_error(plan, choose(plan), ("a",))
+        law = table_error(plan, decide(plan).allocations, ("a",))
         assert (law.half_width(), law.half_width(0.99)) == (at_95, at_99)
 
 

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from dpengine import Ledger, Plan, open_table, preview, release, verify
 from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Measurements
 from dpengine.marginals.pairwise import Pairwise
-from dpengine.measure.adaptive import GRAIN, _audit, _bins, _Candidate, _how_wrong, _Work
-from dpengine.measure.measure import measure
-from dpengine.measure.strategy import settled
-from dpengine.results.mock_table import made_up
+from dpengine.measure.adaptive import _audit, _how_wrong
+from dpengine.measure.pair_selection import GRAIN, Candidate, _bins
+from dpengine.measure.strategy import decide
+from dpengine.measure.workload import Run, Workload
+from dpengine.results.mock_table import mock_counts
 from tests.plans import letters_plan
 
 
@@ -27,7 +28,7 @@ def paid(measured: Measurements) -> Fraction:
 
 
 def tried(plan: Plan) -> Measurements:
-    return measure(plan, lambda tables: [made_up(plan, table) for table in tables])
+    return decide(plan).measure(lambda tables: [mock_counts(plan, table) for table in tables])
 
 
 @settings(max_examples=25, deadline=None)
@@ -62,8 +63,8 @@ def neighbours(exact: np.ndarray) -> list[np.ndarray]:
 def test_no_score_moves_by_more_than_one_row(scale: float) -> None:
     exact = np.array([[0, 5, 30], [2, 1, 8]])
     model = np.array([[0.01, 7.7, 22.2], [3.3, 0.4, 9.9]])
-    here = _Candidate(("a", "b"), (), exact, model).score(scale)
-    moved = [abs(_Candidate(("a", "b"), (), other, model).score(scale) - here) for other in neighbours(exact)]
+    here = Candidate(("a", "b"), (), exact, model).score(scale)
+    moved = [abs(Candidate(("a", "b"), (), other, model).score(scale) - here) for other in neighbours(exact)]
     assert max(moved) <= GRAIN
     assert scale > 5 or max(moved) == GRAIN, "where cells are seen, the bound is reached"
 
@@ -72,18 +73,19 @@ def test_a_sum_of_errors_over_tables_moves_by_no_more_than_their_number() -> Non
     exact, model = np.array([[3, 5], [2, 8]]), np.array([[3.5, 4.5], [2.25, 7.0]])
     totals = []
     for counts in (exact, *neighbours(exact)):
-        candidates = [_Candidate(("a", "b"), (), counts, model), _Candidate(("a", "c"), (), counts, model)]
+        candidates = [Candidate(("a", "b"), (), counts, model), Candidate(("a", "c"), (), counts, model)]
         totals.append(sum(int(one.wrong().sum()) for one in candidates))
     assert max(abs(total - totals[0]) for total in totals[1:]) == 2 * GRAIN
-    work = _Work(Fraction(1), 3)
-    _how_wrong(work, [_Candidate(("a", "b"), (), exact, model)] * 2, 1000)
-    assert work.choices[0].sensitivity == 2 * GRAIN * 3
+    run = Run(Workload({}, []), {}, Fraction(1), 3)
+    _how_wrong(run, [Candidate(("a", "b"), (), exact, model)] * 2, 1000)
+    assert run.choices[0].sensitivity == 2 * GRAIN * 3
 
 
 def test_the_audit_says_its_sensitivity_and_counts_every_cell() -> None:
     model = Pairwise(18.0, {"a": np.array([8.0, 10.0]), "b": np.array([5.5, 12.5])}, {("a", "b"): np.full((2, 2), 4.5)})
     counts = {("a", "b"): np.array([[3, 5], [2, 8]]), ("b", "a"): np.array([[3, 2], [5, 8]])}
-    audit = _audit(model, [("a", "b"), ("b", "a")], counts, Fraction(10**9), 4)
+    run = Run(Workload({"a": 2, "b": 2}, [], audited=list(counts)), counts, Fraction(10**9), 4)
+    audit = _audit(run, model, run.epsilon)
     assert audit.sensitivity == GRAIN * 2 * 4
     assert audit.cells.sum() == 8
     assert audit.sums.sum() / GRAIN == pytest.approx(2 * (1.5 + 0.5 + 2.5 + 3.5), abs=0.1)
@@ -127,7 +129,7 @@ def test_a_release_is_whole_verified_and_had_again(tmp_path) -> None:  # type: i
     assert first.bundle == again.bundle
     first.save(tmp_path / "wide.zip")
     told = verify(tmp_path / "wide.zip")
-    assert "no law says how far a model is off" in told["intervals"]
+    assert "measured privately, by size of cell" in told["intervals"]
     rows = first.synthetic()
     for table_name, frame in first.tables.items():
         assert (frame["low"] <= frame["count"]).all()
@@ -154,9 +156,11 @@ def test_stopping_before_the_charge_spends_nothing() -> None:
 
 
 def test_auto_takes_it_where_tables_are_many_and_wide() -> None:
-    assert settled(letters_plan([40] * 8, {"each": 2})).strategy == "adaptive"
-    assert settled(letters_plan([40] * 8, {"each": 2}, rows_about=10**9)).strategy == "auto", "measuring all is better"
-    assert settled(letters_plan([4] * 4, {"each": 2})).strategy == "auto"
+    assert decide(letters_plan([40] * 8, {"each": 2})).plan.strategy == "adaptive"
+    assert decide(letters_plan([40] * 8, {"each": 2}, rows_about=10**9)).plan.strategy == "auto", (
+        "measuring all is better"
+    )
+    assert decide(letters_plan([4] * 4, {"each": 2})).plan.strategy == "auto"
 
 
 def test_pairs_are_chosen_privately_where_not_all_can_be_measured() -> None:
@@ -187,7 +191,7 @@ def test_intervals_hold_nineteen_in_twenty_of_true_counts() -> None:
     for _ in range(3):
         finished = preview(plan)
         for table in plan.marginals:
-            cells, truth = finished.cells(table), made_up(plan, table).ravel()
+            cells, truth = finished.cells(table), mock_counts(plan, table).ravel()
             inside.append((cells["low"] <= truth) & (truth <= cells["high"]))
             expected.append(cells["estimate"])
     held, size = np.concatenate(inside), np.concatenate(expected)

@@ -19,7 +19,7 @@ from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.measurement import PARTS, Boxes
 from dpengine.measure import hierarchical
 from dpengine.measure.hierarchical import measure_boxes
-from dpengine.measure.strategy import settled, why
+from dpengine.measure.strategy import decide
 from dpengine.noise.laplace import discrete_laplace
 
 AGES = """
@@ -108,7 +108,7 @@ def _exact(counts: np.ndarray, boxes: Boxes) -> np.ndarray:
 
 def _replayed(boxes: Boxes, monkeypatch: pytest.MonkeyPatch) -> Boxes:
     """Grown again over an empty table, where the noise happens to give the noisy counts of ``boxes``."""
-    add = hierarchical._Growing.add
+    add = hierarchical._GrowingTree.add
 
     def as_before(self, parents, first, last, parts):  # type: ignore[no-untyped-def]
         places = add(self, parents, first, last, parts)
@@ -116,7 +116,7 @@ def _replayed(boxes: Boxes, monkeypatch: pytest.MonkeyPatch) -> Boxes:
         return places
 
     with monkeypatch.context() as patched:
-        patched.setattr(hierarchical._Growing, "add", as_before)
+        patched.setattr(hierarchical._GrowingTree, "add", as_before)
         return grown(np.zeros(boxes.shape, dtype=np.int64), "2")
 
 
@@ -208,9 +208,9 @@ def test_what_is_no_such_table_is_said(tables: str, said: str) -> None:
 
 def test_auto_measures_boxes_where_cells_are_many() -> None:
     long, short = ages("[{columns: [age], ranges: true}]"), ages("[{columns: [age], ranges: true}]", last=10)
-    assert settled(long).strategy == "adaptive"
-    assert "ranges matter" in why(long)
-    assert settled(short).strategy == "auto"
+    assert decide(long).plan.strategy == "adaptive"
+    assert "ranges matter" in decide(long).why
+    assert decide(short).plan.strategy == "auto"
     assert dpe.predict(long).attrs["simulated"]
     assert not dpe.predict(short).attrs["simulated"]
 

@@ -16,11 +16,10 @@ from dpengine.estimate.consistency import make_consistent
 from dpengine.marginals.fitting import project, rake
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.measurement import Allocation, Measurement
-from dpengine.measure.measure import measure
-from dpengine.measure.strategy import identity, settled, why
+from dpengine.measure.strategy import decide
 from dpengine.noise.laplace import discrete_laplace
 from dpengine.noise.moments import variance
-from dpengine.results.mock_table import made_up
+from dpengine.results.mock_table import mock_counts
 from tests.plans import letters_plan
 
 
@@ -78,12 +77,12 @@ def sparse(**more: object) -> Plan:
 
 
 def test_auto_measures_columns_and_pairs_beside_a_table_too_large_for_its_rows() -> None:
-    assert settled(sparse()).strategy == "adaptive"
-    assert "noise would bury" in why(sparse())
+    assert decide(sparse()).plan.strategy == "adaptive"
+    assert "noise would bury" in decide(sparse()).why
     dense = [sparse(rows_about=200_000), sparse(rows_about=None), sparse(epsilon="2", rows_about=100)]
-    assert [settled(plan).strategy for plan in dense] == ["auto"] * 3
-    fit_one_table = letters_plan([30, 20, 9], [["a", "b", "c"]], epsilon="0.1", rows_about=2000)
-    assert identity(fit_one_table) == identity(sparse()) != identity(sparse(strategy="direct"))
+    assert [decide(plan).plan.strategy for plan in dense] == ["auto"] * 3
+    alone = letters_plan([30, 20, 9], [["a", "b", "c"]], epsilon="0.1", rows_about=2000)
+    assert decide(alone).plan_id == decide(sparse()).plan_id != decide(sparse(strategy="direct")).plan_id
 
 
 @pytest.mark.parametrize("rows", [1, 500, 3000, 10**6])
@@ -91,7 +90,7 @@ def test_auto_measures_columns_and_pairs_beside_a_table_too_large_for_its_rows()
 def test_the_table_itself_gets_what_is_left_of_epsilon(sizes: list[int], rows: int) -> None:
     table = list("abcd"[: len(sizes)])
     plan = letters_plan(sizes, [table], epsilon="0.1", rows_about=rows, strategy="adaptive")
-    measured = measure(plan, lambda tables: [made_up(plan, one) for one in tables])
+    measured = decide(plan).measure(lambda tables: [mock_counts(plan, one) for one in tables])
     parts = [one.allocation.epsilon for one in measured.marginals] + [one.epsilon for one in measured.choices]
     assert measured.audit is not None
     assert sum(parts, measured.audit.epsilon) == plan.epsilon
@@ -108,6 +107,6 @@ def test_such_a_release_is_whole_and_verified(tmp_path: Path) -> None:
     done.save(tmp_path / "r.zip")
     assert "the rest the whole table" in verify(tmp_path / "r.zip")["strategy"]
     assert done.tables["c", "a", "b"]["count"].sum() == done.tables[()]["count"].item()
-    fit_one_table = letters_plan([30, 20, 9], [["a", "b", "c"]], epsilon="0.1", rows_about=2000)
-    assert release(people, fit_one_table, ledger).release_id == done.release_id
+    alone = letters_plan([30, 20, 9], [["a", "b", "c"]], epsilon="0.1", rows_about=2000)
+    assert release(people, alone, ledger).release_id == done.release_id
     assert preview(sparse()).plan.strategy == "adaptive"

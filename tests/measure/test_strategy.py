@@ -15,13 +15,14 @@ from scipy import optimize
 from dpengine import Ledger, Plan, PlanError, release
 from dpengine.marginals.graphs import junction_order, maximal
 from dpengine.marginals.least_squares import LeastSquares
-from dpengine.measure.strategy import check, choose, identity, settled
+from dpengine.measure.allocation import allocate_directly
+from dpengine.measure.strategy import decide
 from tests.plans import letters_plan, plans
 
 
 @given(plans())
 def test_shares_add_up_to_epsilon_exactly_and_cover_every_table(plan: Plan) -> None:
-    allocations = choose(plan)
+    allocations = decide(plan).allocations
     assert sum((allocation.epsilon for allocation in allocations), Fraction(0)) == plan.epsilon
     assert all(
         allocation.epsilon > 0 and allocation.scale * allocation.epsilon == allocation.sensitivity == plan.unit.rows
@@ -37,7 +38,7 @@ def test_shares_add_up_to_epsilon_exactly_and_cover_every_table(plan: Plan) -> N
 @given(plans())
 def test_the_order_of_tables_and_columns_changes_nothing(plan: Plan) -> None:
     reordered = plan.model_copy(update={"tables": tuple(table[::-1] for table in plan.marginals[::-1])})
-    assert set(choose(Plan(**reordered.to_dict()))) == set(choose(plan))
+    assert set(decide(Plan(**reordered.to_dict())).allocations) == set(decide(plan).allocations)
 
 
 @given(plans())
@@ -45,13 +46,13 @@ def test_a_table_within_another_changes_nothing_of_what_is_measured(plan: Plan) 
     within = {table[:-1] for table in plan.marginals if len(table) > 1} - set(map(tuple, plan.marginals))
     wider = plan.model_copy(update={"tables": (*plan.marginals, *within)})
     wider = Plan(**wider.to_dict()) if len({frozenset(t) for t in wider.tables}) == len(wider.tables) else plan
-    assert choose(wider) == choose(plan)
-    assert identity(wider) == identity(plan)
+    assert decide(wider).allocations == decide(plan).allocations
+    assert decide(wider).plan_id == decide(plan).plan_id
 
 
 def test_what_is_measured_and_at_what_price_makes_one_release() -> None:
     plan = letters_plan([20, 10, 8], [["a", "b"], ["b", "c"]])
-    assert identity(plan) == identity(letters_plan([20, 10, 8], [["c", "b"], ["b", "a"], ["b"]]))
+    assert decide(plan).plan_id == decide(letters_plan([20, 10, 8], [["c", "b"], ["b", "a"], ["b"]])).plan_id
     for other in (
         plan.at(2),
         letters_plan([20, 10, 8], [["a", "b"], ["c"]]),
@@ -59,18 +60,18 @@ def test_what_is_measured_and_at_what_price_makes_one_release() -> None:
         letters_plan([20, 10, 8], [["a", "b"], ["b", "c"]], unit={"id": "who"}),
         letters_plan([20, 10, 8], [["a", "b"], ["b", "c"]], strategy="adaptive"),
     ):
-        assert identity(other) != identity(plan)
-    joint = identity(letters_plan([2, 2, 2], [["a", "b"], ["b", "c"]]))
-    assert joint == identity(letters_plan([2, 2, 2], {"each": 2})), "both measure one table of all columns"
+        assert decide(other).plan_id != decide(plan).plan_id
+    joint = decide(letters_plan([2, 2, 2], [["a", "b"], ["b", "c"]])).plan_id
+    assert joint == decide(letters_plan([2, 2, 2], {"each": 2})).plan_id, "both measure one table of all columns"
 
 
 def test_a_table_that_contains_all_others_is_measured_alone() -> None:
-    assert [s.columns for s in choose(letters_plan([8, 5], [["a"], ["b"], ["b", "a"]]))] == [("a", "b")]
+    assert [s.columns for s in decide(letters_plan([8, 5], [["a"], ["b"], ["b", "a"]])).allocations] == [("a", "b")]
 
 
 def test_the_full_table_is_measured_where_that_costs_less() -> None:
-    assert [s.columns for s in choose(letters_plan([2, 2, 2], {"each": 2}))] == [("a", "b", "c")]
-    assert len(choose(letters_plan([20, 10, 8, 6], {"each": 2}))) == 6
+    assert [s.columns for s in decide(letters_plan([2, 2, 2], {"each": 2})).allocations] == [("a", "b", "c")]
+    assert len(decide(letters_plan([20, 10, 8, 6], {"each": 2})).allocations) == 6
 
 
 def test_cube_root_shares_are_within_a_thousandth_of_numerical_optimisation() -> None:
@@ -84,7 +85,7 @@ def test_cube_root_shares_are_within_a_thousandth_of_numerical_optimisation() ->
         squares = LeastSquares(cells, tables, tuple(2 / allocations**2))
         return math.fsum(plan.cells(table) * squares.variance(table) for table in tables)
 
-    ours = total_variance(np.log([float(allocation.epsilon) for allocation in choose(plan)]))
+    ours = total_variance(np.log([float(allocation.epsilon) for allocation in decide(plan).allocations]))
     start = np.random.default_rng(1).normal(size=(4, len(tables)))
     best = min(optimize.minimize(total_variance, x, method="L-BFGS-B").fun for x in start)
     assert ours == pytest.approx(38_281, rel=1e-3), "the figure worked out independently for this design"
@@ -111,20 +112,20 @@ def test_a_junction_order_has_the_running_intersection_property(plan: Plan) -> N
 def test_a_ring_too_wide_to_write_down_is_refused_before_anything_is_spent() -> None:
     ring = [["a", "b", "c"], ["b", "c", "d"], ["a", "c", "d"]]
     with pytest.raises(PlanError, match="overlap in a ring"):
-        choose(letters_plan([60, 60, 60, 60], ring, strategy="direct"))
-    assert len(choose(letters_plan([60, 60, 60, 60], ring[:2], strategy="direct"))) == 2
+        allocate_directly(letters_plan([60, 60, 60, 60], ring))
+    assert len(decide(letters_plan([60, 60, 60, 60], ring[:2], strategy="direct")).allocations) == 2
 
 
 def test_an_epsilon_too_small_for_adaptive_is_refused() -> None:
     plan = letters_plan([9, 9], {"each": 2}, strategy="adaptive", epsilon="0.0009")
     with pytest.raises(PlanError, match="too small to choose"):
-        check(plan)
-    check(plan.at("0.001"))
+        decide(plan).check()
+    decide(plan.at("0.001")).check()
 
 
 def test_pairs_in_a_wide_ring_agree_through_rows() -> None:
     plan = letters_plan([200, 200, 200], [["a", "b"], ["b", "c"], ["a", "c"]], strategy="direct")
-    assert len(choose(plan)) == 3
+    assert len(decide(plan).allocations) == 3
 
 
 def wide(columns: int, **more: object) -> Plan:
@@ -135,11 +136,13 @@ def wide(columns: int, **more: object) -> Plan:
 def test_rings_of_many_tables_are_seen_at_once() -> None:
     begun = time.process_time()
     with pytest.raises(PlanError, match="overlap in a ring"):
-        choose(wide(40, tables=[(f"c{k:03}", f"c{(k + 1) % 40:03}", f"c{(k + 2) % 40:03}") for k in range(40)]))
-    assert settled(wide(40, tables={"each": 2})).strategy == "adaptive"
+        allocate_directly(
+            wide(40, tables=[(f"c{k:03}", f"c{(k + 1) % 40:03}", f"c{(k + 2) % 40:03}") for k in range(40)])
+        )
+    assert decide(wide(40, tables={"each": 2})).plan.strategy == "adaptive"
     assert time.process_time() - begun < 0.5
     begun = time.process_time()
-    assert settled(wide(200, tables={"each": 2})).strategy == "adaptive"
+    assert decide(wide(200, tables={"each": 2})).plan.strategy == "adaptive"
     assert time.process_time() - begun < 5, "comparing each of 19,900 tables with each took a minute"
 
 
@@ -163,9 +166,9 @@ def test_maximal_tables_are_those_that_no_other_contains(plan: Plan) -> None:
     ],
 )
 def test_noise_that_would_bury_everything_is_refused_before_anything_is_spent(plan: Plan, fault: str) -> None:
-    check(plan.at(1) if plan.unit.rows == 1 else plan.at(1000))
+    decide(plan.at(1) if plan.unit.rows == 1 else plan.at(1000)).check()
     with pytest.raises(PlanError, match=fault):
-        check(plan)
+        decide(plan).check()
     ledger = Ledger.in_memory()
     with pytest.raises(PlanError, match=fault):
         release(pa.table({name: ["x"] for name in ("a", "b", "c", "who")}), plan, ledger)

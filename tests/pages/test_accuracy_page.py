@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpengine import epsilon_for, predict
 from dpengine.accounting.composition import posterior
-from dpengine.estimate.error_distribution import epsilon_for, predict
 from dpengine.exact import exact_text
-from dpengine.measure.strategy import choose
-from dpengine.results.mock_table import mostly_noise_share
+from dpengine.measure.strategy import decide
+from dpengine.results.alternatives import mostly_noise_share
 from dpengine.spec.plan import Plan
 from pages.parts.accuracy.numbers import EPSILONS
 from pages.parts.shared.wording import people, percent, why_measured
@@ -185,7 +185,7 @@ def test_the_page_opens_no_ledger_and_leaves_no_release() -> None:
 )
 def test_why_a_table_is_measured_follows_the_strategy(tables: list[list[str]], said: str) -> None:
     own = plan(tables=tables)
-    shares = choose(own)
+    shares = decide(own).allocations
     text = why_measured(own, shares)
     assert text.startswith(said if len(shares) == 1 else f"ε is split over {len(shares)} tables")
 

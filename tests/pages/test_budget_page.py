@@ -14,7 +14,7 @@ from dpengine.accounting.composition import Rule, allowance, odds_factor, poster
 from dpengine.accounting.ledger import Ledger
 from dpengine.ask import ask
 from dpengine.choose import Candidates, draw_once
-from dpengine.measure.strategy import identity
+from dpengine.measure.strategy import decide
 from dpengine.spec.plan import Plan
 from dpengine.spec.query import Count, Question
 from pages.parts.shared.wording import percent
@@ -136,7 +136,7 @@ def test_how_many_more_releases_fit_is_counted_exactly(book: Ledger, cap: str | 
 
 def test_a_plan_that_is_published_costs_nothing_more(book: Ledger) -> None:
     own = plan()
-    charge(book, identity(own), rows=b"digest", epsilon=own.epsilon, title="", summary="sex")
+    charge(book, decide(own).plan_id, rows=b"digest", epsilon=own.epsilon, title="", summary="sex")
     at = page(own, recognised=True)
     assert "Your plan is published already. Opening it again costs nothing" in words(at)
     assert "would add" not in words(at)

@@ -11,10 +11,10 @@ from dpengine.results.alternatives import (
     MockCells,
     compare_allocations,
     compare_strategies,
+    mostly_noise_share,
     predict_table,
     simulate_errors,
 )
-from dpengine.results.mock_table import mostly_noise_share
 
 
 def category(name: str, size: int) -> dict[str, object]:

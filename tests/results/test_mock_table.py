@@ -12,9 +12,12 @@ from hypothesis import given, settings
 from dpengine import Plan
 from dpengine.estimate import error_distribution
 from dpengine.marginals.least_squares import marginalise
-from dpengine.measure.strategy import choose
+from dpengine.measure.strategy import decide
 from dpengine.results import mock_table
-from dpengine.results.mock_table import made_up, mostly_noise_share, preview
+from dpengine.results.alternatives import mostly_noise_share
+from dpengine.results.mock_table import mock_counts
+from dpengine.results.predict import predict
+from dpengine.results.preview import preview
 from dpengine.results.result import EXACT
 from tests.plans import CLINIC, letters_plan, plans
 
@@ -50,7 +53,7 @@ def test_nothing_that_previews_or_predicts_can_be_handed_a_table() -> None:
 
 def test_the_made_up_table_has_the_rough_size_and_fills_the_middle() -> None:
     plan = Plan.loads(CLINIC)
-    counts = made_up(plan, ("age", "region"))
+    counts = mock_counts(plan, ("age", "region"))
     assert counts.sum() == plan.rows_about
     assert counts.min() >= 0
     assert counts[2, 0] > counts[4, 0]
@@ -73,12 +76,12 @@ def test_predicted_error_is_observed_and_intervals_cover(sizes: list[int], table
     law's, and the mean is too large by 7 of it with probability 4e-10.
     """
     plan = letters_plan(sizes, tables, epsilon=epsilon, rows_about=20_000)
-    allocations = choose(plan)
+    allocations = decide(plan).allocations
     # Each measured marginal is rounded by itself, so the truth of a table is what its least squares say of them.
-    exact = [made_up(plan, allocation.columns) for allocation in allocations]
+    exact = [mock_counts(plan, allocation.columns) for allocation in allocations]
     squares = error_distribution.least_squares(plan, allocations)
     names = {table: " × ".join(table) or "total" for table in (*plan.marginals, ())}
-    predicted = error_distribution.predict(plan).set_index("table")["mean_abs_error"]
+    predicted = predict(plan).set_index("table")["mean_abs_error"]
     errors: dict[object, list[float]] = {table: [] for table in names}
     covered: dict[object, list[float]] = {table: [] for table in names}
     for _ in range(150):
@@ -108,7 +111,7 @@ def test_the_share_of_mostly_noise_falls_with_epsilon_and_size() -> None:
 
 def test_made_up_margins_hang_together() -> None:
     plan = Plan.loads(CLINIC)
-    age_region, age = made_up(plan, ("age", "region")), made_up(plan, ("age",))
+    age_region, age = mock_counts(plan, ("age", "region")), mock_counts(plan, ("age",))
     assert np.abs(marginalise(age_region, ("age", "region"), ("age",)) - age).max() <= 6
 
 

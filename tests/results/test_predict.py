@@ -12,9 +12,9 @@ from dpengine import Plan, predict
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.marginals.measurement import Measurements
-from dpengine.measure.measure import add_noise, measure
-from dpengine.measure.strategy import choose, settled
-from dpengine.results.mock_table import made_up
+from dpengine.measure.measure import add_noise
+from dpengine.measure.strategy import decide
+from dpengine.results.mock_table import mock_counts
 from tests.plans import letters_plan
 
 SIGMAS = 6.0  # a normal variable is farther out with probability 2e-9
@@ -23,18 +23,18 @@ SIGMAS = 6.0  # a normal variable is farther out with probability 2e-9
 def observed(plan: Plan, draws: int) -> np.ndarray:
     """The mean error of each table in each of so many releases of the made-up table, of shape (draws, tables)."""
     adaptive = plan.strategy == "adaptive"
-    truth = {table: made_up(plan, table).astype(float) for table in plan.marginals}
-    allocations = () if adaptive else choose(plan)
-    exact = [made_up(plan, allocation.columns) for allocation in allocations]
+    truth = {table: mock_counts(plan, table).astype(float) for table in plan.marginals}
+    allocations = () if adaptive else decide(plan).allocations
+    exact = [mock_counts(plan, allocation.columns) for allocation in allocations]
     if not adaptive:  # each measured marginal was rounded by itself: the truth is what they say together
         squares = least_squares(plan, allocations)
         truth = {table: squares.estimate(table, exact) for table in plan.marginals}
     rows = []
     for _ in range(draws):
         drawn = (
-            Measurements(add_noise(exact, allocations))
+            Measurements(tuple(map(add_noise, exact, allocations)))
             if allocations
-            else measure(plan, lambda tables: made(plan, tables))
+            else decide(plan).measure(lambda tables: made(plan, tables))
         )
         believed = derive_estimates(plan, drawn)
         rows.append([float(np.abs(believed.estimate(table) - truth[table]).mean()) for table in plan.marginals])
@@ -42,7 +42,7 @@ def observed(plan: Plan, draws: int) -> np.ndarray:
 
 
 def made(plan: Plan, tables: Sequence[tuple[str, ...]]) -> list[np.ndarray]:
-    return [made_up(plan, table) for table in tables]
+    return [mock_counts(plan, table) for table in tables]
 
 
 @pytest.mark.parametrize("strategy", ["direct", "optimised"])
@@ -75,7 +75,7 @@ def test_a_trial_is_met_within_fifteen_percent() -> None:
     At a quarter of this ε they do not: about one trial in seven picks worse pairs, and is two fifths further off.
     """
     plan = letters_plan([30, 20, 10, 8], {"each": 3}, rows_about=20_000, epsilon="2", strategy="adaptive")
-    frame = predict(settled(plan))
+    frame = predict(decide(plan).plan)
     assert frame.attrs["simulated"]
     told = float(frame.set_index("table").drop("total")["mean_abs_error"].mean())
     means = observed(plan, 24).mean(axis=1)

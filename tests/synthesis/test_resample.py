@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dpengine import Plan
 from dpengine.estimate.consistency import ConsistentTables, make_consistent
 from dpengine.estimate.error_distribution import least_squares
-from dpengine.measure.strategy import choose
+from dpengine.measure.strategy import decide
 from dpengine.synthesis.generate_rows import SyntheticRows
 from dpengine.synthesis.resample import expand, rescale, unique_rows
 from tests.plans import plans
@@ -25,7 +25,7 @@ def counted(rows: dict[str, np.ndarray], plan: Plan, table: tuple[str, ...]) -> 
 @settings(max_examples=60)
 @given(plans(), st.data())
 def test_rows_count_to_every_table(plan: Plan, data: st.DataObject) -> None:
-    allocations = choose(plan)
+    allocations = decide(plan).allocations
     values = []
     for allocation in allocations:
         cells = plan.cells(allocation.columns)

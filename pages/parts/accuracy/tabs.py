@@ -11,9 +11,9 @@ import streamlit as st
 from dpengine.accounting.composition import posterior
 from dpengine.array_types import Columns
 from dpengine.exact import exact_text
-from dpengine.measure.strategy import choose
+from dpengine.measure.strategy import resolved
 from dpengine.results.alternatives import compare_allocations, predict_table, simulate_errors
-from dpengine.results.mock_table import DEFAULT_ROWS
+from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.spec.plan import Plan
 from pages.parts.accuracy.charts import meaning_figure, noise_figure, simulation_figure
 from pages.parts.accuracy.numbers import all_errors, curve, noise_shares, predictions_csv
@@ -103,7 +103,7 @@ def small_cells(plan: Plan, table: Columns) -> None:
     if simulated is None or simulated[0] != made:
         return
     _, off, draws = simulated
-    size = f"about {plan.rows_about:,}" if plan.rows_about else f"an assumed {DEFAULT_ROWS:,}"
+    size = f"about {plan.rows_about:,}" if plan.rows_about else f"an assumed {ASSUMED_ROWS:,}"
     times = "once" if draws == 1 else f"{draws} times"
     st.caption(
         f"Simulated on a made-up table of {size} {noun(plan)}. Noise was drawn {times}; another run differs a little."
@@ -123,7 +123,7 @@ def small_cells(plan: Plan, table: Columns) -> None:
 
 def measured(plan: Plan, table: Columns) -> None:
     """List the tables that are measured with their share of ε, and compare other ways to spend ε."""
-    allocations = choose(plan)
+    allocations = resolved(plan).allocations
     st.markdown(why_measured(plan, allocations))
     frame = pd.DataFrame(
         {

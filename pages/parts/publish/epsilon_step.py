@@ -11,7 +11,7 @@ import streamlit as st
 from dpengine import PlanError, epsilon_for
 from dpengine.accounting.composition import posterior
 from dpengine.exact import exact_text
-from dpengine.measure.strategy import why
+from dpengine.measure.strategy import decide
 from dpengine.spec.plan import Plan, exact_epsilon
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.wording import plain, sure
@@ -67,7 +67,7 @@ def _choose_strategy(plan: Plan) -> None:
             format_func=STRATEGIES.__getitem__,
             on_change=lambda: visit().change(strategy=st.session_state[key]),
         )
-        st.caption(plain(why(plan)))
+        st.caption(plain(decide(plan).why))
 
 
 def _slide(plan: Plan) -> None:

@@ -10,8 +10,9 @@ from dpengine import Plan, predict, preview
 from dpengine.charts import figures
 from dpengine.exact import exact_text
 from dpengine.marginals.graphs import maximal
-from dpengine.measure.strategy import why
-from dpengine.results.mock_table import DEFAULT_ROWS, mostly_noise_share
+from dpengine.measure.strategy import decide
+from dpengine.results.alternatives import mostly_noise_share
+from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.results.result import EXACT, Result
 from pages.parts.release.view import figure_with_choice
 from pages.parts.shared.strategies import is_adaptive, show_strategies
@@ -106,9 +107,8 @@ def _key(plan: Plan) -> tuple[object, ...]:
 def in_words(plan: Plan) -> str:
     """Return how wrong the chosen table would be, one fact a sentence."""
     if is_adaptive(plan):
-        return (
-            f"{plain(why(plan))} Its error cannot be computed beforehand, but it can be tried out on a made-up table."
-        )
+        why = plain(decide(plan).why)
+        return f"{why} Its error cannot be computed beforehand, but it can be tried out on a made-up table."
     table = st.session_state.get("preview-table")
     if table not in plan.marginals:
         table = plan.marginals[0]
@@ -129,7 +129,7 @@ def in_words(plan: Plan) -> str:
         facts.append("The total is **almost certain** to be exact.")
     cells = plan.cells(table)
     noisy = round(mostly_noise_share(plan, table) * cells)
-    size = f"about {plan.rows_about:,}" if plan.rows_about else f"an assumed {DEFAULT_ROWS:,}"
+    size = f"about {plan.rows_about:,}" if plan.rows_about else f"an assumed {ASSUMED_ROWS:,}"
     part = f"**{noisy:,} of {cells:,} cells**" if noisy else "No cell"
     facts.append(f"{part} would be mostly noise in a table of {size} {told}.")
     return " ".join(facts)

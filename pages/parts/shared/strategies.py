@@ -8,9 +8,9 @@ import streamlit as st
 
 from dpengine.charts import figures
 from dpengine.charts.style import dressed
-from dpengine.measure.strategy import ADAPTIVE, settled, why
+from dpengine.measure.strategy import decide
 from dpengine.results.alternatives import compare_strategies
-from dpengine.results.mock_table import DEFAULT_ROWS
+from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
 from pages.parts.shared.epsilon_ladder import coarse
@@ -24,13 +24,13 @@ EPSILONS = tuple(f"{float(epsilon):g}" for epsilon in coarse("0.1", "10"))
 
 def is_adaptive(plan: Plan) -> bool:
     """Whether the plan is measured adaptively, so that its errors can only be simulated."""
-    return settled(plan).strategy == ADAPTIVE
+    return not decide(plan).closed_form
 
 
 def show_strategies(plan: Plan) -> None:
     """Show why the plan has its strategy, and compare all strategies when asked: simulating takes some seconds."""
-    st.markdown(f"**{plain(why(settled(plan)))}**")
-    rows = f"about {plan.rows_about:,}" if plan.rows_about else f"an assumed {DEFAULT_ROWS:,}"
+    st.markdown(f"**{plain(decide(plan).why)}**")
+    rows = f"about {plan.rows_about:,}" if plan.rows_about else f"an assumed {ASSUMED_ROWS:,}"
     st.caption(
         "For *direct* and *optimised* the error is predicted exactly from the plan. For *adaptive* it cannot be "
         f"computed beforehand, so it is simulated on a made-up table of {rows} {noun(plan)}. That table knows nothing "
@@ -48,7 +48,9 @@ def show_strategies(plan: Plan) -> None:
 
 
 def _show(plan: Plan, errors: pd.DataFrame, faults: dict[str, str]) -> None:
-    named = {name: f"{name} ({'simulated' if name == ADAPTIVE else 'exact prediction'})" for name in errors.columns[1:]}
+    named = {
+        name: f"{name} ({'simulated' if name == 'adaptive' else 'exact prediction'})" for name in errors.columns[1:]
+    }
     numbers = errors.rename(columns={"epsilon": "ε"} | named)
     nearest = numbers.set_index("ε").iloc[(numbers["ε"] - float(plan.epsilon)).abs().argmin()].astype(float)
     line = (

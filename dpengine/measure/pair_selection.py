@@ -1,0 +1,133 @@
+"""Pairs of columns as candidates: how wrong a model is of each, and which are chosen privately to be measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpengine.array_types import Floats, Ints
+from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Choice
+from dpengine.marginals.pairwise import Pair, Pairwise, merge
+from dpengine.measure.workload import Run
+from dpengine.noise.selection import permute_and_flip
+
+__all__ = ["GRAIN", "Candidate", "choose_pairs", "full_resolution", "list_candidates", "merged_bins", "selection_part"]
+
+GRAIN = 256  # counts and models are compared in these parts of one
+RESOLUTIONS = (32, 16, 8, 4)  # a merged bin holds at least this part of all rows
+THRESHOLD = 0.7  # of the noise scale: what a cell must be wrong by to be worth measuring
+SELECTION_ODDS = 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A pair at a resolution: its exact counts beside the model's expected ones."""
+
+    pair: Pair
+    merged: tuple[Ints, ...]
+    counts: Ints
+    model: Floats
+
+    def wrong(self) -> Ints:
+        """How far the model is off in each cell, in 256ths."""
+        return np.abs(GRAIN * self.counts - np.rint(GRAIN * self.model).astype(np.int64))
+
+    def score(self, scale: float) -> int:
+        """Quality score Σ (|x − m| − t) over cells with m ≥ t, in 256ths of a row, for t = `THRESHOLD`·`scale`."""
+        threshold = round(GRAIN * THRESHOLD * scale)
+        seen = self.model >= THRESHOLD * scale
+        return int((self.wrong()[seen] - threshold).sum())
+
+
+def full_resolution(run: Run, pair: Pair, model: Pairwise) -> Candidate:
+    """A pair at full resolution."""
+    return Candidate(pair, (), run.counts[pair], model.pair(*pair))
+
+
+def list_candidates(
+    run: Run, live: Sequence[Pair], model: Pairwise, resolutions: Sequence[Mapping[str, Ints]]
+) -> list[Candidate]:
+    """Return every live pair at full resolution and at each coarser one that differs from a finer."""
+    found = []
+    for pair in live:
+        full = full_resolution(run, pair, model)
+        shapes = {full.counts.shape}
+        found.append(full)
+        for bins in resolutions:
+            merged = (bins[pair[0]], bins[pair[1]])
+            shape = (int(merged[0][-1]) + 1, int(merged[1][-1]) + 1)
+            if shape not in shapes:
+                shapes.add(shape)
+                found.append(Candidate(pair, merged, merge(full.counts, merged), merge(full.model, merged)))
+    return found
+
+
+def merged_bins(model: Pairwise) -> list[dict[str, Ints]]:
+    """Merged bins of every column, each holding at least a part of all rows; finest first."""
+    return [{name: _bins(counts, model.total / part) for name, counts in model.one.items()} for part in RESOLUTIONS]
+
+
+def _bins(counts: Floats, min_count: float) -> Ints:
+    """Greedily merge neighbouring cells until a bin holds `min_count`; return the bin of every cell.
+
+    A cell that holds as much by itself stands alone.
+    """
+    labels, label, held = [], -1, math.inf
+    for count in counts:
+        if held >= min_count or count >= min_count:
+            label, held = label + 1, 0.0
+        labels.append(label)
+        held = math.inf if count >= min_count else held + count
+    return np.array(labels)
+
+
+def _multiples(candidates: Sequence[Candidate]) -> Floats:
+    """Noise scale of each candidate as a multiple of the common one: larger tables get more of ε."""
+    roots = np.sqrt([float(candidate.counts.size) for candidate in candidates])
+    middle = np.exp(np.log(roots).mean())
+    multiples: Floats = np.clip(middle / roots, 0.4, 2.5)
+    return multiples
+
+
+def selection_part(run: Run, candidates: Sequence[Candidate], picks: int, budget: int) -> float:
+    """Part of the budget that choosing takes: the more, the fewer cells of a typical pair will be seen above noise."""
+    scale = run.noise(budget / picks)
+    seen = dict.fromkeys((candidate.pair for candidate in candidates), 0)
+    for candidate, multiple in zip(candidates, _multiples(candidates), strict=True):
+        cells = int(np.count_nonzero(candidate.model >= scale * multiple))
+        seen[candidate.pair] = max(seen[candidate.pair], cells)
+    odds = SELECTION_ODDS / max(float(np.median(list(seen.values()))), 1.0)
+    return min(max(odds / (1 + odds), 0.08), 0.3)
+
+
+def choose_pairs(
+    run: Run, candidates: Sequence[Candidate], picks: int, parts: int, scale: float, *, tree: bool
+) -> list[Candidate]:
+    """Choose up to `picks` candidates of different pairs by permute-and-flip; with `tree`, closing no ring.
+
+    A null candidate of score 0 lets the mechanism decline. `scale` is the common noise scale of measurements to come.
+    """
+    each = run.take(parts) / picks
+    run.choices.append(Choice(f"up to {picks} pairs", PERMUTE_AND_FLIP, each * picks, GRAIN * run.sensitivity))
+    multiples = _multiples(candidates)
+    scores = np.array([candidate.score(scale * m) for candidate, m in zip(candidates, multiples, strict=True)] + [0])
+    joined = {name: name for candidate in candidates for name in candidate.pair}
+    live = np.ones(len(scores), dtype=bool)
+    picked: list[Candidate] = []
+    for _ in range(picks):
+        places = np.flatnonzero(live)
+        place = places[permute_and_flip(scores[places], each, GRAIN * run.sensitivity)]
+        if place == len(candidates):
+            continue
+        chosen = candidates[place]
+        picked.append(chosen)
+        if tree:
+            a, b = (joined[name] for name in chosen.pair)
+            joined = {name: a if root == b else root for name, root in joined.items()}
+        for k, candidate in enumerate(candidates):
+            if candidate.pair == chosen.pair or (tree and joined[candidate.pair[0]] == joined[candidate.pair[1]]):
+                live[k] = False
+    return picked

@@ -1,0 +1,106 @@
+"""What an adaptive release is asked for, and where its measurement stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from dpengine.array_types import Columns, Floats, Ints
+from dpengine.marginals.graphs import maximal
+from dpengine.marginals.measurement import PARTS, Allocation, Choice, Measurement
+from dpengine.marginals.pairwise import Pair, Pairwise, fit
+from dpengine.measure.measure import add_noise
+from dpengine.spec.plan import Plan
+
+__all__ = ["Marginal", "Run", "Workload"]
+
+Marginal = tuple[Columns, Ints, tuple[Ints, ...]]  # columns, exact counts, merged bins
+
+MAX_AUDITED = 12
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What an adaptive release is asked for.
+
+    `sizes` are the cells of every column, names in sorted order. `pairs` may be measured. For tables in `audited` it is
+    measured how far off the model is. `whole` is a table that holds all columns: what is left of ε measures it.
+    """
+
+    sizes: Mapping[str, int]
+    pairs: Sequence[Pair]
+    audited: Sequence[Columns] = ()
+    whole: Columns = ()
+
+    @classmethod
+    def of(cls, plan: Plan) -> Workload:
+        """Return the workload of `plan`; up to `MAX_AUDITED` tables, spread evenly, stand for all in the audit."""
+        pairs = sorted({pair for table in plan.marginals for pair in combinations(sorted(table), 2)})
+        largest = maximal(plan.marginals)
+        whole = largest[0] if len(largest) == 1 and len(plan.used) > 1 else ()
+        joint = [table for table in plan.marginals if len(table) > 1]
+        audited = [whole] if whole else joint[:: max(1, -(-len(joint) // MAX_AUDITED))]
+        return cls({name: plan.column(name).size for name in sorted(plan.used)}, pairs, audited, whole)
+
+    @property
+    def marginals(self) -> list[Columns]:
+        """The marginals whose exact counts are wanted."""
+        return list(dict.fromkeys([*((name,) for name in self.sizes), *self.pairs, *self.audited]))
+
+
+@dataclass
+class Run:
+    """A measurement under way: the parts of ε that are left, what was measured, and what was chosen."""
+
+    workload: Workload
+    counts: Mapping[Columns, Ints]
+    epsilon: Fraction
+    sensitivity: int
+    left: int = PARTS
+    measured: list[Measurement] = field(default_factory=list)
+    choices: list[Choice] = field(default_factory=list)
+
+    def take(self, parts: float) -> Fraction:
+        """Take about `parts` of ε: at least one, at most what is left. Each can be taken once."""
+        whole = min(max(1, int(parts)), self.left)
+        if whole == 0:
+            raise ArithmeticError("all of ε has been taken")
+        self.left -= whole
+        return self.epsilon * whole / PARTS
+
+    def noise(self, parts: float) -> float:
+        """Scale of the noise in a marginal that is given `parts` of ε."""
+        return self.sensitivity * PARTS / (float(self.epsilon) * max(parts, 1.0))
+
+    def measure(self, columns: Columns, exact: Ints, parts: float, merged: tuple[Ints, ...] = ()) -> Measurement:
+        """Measure one marginal with `parts` of ε."""
+        self.measured.append(add_noise(exact, Allocation(columns, self.take(parts), self.sensitivity), merged))
+        return self.measured[-1]
+
+    def measure_all(self, marginals: Sequence[Marginal], weights: Floats, parts: int) -> None:
+        """Measure marginals with all of `parts`, divided by `weights`.
+
+        Weights are rounded to powers of √2, since each different noise scale takes time to set up.
+        """
+        coarse = 2 ** (np.round(2 * np.log2(weights)) / 2)
+        shares = np.maximum(1, parts * coarse / coarse.sum()).astype(np.int64)
+        shares[0] += max(0, parts - int(shares.sum()))
+        for (columns, exact, merged), share in zip(marginals, shares, strict=True):
+            self.measure(columns, exact, float(share), merged)
+
+    def measure_columns(self, parts: int) -> None:
+        """Measure every single column, with parts of ε as the square roots of their cells."""
+        columns: list[Marginal] = [((name,), self.counts[name,], ()) for name in self.workload.sizes]
+        self.measure_all(columns, self.roots, parts)
+
+    @property
+    def roots(self) -> Floats:
+        return np.sqrt([float(size) for size in self.workload.sizes.values()])
+
+    def model(self) -> Pairwise:
+        """Fit the model to everything measured so far."""
+        return fit(self.workload.sizes, self.measured)
