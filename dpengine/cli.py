@@ -1,7 +1,7 @@
-"""The command line: the same way from table to bundle, for scripts and schedules.
+"""The command line: from table to bundle, for scripts and schedules.
 
-Results go to standard output, messages to standard error, one line a fault. Exit status: 0 done,
-1 refused (budget, verification), 2 wrong use or bad input. Each command loads only what it needs.
+Results go to standard output, messages to standard error, one line a fault. The exit status is 0 where all is done,
+else that of `STATUSES`. Each command loads only what it needs.
 """
 
 from __future__ import annotations
@@ -17,16 +17,25 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from dpengine.errors import BudgetError, LedgerError, PrivateReleaseError, ReleaseError, TableError
+from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseError, ReleaseError, TableError
 from dpengine.exact import exact_text
 from dpengine.spec.plan import Plan
 
 if TYPE_CHECKING:
     from dpengine.accounting.ledger import Ledger
 
-__all__ = ["main"]
+__all__ = ["STATUSES", "main"]
 
-Read = TypeVar("Read")
+REFUSED, WRONG_USE = 1, 2
+STATUSES: dict[type[PrivateReleaseError], int] = {
+    BudgetError: REFUSED,
+    LedgerError: REFUSED,  # nothing may be released; a malformed address or cap is wrong use, see `_option`
+    ReleaseError: REFUSED,
+    PlanError: WRONG_USE,
+    TableError: WRONG_USE,
+}
+
+Value = TypeVar("Value")
 
 ledger_option = click.option(
     "--ledger", "url", metavar="URL", help="Ledger to charge, e.g. sqlite:///budget.db. Default: your own."
@@ -43,22 +52,26 @@ def main() -> None:
 
 
 def _faults(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn the errors that a caller can cause into one line a fault and the exit status they stand for."""
+    """Turn an error that a caller can cause into one line a fault and its exit status."""
 
     @wraps(command)
     def guarded(*arguments: Any, **options: Any) -> None:
         try:
             command(*arguments, **options)
         except PrivateReleaseError as error:
-            _refuse(map(str, error.faults), 1 if isinstance(error, BudgetError | LedgerError | ReleaseError) else 2)
+            _exit(error.faults, STATUSES[type(error)])
 
     return guarded
 
 
-def _refuse(faults: Iterable[str], status: int) -> NoReturn:
+def _exit(faults: Iterable[object], status: int) -> NoReturn:
     for fault in faults:
-        click.echo(f"private-release: {' '.join(fault.split())}", err=True)
+        _warn(str(fault))
     sys.exit(status)
+
+
+def _warn(message: str) -> None:
+    click.echo(f"private-release: {' '.join(message.split())}", err=True)
 
 
 @main.command()
@@ -75,11 +88,11 @@ def columns(table: Path, encoding: str | None, delimiter: str | None) -> None:
         opened = open_table(table, encoding=encoding, delimiter=delimiter)
     except TableError as error:
         if any(fault.path == ("header",) for fault in error.faults):
-            click.echo(f"private-release: {DOUBT}", err=True)
+            _warn(DOUBT)
         raise
     with opened:
         if doubt := header_doubt(field.name for field in opened.columns):
-            click.echo(f"private-release: {doubt}", err=True)
+            _warn(doubt)
         click.echo(first_plan(opened.columns, dataset=table.name.split(".")[0]), nl=False)
 
 
@@ -111,7 +124,7 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
 @ledger_option
 @json_option
 @_faults
-def release(
+def release(  # click hands over one parameter for each argument and option
     plan: Path,
     table: Path,
     output: Path,
@@ -127,7 +140,7 @@ def release(
 
     loaded = Plan.load(plan)
     if not os.access(output.parent, os.W_OK):
-        _refuse((f"the folder of {output.name} is not there or cannot be written; nothing was spent",), 2)
+        _exit([f"the folder of {output.name} is not there or cannot be written; nothing was spent"], WRONG_USE)
     ledger = _open_ledger(url)
     with open_table(table, encoding=encoding, delimiter=delimiter) as opened:
         finished = publish(opened, loaded, ledger)
@@ -135,11 +148,12 @@ def release(
         finished.save(output)
     except OSError as error:
         again = "the release is recorded, and running this again writes it at no cost"
-        _refuse((f"{output.name} could not be written ({error.strerror}); {again}",), 2)
-    # The one that paid: the same data may have been published before under another name.
-    dataset = next(entry.dataset for entry in ledger.history() if entry.release_id == finished.release_id)
+        _exit([f"{output.name} could not be written ({error.strerror}); {again}"], WRONG_USE)
+    entry = ledger.entry(finished.release_id)
+    assert entry is not None
+    dataset = entry.dataset  # the one that paid: the same data may have been published before under another name
     left = ledger.left(dataset)
-    told = {
+    summary = {
         "release_id": finished.release_id,
         "epsilon": exact_text(loaded.epsilon),
         "dataset": dataset,
@@ -148,11 +162,11 @@ def release(
         "output": output.name,
     }
     if as_json:
-        click.echo(json.dumps(told))
+        click.echo(json.dumps(summary))
         return
-    rest = "no cap is set" if left is None else f"left {told['left']}"
-    click.echo(f"{output.name}: release {told['release_id']}, ε = {told['epsilon']}")
-    click.echo(f"{dataset}: spent {told['spent']} in all, {rest}")
+    rest = "no cap is set" if left is None else f"left {summary['left']}"
+    click.echo(f"{output.name}: release {summary['release_id']}, ε = {summary['epsilon']}")
+    click.echo(f"{dataset}: spent {summary['spent']} in all, {rest}")
     if same_name(dataset) != same_name(loaded.dataset):
         click.echo(f"{loaded.dataset}: nothing was spent, for the same was published before of the same data")
 
@@ -189,7 +203,7 @@ def ledger(dataset: str | None, cap: str | None, url: str | None, as_json: bool)
         raise click.UsageError("--cap needs the DATASET that it is for")
     if dataset is not None and not dataset.strip():
         raise click.UsageError("DATASET is blank; name whose budget it is")
-    most = None if cap is None else _typed(read_amount, cap, "The cap")
+    most = None if cap is None else _option(read_amount, cap, "The cap")
     book = _open_ledger(url)
     if dataset is not None and most is not None:
         book.set_cap(dataset, most)
@@ -251,13 +265,13 @@ def _open_ledger(url: str | None) -> Ledger:
     from dpengine.accounting.database import address_of
     from dpengine.accounting.ledger import Ledger
 
-    _typed(address_of, url)
+    _option(address_of, url)
     return Ledger(url)
 
 
-def _typed(read: Callable[..., Read], *given: object) -> Read:
-    """What ``read`` makes of an option; what it cannot read is wrong use, where a ledger would call it refused."""
+def _option(read: Callable[..., Value], *given: object) -> Value:
+    """Read the value of an option: one that cannot be read is wrong use, where a ledger would refuse to spend."""
     try:
         return read(*given)
     except (BudgetError, LedgerError) as error:
-        _refuse(map(str, error.faults), 2)
+        _exit(error.faults, WRONG_USE)

@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from dpengine.cli import main
+from dpengine import errors
+from dpengine.cli import STATUSES, main
 from tests.plans import CLINIC
 
 
@@ -53,6 +54,19 @@ def test_a_malformed_cap_is_wrong_use(cap: str, tmp_path: Path) -> None:
     done = run("ledger", "clinic", f"--cap={cap}", "--ledger", f"sqlite:///{tmp_path / 'l.db'}")
     assert (done.exit_code, done.stdout) == (2, "")
     assert not (tmp_path / "l.db").exists()
+
+
+def test_every_kind_of_error_has_an_exit_status() -> None:
+    assert STATUSES.keys() == set(errors.PrivateReleaseError.__subclasses__())
+    assert set(STATUSES.values()) == {1, 2}
+
+
+def test_a_ledger_that_cannot_be_used_has_status_1(tmp_path: Path) -> None:
+    (tmp_path / "l.db").write_bytes(b"no ledger")
+    done = run("ledger", "--ledger", f"sqlite:///{tmp_path / 'l.db'}")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert str(tmp_path) not in done.stderr
 
 
 def test_a_refusal_over_the_cap_has_status_1(tmp_path: Path) -> None:
