@@ -74,7 +74,7 @@ def _wrong_names(members: Mapping[str, bytes], checked: Manifest, plan: Plan) ->
         *(f"{name} is missing" for name in sorted(expected - set(members) - set(checked.files))),
         *(f"{name} does not belong in this bundle" for name in sorted(set(members) - expected)),
         *(f"{name} is not in the manifest's list of files" for name in sorted(unlisted & set(members))),
-        *(f"the manifest lists {name}, which is no file of such a release" for name in set(checked.files) - expected),
+        *(f"the manifest lists {name}, which does not belong in this bundle" for name in set(checked.files) - expected),
     ]
 
 
@@ -107,17 +107,19 @@ def _wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
             marginals.append(allocation)
         faults += [f"manifest.json: measurement {position}{fault}" for fault in wrong]
     if spent != plan.epsilon:
-        faults.append(f"manifest.json: the shares of ε do not add up to {exact_text(plan.epsilon)}")
+        faults.append(f"manifest.json: the ε of all measurements does not add up to {exact_text(plan.epsilon)}")
     return faults if adaptive else faults + list(_wrong_coverage(checked, plan, marginals, sound=not faults))
 
 
 def _allocation(entry: MeasurementEntry, plan: Plan, *, adaptive: bool) -> tuple[Allocation | None, list[str]]:
     """Return what was measured and its ε, or what is wrong with it; an adaptive plan also measures no columns."""
     epsilon = _positive(entry.epsilon)
-    if epsilon is None or not set(entry.columns) <= set(plan.used) or not (entry.columns or adaptive):
-        return None, [" has no share of ε, or is of columns that are not in plan.yaml"]
+    if epsilon is None:
+        return None, [": epsilon is not a number above 0"]
+    if not set(entry.columns) <= set(plan.used) or not (entry.columns or adaptive):
+        return None, [": its columns are not all in plan.yaml"]
     if len(set(entry.columns)) < len(entry.columns):
-        return None, [" names a column twice"]
+        return None, [": it names a column twice"]
     return Allocation(tuple(entry.columns), epsilon, entry.sensitivity), []
 
 
@@ -128,13 +130,13 @@ def _wrong_noise(entry: MeasurementEntry, allocation: Allocation, plan: Plan, *,
         faults.append(f": scale is not sensitivity / epsilon, which is {exact_text(allocation.scale)}")
     if adaptive and entry.purpose is not None:  # no marginal of its own: a choice, the audit, a tree of boxes
         if entry.sensitivity % plan.unit.rows or entry.mechanism not in (DISCRETE_LAPLACE, PERMUTE_AND_FLIP):
-            faults.append(": mechanism or sensitivity are not those of such a question")
+            faults.append(": mechanism or sensitivity does not fit this purpose")
         return faults
     if entry.sensitivity != plan.unit.rows:
-        faults.append(f": sensitivity {entry.sensitivity} does not protect {plan.unit.rows} rows a person")
+        faults.append(f": sensitivity {entry.sensitivity} does not protect a person with {plan.unit.rows} rows")
     merged = adaptive and entry.merged_to is not None and 0 < entry.cells == math.prod(entry.merged_to)
     if entry.mechanism != DISCRETE_LAPLACE or not (merged or entry.cells == plan.cells(allocation.columns)):
-        faults.append(": mechanism or cells are not those of such a measurement")
+        faults.append(": mechanism or number of cells does not fit these columns")
     return faults
 
 

@@ -1,4 +1,4 @@
-"""The report teaches a reader, shows every table as picture and as numbers, and asks the network for nothing."""
+"""The report explains how to read it, shows every table as a figure and as numbers, and loads nothing."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def hostile() -> Result:
 
 
 def opened(page: str, folder: Path, *, width: int, dark: bool) -> Outline:
-    """The page as a browser without any network has it, with what went wrong in its first element."""
+    """Open the page in a browser without network; errors are collected in attributes of its first element."""
     listen = f"""<script>
-        const wrong = []; const told = (event) => wrong.push(event.message || event.violatedDirective);
-        addEventListener("error", told); addEventListener("securitypolicyviolation", told);
+        const wrong = []; const report = (event) => wrong.push(event.message || event.violatedDirective);
+        addEventListener("error", report); addEventListener("securitypolicyviolation", report);
         const dark = {json.dumps(dark)};
         window.matchMedia = (query) => ({{ matches: dark && query.includes("dark"), addEventListener() {{}} }});
         addEventListener("load", () => setTimeout(() => {{
@@ -77,13 +77,13 @@ def render(result: Result) -> str:
 
 
 def words(page: str) -> str:
-    """What a reader sees, without scripts and styles."""
+    """Return the text that a reader sees, without scripts and styles."""
     page = re.sub(r"(?s)<(script|style).*?</\1>", " ", page)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 
 class Outline(HTMLParser):
-    """Headings, and every attribute that could load something."""
+    """The outline of a page: its headings, and every attribute that could load something."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class Outline(HTMLParser):
         self.colours |= {"#" + "".join(f"{int(part):02x}" for part in colour) for colour in drawn}
 
 
-def test_it_says_who_is_protected_how_and_how_not(page: str, result: Result) -> None:
+def test_it_says_who_is_protected_and_what_is_not(page: str, result: Result) -> None:
     manifest, text = describe(result), words(page)
     for part in (*manifest["not_protected"], *manifest["post_processing"], manifest["guarantee"]["unit"]["text"]):
         assert part in text
@@ -118,7 +118,7 @@ def test_it_says_who_is_protected_how_and_how_not(page: str, result: Result) -> 
 
 
 @pytest.mark.parametrize(("epsilon", "loose"), [("0.1", False), (3, False), (8, True), (1000, True)])
-def test_a_large_epsilon_is_not_made_to_sound_like_a_small_one(epsilon: object, loose: bool) -> None:
+def test_a_large_epsilon_does_not_sound_like_a_small_one(epsilon: object, loose: bool) -> None:
     result = preview(letters_plan([2], [["a"]], epsilon=epsilon))
     for text in (words(render(result)), " ".join(report.read_me(result, describe(result)).split())):
         assert ("would look much the same" in text) is not loose
@@ -147,7 +147,7 @@ def test_report_and_readme_teach_the_same_guide_for_every_way_to_estimate(plan: 
     assert ("a cell of 10 by about" in page) is (estimator is Estimator.MODEL)
 
 
-def test_each_table_has_a_picture_its_description_and_its_numbers(page: str, result: Result) -> None:
+def test_each_table_has_a_figure_a_description_and_its_numbers(page: str, result: Result) -> None:
     text = words(page)
     assert page.count('role="img"') == len(result.plan.marginals)
     for table in result.plan.marginals:
@@ -157,7 +157,7 @@ def test_each_table_has_a_picture_its_description_and_its_numbers(page: str, res
         assert text.count("mostly noise") >= int(result.mostly_noise(table).sum())
 
 
-def test_where_every_column_comes_from_and_what_was_measured(page: str, result: Result) -> None:
+def test_it_says_where_every_column_comes_from_and_what_was_measured(page: str, result: Result) -> None:
     text = words(page)
     for name in result.plan.used:
         assert f"{name} {result.plan.column(name).kind} {result.plan.column(name).size}: " in text
@@ -165,7 +165,7 @@ def test_where_every_column_comes_from_and_what_was_measured(page: str, result: 
         assert f"{' × '.join(measured.allocation.columns)} {measured.values.size} discrete Laplace" in text
 
 
-def test_it_is_a_well_made_page(page: str) -> None:
+def test_it_is_a_well_formed_page(page: str) -> None:
     outline = Outline(page)
     assert outline.attributes["html"]["lang"] == "en"
     assert outline.levels[0] == 1
@@ -185,7 +185,7 @@ def test_equal_results_give_equal_pages(result: Result, page: str) -> None:
     assert render(Result.from_bytes(result.to_bytes())) == page
 
 
-def test_figures_are_data_and_texts_are_texts(hostile: Result) -> None:
+def test_hostile_names_are_escaped_in_text_and_in_figure_data(hostile: Result) -> None:
     page = render(hostile)
     assert HOSTILE not in page
     assert HOSTILE in html.unescape(page)
@@ -193,7 +193,7 @@ def test_figures_are_data_and_texts_are_texts(hostile: Result) -> None:
         json.loads(block)
 
 
-def test_data_cannot_end_the_script_that_holds_it() -> None:
+def test_figure_data_cannot_end_the_script_element() -> None:
     safe = report._script_json(json.dumps(HOSTILE))
     assert "<" not in safe
     assert json.loads(safe) == HOSTILE
@@ -209,7 +209,7 @@ def test_large_tables_are_shown_in_part_and_point_to_their_file() -> None:
     assert page.count("<tr") < 200
 
 
-def test_many_tables_do_not_make_an_endless_page() -> None:
+def test_of_many_tables_only_the_first_are_drawn_and_all_are_listed() -> None:
     result = preview(letters_plan([2] * 8, {"each": 3}))
     page = render(result)
     assert len(result.plan.marginals) == 56
@@ -219,7 +219,7 @@ def test_many_tables_do_not_make_an_endless_page() -> None:
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 500])
-def test_it_opens_without_any_network_or_fault(
+def test_it_opens_without_network_and_without_errors(
     page: str, result: Result, tmp_path: Path, width: int, dark: bool
 ) -> None:
     outline = opened(page, tmp_path, width=width, dark=dark)
@@ -239,8 +239,8 @@ def test_hostile_texts_run_nothing(hostile: Result, tmp_path: Path) -> None:
 
 
 def test_the_readme_explains_every_file_and_every_number(result: Result) -> None:
-    told = describe(result)
-    text = report.read_me(result, told)
+    manifest = describe(result)
+    text = report.read_me(result, manifest)
     for file in (*table_files(result.plan).values(), "synthetic.csv", "manifest.json", "plan.yaml"):
         assert file in text
     flat = " ".join(text.split())
@@ -254,7 +254,7 @@ def test_the_readme_explains_every_file_and_every_number(result: Result) -> None
         "dpengine verify",
     ):
         assert part in flat
-    for line in told["not_protected"]:
+    for line in manifest["not_protected"]:
         assert line in flat
     assert max(map(len, text.splitlines())) <= 110
 

@@ -1,4 +1,4 @@
-"""A release bundle holds what it must, is the same bytes each time, and reads back to what was released."""
+"""A release bundle holds all that the contract names, is the same bytes each time, and reads back to the release."""
 
 from __future__ import annotations
 
@@ -33,23 +33,24 @@ def test_a_bundle_holds_what_the_contract_names(bundle: bytes) -> None:
     assert set(members_of(bundle)) == expected | {AGE, VISIT, TOTAL}
 
 
-def test_equal_results_are_equal_bytes(result: Result, bundle: bytes) -> None:
+def test_equal_results_give_equal_bytes(result: Result, bundle: bytes) -> None:
     again = Result.from_bytes(result.to_bytes())
     assert write.pack(again) == bundle
     with zipfile.ZipFile(io.BytesIO(bundle)) as opened:
         assert {entry.date_time for entry in opened.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
-def test_the_tables_read_back_to_the_numbers_released(result: Result, bundle: bytes) -> None:
+def test_the_tables_read_back_to_the_published_numbers(result: Result, bundle: bytes) -> None:
     members = members_of(bundle)
     for table, name in table_files(result.plan).items():
         header, *rows = rows_of(members[name])
         frame = result.tables[table]
         assert header == list(frame.columns)
-        for told, row in zip(frame.itertuples(index=False), rows, strict=True):
+        for published, row in zip(frame.itertuples(index=False), rows, strict=True):
             *labels, count, estimate, low, high = row
-            assert [*labels, int(count), int(low), int(high)] == [*told[:-4], told[-4], told[-2], told[-1]]
-            assert float(estimate) == pytest.approx(told[-3], abs=5.1e-7)
+            *names, whole, fractional, least, most = published
+            assert [*labels, int(count), int(low), int(high)] == [*names, whole, least, most]
+            assert float(estimate) == pytest.approx(fractional, abs=5.1e-7)
             assert len(estimate.partition(".")[2]) <= 6
 
 
@@ -68,7 +69,7 @@ def test_a_long_synthetic_file_is_written_in_parts(
     assert write.pack(result) == bundle
 
 
-def test_rows_that_stand_several_times_are_written_as_often() -> None:
+def test_rows_of_several_people_are_written_once_for_each() -> None:
     plan = letters_plan([20] * 6, {"each": 2}, rows_about=200_000, strategy="adaptive")
     result = preview(plan)
     assert isinstance(result.model, SyntheticRows)
@@ -78,7 +79,7 @@ def test_rows_that_stand_several_times_are_written_as_often() -> None:
     assert members_of(packed)["synthetic.csv"].count(b"\r\n") == 1 + result.counts(())
 
 
-def test_a_bundle_is_saved_as_it_is_packed_and_stands_whole_or_not_at_all(
+def test_a_bundle_is_saved_whole_or_not_at_all(
     bundle: bytes, result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "release.zip"
@@ -96,7 +97,7 @@ def test_a_bundle_is_saved_as_it_is_packed_and_stands_whole_or_not_at_all(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_link_is_written_through_and_a_pipe_is_filled(bundle: bytes, result: Result, tmp_path: Path) -> None:
+def test_a_link_is_followed_and_a_pipe_is_written_to(bundle: bytes, result: Result, tmp_path: Path) -> None:
     kept, link, pipe = tmp_path / "kept.zip", tmp_path / "link.zip", tmp_path / "pipe"
     kept.write_bytes(b"old")
     link.symlink_to(kept)
@@ -112,7 +113,7 @@ def test_a_link_is_written_through_and_a_pipe_is_filled(bundle: bytes, result: R
 
 
 def test_tables_are_written_one_at_a_time(result: Result) -> None:
-    """By the time that a table is worked out, those before it have left for the file."""
+    """When a table is computed, the tables before it have been written to the file."""
     seen: list[int] = []
 
     sink = io.BytesIO()
@@ -126,14 +127,14 @@ def test_tables_are_written_one_at_a_time(result: Result) -> None:
     assert len(set(seen)) > len(result.plan.marginals)
 
 
-def test_a_release_of_nobody_is_whole() -> None:
+def test_a_release_of_nobody_verifies() -> None:
     result = preview(letters_plan([3, 2], [["a", "b"]], epsilon=1000, rows_about=1))
     verify(write.pack(result))
 
 
 @settings(max_examples=15)
 @given(plans())
-def test_every_bundle_is_found_whole(plan: Plan) -> None:
+def test_every_bundle_verifies(plan: Plan) -> None:
     manifest = verify(write.pack(preview(plan)))
     assert Fraction(manifest["guarantee"]["epsilon"]) == plan.epsilon
     assert sum(Fraction(entry["epsilon"]) for entry in manifest["measurements"]) == plan.epsilon
@@ -144,16 +145,16 @@ def test_every_bundle_is_found_whole(plan: Plan) -> None:
 def test_a_bundle_is_verified_from_bytes_a_path_or_an_open_file(bundle: bytes, tmp_path: Path) -> None:
     path = tmp_path / "release.zip"
     path.write_bytes(bundle)
-    told = manifest_of(bundle)
-    assert verify(bundle) == verify(path) == verify(str(path)) == verify(io.BytesIO(bundle)) == told
+    manifest = manifest_of(bundle)
+    assert verify(bundle) == verify(path) == verify(str(path)) == verify(io.BytesIO(bundle)) == manifest
 
 
-def test_the_manifest_says_what_a_release_must_state(result: Result, bundle: bytes) -> None:
-    told = manifest_of(bundle)
-    assert told["guarantee"]["definition"] == "pure ε-differential privacy"
-    assert told["guarantee"]["unit"]["rows"] == 1
-    assert told["guarantee"]["delta"] == "0"
-    assert told["domain"]["age"] == {
+def test_the_manifest_states_guarantee_domain_and_files(result: Result, bundle: bytes) -> None:
+    manifest = manifest_of(bundle)
+    assert manifest["guarantee"]["definition"] == "pure ε-differential privacy"
+    assert manifest["guarantee"]["unit"]["rows"] == 1
+    assert manifest["guarantee"]["delta"] == "0"
+    assert manifest["domain"]["age"] == {
         "kind": "number",
         "source": "typed",
         "cells": 7,
@@ -161,9 +162,9 @@ def test_the_manifest_says_what_a_release_must_state(result: Result, bundle: byt
         "other": True,
         "missing": True,
     }
-    assert told["post_processing"]
-    assert told["not_protected"]
-    assert set(told["files"]) == set(members_of(bundle)) - {"manifest.json"}
+    assert manifest["post_processing"]
+    assert manifest["not_protected"]
+    assert set(manifest["files"]) == set(members_of(bundle)) - {"manifest.json"}
 
 
 def test_a_bundle_is_written_without_loading_pandas() -> None:
@@ -176,7 +177,7 @@ def test_a_bundle_is_written_without_loading_pandas() -> None:
     assert done.stdout.split() == ["False"]
 
 
-def test_a_release_says_which_rows_it_leaves_out() -> None:
+def test_the_manifest_says_which_rows_are_left_out() -> None:
     open_plan = Plan.loads(CLINIC)
     assert promises(open_plan)["coverage"] == "All rows are counted."
     closed = [
@@ -186,16 +187,16 @@ def test_a_release_says_which_rows_it_leaves_out() -> None:
     ]
     plan = Plan(dataset="d", epsilon=1, columns=closed, tables={"each": 1}, unit={"id": "who", "rows": 3})
     result = preview(plan)
-    told = manifest_of(write.pack(result))
-    assert told["coverage"] == (
+    manifest = manifest_of(write.pack(result))
+    assert manifest["coverage"] == (
         "Left out of every table and of the total: rows whose a is missing or not a declared cell; "
         "rows whose b is not a declared cell; rows without who; rows of a person beyond 3."
     )
-    for text in (report.render(result, told), " ".join(report.read_me(result, told).split())):
-        assert told["coverage"] in text
+    for text in (report.render(result, manifest), " ".join(report.read_me(result, manifest).split())):
+        assert manifest["coverage"] in text
 
 
-def test_the_registry_entry_is_filled_in_as_far_as_the_release_knows(bundle: bytes) -> None:
+def test_the_registry_entry_leaves_blank_only_what_a_person_knows(bundle: bytes) -> None:
     entry = yaml.safe_load(members_of(bundle)["registry.yaml"])["deployment"]
     assert entry["privacy_loss"]["privacy_parameters"] == {"epsilon": 1, "delta": 0}
     assert entry["dp_flavor"]["name"] == "Pure DP"
