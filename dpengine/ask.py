@@ -7,8 +7,8 @@ from fractions import Fraction
 from dpengine.accounting.entry import Charge, Kind, Outcome
 from dpengine.accounting.ledger import Ledger
 from dpengine.array_types import Ints
-from dpengine.counting import count
-from dpengine.counting.count import Asked
+from dpengine.counting import count, single_query
+from dpengine.counting.single_query import Selection
 from dpengine.mechanisms.scalar_queries import add_noise, quantile_scores
 from dpengine.noise.selection import permute_and_flip
 from dpengine.results.answer import Answer, conclude, reopen
@@ -35,15 +35,15 @@ def ask(table: Table | Source, question: Question, ledger: Ledger | None = None)
         with open_table(table) as opened:
             return ask(opened, question, ledger)
     book = ledger if ledger is not None else Ledger.in_memory()
-    count.check_asked(table, _columns(question), question.unit)
+    single_query.check(table, _columns(question), question.unit)
     fingerprint = book.fingerprint(count.digest(table))
 
     def draw() -> Outcome:
         truncation_key = book.derive_key("truncation", fingerprint, question.key.encode())
-        exact = _exact(table, question, Asked(question.where, question.unit, truncation_key))
+        exact = _exact(table, question, Selection(question.where, question.unit, truncation_key))
         drawn, cost = _draw(question, exact)
         answer = conclude(question, drawn)
-        table.check_unchanged()
+        count.check_unchanged(table)
         return Outcome(answer.answer_id, answer.created, question.key, cost, answer.to_bytes())
 
     summary = f"one question: {question.statistic.kind}"
@@ -78,23 +78,23 @@ def _columns(question: Question) -> list[Column | Grid]:
     return columns
 
 
-def _exact(table: Table, question: Question, asked: Asked) -> list[int] | Ints:
+def _exact(table: Table, question: Question, selection: Selection) -> list[int] | Ints:
     """Return the exact numbers that get noise, in the sensitivity's units, or each candidate's score: private."""
     match question.statistic:
         case Count():
-            return [count.matching(table, asked)[0]]
+            return [single_query.matching(table, selection)[0]]
         case Proportion(of=conditions):
-            return list(count.matching(table, asked, conditions))
+            return list(single_query.matching(table, selection, conditions))
         case Sum(of=grid):
-            rows, places = count.sums(table, asked, grid)
+            rows, places = single_query.sums(table, selection, grid)
             return [rows * grid.units(grid.low) + places]
         case Mean(of=grid):
-            rows, places = count.sums(table, asked, grid)
+            rows, places = single_query.sums(table, selection, grid)
             return [places, rows * grid.steps - places]
         case Quantile(of=grid, level=level):
-            return quantile_scores(count.histogram(table, asked, grid), level)
+            return quantile_scores(single_query.histogram(table, selection, grid), level)
         case Mode(of=column):
-            return count.histogram(table, asked, column)[: len(column.declared)]
+            return single_query.histogram(table, selection, column)[: len(column.declared)]
 
 
 def _draw(question: Question, exact: list[int] | Ints) -> tuple[tuple[int, ...], Fraction]:

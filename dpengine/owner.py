@@ -8,24 +8,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpengine.counting.count import (
-    check,
-    check_asked,
-    class_sizes,
-    count,
-    distinct_texts,
-    people_count,
-    row_count,
-    unique_people,
-)
-from dpengine.counting.equivalence_classes import Alone, Classes
+from dpengine.counting.count import check, check_unchanged, count, distinct_texts, row_count
+from dpengine.counting.equivalence_classes import Classes, Uniqueness, class_sizes, people_count, unique_people
+from dpengine.counting.single_query import check as check_asked
 from dpengine.sources.table import Table
 from dpengine.spec.domain import Column
 from dpengine.spec.plan import Plan
 
 __all__ = [
-    "Alone", "Classes", "check", "check_asked", "class_sizes", "distinct_texts", "people_count", "row_count",
-    "rows_by_cell", "unique_people",
+    "Classes", "Uniqueness", "check", "check_asked", "check_unchanged", "class_sizes", "distinct_texts",
+    "people_count", "row_count", "rows_by_cell", "unique_people",
 ]  # fmt: skip
 
 

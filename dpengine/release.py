@@ -77,7 +77,7 @@ def release(
     count.check(table, plan)
 
     report("recognising the data")
-    _, counts = count.recognise(table, plan, strategy.marginals)
+    _, counts = count.digest_and_count(table, plan, strategy.marginals)
     fingerprint = book.fingerprint(digest_for(table, plan_id, book))
 
     def exact_counts(marginals: Sequence[Columns]) -> Sequence[Ints]:
@@ -91,7 +91,7 @@ def release(
         result = conclude(plan, measured)
         payload = result.to_bytes()
         report("looking at the data again")
-        table.check_unchanged()
+        count.check_unchanged(table)
         report("recording")
         return Outcome(result.release_id, result.created, plan.key, measured.cost, payload)
 
@@ -140,7 +140,7 @@ def true_counts(table: Table | Source, plan: Plan, ledger: Ledger) -> dict[Colum
     key = _truncation_key(ledger, ledger.fingerprint(digest_for(table, plan_id, ledger)), plan_id)
     tables = (*plan.marginals, ())
     counts = count.count(table, plan, tables, truncation_key=key)
-    table.check_unchanged()
+    count.check_unchanged(table)
     return dict(zip(tables, counts, strict=True))
 
 

@@ -17,8 +17,8 @@ from scipy import stats
 
 from dpengine import BudgetError, Ledger, LedgerError, PlanError, TableError, open_table
 from dpengine.ask import _draw, _exact, ask, history, published
-from dpengine.counting import count
-from dpengine.counting.count import Asked
+from dpengine.counting import count, single_query
+from dpengine.counting.single_query import Selection
 from dpengine.noise.selection import permute_and_flip_probabilities
 from dpengine.results.answer import conclude, expect, reopen
 from dpengine.sources.table import Table
@@ -63,7 +63,7 @@ def question(statistic: object, **more: object) -> Question:
 
 def exact(asked: Question, data: pd.DataFrame) -> np.ndarray:
     with open_table(data) as table:
-        return np.array(_exact(table, asked, Asked(asked.where, asked.unit, b"key")))
+        return np.array(_exact(table, asked, Selection(asked.where, asked.unit, b"key")))
 
 
 # ── Private by enumeration ────────────────────────────────────────────────────────────────────────
@@ -255,8 +255,6 @@ def test_a_table_in_another_engine_is_not_asked() -> None:
 
         def close(self) -> None: ...
 
-        def check_unchanged(self) -> None: ...
-
     with pytest.raises(TableError, match="bring them here"):
         ask(Elsewhere(), question(Count()))
 
@@ -269,7 +267,7 @@ def test_what_is_no_answer_is_not_opened_as_one() -> None:
 
 def test_a_question_about_a_whole_table_needs_no_column() -> None:
     with open_table(frame(ROWS)) as table:
-        assert count.matching(table, Asked((), question(Count()).unit, b"")) == (120, 0)
+        assert single_query.matching(table, Selection((), question(Count()).unit, b"")) == (120, 0)
 
 
 def test_values_that_are_texts_are_read_as_in_tables(tmp_path: Path) -> None:
@@ -277,9 +275,9 @@ def test_values_that_are_texts_are_read_as_in_tables(tmp_path: Path) -> None:
     path.write_text("x\n1.5\n 2 \nnan\n-99\n1e400\n1,2\n\n0.285\n".replace("1,2", '"1,2"'))
     grid = Grid(name="x", low=0, high=10, step="0.01", missing_as=["-99"])
     with open_table(path) as table:
-        asked = Asked((), question(Count()).unit, b"")
-        assert count.sums(table, asked, grid) == (3, 150 + 200 + 29)
-        counts = count.histogram(table, asked, grid)
+        selection = Selection((), question(Count()).unit, b"")
+        assert single_query.sums(table, selection, grid) == (3, 150 + 200 + 29)
+        counts = single_query.histogram(table, selection, grid)
     assert (counts.sum(), np.flatnonzero(counts).tolist()) == (3, [29, 150, 200])
 
 

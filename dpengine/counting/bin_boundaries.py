@@ -1,12 +1,12 @@
-"""Cells of values that have a declared type, as a step function: which code holds from which value on.
+"""Bin boundaries of typed values: a step function that gives the code of every value of a declared type.
 
-Numbers, truths, days and moments are ordered, and a declared cell of any kind is a range of them (a single
-value is the range up to the next one that its type can hold). So all that an engine needs to know of such a
-column is a list of cuts, compared in the column's own type, and a code between each two: no text, no
-arithmetic and no rounding that engines could do each in their own way.
+Numbers, booleans, dates and timestamps are ordered, and every declared cell is a range of them: a single value is
+the range up to the next one that its type can hold. An engine therefore needs nothing but a list of boundaries, in
+the column's own type, and a code for each interval between them. No text, arithmetic or rounding is left that two
+engines could do differently.
 
-Numbers are read as 64-bit floating point numbers say them, by way of their shortest text: the 0.7 of a
-32-bit number or of a decimal is the 0.7 of an edge. The cuts account for that exactly.
+A number is read as the 64-bit floating-point number of its shortest text, so 0.7 as a 32-bit number or as a decimal
+is the 0.7 of an edge. The boundaries account for that exactly.
 """
 
 from __future__ import annotations
@@ -18,30 +18,20 @@ import struct
 import unicodedata
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from dpengine.spec.domain import Category, Column, Date, Number, YesNo
 
 __all__ = [
-    "NO",
-    "NUMERAL",
-    "YES",
-    "Family",
-    "Scalar",
-    "Steps",
-    "family_of",
-    "lookups",
-    "loosened",
-    "marked",
-    "steps_of",
-    "tree",
-]
+    "NO", "NUMERAL", "YES", "Boundaries", "Family", "Scalar", "boundaries_of", "codes_by_text", "family_of",
+    "missing_numbers", "missing_scalars", "normalised", "period_boundaries",
+]  # fmt: skip
 
 Family = Literal["text", "integer", "float", "decimal", "boolean", "date", "timestamp"]
 Scalar: TypeAlias = "bool | int | float | Decimal | dt.date | dt.datetime"
@@ -57,7 +47,6 @@ _FAMILIES: tuple[tuple[Family, str], ...] = (
     ("date", r"DATE"),
     ("timestamp", r"TIMESTAMP( WITH TIME ZONE|_NS|_MS|_S)?"),
 )
-Made = TypeVar("Made")
 _BITS = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64, "HUGEINT": 128}
 _FLOAT = NUMERAL + "|[+-]?inf"
 _WIDE = Context(prec=200)
@@ -66,124 +55,141 @@ _MICROSECOND = dt.timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
-    """From ``cuts[k]`` on, and before ``cuts[k + 1]``, values have ``codes[k + 1]``; before all cuts ``codes[0]``.
+class Boundaries:
+    """A step function: values from ``bounds[k]`` to below ``bounds[k + 1]`` have the code ``codes[k + 1]``.
 
-    ``missing`` is the code of nulls, and of NaN.
+    Values below all bounds have ``codes[0]``. `missing` is the code of null and of NaN.
     """
 
-    cuts: tuple[Scalar, ...]
+    bounds: tuple[Scalar, ...]
     codes: tuple[int, ...]
     missing: int
 
     def code(self, value: Scalar) -> int:
-        """The code of one value."""
-        return self.codes[bisect_right(self.cuts, value)]
+        """Return the code of one value.
+
+        >>> Boundaries((0, 18), codes=(2, 0, 1), missing=3).code(17)
+        0
+        """
+        return self.codes[bisect_right(self.bounds, value)]
 
 
 def family_of(type_name: str) -> Family | None:
-    """The family of a DuckDB type; None for what cannot be counted (lists, structs, binary)."""
+    """Return the family of a DuckDB type, or None for a type that cannot be counted (lists, structs, binary).
+
+    >>> family_of("UBIGINT"), family_of("DECIMAL(9,2)"), family_of("INTEGER[]")
+    ('integer', 'decimal', None)
+    """
     if type_name.endswith("]"):
         return None
     return next((family for family, pattern in _FAMILIES if re.fullmatch(pattern, type_name, re.DOTALL)), None)
 
 
-def loosened(text: str, family: Family = "text") -> str:
-    """A declared text in the form that a cell's loose text has."""
-    loose = unicodedata.normalize("NFC", text.strip())
-    return loose.lower() if family == "boolean" else loose
+def normalised(text: str, family: Family = "text") -> str:
+    """Normalise a declared text as the text of a cell is normalised: no outer blanks, composed Unicode (NFC).
+
+    >>> normalised(" TRUE "), normalised(" TRUE ", "boolean")
+    ('TRUE', 'true')
+    """
+    composed = unicodedata.normalize("NFC", text.strip())
+    return composed.lower() if family == "boolean" else composed
 
 
-def lookups(column: Category, family: Family) -> tuple[dict[str, int], dict[str, int]]:
-    """Codes by own text; and by loose text, where that means one declared value only."""
-    exact = {value: code for code, value in enumerate(column.values)}
-    shared = Counter(loosened(value, family) for value in column.values)
-    loose = {key: code for code, value in enumerate(column.values) if shared[key := loosened(value, family)] == 1}
+def codes_by_text(column: Category, family: Family) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the codes by raw text, and by normalised text where only one declared value has it.
+
+    Missing markers come first in both.
+    """
+    by_raw = {value: code for code, value in enumerate(column.values)}
+    shared = Counter(normalised(value, family) for value in column.values)
+    by_form = {form: code for code, value in enumerate(column.values) if shared[form := normalised(value, family)] == 1}
     for text in column.missing_as:
-        exact[text] = loose[loosened(text, family)] = column.missing_code
-    return exact, loose
+        by_raw[text] = by_form[normalised(text, family)] = column.missing_code
+    return by_raw, by_form
 
 
-def steps_of(column: Column, type_name: str, most: int) -> Steps | None:
-    """The step function of a column of this type; None for texts, date columns, and more than ``most`` cells."""
-    grid = _grid(type_name)
-    if grid is None or isinstance(column, Date) or column.size > most:
+def boundaries_of(column: Column, type_name: str, max_cells: int) -> Boundaries | None:
+    """Return the boundaries of a column whose values have the given DuckDB type.
+
+    None for texts, for date columns, and for columns of more than `max_cells` cells.
+    """
+    values = _ordered_type(type_name)
+    if values is None or isinstance(column, Date) or column.size > max_cells:
         return None
-    cuts, codes = [], [column.other_code]
-    if isinstance(column, Number) and grid.at_least is not None:
+    bins, bin_codes = [], [column.other_code]
+    if isinstance(column, Number) and values.at_least is not None:
         edges = [float(edge) for edge in column.edges]
         # The last bin holds its upper edge.
-        cuts = [grid.at_least(edge) for edge in (*edges[:-1], math.nextafter(edges[-1], math.inf))]
-        codes += [*range(len(edges) - 1), column.other_code]
-    over = {start: (stop, code) for start, stop, code in _spots(column, grid)}
-    ends = [end for start, (stop, _) in over.items() for end in (start, stop)]
-    found: list[tuple[int, int]] = []
-    until, above = grid.low, column.other_code
-    for start in sorted({grid.low, *(max(cut, grid.low) for cut in cuts), *(max(end, grid.low) for end in ends)}):
-        if start in over:
-            until, above = over[start]
-        code = above if start < until else codes[bisect_right(cuts, start)]
-        if start <= grid.high and (not found or code != found[-1][1]):
-            found.append((start, code))
-    return Steps(
-        tuple(grid.value(start) for start, _ in found[1:]), tuple(code for _, code in found), column.missing_code
-    )
+        bins = [values.at_least(edge) for edge in (*edges[:-1], math.nextafter(edges[-1], math.inf))]
+        bin_codes += [*range(len(edges) - 1), column.other_code]
+    single = {start: (stop, code) for start, stop, code in _single_values(column, values)}
+    ends = [end for start, (stop, _) in single.items() for end in (start, stop)]
+    runs: list[tuple[int, int]] = []  # (first value, code)
+    until, single_code = values.low, column.other_code
+    for start in sorted({values.low, *(max(bound, values.low) for bound in (*bins, *ends))}):
+        if start in single:
+            until, single_code = single[start]
+        code = single_code if start < until else bin_codes[bisect_right(bins, start)]
+        if start <= values.high and (not runs or code != runs[-1][1]):
+            runs.append((start, code))
+    bounds = tuple(values.value(start) for start, _ in runs[1:])
+    return Boundaries(bounds, tuple(code for _, code in runs), column.missing_code)
 
 
-def marked(column: Column, type_name: str) -> list[Scalar]:
-    """The days or moments that mean *missing* in a date column of this type."""
-    grid = _grid(type_name)
-    return [] if grid is None else [grid.value(start) for start, _, _ in _spots(column, grid)]
+def missing_scalars(column: Column, type_name: str) -> list[Scalar]:
+    """Return the values of this type that a column's missing markers name, for a date or timestamp type."""
+    values = _ordered_type(type_name)
+    return [] if values is None else [values.value(start) for start, _, _ in _single_values(column, values)]
 
 
-def tree(steps: Steps, less: Callable[[Scalar], Any], choose: Callable[[Any, Made, Made], Made],
-         leaf: Callable[[int], Made]) -> Made:  # fmt: skip
-    """The step function as a tree of comparisons with the cuts, as deep as the logarithm of their number."""
+def period_boundaries(column: Date) -> Boundaries:
+    """Return the boundaries of a date column's periods, as proleptic ordinals (`datetime.date.toordinal`).
 
-    def between(low: int, high: int) -> Made:
-        if low == high:
-            return leaf(steps.codes[low])
-        middle = (low + high) // 2
-        return choose(less(steps.cuts[middle]), between(low, middle), between(middle + 1, high))
-
-    return between(0, len(steps.cuts))
+    >>> year = Date(**{"name": "d", "from": "2024-03-01", "to": "2025-06-30", "by": "year"})
+    >>> period_boundaries(year)
+    Boundaries(bounds=(738946, 739252, 739433), codes=(2, 0, 1, 2), missing=3)
+    """
+    first = column.ordinal(column.first)
+    starts = [column.period(first + k)[0].toordinal() for k in range(len(column.declared))]
+    codes = (column.other_code, *range(len(starts)), column.other_code)
+    return Boundaries((*starts, column.last.toordinal() + 1), codes, column.missing_code)
 
 
 @dataclass(frozen=True, slots=True)
-class _Grid:
-    """The values of one type, numbered in their order from ``low`` to ``high``."""
+class _OrderedType:
+    """The values of one type, numbered in their order from `low` to `high`."""
 
     family: Family
     low: int
     high: int
     value: Callable[[int], Scalar]
     index: Callable[[Any], int]
-    texts: Callable[[Any], tuple[str, str]]  # own and loose
+    texts: Callable[[Any], tuple[str, str]]  # raw and normalised
     parse: Callable[[str], Scalar | None]
-    at_least: Callable[[float], int] | None = None  # the first value that reads as this number or more
+    at_least: Callable[[float], int] | None = None  # index of the first value that reads as this number or more
 
 
-def _grid(type_name: str) -> _Grid | None:
+def _ordered_type(type_name: str) -> _OrderedType | None:
     family = family_of(type_name)
     match family:
         case "boolean":
-            return _Grid(
+            return _OrderedType(
                 family, 0, 1, bool, int,
-                lambda truth: ("True", "true") if truth else ("False", "false"),
+                lambda value: ("True", "true") if value else ("False", "false"),
                 lambda text: {"true": True, "false": False, "1": True, "0": False}.get(text.strip().lower()),
                 lambda number: _first_scaled(number, 0),
             )  # fmt: skip
         case "integer":
             bits = _BITS.get(type_name.removeprefix("U"), 64)
             low, high = (0, 2**bits - 1) if type_name[0] == "U" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-            return _Grid(
+            return _OrderedType(
                 family, low, high, int, int, lambda whole: (str(whole), str(whole)),
                 lambda text: int(text) if re.fullmatch(r"[+-]?[0-9]{1,40}", text := text.strip()) else None,
                 lambda number: _first_scaled(number, 0),
             )  # fmt: skip
         case "decimal":
             digits, scale = (int(part) for part in re.findall(r"[0-9]+", type_name) or (38, 0))
-            return _Grid(
+            return _OrderedType(
                 family, 1 - 10**digits, 10**digits - 1,
                 lambda i: Decimal(i).scaleb(-scale, _WIDE), lambda value: int(value.scaleb(scale, _WIDE)),
                 lambda value: (f"{value:f}", str(int(value)) if _whole(value) else f"{value:f}"),
@@ -191,62 +197,72 @@ def _grid(type_name: str) -> _Grid | None:
             )  # fmt: skip
         case "float":
             small = type_name == "FLOAT"
-            return _Grid(
+            return _OrderedType(
                 family, _bits(-math.inf, small), _bits(math.inf, small),
                 lambda i: _float(i, small), lambda value: _bits(value, small),
-                lambda value: (own := _shortest(value, small), str(int(value)) if _whole(value) else own),
+                lambda value: (raw := _shortest(value, small), str(int(value)) if _whole(value) else raw),
                 lambda text: _rounded(float(text), small) if re.fullmatch(_FLOAT, text := text.strip()) else None,
                 lambda number: _first_float(number, small),
             )  # fmt: skip
         case "date":
-            return _Grid(
+            return _OrderedType(
                 family, 1, dt.date.max.toordinal(), dt.date.fromordinal, dt.date.toordinal,
-                lambda day: (day.isoformat(), day.isoformat()), lambda text: _moment(text, dt.date.fromisoformat),
+                lambda day: (day.isoformat(), day.isoformat()), lambda text: _parsed(text, dt.date.fromisoformat),
             )  # fmt: skip
         case "timestamp":
-            low, high = ((moment - _EPOCH) // _MICROSECOND for moment in (dt.datetime.min, dt.datetime.max))
-            return _Grid(
+            low, high = ((end - _EPOCH) // _MICROSECOND for end in (dt.datetime.min, dt.datetime.max))
+            return _OrderedType(
                 family, low, high, lambda i: _EPOCH + i * _MICROSECOND, lambda at: (at - _EPOCH) // _MICROSECOND,
-                _moment_texts, lambda text: _moment(text, dt.datetime.fromisoformat),
+                _timestamp_texts, lambda text: _parsed(text, dt.datetime.fromisoformat),
             )  # fmt: skip
         case _:
             return None
 
 
-def _spots(column: Column, grid: _Grid) -> Iterator[tuple[int, int, int]]:
-    """What declared texts say of single values: ranges (start, stop, code)."""
+def _single_values(column: Column, values: _OrderedType) -> Iterator[tuple[int, int, int]]:
+    """Yield (start, stop, code) of the values that are named by labels or missing markers."""
     texts = [*column.missing_as]
     match column:
         case Category():
             texts += column.values
-            exact, loose = lookups(column, grid.family)
+            by_raw, by_form = codes_by_text(column, values.family)
         case YesNo():
             texts += [*YES, *NO]
-    missing = {loosened(text, grid.family) for text in column.missing_as}
-    for value in {grid.parse(text) for text in texts} - {None}:
-        index = grid.index(value)
-        if not grid.low <= index <= grid.high:
+    missing = {normalised(text, values.family) for text in column.missing_as}
+    for value in {values.parse(text) for text in texts} - {None}:
+        index = values.index(value)
+        if not values.low <= index <= values.high:
             continue
-        own, near = grid.texts(grid.value(index))
-        if own in column.missing_as or near in missing:
+        raw, form = values.texts(values.value(index))
+        if raw in column.missing_as or form in missing:
             yield index, index + 1, column.missing_code
-        elif isinstance(column, Category) and (own in exact or near in loose):
-            yield index, index + 1, exact.get(own, loose.get(near, 0))
-        elif isinstance(column, YesNo) and near in YES + NO:
-            yield index, index + 1, 0 if near in YES else 1
-    if isinstance(column, Number) and grid.at_least is not None:
-        for mark in (float(text) for text in column.missing_as if re.fullmatch(NUMERAL, text.strip())):
-            if math.isfinite(mark):  # 1e400 equals no number
-                yield grid.at_least(mark), grid.at_least(math.nextafter(mark, math.inf)), column.missing_code
+        elif isinstance(column, Category) and (raw in by_raw or form in by_form):
+            yield index, index + 1, by_raw.get(raw, by_form.get(form, 0))
+        elif isinstance(column, YesNo) and form in YES + NO:
+            yield index, index + 1, 0 if form in YES else 1
+    if isinstance(column, Number) and values.at_least is not None:
+        for marker in missing_numbers(column.missing_as):
+            stop = values.at_least(math.nextafter(marker, math.inf))
+            yield values.at_least(marker), stop, column.missing_code
+
+
+def missing_numbers(texts: Iterable[str]) -> list[float]:
+    """Return the finite numbers among missing markers; 1e400 equals no number, and only its text counts.
+
+    >>> missing_numbers(["-9", "NA", "1e400"])
+    [-9.0]
+    """
+    numbers = [float(text) for text in texts if re.fullmatch(NUMERAL, text.strip())]
+    return [number for number in numbers if math.isfinite(number)]
 
 
 def _first_scaled(number: float, scale: int) -> int:
-    """The smallest i such that i·10^−scale, rounded to 64 bits, is ``number`` or more."""
+    """Return the smallest i for which i·10^−scale, rounded to 64 bits, is at least `number`."""
     if math.isinf(number):
         return 10**400 if number > 0 else -(10**400)
     halfway = (Fraction(number) + Fraction(math.nextafter(number, -math.inf))) / 2
     first: int = math.ceil(halfway * 10**scale)
-    return first if first / 10**scale >= number else first + 1  # of halves, the even neighbour decides
+    return first if first / 10**scale >= number else first + 1  # a tie is rounded to the even neighbour
 
 
 def _first_float(number: float, small: bool) -> int:
@@ -259,9 +275,9 @@ def _first_float(number: float, small: bool) -> int:
 
 
 def _bits(value: float, small: bool) -> int:
-    """The place of a number among all of its type; both zeros are 0."""
-    place = int.from_bytes(struct.pack(">f" if small else ">d", abs(value)))
-    return -place if value < 0 else place
+    """Return the index of a floating-point number among all of its width, in their order; both zeros have 0."""
+    index = int.from_bytes(struct.pack(">f" if small else ">d", abs(value)))
+    return -index if value < 0 else index
 
 
 def _float(index: int, small: bool) -> float:
@@ -279,7 +295,7 @@ def _shortest(value: float, small: bool) -> str:
 
 
 def _read(value: float, small: bool) -> float:
-    """What a number reads as, by way of its shortest text."""
+    """Return the 64-bit number that a number's shortest text says."""
     return float(_shortest(value, small))
 
 
@@ -288,7 +304,7 @@ def _whole(value: float | Decimal) -> bool:
 
 
 def _scaled(text: str, scale: int) -> Decimal | None:
-    """The number that a text says, where one with so many decimals can say it."""
+    """Return the number that a text says, or None where it needs more than `scale` decimals."""
     if not re.fullmatch(NUMERAL, text) or len(text) > 60:
         return None
     value = Decimal(text)
@@ -296,15 +312,16 @@ def _scaled(text: str, scale: int) -> Decimal | None:
     return value if finite and (Fraction(value) * 10**scale).denominator == 1 else None
 
 
-def _moment(text: str, read: Callable[[str], Scalar]) -> Scalar | None:
+def _parsed(text: str, read: Callable[[str], dt.date]) -> dt.date | None:
+    """Parse a date or a timestamp without a zone; None for any other text."""
     try:
-        moment = read(text.strip())
+        value = read(text.strip())
     except ValueError:
         return None
-    return None if isinstance(moment, dt.datetime) and moment.tzinfo else moment
+    return None if isinstance(value, dt.datetime) and value.tzinfo else value
 
 
-def _moment_texts(at: dt.datetime) -> tuple[str, str]:
-    own = at.isoformat(" ")
-    own = own.rstrip("0") if at.microsecond else own
-    return own, at.date().isoformat() if at.time() == dt.time() else own.replace(" ", "T")
+def _timestamp_texts(at: dt.datetime) -> tuple[str, str]:
+    raw = at.isoformat(" ")
+    raw = raw.rstrip("0") if at.microsecond else raw
+    return raw, at.date().isoformat() if at.time() == dt.time() else raw.replace(" ", "T")

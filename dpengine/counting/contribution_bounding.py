@@ -1,68 +1,74 @@
-"""The SQL that turns coded cells into the rows that count: those that meet what is asked, and only so many a person.
+"""Law 8: the SQL that keeps only rows that count, and at most `k` of them for each person.
 
-How a person's rows are chosen, and why that keeps one person's part bounded, is told in `counting.count`.
+The rows of a person are ordered by a keyed hash of (cell codes, copy number, ID), and the first `k` are kept. The
+copy number tells apart rows of one person in the same cells; it does not matter which of them gets which number,
+since they are interchangeable. Two properties follow:
+
+* The choice is uniform among the person's countable rows, because the hash is independent of what it is given.
+  It is also reproducible: the same key keeps the same rows.
+* Given the key, the rows kept of a person are a fixed function of that person's rows alone. Adding or removing a
+  person therefore changes each marginal by at most `k` in L1, whatever rows the others have and in whatever order.
+
+All engines hash the same text by MD5, so they keep the same rows. A broken hash does no harm here: uniformity rests
+on the secrecy of the key, and nobody is to be authenticated.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from contextlib import ExitStack
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from dpengine import arrow
-from dpengine.counting.encode_numpy import Streamed
 from dpengine.counting.encode_sql import Coding
-from dpengine.sql import literal
+from dpengine.sources.dialects import Dialect
 
-__all__ = ["among", "bounded", "coded", "make_known"]
+__all__ = ["among", "bounded_rows", "coded_rows"]
 
 
-def coded(codings: Sequence[Coding], person: str | None, source: str = "rows", met: Sequence[str] | None = None) -> str:
-    """A query with columns k0, k1, … of codes (and ``person``), without the rows that count nowhere.
+def coded_rows(
+    codings: Sequence[Coding],
+    person: str | None,
+    source: str = "rows",
+    conditions: Sequence[str] | None = None,
+    *,
+    fence: str = "",
+) -> str:
+    """Write a query with the codes k0, k1, … of all rows that count, and with `person` where there is one.
 
-    These are the rows that do not meet all of ``met``, by default those with a value that has no cell; and where
-    there is a ``person``, rows without one. ``source`` has the columns that the codings read.
+    A row counts if it meets all of `conditions`, by default that each of its values has a cell, and if its `person`
+    is not null. `source` is a relation with the columns that the codings read; `fence` is the dialect's.
     """
-    cells = [f"{sql} AS {alias}" for coding in codings for alias, sql in coding.cells.items()]
+    for level in range(max((len(coding.layers) for coding in codings), default=0)):
+        layers = [coding.layers[level] for coding in codings if level < len(coding.layers)]
+        added = [f"{sql} AS {alias}" for layer in layers for alias, sql in layer.items()]
+        source = f"(SELECT *, {', '.join(added)} FROM {source}{fence}) AS cells"
     codes = [f"{coding.code} AS k{k}" for k, coding in enumerate(codings)]
-    where = [f"k{k} >= 0" for k, coding in enumerate(codings) if not coding.whole] if met is None else list(met)
+    if conditions is None:
+        conditions = [f"k{k} >= 0" for k, coding in enumerate(codings) if not coding.complete]
     if person is not None:
-        cells.append(f"{person} AS person")
-        codes.append("person")
-        where.append("person IS NOT NULL")
-    inner = f"SELECT {', '.join(codes)} FROM (SELECT {', '.join(cells) or '1'} FROM {source}) AS cells"
-    return f"SELECT * FROM ({inner}) AS coded WHERE {' AND '.join(where)}" if where else inner
+        codes.append(f"{person} AS person")
+        conditions = [*conditions, "person IS NOT NULL"]
+    query = f"SELECT {', '.join(codes)} FROM {source}{fence}"
+    return f"SELECT * FROM ({query}) AS coded WHERE {' AND '.join(conditions)}" if conditions else query
 
 
-def bounded(coded: str, width: int, rows: int, key: bytes) -> str:
-    """The codes of at most ``rows`` rows of each person, chosen by ``key``."""
-    codes = ", ".join(f"k{k}" for k in range(width))
-    hashed = f"md5(concat_ws(',', {literal(hashlib.sha256(key).hexdigest())}, {codes}, copy, person))"
-    return (
-        f"SELECT {codes} FROM (SELECT {codes}, row_number() OVER (PARTITION BY person ORDER BY {hashed}) AS place "
-        f"FROM (SELECT *, row_number() OVER (PARTITION BY person, {codes}) AS copy FROM ({coded}))) "
-        f"WHERE place <= {rows}"
-    )
+def bounded_rows(coded: str, columns: int, rows: int, key: bytes, dialect: Dialect) -> str:
+    """Write a query with the codes of at most `rows` rows of each person, chosen by `key` among those of `coded`."""
+    codes = ", ".join(f"k{k}" for k in range(columns))
+    parts = [dialect.literal(hashlib.sha256(key).hexdigest())]
+    parts += [*(dialect.to_text(f"k{k}") for k in range(columns)), dialect.to_text("copy"), "person"]
+    hashed = f"md5(concat_ws(',', {', '.join(parts)})){dialect.byte_order}"
+    copies = f"SELECT *, row_number() OVER (PARTITION BY person, {codes} ORDER BY k0) AS copy FROM ({coded}) AS a"
+    place = f"row_number() OVER (PARTITION BY person ORDER BY {hashed}) AS place"
+    return f"SELECT {codes} FROM (SELECT {codes}, {place} FROM ({copies}) AS b) AS c WHERE place <= {rows}"
 
 
 def among(code: str, wanted: Sequence[int]) -> str:
-    """Whether a code is one of ``wanted``, which increase: each run of them is one comparison."""
+    """Write the condition that a code is one of `wanted`, which increase; each run of them is one comparison.
+
+    >>> among("k0", [1, 2, 3, 7])
+    '(k0 BETWEEN 1 AND 3 OR k0 BETWEEN 7 AND 7)'
+    """
     runs = np.split(np.array(wanted), np.flatnonzero(np.diff(wanted) > 1) + 1)
     return "(" + " OR ".join(f"{code} BETWEEN {run[0]} AND {run[-1]}" for run in runs) + ")"
-
-
-def make_known(connection: Any, coding: Coding | Streamed, scratch: ExitStack) -> None:
-    """Make what a coding names known to the connection, until ``scratch`` is closed."""
-    for name, texts in coding.lists.items():
-        places = arrow.from_numpy(np.arange(len(texts), dtype=np.int64))
-        connection.register(f"list_{name}", pa.table({"text": arrow.from_texts(texts), "place": places}))
-        connection.execute(f"CREATE TEMP TYPE {name} AS ENUM (SELECT text FROM list_{name} ORDER BY place)")
-        scratch.callback(connection.execute, f"DROP TYPE {name}")
-        scratch.callback(connection.unregister, f"list_{name}")
-    for name, function in coding.functions.items():
-        connection.create_function(name, function, ["DOUBLE"], "BIGINT", type="arrow")
-        scratch.callback(connection.remove_function, name)

@@ -1,40 +1,46 @@
-"""Codes of cells as SQL for an engine elsewhere: the same code for the same value as counting here gives.
+"""SQL that encodes values in another engine: each value has the same code there as here (`counting.encode_sql`).
 
-Values of declared types are compared with cuts (`counting.bin_boundaries`). Texts are compared with all spellings
-of the declared ones (`counting.unicode_forms`), and numbers, days and times in texts are read by what their
-digits say; nothing depends on a locale, a time zone or a calendar of the engine's own.
+Typed values are compared with bin boundaries (`counting.bin_boundaries`). Texts are compared with all Unicode
+spellings of the declared ones (`counting.unicode_forms`). Numbers, dates and times in texts are read by their digits,
+so that nothing depends on the engine's locale, time zone or calendar.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from dpengine.counting.bin_boundaries import (
-    NO,
     NUMERAL,
-    YES,
-    Scalar,
-    Steps,
+    Boundaries,
+    boundaries_of,
+    codes_by_text,
     family_of,
-    lookups,
-    loosened,
-    marked,
-    steps_of,
-    tree,
+    missing_scalars,
+    normalised,
+    period_boundaries,
+)
+from dpengine.counting.encode_sql import (
+    BLANKS,
+    Coding,
+    any_of,
+    boundary_tree,
+    code_of_boundaries,
+    completes,
+    scalar,
+    yes_or_no,
 )
 from dpengine.counting.unicode_forms import spellings
 from dpengine.errors import TableError
 from dpengine.sources.dialects import Dialect
 from dpengine.spec.domain import Category, Column, Date, Number, YesNo
 
-__all__ = ["MAX_CELLS", "Pushed", "code_of", "identity", "text_of", "utc"]
+__all__ = ["MAX_CELLS", "code_of", "identity", "utc"]
 
-MAX_CELLS = 20_000  # of a column: an engine must read each cut in the statement
-_BLANKS = "".join(chr(i) for i in range(0x3001) if chr(i).isspace())
+MAX_CELLS = 20_000  # of a column: each of their boundaries is in the statement
 _SHORT = r"[+-]?([0-9]{1,200}[.]?[0-9]{0,100}|[.][0-9]{1,100})"
-# The days that there are, from year 1 on: 28 in each month, then what longer ones and leap years have.
+# All days from year 1 on: 28 in each month, then those of longer months and of leap years.
 _YEAR = "([0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"
 _LEAP = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|([2468][048]|0[48]|[13579][26])00)"
 _DAY = f"({_YEAR}-((0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31)|{_LEAP}-02-29)"
@@ -43,18 +49,10 @@ _ZONE = "(Z|[+-][0-9]{2}(:?[0-9]{2})?)?"
 _FIELDS = {"%Y": 4, "%m": 2, "%d": 2, "%H": 2, "%M": 2, "%S": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Pushed:
-    """SQL for the code of one column, over names that each of ``layers`` adds to those before it."""
+def code_of(column: Column, cell: str, type_name: str, dialect: Dialect, tag: str = "") -> Coding:
+    """Return the coding of the value in `cell`, which has the given DuckDB type; its aliases end in `tag`.
 
-    layers: tuple[dict[str, str], ...]
-    code: str
-
-
-def code_of(column: Column, cell: str, type_name: str, sql: Dialect, tag: str = "") -> Pushed:
-    """SQL for the code of the value in ``cell``, which is of the given type (in DuckDB's words).
-
-    Names in its layers end in ``tag``. Raises `TableError` where the engine cannot be asked for it.
+    Raises `TableError` where the engine cannot be asked for it.
     """
     family = family_of(type_name) or "text"
     if column.size > MAX_CELLS and not (isinstance(column, Date) and column.by in ("day", "week")):
@@ -62,195 +60,159 @@ def code_of(column: Column, cell: str, type_name: str, sql: Dialect, tag: str = 
             f"column {column.name!r} has {column.size:,} cells, more than the {MAX_CELLS:,} that an engine elsewhere "
             "is asked for; make fewer, wider ones"
         )
-    text, loose, value = f"own_{tag}", f"loose_{tag}", f"value_{tag}"
-    steps = steps_of(column, type_name, MAX_CELLS)
-    if steps is not None:
-        plain = f"CAST({cell} AS {sql.double})" if type_name == "FLOAT" else utc(cell, type_name, sql)
-        return Pushed(({text: cell}, {value: plain}), _stepped(steps, text, value, type_name, sql))
+    raw, form, value, complete = f"raw_{tag}", f"form_{tag}", f"value_{tag}", completes(column)
+    boundaries = boundaries_of(column, type_name, MAX_CELLS)
+    if boundaries is not None:
+        comparable = f"CAST({cell} AS {dialect.float64})" if type_name == "FLOAT" else utc(cell, type_name, dialect)
+        code = code_of_boundaries(boundaries, raw, value, type_name, dialect)
+        return Coding(({raw: cell}, {value: comparable}), code, complete)
     if isinstance(column, Date) and family in ("date", "timestamp"):
-        marks = "".join(f" OR {text} = {_scalar(mark, type_name, sql)}" for mark in marked(column, type_name))
-        within = f"{loose} BETWEEN CAST('{column.first}' AS DATE) AND CAST('{column.last}' AS DATE)"
-        number = f"CASE WHEN {within} THEN {_ordinal(loose, sql)} END"
-        layers = {text: utc(cell, type_name, sql)}, {loose: f"CAST({text} AS DATE)"}, {value: number}
-        missing = f"WHEN {text} IS NULL{marks} THEN {column.missing_code}"
-        code = f"WHEN {value} IS NOT NULL THEN {_period(column, value, sql)}"
-        return Pushed(layers, f"CASE {missing} {code} ELSE {column.other_code} END")
-    trimmed = {text: text_of(cell, sql)}, {loose: _trimmed(text, sql)}
+        markers = [scalar(marker, type_name, dialect) for marker in missing_scalars(column, type_name)]
+        missing = " OR ".join([f"{raw} IS NULL", *(f"{raw} = {marker}" for marker in markers)])
+        within = f"{form} BETWEEN CAST('{column.first}' AS DATE) AND CAST('{column.last}' AS DATE)"
+        ordinal = f"CASE WHEN {within} THEN {_ordinal(form, dialect)} END"
+        layers = {raw: utc(cell, type_name, dialect)}, {form: f"CAST({raw} AS DATE)"}, {value: ordinal}
+        declared = f"WHEN {value} IS NOT NULL THEN {_period(column, value, dialect)}"
+        code = f"CASE WHEN {missing} THEN {column.missing_code} {declared} ELSE {column.other_code} END"
+        return Coding(layers, code, complete)
+    texts = {raw: dialect.to_text(cell)}, {form: _trimmed(raw, dialect)}
     if isinstance(column, Category):
-        return Pushed(trimmed, _category(column, text, loose, sql))
-    missing, blank, code = f"{text} IS NULL", f"{loose} = ''", ""
+        return Coding(texts, _category(column, raw, form, dialect), complete)
+    forms = {spelling for text in column.missing_as for spelling in spellings(normalised(text))}
+    missing = f"{raw} IS NULL{any_of(raw, column.missing_as, form, sorted(forms), dialect)} OR {form} = ''"
     more: tuple[dict[str, str], ...] = ()
-    if column.missing_as:
-        near = {spelling for mark in column.missing_as for spelling in spellings(loosened(mark))}
-        missing += f" OR {text} IN {sql.listed(column.missing_as)} OR {loose} IN {sql.listed(sorted(near))}"
     match column:
         case YesNo():
-            code = " ".join(f"WHEN lower({loose}) IN {sql.listed(words)} THEN {k}" for k, words in enumerate((YES, NO)))
+            declared = yes_or_no(form, dialect)
         case Number():
-            blank += f" OR lower({loose}) = 'nan'"
-            more, code = ({value: _read(loose, sql)},), _number(column, value, sql)
+            missing += f" OR lower({form}) = 'nan'"
+            more, declared = ({value: _read_number(form, dialect)},), _number(column, value, dialect)
         case Date():
-            more = _dated(column, loose, f"day_{tag}", value, sql)
+            more = _read_date(column, form, f"day_{tag}", value, dialect)
             within = f"{value} BETWEEN {column.first.toordinal()} AND {column.last.toordinal()}"
-            code = f"WHEN {within} THEN {_period(column, value, sql)}"
-    whole = f"CASE WHEN {missing} OR {blank} THEN {column.missing_code} {code} ELSE {column.other_code} END"
-    return Pushed((*trimmed, *more), whole)
+            declared = f"WHEN {within} THEN {_period(column, value, dialect)}"
+    code = f"CASE WHEN {missing} THEN {column.missing_code} {declared} ELSE {column.other_code} END"
+    return Coding((*texts, *more), code, complete)
 
 
-def identity(cell: str, type_name: str, sql: Dialect) -> str:
-    """SQL for a person's ID as text; null where it is missing or blank.
+def identity(cell: str, type_name: str, dialect: Dialect) -> str:
+    """Write a person's ID as text, null where it is missing or blank.
 
-    Composed Unicode where the engine can compose; elsewhere an ID counts as the letters it is written with.
+    In composed Unicode where the engine can compose; elsewhere an ID counts as the letters it is written with.
     """
     match family_of(type_name):
         case "float" | "decimal":
             whole = f"{cell} = floor({cell}) AND abs({cell}) < 9007199254740992"
-            own = f"CASE WHEN {whole} THEN {text_of(f'CAST({cell} AS BIGINT)', sql)} ELSE {text_of(cell, sql)} END"
+            integer = dialect.to_text(f"CAST({cell} AS BIGINT)")
+            text = f"CASE WHEN {whole} THEN {integer} ELSE {dialect.to_text(cell)} END"
             if family_of(type_name) == "decimal":
-                return own
-            return f"CASE WHEN NOT {sql.nan.format(x=cell)} THEN {own} END"
+                return text
+            return f"CASE WHEN NOT {dialect.is_nan.format(x=cell)} THEN {text} END"
         case "text":
-            return f"nullif({sql.normal.format(x=_trimmed(text_of(cell, sql), sql))}, '')"
+            return f"nullif({dialect.compose.format(x=_trimmed(dialect.to_text(cell), dialect))}, '')"
         case _:
-            return text_of(utc(cell, type_name, sql), sql)
+            return dialect.to_text(utc(cell, type_name, dialect))
 
 
-def text_of(cell: str, sql: Dialect) -> str:
-    """SQL for a value as text."""
-    return f"CAST({cell} AS {sql.text})"
+def utc(cell: str, type_name: str, dialect: Dialect) -> str:
+    """Write a zoned timestamp as UTC; leave values of other types unchanged."""
+    return dialect.utc.format(x=cell) if type_name == "TIMESTAMP WITH TIME ZONE" else cell
 
 
-def utc(cell: str, type_name: str, sql: Dialect) -> str:
-    """A value as its cuts are compared with: a moment by the clock of UTC."""
-    return sql.utc.format(x=cell) if type_name == "TIMESTAMP WITH TIME ZONE" else cell
+def _trimmed(text: str, dialect: Dialect) -> str:
+    return dialect.trim.format(x=text, chars=dialect.literal(BLANKS))
 
 
-def _stepped(steps: Steps, cell: str, value: str, type_name: str, sql: Dialect) -> str:
-    missing = f"{cell} IS NULL"
-    match family_of(type_name):
-        case "boolean":
-            codes = f"WHEN {cell} THEN {steps.code(True)} ELSE {steps.code(False)}"
-            return f"CASE WHEN {missing} THEN {steps.missing} {codes} END"
-        case "float":  # before anything is compared, for engines order NaN as they please
-            missing += f" OR {sql.nan.format(x=cell)}"
-    return f"CASE WHEN {missing} THEN {steps.missing} ELSE {_tree(steps, value, type_name, sql)} END"
+def _matches(text: str, pattern: str, dialect: Dialect) -> str:
+    return dialect.matches.format(x=text, p=dialect.literal(f"^({pattern})$"))
 
 
-def _tree(steps: Steps, value: str, type_name: str, sql: Dialect) -> str:
-    return tree(
-        steps,
-        lambda cut: f"{value} < {_scalar(cut, type_name, sql)}",
-        lambda below, left, right: f"CASE WHEN {below} THEN {left} ELSE {right} END",
-        str,
-    )
+def _category(column: Category, raw: str, form: str, dialect: Dialect) -> str:
+    by_raw, by_form = codes_by_text(column, "text")
+    by_spelling = {spelling: code for text, code in by_form.items() for spelling in spellings(text)}
+    by_spelling[""] = column.missing_code
+    found = f"coalesce({_search(raw, by_raw, dialect)}, {_search(form, by_spelling, dialect)}, {column.other_code})"
+    return f"CASE WHEN {raw} IS NULL THEN {column.missing_code} ELSE {found} END"
 
 
-def _scalar(value: Scalar, type_name: str, sql: Dialect) -> str:
-    match family_of(type_name):
-        case "float":
-            text = repr(value).replace("inf", "Infinity")
-            return f"CAST('{text}' AS {sql.double})"
-        case "decimal":
-            return f"CAST('{value:f}' AS {type_name})"
-        case "date" | "timestamp":
-            return f"CAST('{value}' AS {'DATE' if family_of(type_name) == 'date' else 'TIMESTAMP'})"
-        case _:
-            return str(value)
-
-
-def _trimmed(text: str, sql: Dialect) -> str:
-    return sql.trim.format(x=text, chars=sql.literal(_BLANKS))
-
-
-def _matches(text: str, pattern: str, sql: Dialect) -> str:
-    return sql.matches.format(x=text, p=sql.literal(f"^({pattern})$"))
-
-
-def _category(column: Category, own: str, loose: str, sql: Dialect) -> str:
-    exact, near = lookups(column, "text")
-    spelled = {spelling: code for text, code in near.items() for spelling in spellings(text)}
-    spelled[""] = column.missing_code
-    return (
-        f"CASE WHEN {own} IS NULL THEN {column.missing_code} "
-        f"ELSE coalesce({_found(own, exact, sql)}, {_found(loose, spelled, sql)}, {column.other_code}) END"
-    )
-
-
-def _found(text: str, codes: Mapping[str, int], sql: Dialect) -> str:
-    """SQL for the code of one of some texts, null for any other: a search in their order of bytes."""
+def _search(text: str, codes: Mapping[str, int], dialect: Dialect) -> str:
+    """Write a binary search for a text among those of `codes`, in the order of their bytes; null for any other."""
     known = sorted(codes, key=lambda known: known.encode("utf-8", "replace"))
 
     def between(low: int, high: int) -> str:
         if high - low <= 4:
-            whens = " ".join(f"WHEN {sql.literal(each)} THEN {codes[each]}" for each in known[low:high])
-            return f"CASE {text}{sql.binary} {whens} END" if whens else "NULL"
+            whens = " ".join(f"WHEN {dialect.literal(each)} THEN {codes[each]}" for each in known[low:high])
+            return f"CASE {text}{dialect.byte_order} {whens} END" if whens else "NULL"
         middle = (low + high) // 2
-        below = f"{text}{sql.binary} < {sql.literal(known[middle])}"
+        below = f"{text}{dialect.byte_order} < {dialect.literal(known[middle])}"
         return f"CASE WHEN {below} THEN {between(low, middle)} ELSE {between(middle, high)} END"
 
     return between(0, len(known))
 
 
-def _read(text: str, sql: Dialect) -> str:
-    """The number that a text says, in 64 bits; null for one that is none or beyond them."""
-    short = f"WHEN {_matches(text, _SHORT, sql)} THEN {sql.number.format(x=text)}"
-    long = f"WHEN length({text}) <= 1000 AND {_matches(text, NUMERAL, sql)} THEN {sql.huge.format(x=text)}"
-    return f"CASE {short} {long} END"
+def _read_number(text: str, dialect: Dialect) -> str:
+    """Write the 64-bit number that a text says; null for a text that says none, or one beyond them."""
+    short = f"WHEN {_matches(text, _SHORT, dialect)} THEN {dialect.to_float64.format(x=text)}"
+    numeral = f"length({text}) <= 1000 AND {_matches(text, NUMERAL, dialect)}"
+    return f"CASE {short} WHEN {numeral} THEN {dialect.long_to_float64.format(x=text)} END"
 
 
-def _number(column: Number, value: str, sql: Dialect) -> str:
+def _number(column: Number, value: str, dialect: Dialect) -> str:
+    """Write the branch of a CASE that gives the code of a finite number."""
     numerals = tuple(text for text in column.missing_as if re.fullmatch(NUMERAL, text.strip()))
-    steps = steps_of(column.model_copy(update={"missing_as": numerals}), "DOUBLE", MAX_CELLS)
-    within = f"{value} < CAST('Infinity' AS {sql.double}) AND {value} > CAST('-Infinity' AS {sql.double})"
-    return f"WHEN {within} THEN {_tree(steps, value, 'DOUBLE', sql)}" if steps else ""
+    boundaries = boundaries_of(column.model_copy(update={"missing_as": numerals}), "DOUBLE", MAX_CELLS)
+    assert boundaries is not None, "no column of more cells is encoded"
+    low, high = scalar(-math.inf, "DOUBLE", dialect), scalar(math.inf, "DOUBLE", dialect)
+    tree = boundary_tree(boundaries, value, "DOUBLE", dialect)
+    return f"WHEN {value} < {high} AND {value} > {low} THEN {tree}"
 
 
-def _ordinal(day: str, sql: Dialect) -> str:
-    """The number of a day as Python counts days."""
-    return sql.days.format(a=day, b="CAST('0001-01-01' AS DATE)") + " + 1"
+def _ordinal(day: str, dialect: Dialect) -> str:
+    """Write the proleptic ordinal of a day, as Python counts days."""
+    return dialect.days_between.format(a=day, b="CAST('0001-01-01' AS DATE)") + " + 1"
 
 
-def _period(column: Date, ordinal: str, sql: Dialect) -> str:
-    """The period of a day of the declared span."""
+def _period(column: Date, ordinal: str, dialect: Dialect) -> str:
+    """Write the code of a day that lies within the declared span."""
     match column.by:
         case "day":
             return f"{ordinal} - {column.first.toordinal()}"
         case "week":
-            return f"{sql.divide.format(a=f'{ordinal} - 1', b=7)} - {column.ordinal(column.first)}"
+            week = dialect.integer_divide.format(a=f"{ordinal} - 1", b=7)
+            return f"{week} - {column.ordinal(column.first)}"
         case _:
-            periods = range(column.ordinal(column.first), column.ordinal(column.last) + 1)
-            starts = tuple(column.period(period)[0].toordinal() for period in periods)
-            steps = Steps(starts[1:], tuple(range(len(starts))), column.missing_code)
-            return _tree(steps, ordinal, "INTEGER", sql)
+            everywhere = period_boundaries(column)
+            inside = Boundaries(everywhere.bounds[1:-1], everywhere.codes[1:-1], everywhere.missing)
+            return boundary_tree(inside, ordinal, "INTEGER", dialect)
 
 
-def _dated(column: Date, text: str, day: str, value: str, sql: Dialect) -> tuple[dict[str, str], ...]:
-    """Layers that leave the number of the day that a text says in ``value``: null where there is no such day."""
+def _read_date(column: Date, text: str, day: str, value: str, dialect: Dialect) -> tuple[dict[str, str], ...]:
+    """Return layers that leave in `value` the ordinal of the day that a text says, null where it says none."""
     if column.format is not None:
-        written = _by_format(column, text, sql)
-        exists = _matches(day, _DAY, sql)
-        return {day: written}, {value: f"CASE WHEN {exists} THEN {_ordinal(f'CAST({day} AS DATE)', sql)} END"}
-    hour, minute = (f"{sql.cast}(substr({text}, {start}, 2) AS INTEGER)" for start in (12, 15))
-    zone = sql.extract.format(x=text, p=sql.literal("([+-][0-9]{2}:?[0-9]{0,2})$"))
-    clock = f"WHEN {_matches(text, f'{_DAY}[T ]{_CLOCK}{_ZONE}', sql)} THEN"
-    # Digits of the zone alone; none where a time has no zone, for then a day's last digits would stand for it.
-    zoned = _matches(text, ".{10}[T ][0-9:.]+[+-][0-9:]+", sql)
+        written = _by_format(column, text, dialect)
+        exists = _matches(day, _DAY, dialect)
+        return {day: written}, {value: f"CASE WHEN {exists} THEN {_ordinal(f'CAST({day} AS DATE)', dialect)} END"}
+    hour, minute = (f"{dialect.try_cast}(substr({text}, {start}, 2) AS INTEGER)" for start in (12, 15))
+    zone = dialect.extract.format(x=text, p=dialect.literal("([+-][0-9]{2}:?[0-9]{0,2})$"))
+    clock = f"WHEN {_matches(text, f'{_DAY}[T ]{_CLOCK}{_ZONE}', dialect)} THEN"
+    # Only the digits of a zone: where a time has none, the last digits of the day would be taken for it.
+    zoned = _matches(text, ".{10}[T ][0-9:.]+[+-][0-9:]+", dialect)
     offset, moved = f"zone_{day}", f"moved_{day}"
-    hours, minutes = (f"{sql.cast}(substr({offset}, {start}, 2) AS INTEGER)" for start in (2, 4))
+    hours, minutes = (f"{dialect.try_cast}(substr({offset}, {start}, 2) AS INTEGER)" for start in (2, 4))
     east = f"{hours} * 60 + CASE WHEN length({offset}) > 3 THEN {minutes} ELSE 0 END"
     sign = f"CASE WHEN {offset} IS NULL THEN 0 WHEN substr({offset}, 1, 1) = '-' THEN {east} ELSE -({east}) END"
     # From 100 days before, so that what is divided is not negative.
-    shifted = sql.divide.format(a=f"{hour} * 60 + {minute} + {sign} + 144000", b=1440)
+    shifted = dialect.integer_divide.format(a=f"{hour} * 60 + {minute} + {sign} + 144000", b=1440)
     written = f"CAST(substr({text}, 1, 10) AS DATE)"
     return (
         {offset: f"CASE {clock} CASE WHEN {zoned} THEN replace({zone}, ':', '') END END"},
-        {moved: f"CASE WHEN {_matches(text, _DAY, sql)} THEN 0 {clock} {shifted} - 100 END"},
-        {value: f"CASE WHEN {moved} IS NOT NULL THEN {_ordinal(written, sql)} + {moved} END"},
+        {moved: f"CASE WHEN {_matches(text, _DAY, dialect)} THEN 0 {clock} {shifted} - 100 END"},
+        {value: f"CASE WHEN {moved} IS NOT NULL THEN {_ordinal(written, dialect)} + {moved} END"},
     )
 
 
-def _by_format(column: Date, text: str, sql: Dialect) -> str:
-    """The day that a text says in the column's format, as ISO 8601 writes it; null where it says none."""
+def _by_format(column: Date, text: str, dialect: Dialect) -> str:
+    """Write the day that a text says in the column's format, as ISO 8601; null where it says none."""
     parts = re.findall(r"%.|[^%]+", str(column.format))
     fields = [part for part in parts if part.startswith("%")]
     if set(fields) - set(_FIELDS) or not {"%d", "%m", "%Y"} <= set(fields) or len(set(fields)) < len(fields):
@@ -260,19 +222,20 @@ def _by_format(column: Date, text: str, sql: Dialect) -> str:
         )
     patterns = []
     for part, following in zip(parts, [*parts[1:], ""], strict=True):
-        if part in _FIELDS:  # digits that follow each other are told apart by their number
+        if part in _FIELDS:  # fields without text between them are told apart by their width
             patterns.append(f"[0-9]{{{'' if following in _FIELDS else '1,'}{_FIELDS[part]}}}")
         else:
             patterns.append("".join(_as_pattern(letter) for letter in part))
-    found = {}
+    digits_of = {}
     for place, part in enumerate(parts):
         if part in _FIELDS:
             pattern = "".join(f"({each})" if k == place else each for k, each in enumerate(patterns))
-            digits = sql.extract.format(x=text, p=sql.literal(f"^{pattern}$"))
-            found[part] = f"substr('000' || {digits}, length({digits}) + {4 - _FIELDS[part]}, {_FIELDS[part]})"
-    clock = [f"{found[field]} < '{end}'" for field, end in (("%H", 24), ("%M", 60), ("%S", 60)) if field in found]
-    whole = " AND ".join([_matches(text, "".join(patterns), sql), *clock])
-    return f"CASE WHEN {whole} THEN {found['%Y']} || '-' || {found['%m']} || '-' || {found['%d']} END"
+            digits = dialect.extract.format(x=text, p=dialect.literal(f"^{pattern}$"))
+            digits_of[part] = f"substr('000' || {digits}, length({digits}) + {4 - _FIELDS[part]}, {_FIELDS[part]})"
+    ends = {"%H": 24, "%M": 60, "%S": 60}
+    clock = [f"{digits_of[field]} < '{end}'" for field, end in ends.items() if field in digits_of]
+    whole = " AND ".join([_matches(text, "".join(patterns), dialect), *clock])
+    return f"CASE WHEN {whole} THEN {digits_of['%Y']} || '-' || {digits_of['%m']} || '-' || {digits_of['%d']} END"
 
 
 def _as_pattern(letter: str) -> str:

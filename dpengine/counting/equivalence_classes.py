@@ -1,7 +1,7 @@
-"""People who look alike on chosen columns: the classes of k-anonymity and its kin, and the SQL that forms them.
+"""Equivalence classes of people who look alike on chosen columns, as k-anonymity and its kin count them.
 
-What is in here is exact and private: it is for the eyes of a table's owner, and nothing that is published uses it.
-Null, blank text and NaN are one value of their own. `counting.count` runs the queries.
+Everything here is exact and private: it is for the eyes of the table's owner, and nothing that is published uses it.
+Null, blank text and NaN are one value of their own.
 """
 
 from __future__ import annotations
@@ -9,18 +9,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpengine.array_types import Ints
-from dpengine.counting.encode_sql import Family, identity
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-__all__ = ["Alone", "Classes", "cell", "class_query", "unique_query"]
+from dpengine import arrow
+from dpengine.array_types import Columns, Ints
+from dpengine.counting.bin_boundaries import Family, family_of
+from dpengine.counting.compatibility import missing_column
+from dpengine.counting.count import row_count
+from dpengine.counting.encode_sql import identity
+from dpengine.errors import PlanError, TableError
+from dpengine.sources.table import LocalTable, Table
+
+__all__ = ["Classes", "Uniqueness", "class_sizes", "people_count", "unique_people"]
 
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """The classes of a table: ``size`` is the number of people in each.
+    """The equivalence classes of a table: `size` is the number of people in each.
 
-    Each entry says that of class ``of`` there are ``count`` people with the sensitive value ``values[value]``; only
-    values that occur have one. ``values`` stand in the order of their numbers, or of the alphabet; None is missing,
+    Each entry says that `count` people of class `of` have the sensitive value ``values[value]``; values that do not
+    occur in a class have no entry. `values` stand in the order of their numbers, or of the alphabet; None is missing,
     and last. Without a sensitive column there are no entries.
     """
 
@@ -32,24 +42,105 @@ class Classes:
 
 
 @dataclass(frozen=True, slots=True)
-class Alone:
-    """How many ``people`` no one else looks like on some columns, and how many ``classes`` these columns make."""
+class Uniqueness:
+    """How many `people` are alone in their class on some columns, and how many `classes` these columns make."""
 
     people: int
     classes: int
 
 
-def cell(index: int, family: Family) -> str:
-    """Column ``c{index}`` as something to group by; null where the cell is missing."""
+def class_sizes(
+    table: Table, columns: Sequence[str], sensitive: str | None = None, *, person: str | None = None
+) -> Classes:
+    """Count the people in each equivalence class on `columns`, and how many of them have which `sensitive` value.
+
+    Each row is a person; or each person counts once in a class, where the column `person` names them. Raises
+    `TableError` for columns that are not there or cannot be grouped, and `PlanError` where none is named.
+    """
+    cells, identities = _cells(table, columns, person)
+    sensitive_cell = None if sensitive is None else _cells(table, [sensitive], None)[0][0]
+    class_query, value_query = _class_queries(cells, sensitive_cell, identities)
+    with _local(table).connection() as connection:
+        classes = connection.sql(class_query).to_arrow_table()
+        texts = tuple(text for (text,) in connection.execute(value_query).fetchall())
+    entries = classes.column("entries").combine_chunks()
+    if isinstance(entries, pa.ChunkedArray):  # of no rows, or of too many for one
+        entries = pa.concat_arrays(entries.chunks) if entries.num_chunks else pa.array([], type=entries.type)
+    sizes = np.asarray(arrow.to_numpy(classes.column("size")), dtype=np.int64)
+    if sensitive is None:
+        none = np.zeros(0, dtype=np.int64)
+        return Classes(sizes, none, none, none, ())
+    flat = entries.flatten()
+    of = np.repeat(np.arange(len(sizes), dtype=np.int64), arrow.to_numpy(pc.list_value_length(entries)))
+    return Classes(sizes, of, arrow.to_numpy(flat.field("value")), arrow.to_numpy(flat.field("count")), texts)
+
+
+def unique_people(
+    table: Table, sets: Sequence[Sequence[str]], *, person: str | None = None
+) -> dict[Columns, Uniqueness]:
+    """Count, for each of `sets` of columns, the people who are alone in their class on them.
+
+    All sets are counted in one pass. Raises as `class_sizes` does.
+    """
+    columns = list(dict.fromkeys(name for names in sets for name in names))
+    cells, identities = _cells(table, columns, person)
+    wanted = {tuple(dict.fromkeys(names)): [columns.index(name) for name in dict.fromkeys(names)] for names in sets}
+    with _local(table).connection() as connection:
+        answer = connection.execute(_unique_query(cells, list(wanted.values()), identities)).fetchall()
+    by_id = {set_id: Uniqueness(int(people), int(classes)) for set_id, people, classes in answer}
+    all_bits = (1 << len(columns)) - 1
+    ids = {
+        names: all_bits - sum(1 << (len(columns) - 1 - place) for place in places) for names, places in wanted.items()
+    }
+    return {names: by_id.get(set_id, Uniqueness(0, 0)) for names, set_id in ids.items()}
+
+
+def people_count(table: Table, person: str | None) -> int:
+    """Count the people, whom the column `person` names; each row is one where it is None."""
+    if person is None:
+        return row_count(table)
+    with _local(table).connection() as connection:
+        identities = _cells(table, [person], person)[1]
+        return int(connection.execute(f"SELECT count(DISTINCT {identities}) FROM rows").fetchall()[0][0])
+
+
+def _local(table: Table) -> LocalTable:
+    """Return the table, whose rows can be grouped freely only on this machine."""
+    if not isinstance(table, LocalTable):
+        raise TableError("the rows of this table stay where they are; this needs a table that is opened from a file")
+    return table
+
+
+def _cells(table: Table, columns: Sequence[str], person: str | None) -> tuple[list[str], str | None]:
+    """Return SQL for the values of `columns` to group by, and for the person's ID."""
+    if not columns:
+        raise PlanError("name at least one column")
+    types = {field.name: field.type for field in table.columns}
+    place = {field.name: i for i, field in enumerate(table.columns)}
+    faults, cells = [], {}
+    for name in (*columns, *(() if person is None else (person,))):
+        if name not in types:
+            faults.append(missing_column(name, list(types)))
+        elif (family := family_of(types[name])) is None:
+            faults.append(f"column {name!r} holds values that cannot be grouped; write them as text or numbers")
+        else:
+            cells[name] = place[name], family
+    if faults:
+        raise TableError(faults)
+    return [_cell(*cells[name]) for name in columns], None if person is None else identity(*cells[person])
+
+
+def _cell(index: int, family: Family) -> str:
+    """Write column ``c{index}`` as a value to group by, null where the cell is missing."""
     if family == "float":
         return f"CASE WHEN NOT isnan(c{index}) THEN c{index} END"
     return identity(index, family) if family == "text" else f"c{index}"
 
 
-def class_query(cells: Sequence[str], sensitive: str | None, person: str | None) -> tuple[str, str]:
-    """Two queries: one row a class (``size`` and a list of ``entries``); and the sensitive values in their order.
+def _class_queries(cells: Sequence[str], sensitive: str | None, person: str | None) -> tuple[str, str]:
+    """Write two queries: one row for each class (`size` and a list of `entries`); the sensitive values in order.
 
-    ``person`` is the person's ID, null for rows that count nowhere; without it each row is a person.
+    `person` is the person's ID, null for rows that count nowhere; without it each row is a person.
     """
     places = [f"q{k}" for k in range(len(cells))]
     by = ", ".join(places)
@@ -58,7 +149,7 @@ def class_query(cells: Sequence[str], sensitive: str | None, person: str | None)
     values = f"SELECT s, row_number() OVER (ORDER BY {order}) - 1 AS place FROM (SELECT DISTINCT s FROM coded)"
     coded = f"WITH coded AS ({_coded(cells, sensitive or 'NULL', person)}), v AS ({values})"
     size, sizes, joined = "sum(n)::BIGINT", "", ""
-    if person is not None:  # who has several values in a class is in it once
+    if person is not None:  # a person with several values in a class counts once in it
         size = "any_value(people)"
         sizes = f", z AS (SELECT {by}, {number} AS people FROM coded GROUP BY {by})"
         joined = f" JOIN z ON {' AND '.join(f'g.{place} IS NOT DISTINCT FROM z.{place}' for place in places)}"
@@ -70,19 +161,19 @@ def class_query(cells: Sequence[str], sensitive: str | None, person: str | None)
     return classes, f"{coded} SELECT s::VARCHAR FROM v ORDER BY place"
 
 
-def unique_query(cells: Sequence[str], sets: Sequence[Sequence[int]], person: str | None) -> str:
-    """One row for each of ``sets`` of places in ``cells``: its id, people alone in their class, classes.
+def _unique_query(cells: Sequence[str], sets: Sequence[Sequence[int]], person: str | None) -> str:
+    """Write a query with one row for each of `sets` of places in `cells`: its id, people alone, classes.
 
     Bit j of the id, from the left of ``len(cells)`` bits, is 1 where cell j is not in the set.
     """
     names = [f"q{k}" for k in range(len(cells))]
     wanted = ", ".join(f"({', '.join(f'q{k}' for k in chosen)})" for chosen in sets)
-    held, alone = "count(*) AS n", "count(*) FILTER (WHERE n = 1)"
-    if person is not None:  # someone with several rows may be alone in several classes, and is one person all the same
-        held, alone = "min(person) AS one, max(person) AS other", "count(DISTINCT one) FILTER (WHERE one = other)"
+    per_class, alone = "count(*) AS n", "count(*) FILTER (WHERE n = 1)"
+    if person is not None:  # a person with several rows may be alone in several classes, and counts once
+        per_class, alone = "min(person) AS one, max(person) AS other", "count(DISTINCT one) FILTER (WHERE one = other)"
     return (
         f"WITH coded AS ({_coded(cells, 'NULL', person)}), "
-        f"g AS (SELECT GROUPING({', '.join(names)}) AS id, {held} FROM coded GROUP BY GROUPING SETS ({wanted})) "
+        f"g AS (SELECT GROUPING({', '.join(names)}) AS id, {per_class} FROM coded GROUP BY GROUPING SETS ({wanted})) "
         f"SELECT id, {alone}, count(*) FROM g GROUP BY id"
     )
 

@@ -1,4 +1,4 @@
-"""Few joint tables whose margins are all the tables that are asked for: each costs one look at every row."""
+"""Joint tables: few tables whose sums are all the marginals of a plan. Each row is added once to each of them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,52 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from dpengine.array_types import Columns
+import numpy as np
 
-__all__ = ["covering"]
+from dpengine.array_types import Columns, Ints
+from dpengine.spec.plan import Plan
+
+__all__ = ["JointTables", "cover"]
+
+_MAX_CELLS = 1 << 15  # of a joint table: they fit in a processor's nearer caches
 
 
-def covering(tables: Sequence[Columns], sizes: Mapping[str, int], cells: int) -> list[Columns]:
-    """Joints such that each of ``tables`` lies in one, none of more than ``cells`` cells unless it is a table itself.
+class JointTables:
+    """The joint tables in which some marginals of a plan are counted.
 
-    Greedy: a joint begins with a largest table that lies in none yet, and takes in the column that brings
-    most further tables in, while there is room. Columns are in the order of ``sizes``.
+    `columns` are the columns used by the plan, `axes` the places among them of each joint table's columns.
+    """
+
+    def __init__(self, plan: Plan, marginals: Sequence[Columns]) -> None:
+        # Sorted by name and not as the plan has them, since the codes decide which rows of a person are kept.
+        self.columns = [plan.column(name) for name in sorted(plan.used)]
+        self.sizes = [column.size for column in self.columns]
+        self._names = [column.name for column in self.columns]
+        self._joints = cover(marginals, dict(zip(self._names, self.sizes, strict=True)), _MAX_CELLS)
+        self._marginals = marginals
+        self.axes = [[self._names.index(name) for name in joint] for joint in self._joints]
+
+    def shape(self, axes: Sequence[int]) -> tuple[int, ...]:
+        """Return the shape of the joint table that has these axes."""
+        return tuple(self.sizes[axis] for axis in axes)
+
+    def marginals(self, counts: Sequence[Ints]) -> list[Ints]:
+        """Sum the counts of the joint tables to those of the marginals, with axes in the marginals' order."""
+        by_joint = dict(zip(self._joints, counts, strict=True))
+        return [_marginal(by_joint, marginal) for marginal in self._marginals]
+
+
+def cover(tables: Sequence[Columns], sizes: Mapping[str, int], max_cells: int) -> list[Columns]:
+    """Choose joint tables such that each of `tables` lies in one of them.
+
+    None has more than `max_cells` cells, except where a single one of `tables` does. The choice is greedy: a joint
+    begins with a largest table that lies in none yet, and takes in the column that adds most further tables, while
+    there is room. Columns stand in the order of `sizes`.
+
+    >>> cover([("a",), ("a", "b"), ("b", "c")], {"a": 2, "b": 3, "c": 4}, max_cells=24)
+    [('a', 'b', 'c')]
+    >>> cover([("a",), ("a", "b"), ("b", "c")], {"a": 2, "b": 3, "c": 4}, max_cells=12)
+    [('a', 'b'), ('b', 'c')]
     """
     bit = {name: 1 << k for k, name in enumerate(sizes)}
     size = {bit[name]: number for name, number in sizes.items()}
@@ -23,16 +59,23 @@ def covering(tables: Sequence[Columns], sizes: Mapping[str, int], cells: int) ->
     joints = []
     while left:
         joint = left[0]
-        room = cells // math.prod(number for one, number in size.items() if one & joint)
+        room = max_cells // math.prod(number for column, number in size.items() if column & joint)
         while True:
-            # A table that lacks one column is brought in by it.
+            # A table that lacks one column is taken in with it.
             lacking = Counter(rest for table in left if (rest := table & ~joint) and rest & (rest - 1) == 0)
-            fitting = [one for one in lacking if size[one] <= room]
-            if not fitting:
+            candidates = [column for column in lacking if size[column] <= room]
+            if not candidates:
                 break
-            best = max(fitting, key=lambda one: (lacking[one], -size[one], -one))
+            best = max(candidates, key=lambda column: (lacking[column], -size[column], -column))
             joint |= best
             room //= size[best]
         joints.append(tuple(name for name in sizes if bit[name] & joint))
         left = [table for table in left if table & ~joint]
     return joints
+
+
+def _marginal(counts: Mapping[Columns, Ints], marginal: Columns) -> Ints:
+    joint = min((joint for joint in counts if set(marginal) <= set(joint)), key=lambda joint: counts[joint].size)
+    summed = counts[joint].sum(axis=tuple(k for k, name in enumerate(joint) if name not in marginal), dtype=np.int64)
+    left = [name for name in joint if name in marginal]
+    return np.array(summed.transpose([left.index(name) for name in marginal]), dtype=np.int64, order="C")

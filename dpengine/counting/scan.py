@@ -1,141 +1,307 @@
-"""How the rows of an opened table stream by, once for all that is to be known of them."""
+"""Rows of a table opened here: one scan streams them in batches to whatever is to be known of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any
 
+import duckdb
 import numpy as np
-from numpy.typing import NDArray
+import numpy.typing as npt
+import pyarrow as pa
 
-from dpengine.counting.batches import worked_through
-from dpengine.counting.contribution_bounding import bounded, coded, make_known
-from dpengine.counting.encode_numpy import Streamed, Totals, as_it_is, of_frame, query, streamed
-from dpengine.counting.encode_sql import Coding, code_of, family_of, identity
-from dpengine.counting.fingerprint import Sums, Told, told
-from dpengine.counting.joint_tables import covering
+from dpengine import arrow
+from dpengine.array_types import Ints
+from dpengine.counting.bin_boundaries import family_of
+from dpengine.counting.contribution_bounding import bounded_rows, coded_rows
+from dpengine.counting.encode_numpy import BatchCoding, Codes, by_sql, coding_of
+from dpengine.counting.encode_sql import Coding, code_of, identity
+from dpengine.counting.fingerprint import HashedColumn, RowSums, digest_of_text_sums, hashed_column, text_sums
+from dpengine.counting.joint_tables import JointTables
+from dpengine.sources.dialects import LOCAL
 from dpengine.sources.table import LocalTable
+from dpengine.spec.domain import Column, Date
+from dpengine.spec.numeric_grid import Grid
 from dpengine.spec.plan import Plan
+from dpengine.sql import literal
 
-__all__ = ["Joints", "counted", "counted_and_summed", "knowing", "summed"]
+__all__ = ["LocalRows", "connection_knowing"]
 
-_BATCH = 1 << 15
-_CELLS = 1 << 15  # of a joint table: what fits in a processor's nearer caches
-
-
-class Joints:
-    """The joint tables that some marginals of a plan are counted in."""
-
-    def __init__(self, plan: Plan, marginals: Sequence[tuple[str, ...]]) -> None:
-        # In an order of their own, for the codes decide which rows of a person are kept.
-        self.columns = [plan.column(name) for name in sorted(plan.used)]
-        self.names = [column.name for column in self.columns]
-        self.sizes = [column.size for column in self.columns]
-        self.joints = covering(marginals, dict(zip(self.names, self.sizes, strict=True)), _CELLS)
-        self.places = [[self.names.index(name) for name in joint] for joint in self.joints]
-        self._marginals = marginals
-
-    def streamed(self, table: LocalTable) -> list[Streamed]:
-        place = {column.name: i for i, column in enumerate(table.columns)}
-        return [streamed(own, place[own.name], table.columns[place[own.name]].type) for own in self.columns]
-
-    def margins(self, totals: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
-        """Of the counts of the joint tables, those of the marginals."""
-        counted = {frozenset(joint): total for joint, total in zip(self.joints, totals, strict=True)}
-        return [_margin(counted, self.names, marginal) for marginal in self._marginals]
+_BATCH = 1 << 15  # rows
+_WORKERS = 4  # each holds a few batches
 
 
-def counted(
-    table: LocalTable, plan: Plan, tables: Joints, truncation_key: bytes, tell: Callable[[float], None]
-) -> list[NDArray[np.int64]]:
-    """Exact counts of the joint tables; of a person at most ``plan.unit.rows`` rows, chosen by ``truncation_key``."""
-    place = {column.name: i for i, column in enumerate(table.columns)}
-    if plan.unit.id is None:
-        totals = Totals(tables.streamed(table), tables.places, tables.sizes)
-        batches = None
-        if table.frame is not None:
-            places = [place[name] for name in tables.names]
-            batches, totals.columns = of_frame(table.frame, totals.columns, places, _BATCH, partial(knowing, table))
-        _stream(table, totals.columns, [totals], tell, batches)
+@dataclass(frozen=True, slots=True)
+class LocalRows:
+    """The rows of an opened table, to be counted, recognised and checked; `pushdown.RemoteRows` does the same."""
+
+    table: LocalTable
+
+    def faults(self, columns: Sequence[Column | Grid]) -> list[str]:
+        """Return a sentence for each format of dates that the engine does not know."""
+        faults = []
+        for column in columns:
+            if isinstance(column, Date) and column.format is not None:
+                with self.table.connection() as connection:
+                    try:
+                        connection.execute(f"SELECT try_strptime('', {literal(column.format)})").fetchall()
+                    except duckdb.Error:
+                        faults.append(
+                            f"column {column.name!r}: the format {column.format!r} is not one of dates; try %d/%m/%Y"
+                        )
+        return faults
+
+    def count(self, plan: Plan, joints: JointTables, key: bytes, progress: Callable[[float], None]) -> list[Ints]:
+        """Count the joint tables exactly; of a person at most ``plan.unit.rows`` rows, chosen by `key`."""
+        place = self._places()
+        if plan.unit.id is None:
+            totals = Totals(self._codings(joints), joints)
+            batches = None
+            if self.table.frame is not None:
+                places = [place[column.name] for column in joints.columns]
+                batches, totals.columns = _frame_batches(self.table, self.table.frame, totals.columns, places)
+            self._scan(totals.columns, [totals], progress, batches)
+            return totals.counts
+        # Which rows of a person count depends on their codes, so the engine needs them all.
+        codings = [code_of(column, *self._place_and_type(column.name)) for column in joints.columns]
+        number, type_name = self._place_and_type(plan.unit.id)
+        coded = coded_rows(codings, identity(number, family_of(type_name) or "text"))
+        totals = Totals([by_sql(coding) for coding in codings], joints)
+        bounded = bounded_rows(coded, len(codings), plan.unit.rows, key, LOCAL)
+        self._scan(totals.columns, [totals], progress, bounded)
         return totals.counts
-    # Which rows of a person count depends on the codes, so the engine needs them all.
-    codings = [code_of(own, place[own.name], table.columns[place[own.name]].type) for own in tables.columns]
-    number = place[plan.unit.id]
-    person = identity(number, family_of(table.columns[number].type) or "text")
-    sql = bounded(coded(codings, person), len(codings), plan.unit.rows, truncation_key)
-    totals = Totals([as_it_is(coding) for coding in codings], tables.places, tables.sizes)
-    _stream(table, totals.columns, [totals], tell, sql)
-    return totals.counts
+
+    def digest(self) -> bytes:
+        """Return the digest of the content, as `fingerprint` describes it."""
+        sums = RowSums(self._hashed_columns())
+        self._scan(sums.columns, [sums])
+        return sums.digest(self._names())
+
+    def digest_and_count(self, joints: JointTables) -> tuple[bytes, list[Ints]]:
+        """Return the digest and the counts of the joint tables in one scan, for a unit of one row."""
+        totals, sums = Totals(self._codings(joints), joints), RowSums(self._hashed_columns())
+        self._scan([*totals.columns, *sums.columns], [totals, sums])
+        return sums.digest(self._names()), totals.counts
+
+    def digest_of_texts(self) -> bytes:
+        """Return the digest that the same rows have in another engine."""
+        with self.table.connection() as connection:
+            rows, *sums = connection.execute(text_sums(self.table.columns, "rows", LOCAL)).fetchall()[0]
+        return digest_of_text_sums(self._names(), rows, sums)
+
+    def row_count(self) -> int:
+        """Return the exact number of rows."""
+        with self.table.connection() as connection:
+            return int(connection.execute("SELECT count(*) FROM rows").fetchall()[0][0])
+
+    def distinct_texts(self, place: int, limit: int) -> list[str]:
+        """Return up to `limit` different texts of a column, in the order of their code points."""
+        text = f"c{place}::VARCHAR"
+        query = f"SELECT DISTINCT {text} AS t FROM rows WHERE trim({text}) <> '' ORDER BY t LIMIT {limit:d}"
+        with self.table.connection() as connection:
+            return [row[0] for row in connection.execute(query).fetchall()]
+
+    def check_unchanged(self) -> None:
+        """Raise `TableError` where a file has changed since it was opened."""
+        self.table.check_unchanged()
+
+    def _names(self) -> list[str]:
+        return [column.name for column in self.table.columns]
+
+    def _places(self) -> dict[str, int]:
+        return {column.name: i for i, column in enumerate(self.table.columns)}
+
+    def _place_and_type(self, name: str) -> tuple[int, str]:
+        place = self._places()[name]
+        return place, self.table.columns[place].type
+
+    def _codings(self, joints: JointTables) -> list[BatchCoding]:
+        return [coding_of(column, *self._place_and_type(column.name)) for column in joints.columns]
+
+    def _hashed_columns(self) -> list[HashedColumn]:
+        return [hashed_column(*self._place_and_type(name)) for name in sorted(self._names())]
+
+    def _scan(
+        self,
+        columns: Sequence[BatchCoding | HashedColumn],
+        sums: Sequence[Totals | RowSums],
+        progress: Callable[[float], None] = lambda part: None,
+        rows: Iterator[Any] | str | None = None,
+    ) -> None:
+        """Stream all rows once; each of `sums` adds up what its own columns show, one after the other.
+
+        `rows` are batches of what all `columns` show, or SQL for it; by default it is what the columns say.
+        """
+        sql, places = _query(columns)
+        if rows is not None:
+            places = list(range(len(places)))
+
+        def add(batch: Any) -> None:
+            shown = iter([batch.column(place) for place in places])
+            for each in sums:
+                each.add(list(islice(shown, sum(len(column.shown) for column in each.columns))), batch.num_rows)
+
+        def advance(done: int) -> None:
+            progress(min(1.0, done / self.table.rows) if self.table.rows else 0.0)
+
+        if rows is not None and not isinstance(rows, str):  # no engine is needed
+            _work_through(rows, add, advance)
+            return
+        with connection_knowing(self.table, columns) as connection:
+            _work_through(connection.sql(rows or sql).to_arrow_reader(_BATCH), add, advance)
 
 
-def summed(table: LocalTable) -> Sums:
-    """The sums of all rows that tell the table's content."""
-    sums = Sums(_told(table))
-    _stream(table, sums.columns, [sums])
-    return sums
+class Totals:
+    """Exact counts of joint tables, added up batch by batch; rows without a cell in any column count nowhere."""
+
+    def __init__(self, columns: Sequence[BatchCoding], joints: JointTables) -> None:
+        self.counts = [np.zeros(joints.shape(axes), dtype=np.int64) for axes in joints.axes]
+        self.columns = columns
+        self._axes = joints.axes
+        self._adding = threading.Lock()
+
+    def add(self, shown: Sequence[Any], rows: int) -> None:
+        """Add a batch of `rows` rows; `shown` is what the columns show, one after the other."""
+        arrays = iter(shown)
+        codes = [column.codes(list(islice(arrays, len(column.shown)))) for column in self.columns]
+        lacking = [own < 0 for own, column in zip(codes, self.columns, strict=True) if not column.complete]
+        if lacking and (left_out := np.logical_or.reduce(lacking)).any():
+            codes = [own[~left_out] for own in codes]
+            rows = len(codes[0])
+        cells = np.empty(rows, dtype=np.int64)
+        for counts, axes in zip(self.counts, self._axes, strict=True):
+            _flat_index(cells, [codes[axis] for axis in axes], counts.shape)
+            if counts.size <= rows:
+                batch = np.bincount(cells, minlength=counts.size)
+                with self._adding:
+                    counts += batch.reshape(counts.shape)
+            else:
+                with self._adding:
+                    np.add.at(counts.reshape(-1), cells, 1)
 
 
-def counted_and_summed(table: LocalTable, tables: Joints) -> tuple[list[NDArray[np.int64]], Sums]:
-    """Both in one pass, where no person's rows are to be chosen."""
-    totals, sums = Totals(tables.streamed(table), tables.places, tables.sizes), Sums(_told(table))
-    _stream(table, [*totals.columns, *sums.columns], [totals, sums])
-    return totals.counts, sums
-
-
-def _told(table: LocalTable) -> list[Told]:
-    order = sorted(range(len(table.columns)), key=lambda i: table.columns[i].name)
-    return [told(i, table.columns[i].type) for i in order]
+def _flat_index(cells: npt.NDArray[np.int64], codes: Sequence[Codes], shape: Sequence[int]) -> None:
+    """Fill `cells` with the rows' indices in a flat table."""
+    np.copyto(cells, codes[0] if codes else 0)
+    for code, size in zip(codes[1:], shape[1:], strict=True):
+        cells *= size
+        cells += code
 
 
 @contextmanager
-def knowing(table: LocalTable, columns: Sequence[Coding | Streamed | Told]) -> Iterator[Any]:
-    """The table's connection, to which all that is known that the columns name."""
+def connection_knowing(table: LocalTable, columns: Sequence[Coding | BatchCoding | HashedColumn]) -> Iterator[Any]:
+    """Yield the table's connection with the columns' enumerations and functions registered."""
     with table.connection() as connection, ExitStack() as scratch:
         for column in columns:
-            if not isinstance(column, Told):
-                make_known(connection, column, scratch)
+            if not isinstance(column, HashedColumn):
+                _register(connection, column, scratch)
         yield connection
 
 
-def _stream(
-    table: LocalTable,
-    columns: Sequence[Streamed | Told],
-    adding: Sequence[Totals | Sums],
-    tell: Callable[[float], None] = lambda part: None,
-    rows: Iterator[Any] | str | None = None,
-) -> None:
-    """All rows stream by once; each of ``adding`` adds up what its own columns show, one after the other.
+def _register(connection: Any, coding: Coding | BatchCoding, scratch: ExitStack) -> None:
+    for name, texts in coding.lists.items():
+        places = arrow.from_numpy(np.arange(len(texts), dtype=np.int64))
+        connection.register(f"list_{name}", pa.table({"text": arrow.from_texts(texts), "place": places}))
+        connection.execute(f"CREATE TEMP TYPE {name} AS ENUM (SELECT text FROM list_{name} ORDER BY place)")
+        scratch.callback(connection.execute, f"DROP TYPE {name}")
+        scratch.callback(connection.unregister, f"list_{name}")
+    for name, function in coding.functions.items():
+        connection.create_function(name, function, ["DOUBLE"], "BIGINT", type="arrow")
+        scratch.callback(connection.remove_function, name)
 
-    ``rows`` are batches of what all ``columns`` show, or SQL for it; by default it is what they say themselves.
+
+def _query(columns: Sequence[BatchCoding | HashedColumn], source: str = "rows") -> tuple[str, list[int]]:
+    """Return SQL for what the columns show, and the place in its result of each thing shown, one after the other.
+
+    A value that several columns show unchanged is selected once.
     """
-    sql, places = query(columns)
-    if rows is not None:
-        places = list(range(len(places)))
-
-    def add(batch: Any) -> None:
-        shown = iter([batch.column(place) for place in places])
-        for each in adding:
-            each.add(list(islice(shown, sum(len(column.shown) for column in each.columns))), batch.num_rows)
-
-    def done(number: int) -> None:
-        tell(min(1.0, number / table.rows) if table.rows else 0.0)
-
-    if rows is not None and not isinstance(rows, str):  # no engine is needed
-        worked_through(rows, add, done)
-        return
-    with knowing(table, columns) as connection:
-        worked_through(connection.sql(rows or sql).to_arrow_reader(_BATCH), add, done)
+    cells = {alias: cell for column in columns for alias, cell in column.cells.items()}
+    shown = [sql for column in columns for sql in column.shown]
+    values = [cells.get(sql, sql) for sql in shown]
+    selected = dict(zip(values, shown, strict=True))
+    inner = ", ".join(f"{cell} AS {alias}" for alias, cell in cells.items())
+    sql = f"SELECT {', '.join(selected.values())} FROM (SELECT {inner or '1'} FROM {source}) AS cells"
+    order = list(selected)
+    return sql, [order.index(value) for value in values]
 
 
-def _margin(
-    counted: Mapping[frozenset[str], NDArray[np.int64]], order: Sequence[str], marginal: tuple[str, ...]
-) -> NDArray[np.int64]:
-    """The table of ``marginal``, its columns in the order asked for, from the smallest joint that holds it."""
-    joint = min((joint for joint in counted if joint >= set(marginal)), key=lambda joint: counted[joint].size)
-    held = [name for name in order if name in joint]
-    summed = counted[joint].sum(axis=tuple(k for k, name in enumerate(held) if name not in marginal), dtype=np.int64)
-    left = [name for name in held if name in marginal]
-    return np.array(summed.transpose([left.index(name) for name in marginal]), dtype=np.int64, order="C")
+def _work_through(batches: Iterable[Any], work: Callable[[Any], None], progress: Callable[[int], None]) -> None:
+    """Do `work` on each batch, several at a time.
+
+    `progress` receives the rows done so far; an exception it raises aborts the scan.
+    """
+    workers = min(_WORKERS, os.cpu_count() or 1)
+
+    def work_on(batch: Any) -> int:
+        work(batch)
+        return int(batch.num_rows)
+
+    with ThreadPoolExecutor(workers) as pool:
+        begun: deque[Future[int]] = deque()
+        done = 0
+        for batch in batches:
+            begun.append(pool.submit(work_on, batch))
+            if len(begun) > 2 * workers:
+                done += begun.popleft().result()
+                progress(done)
+        for ended in begun:
+            done += ended.result()
+            progress(done)
+
+
+def _frame_batches(
+    table: LocalTable, frame: pa.Table, columns: Sequence[BatchCoding], places: Sequence[int]
+) -> tuple[Iterator[Any] | None, Sequence[BatchCoding]]:
+    """Return batches of a table in memory, and the columns' codings for them; no batches where SQL is needed.
+
+    SQL is not needed for numbers, booleans and dates, nor for a dictionary-encoded column: the engine encodes its
+    entries, and rows look their code up.
+    """
+    frame = frame.select(places).unify_dictionaries()
+    codings = []
+    for column, place, values in zip(columns, places, frame.columns, strict=True):
+        if pa.types.is_dictionary(values.type) and values.num_chunks:
+            with connection_knowing(table, [column]) as connection:
+                codings.append(_by_entry(connection, column, place, values.chunk(0).dictionary))
+        elif column.bare and not pa.types.is_date64(values.type):
+            codings.append(column)
+        else:
+            return None, columns
+    return iter(frame.to_batches(_BATCH)), codings
+
+
+def _by_entry(connection: Any, column: BatchCoding, place: int, entries: pa.Array) -> BatchCoding:
+    entries = pa.concat_arrays([entries, pa.nulls(1, entries.type)])  # the last stands for rows without one
+    order = arrow.from_numpy(np.arange(len(entries), dtype=np.int64))
+    connection.register("entries", pa.table({f"c{place}": entries, "entry": order}))
+    numbered = replace(column, cells=column.cells | {"of_entry": "entry"}, shown=(*column.shown, "of_entry"))
+    try:
+        sql, places = _query([numbered], "entries")
+        answer = connection.sql(sql).to_arrow_table().combine_chunks()
+        *shown, at = [answer.column(each) for each in places]
+    finally:
+        connection.unregister("entries")
+    codes = np.empty(len(entries), dtype=np.int32)  # the engine answers in an order of its own
+    codes[arrow.to_numpy(at)] = column.codes([_one_chunk(part) for part in shown])
+    return BatchCoding({}, ("entry",), partial(_codes_of_entries, codes), column.complete)
+
+
+def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    array = column.combine_chunks()
+    return pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
+
+
+def _codes_of_entries(codes: Codes, shown: Sequence[Any]) -> Codes:
+    places, null = arrow.values_and_nulls(shown[0].indices)
+    found = codes.take(places, mode="clip")
+    if null is not None:
+        found[null] = codes[-1]
+    return found

@@ -1,107 +1,110 @@
-"""What engines call things: the few pieces of SQL that differ, for rows that stay where they are.
+"""SQL dialects of the engines to which counting is pushed down.
 
-All else that counting says to an engine is plain comparison, CASE and grouping, which engines agree on.
+A dialect holds only what differs between engines. All other SQL of counting is plain comparison, CASE and grouping,
+on which engines agree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context
 
-from dpengine import sql
+from dpengine.sql import literal
 
-__all__ = ["DIALECTS", "Dialect"]
+__all__ = ["DIALECTS", "LOCAL", "Dialect"]
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Templates of SQL; ``{x}`` is a text, ``{p}`` a pattern that is to match all of it, ``{n}`` a number."""
+    """Templates of SQL: ``{x}`` is an expression, ``{p}`` a pattern for all of a text."""
 
-    double: str = "DOUBLE PRECISION"
+    float64: str = "DOUBLE PRECISION"
     text: str = "VARCHAR"
-    quote: str = '"'
-    escape: bool = False  # whether a backslash in a literal stands for more than itself
-    binary: str = ""  # what makes a comparison of texts one of their bytes
-    nan: str = "lower(CAST({x} AS VARCHAR)) = 'nan'"
+    backslash_escapes: bool = False  # whether a backslash in a literal stands for more than itself
+    byte_order: str = ""  # makes a comparison of texts one of their bytes
+    is_nan: str = "lower(CAST({x} AS VARCHAR)) = 'nan'"
     trim: str = "trim({x}, {chars})"
     matches: str = "regexp_like({x}, {p})"
     extract: str = "regexp_substr({x}, {p}, 1, 1, 'e', 1)"
-    cast: str = "CAST"  # of what may not be of the type, where the engine has a name for that
-    number: str = "CAST({x} AS DOUBLE PRECISION)"
-    huge: str = "CAST({x} AS DOUBLE PRECISION)"  # of a numeral with an exponent or of hundreds of digits
-    divide: str = "floor({a} / {b})"
-    days: str = "({a} - {b})"
-    utc: str = "CAST({x} AS TIMESTAMP)"  # the clock in UTC of a moment with a zone
-    normal: str = "{x}"
-    hexadecimal: str = ""
-    fence: str = ""  # what keeps a subquery from being written out at each use of its columns
-    bytes: str = "octet_length({x})"
+    try_cast: str = "CAST"  # a cast that gives null on failure, where the engine has one
+    to_float64: str = "CAST({x} AS DOUBLE PRECISION)"
+    long_to_float64: str = "CAST({x} AS DOUBLE PRECISION)"  # of a numeral with an exponent or of hundreds of digits
+    integer_divide: str = "floor({a} / {b})"
+    days_between: str = "({a} - {b})"
+    utc: str = "CAST({x} AS TIMESTAMP)"  # a zoned timestamp as UTC
+    compose: str = "{x}"  # composed Unicode (NFC), where the engine can compose
+    fence: str = ""  # keeps a subquery from being written out at each use of its columns
+    byte_length: str = "octet_length({x})"
+    hash: str = "md5({x})"
+    hash_word: str = ""  # 32 bits of a hash `h`: from bit {shift} on, or those of the hexadecimal digits {hex}
 
     def literal(self, text: str) -> str:
-        """A text as SQL."""
-        if self.escape:
+        """Write a text as an SQL literal."""
+        if self.backslash_escapes:
             text = text.replace("\\", "\\\\").replace("'", "\\'")
             return f"'{text}'"
-        return sql.literal(text)
+        return literal(text)
 
     def listed(self, texts: Iterable[str]) -> str:
-        """Texts as a list in brackets."""
+        """Write texts as a list in parentheses."""
         return f"({', '.join(self.literal(text) for text in texts)})"
 
-    def name(self, name: str) -> str:
-        """A name of our own choosing, which holds no quote."""
-        return f"{self.quote}{name}{self.quote}"
+    def to_text(self, expression: str) -> str:
+        """Write the cast of an expression to text."""
+        return f"CAST({expression} AS {self.text})"
 
 
-# The first number that 64 bits round to infinity, and the largest that they round to zero.
-_HUGE, _TINY = 2**1024 - 2**970, Context(prec=800).power(2, -1075)
+# The smallest number that 64 bits round to infinity, and the largest that they round to zero.
+_OVERFLOW, _UNDERFLOW = 2**1024 - 2**970, Context(prec=800).power(2, -1075)
 _POSTGRES = Dialect(
     text="TEXT",
-    binary=' COLLATE "C"',
-    nan="{x} = 'NaN'",
+    byte_order=' COLLATE "C"',
+    is_nan="{x} = 'NaN'",
     trim="btrim({x}, {chars})",
     matches="{x} ~ {p}",
     extract="substring({x} from {p})",
-    huge=(
-        f"CASE WHEN abs(CAST({{x}} AS NUMERIC)) >= {_HUGE} THEN NULL "
-        f"WHEN abs(CAST({{x}} AS NUMERIC)) <= {_TINY} THEN 0 ELSE CAST({{x}} AS DOUBLE PRECISION) END"
+    long_to_float64=(
+        f"CASE WHEN abs(CAST({{x}} AS NUMERIC)) >= {_OVERFLOW} THEN NULL "
+        f"WHEN abs(CAST({{x}} AS NUMERIC)) <= {_UNDERFLOW} THEN 0 ELSE CAST({{x}} AS DOUBLE PRECISION) END"
     ),
-    divide="({a}) / {b}",
+    integer_divide="({a}) / {b}",
     utc="({x} AT TIME ZONE 'UTC')",
-    normal="normalize({x}, NFC)",
+    compose="normalize({x}, NFC)",
     fence=" OFFSET 0",
-    hexadecimal="CAST(CAST('x' || {x} AS BIT(32)) AS BIGINT)",
+    hash_word="CAST(CAST('x' || {hex} AS BIT(32)) AS BIGINT)",
 )
 _SPARK = Dialect(
-    double="DOUBLE",
+    float64="DOUBLE",
     text="STRING",
-    quote="`",
-    escape=True,
-    nan="isnan({x})",
+    backslash_escapes=True,
+    is_nan="isnan({x})",
     trim="btrim({x}, {chars})",
     matches="{x} RLIKE {p}",
     extract="regexp_extract({x}, {p}, 1)",
-    cast="TRY_CAST",
-    number="TRY_CAST({x} AS DOUBLE)",
-    huge="TRY_CAST({x} AS DOUBLE)",
-    divide="({a}) div {b}",
-    days="datediff({a}, {b})",
-    hexadecimal="CAST(conv({x}, 16, 10) AS BIGINT)",
+    try_cast="TRY_CAST",
+    to_float64="TRY_CAST({x} AS DOUBLE)",
+    long_to_float64="TRY_CAST({x} AS DOUBLE)",
+    integer_divide="({a}) div {b}",
+    days_between="datediff({a}, {b})",
+    hash_word="CAST(conv({hex}, 16, 10) AS BIGINT)",
 )
 _DUCKDB = Dialect(
-    double="DOUBLE",
+    float64="DOUBLE",
     # The engine may infer from statistics, which leave NaN out, that there is none; it infers nothing of texts.
-    nan="CAST({x} AS VARCHAR) = 'nan'",
+    is_nan="CAST({x} AS VARCHAR) = 'nan'",
     matches="regexp_matches({x}, {p})",
     extract="regexp_extract({x}, {p}, 1)",
-    cast="TRY_CAST",
-    number="TRY_CAST({x} AS DOUBLE)",
-    huge="TRY_CAST({x} AS DOUBLE)",
-    divide="({a}) // {b}",
+    try_cast="TRY_CAST",
+    to_float64="TRY_CAST({x} AS DOUBLE)",
+    long_to_float64="TRY_CAST({x} AS DOUBLE)",
+    integer_divide="({a}) // {b}",
     utc="CAST({x} AT TIME ZONE 'UTC' AS TIMESTAMP)",
-    normal="nfc_normalize({x})",
-    hexadecimal="CAST('0x' || {x} AS BIGINT)",
-    bytes="strlen({x})",
+    compose="nfc_normalize({x})",
+    byte_length="strlen({x})",
+    hash="md5_number({x})",
+    hash_word="CAST((h >> {shift}) & 4294967295 AS BIGINT)",
 )
 DIALECTS = {"postgres": _POSTGRES, "pyspark": _SPARK, "duckdb": _DUCKDB}
+# The engine of files and frames, which are opened so that statistics are not trusted about NaN.
+LOCAL = replace(_DUCKDB, is_nan="isnan({x})")

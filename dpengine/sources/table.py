@@ -56,6 +56,8 @@ class Table(ABC):
     """Rows that can be counted, wherever they are; a context manager that leaves nothing behind."""
 
     columns: tuple[Field, ...]
+    digest: bytes | None = None  # of the content, once counting has recognised it
+    digest_of_texts: bytes | None = None
 
     def __enter__(self) -> Table:
         return self
@@ -69,10 +71,6 @@ class Table(ABC):
 
     def interrupt(self) -> None:  # noqa: B027
         """Break off what another thread reads just now, which meets a `TableError`; where it can be told to."""
-
-    @abstractmethod
-    def check_unchanged(self) -> None:
-        """Raise `TableError` where the rows are not those that were recognised; to be asked after reading."""
 
 
 class LocalTable(Table):
@@ -93,8 +91,6 @@ class LocalTable(Table):
         self.columns = columns
         self.rows = rows
         self.frame = frame
-        self.recognised: bytes | None = None  # its content's digest, once that was asked for
-        self.recognised_by_texts: bytes | None = None
         self._seen = seen
         self._engine = engine
         self._lock = threading.RLock()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpengine.counting.bin_boundaries import family_of, steps_of
+from dpengine.counting.bin_boundaries import boundaries_of, family_of
 from dpengine.spec.domain import Category, Number, YesNo
 
 EDGES = ["-1", "0", "0.1", "0.7", "18", "100.5"]
@@ -33,26 +33,26 @@ def cell_of(number):
 @given(st.floats(allow_nan=False) | st.sampled_from([float(e) for e in EDGES]).flatmap(
     lambda e: st.sampled_from([e, math.nextafter(e, -9), math.nextafter(e, 999)])))  # fmt: skip
 def test_a_number_in_64_bits(number):
-    assert steps_of(NUMBER, "DOUBLE", 100).code(number) == cell_of(number)
+    assert boundaries_of(NUMBER, "DOUBLE", 100).code(number) == cell_of(number)
 
 
 @quick
 @given(st.floats(width=32, allow_nan=False) | st.sampled_from(EDGES).map(lambda e: float(np.float32(e))))
 def test_a_number_in_32_bits_reads_as_its_shortest_text(number):
-    assert steps_of(NUMBER, "FLOAT", 100).code(number) == cell_of(float(str(np.float32(number))))
+    assert boundaries_of(NUMBER, "FLOAT", 100).code(number) == cell_of(float(str(np.float32(number))))
 
 
 @quick
 @given(st.integers(-(2**63), 2**63 - 1) | st.integers(-20, 120))
 def test_a_whole_number(number):
     for type_name in ("BIGINT", "HUGEINT"):
-        assert steps_of(NUMBER, type_name, 100).code(number) == cell_of(float(number))
+        assert boundaries_of(NUMBER, type_name, 100).code(number) == cell_of(float(number))
 
 
 @quick
 @given(st.integers(-(10**9), 10**9) | st.integers(-1200, 12000))
 def test_a_decimal(number):
-    steps = steps_of(NUMBER, "DECIMAL(10,2)", 100)
+    steps = boundaries_of(NUMBER, "DECIMAL(10,2)", 100)
     assert steps.code(Decimal(number).scaleb(-2)) == cell_of(number / 100)
 
 
@@ -63,14 +63,14 @@ def test_numbers_that_64_bits_must_round_fall_where_they_are_rounded_to(power, n
     column = Number(name="x", edges=["0", str(int(edge)), str(2**63)])
     number = (2**power + near) * 10**scale + near
     expected = 1 if Fraction(number / 10**scale) >= edge else 0
-    assert steps_of(column, f"DECIMAL(38,{scale})", 100).code(Decimal(number).scaleb(-scale)) == expected
+    assert boundaries_of(column, f"DECIMAL(38,{scale})", 100).code(Decimal(number).scaleb(-scale)) == expected
 
 
 def test_cuts_stay_within_what_the_type_can_hold():
     wide = Number(name="x", edges=["-1e30", "0", "1e30"])
     for type_name, low, high in (("UTINYINT", 0, 255), ("SMALLINT", -32768, 32767), ("DECIMAL(3,1)", -99.9, 99.9)):
-        steps = steps_of(wide, type_name, 100)
-        assert all(low < cut <= high for cut in steps.cuts)
+        steps = boundaries_of(wide, type_name, 100)
+        assert all(low < cut <= high for cut in steps.bounds)
         assert steps.code(high) == 1
 
 
@@ -80,19 +80,19 @@ def test_cuts_stay_within_what_the_type_can_hold():
 def test_a_category_is_a_number_s_own_text(type_name, number):
     with duckdb.connect() as connection:
         [(own,)] = connection.execute(f"SELECT (?::{type_name})::VARCHAR", [number]).fetchall()
-    steps = steps_of(Category(name="x", values=[own, "something else"]), type_name, 100)
+    steps = boundaries_of(Category(name="x", values=[own, "something else"]), type_name, 100)
     bits = struct.unpack("f", struct.pack("f", number))[0]
     if number != 0:
         assert steps.code(bits) == 0
 
 
 def test_words_of_yes_and_no():
-    steps = steps_of(YesNo(name="x"), "DOUBLE", 100)
+    steps = boundaries_of(YesNo(name="x"), "DOUBLE", 100)
     assert [steps.code(value) for value in (1.0, 0.0, -0.0, 2.0, math.inf)] == [0, 1, 1, 2, 2]
-    assert [steps_of(YesNo(name="x"), "BOOLEAN", 100).code(truth) for truth in (True, False)] == [0, 1]
+    assert [boundaries_of(YesNo(name="x"), "BOOLEAN", 100).code(truth) for truth in (True, False)] == [0, 1]
 
 
 def test_texts_and_many_cells_have_none():
-    assert steps_of(NUMBER, "VARCHAR", 100) is None
-    assert steps_of(NUMBER, "DOUBLE", 3) is None
+    assert boundaries_of(NUMBER, "VARCHAR", 100) is None
+    assert boundaries_of(NUMBER, "DOUBLE", 3) is None
     assert family_of("INTEGER[]") is None

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpengine.counting.count import check, count, digest, recognise, row_count
+from dpengine.counting.count import check, count, digest, digest_and_count, row_count
 from dpengine.errors import TableError
 from dpengine.sources.open import open_table
 from dpengine.spec.plan import Plan
@@ -368,7 +368,7 @@ def test_one_pass_gives_the_digest_and_the_counts_of_two(rows):
         path = Path(folder) / "rows.parquet"
         pq.write_table(as_table(rows), path)
         with open_table(path) as one, open_table(path) as two:
-            found, counts = recognise(one, PLAN, PLAN.marginals)
+            found, counts = digest_and_count(one, PLAN, PLAN.marginals)
             assert found == digest(two)
             assert same(counts, count(two, PLAN, PLAN.marginals, truncation_key=KEY))
-            assert recognise(one, PLAN, PLAN.marginals) == (found, None), "rows are read for a digest once"
+            assert digest_and_count(one, PLAN, PLAN.marginals) == (found, None), "rows are read for a digest once"

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine import open_table
-from dpengine.counting import count as counting
+from dpengine.counting import equivalence_classes as counting
 from dpengine.counting.equivalence_classes import Classes
 from dpengine.errors import PlanError, TableError
 

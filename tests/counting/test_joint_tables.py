@@ -6,7 +6,7 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpengine.counting.joint_tables import covering
+from dpengine.counting.joint_tables import cover
 
 NAMES = "abcdef"
 
@@ -19,7 +19,7 @@ NAMES = "abcdef"
 )
 def test_every_table_lies_in_a_joint_and_none_is_larger_than_it_must_be(tables, sizes, cells):
     sizes = dict(zip(NAMES, sizes, strict=True))
-    joints = covering(tables, sizes, cells)
+    joints = cover(tables, sizes, cells)
     for table in tables:
         assert any(set(table) <= set(joint) for joint in joints)
     for joint in joints:
@@ -31,9 +31,9 @@ def test_every_table_lies_in_a_joint_and_none_is_larger_than_it_must_be(tables, 
 def test_all_pairs_of_eight_columns_need_few_joints():
     pairs = list(combinations("abcdefgh", 2))
     sizes = dict(zip("abcdefgh", (4, 52, 14, 12, 10, 22, 22, 22), strict=True))
-    assert len(covering(pairs, sizes, 1 << 16)) <= 8
-    assert len(covering(pairs, sizes, 1)) == 28
+    assert len(cover(pairs, sizes, 1 << 16)) <= 8
+    assert len(cover(pairs, sizes, 1)) == 28
 
 
 def test_the_grand_total_alone_is_a_table():
-    assert covering([()], {"a": 3}, 9) == [()]
+    assert cover([()], {"a": 3}, 9) == [()]

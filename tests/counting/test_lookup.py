@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpengine.counting.lookup import lookup
+from dpengine.counting.encode_numpy import lookup
 
 MISSING = 99
 quick = settings(max_examples=300, deadline=None, derandomize=True)

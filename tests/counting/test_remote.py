@@ -19,7 +19,7 @@ import pytest
 
 from dpengine import Ledger, release
 from dpengine.counting.bin_boundaries import family_of
-from dpengine.counting.count import check, count, digest, distinct_texts, row_count
+from dpengine.counting.count import check, check_unchanged, count, digest, distinct_texts, row_count
 from dpengine.errors import TableError
 from dpengine.release import true_counts
 from dpengine.sources.open import open_table
@@ -303,14 +303,14 @@ def test_names_of_columns_are_names_and_nothing_else(put):
 def test_a_change_after_recognition_is_noticed(put):
     source = put(PEOPLE)
     with open_table(source) as table:
-        table.check_unchanged()
+        check_unchanged(table)
         before = digest(table)
-        table.check_unchanged()
+        check_unchanged(table)
     with open_table(source.filter(source.x != 7)) as other:
         assert digest(other) != before
-        other.sql, other.rows = table.sql, table.rows
+        other.dialect, other.rows = table.dialect, table.rows
         with pytest.raises(TableError, match="has changed"):
-            other.check_unchanged()
+            check_unchanged(other)
         assert digest(other) == before
 
 
@@ -380,7 +380,7 @@ def test_closing_breaks_off_what_is_read_and_ends_a_connection_that_was_given(pu
 def test_texts_for_the_owner_and_the_closing(put):
     with open_table(put(PEOPLE)) as table:
         assert distinct_texts(table, "y") == ["?", "no", "yes"]
-        assert distinct_texts(table, "y", most=1) == ["?"]
+        assert distinct_texts(table, "y", limit=1) == ["?"]
     with pytest.raises(TableError, match="closed"):
         row_count(table)
 

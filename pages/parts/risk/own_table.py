@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine import owner
-from dpengine.owner import Alone, Classes
+from dpengine.owner import Classes, Uniqueness
 from dpengine.sources.open import Table
 from pages.parts.risk.charts import alone_figure
 from pages.parts.risk.profile import explained, show_profile
@@ -27,7 +27,7 @@ MAX_COLUMNS = 8
 ALL_SUBSETS = 5  # up to so many columns every combination is tried, beyond only single ones, pairs, and all
 SHOWN = 10
 
-Counted = tuple[Classes, dict[tuple[str, ...], Alone], int]
+Counted = tuple[Classes, dict[tuple[str, ...], Uniqueness], int]
 
 
 def show_own_table(table: Table) -> None:
@@ -90,13 +90,13 @@ def _counted(table: Table, columns: list[str], sensitive: str | None, person: st
         alone = owner.unique_people(table, sets, person=person)
         tell("people")
         people = owner.people_count(table, person)
-        table.check_unchanged()
+        owner.check_unchanged(table)
         return classes, alone, people
 
     return background_read.read("risk", work, table, asked=(*columns, None, sensitive, person))
 
 
-def _combinations(alone: dict[tuple[str, ...], Alone], people: int) -> None:
+def _combinations(alone: dict[tuple[str, ...], Uniqueness], people: int) -> None:
     """Which columns, alone or together, give people away."""
     ranked = sorted(alone.items(), key=lambda item: (-item[1].people, len(item[0])))
     named = {" × ".join(names): found for names, found in ranked}

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine import open_table
-from dpengine.counting import count
+from dpengine.counting.equivalence_classes import class_sizes
 from dpengine.lessons import linkage, syntactic, textbook_patients
 from dpengine.sources.open import Table
 from pages.parts.shared.wording import percent
@@ -84,7 +84,7 @@ def test_without_a_table_one_is_sent_to_where_tables_are_brought() -> None:
 def test_the_owners_table_is_looked_at_for_the_owners_eyes_only() -> None:
     with open_table(ROWS) as table:
         at = choose(page(table), ["zip", "age"], "ill")
-        expected = syntactic.profile(count.class_sizes(table, ["zip", "age"], "ill"))
+        expected = syntactic.profile(class_sizes(table, ["zip", "age"], "ill"))
         assert "For your eyes only" in words(at)
         shown = metrics(at)
         assert (shown["Alone"], shown["k"], shown["ℓ"]) == ("1", "1", str(expected.distinct))
