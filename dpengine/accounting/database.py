@@ -1,8 +1,8 @@
-"""Where a ledger lives: its address, its file, its locks, and what to say when these fail.
+"""The database of a ledger: its address, its file, its locks, and the messages when these fail.
 
-SQLite by default, PostgreSQL for several machines; any other database that SQLAlchemy reaches works the
-same way. Writers come one after the other: on SQLite by ``BEGIN IMMEDIATE``, elsewhere by the lock that a
-writer takes on one row with ``SELECT ... FOR UPDATE`` (see `locked`).
+SQLite by default, PostgreSQL for several machines; any other database that SQLAlchemy reaches works the same way.
+Writers come one after the other: on SQLite by `BEGIN IMMEDIATE`, elsewhere by the lock that a writer takes on one row
+with `SELECT ... FOR UPDATE` (see `locked`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _REASONS = {
     "SQLITE_NOTADB": "it is damaged, or no ledger at all; put back a whole copy, or name another place",
     "SQLITE_ERROR": "it is damaged, or no ledger at all; put back a whole copy, or name another place",
 }
-# The same by the codes that PostgreSQL gives (its manual, appendix A).
+# The same reasons by PostgreSQL's error codes (its manual, appendix A).
 _REASONS |= {
     "55P03": _REASONS["SQLITE_BUSY"],
     "53100": _REASONS["SQLITE_FULL"],
@@ -49,13 +49,13 @@ _REASONS |= {
     "XX001": _REASONS["SQLITE_CORRUPT"],
     "XX002": _REASONS["SQLITE_CORRUPT"],
 }
-_FIRST = 0x6C6564676572  # any number that no other program is likely to lock
+_BUILD_LOCK = 0x6C6564676572  # any number that no other program is likely to lock
 
 
 class Store:
     """An open database of one ledger.
 
-    ``build`` makes the tables in a database that has none; it must leave a built one as it is.
+    `build` makes the tables in a database that has none; it must leave existing tables as they are.
     """
 
     def __init__(self, url: str | None, build: Callable[[sa.Connection], None]) -> None:
@@ -66,7 +66,7 @@ class Store:
             if address.get_backend_name() != "sqlite":
                 engine = sa.create_engine(address, pool_pre_ping=True)
                 if address.get_backend_name() == "postgresql":
-                    _wait_no_longer(engine)
+                    _limit_waiting(engine)
                 # A reader must see one moment in all its selects; a writer what the last one committed.
                 self._reader = engine.execution_options(isolation_level="REPEATABLE READ")
                 self._writer = engine.execution_options(isolation_level="READ COMMITTED", **_WRITES)
@@ -86,8 +86,8 @@ class Store:
             weakref.finalize(self, engine.dispose)
         if fresh:
             with self.writing() as connection:
-                if connection.dialect.name == "postgresql":  # of several that come first at once, one builds
-                    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_FIRST)))
+                if connection.dialect.name == "postgresql":  # of several first programs at once, one builds
+                    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_BUILD_LOCK)))
                 build(connection)
 
     @contextmanager
@@ -104,13 +104,13 @@ class Store:
 
 
 def locked(connection: sa.Connection, statement: sa.Select[Any]) -> sa.Select[Any]:
-    """Return the statement so that a writer holds the rows to its commit; readers hold nothing."""
+    """Return the statement changed so that a writer locks the rows until its commit; readers lock nothing."""
     writes = connection.get_execution_options().get("ledger_writes", False)
     return statement.with_for_update() if writes else statement
 
 
 def address_of(url: str | None) -> sa.URL:
-    """Return the address of a ledger; raise `LedgerError` where the text is none."""
+    """Return the address of a ledger, by default the user's own; raise `LedgerError` if the text is not an address."""
     text = url or os.environ.get("PRIVATE_RELEASE_LEDGER")
     if not text:
         path = user_data_path("private-release") / "ledger.db"
@@ -120,7 +120,7 @@ def address_of(url: str | None) -> sa.URL:
         address = sa.make_url(text)
         address.get_dialect()
     except (sa.exc.ArgumentError, ValueError):
-        raise LedgerError("The ledger's address is not one; write it like sqlite:///ledger.db") from None
+        raise LedgerError("The ledger's address cannot be read; write it like sqlite:///ledger.db") from None
     plain = address.drivername in ("sqlite", "sqlite+pysqlite") and not address.query
     if address.get_backend_name() == "sqlite" and not plain:
         # Passing over a driver or option that was asked for, encryption say, would be worse than refusing.
@@ -130,7 +130,7 @@ def address_of(url: str | None) -> sa.URL:
 
 def _memory_engine() -> sa.Engine:
     engine = sa.create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
-    _begin_ourselves(engine)
+    _take_over_begin(engine)
     return engine
 
 
@@ -144,7 +144,7 @@ def _file_engine(path: Path) -> sa.Engine:
     )
 
     @sa.event.listens_for(engine, "connect")
-    def settle(connection: sqlite3.Connection, _record: object) -> None:
+    def prepare(connection: sqlite3.Connection, _record: object) -> None:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
@@ -154,21 +154,21 @@ def _file_engine(path: Path) -> sa.Engine:
             connection.close()
             raise
 
-    _begin_ourselves(engine)
+    _take_over_begin(engine)
     return engine
 
 
-def _wait_no_longer(engine: sa.Engine) -> None:
-    """Make a writer give up where another one holds the ledger for too long."""
+def _limit_waiting(engine: sa.Engine) -> None:
+    """Make a writer give up when another one holds the ledger for too long."""
 
     @sa.event.listens_for(engine, "connect")
-    def settle(connection: Any, _record: object) -> None:
+    def limit_waiting(connection: Any, _record: object) -> None:
         connection.execute(f"SET lock_timeout = {round(_BUSY_SECONDS * 1000)}")
         connection.commit()
 
 
-def _begin_ourselves(engine: sa.Engine) -> None:
-    """Take BEGIN over from the driver, which would read before it locks."""
+def _take_over_begin(engine: sa.Engine) -> None:
+    """Issue BEGIN here, not in the driver, which would read before it locks."""
 
     @sa.event.listens_for(engine, "connect")
     def silence_driver(connection: sqlite3.Connection, _record: object) -> None:
@@ -181,7 +181,7 @@ def _begin_ourselves(engine: sa.Engine) -> None:
 
 
 def _create_file(path: Path, build: Callable[[sa.Connection], None]) -> None:
-    """Create a ledger whole or not at all, for its owner alone; if another process was first, keep its.
+    """Create a ledger whole or not at all, for its owner alone; if another process was first, keep that ledger.
 
     An empty file is therefore never a new ledger, only a truncated one.
     """
@@ -218,7 +218,7 @@ def _plain_errors() -> Iterator[None]:
 
 def _reason(error: object) -> str:
     code = str(getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", ""))
-    name = "_".join(code.split("_")[:2])  # SQLITE_IOERR_WRITE and its kin
-    away = not name or name.startswith(("08", "57P"))
-    refused = "its database cannot be reached" if away else "its database refused"
-    return _REASONS.get(name, f"{refused}; see that it is running, and whole")
+    code = "_".join(code.split("_")[:2])  # SQLITE_IOERR_WRITE is a kind of SQLITE_IOERR
+    unreachable = not code or code.startswith(("08", "57P"))
+    fault = "its database cannot be reached" if unreachable else "its database refused"
+    return _REASONS.get(code, f"{fault}; see that it is running, and whole")
