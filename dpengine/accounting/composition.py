@@ -1,11 +1,11 @@
-"""What several private answers tell together: composition, conversion, groups, and what a budget means.
+"""Rules of composition: the cost of several private results together, groups of people, and the meaning of a budget.
 
-Budgets that are rational stay rational. Where a root or a logarithm is needed the result is a float, rounded in
-the safe direction: a cost never below, an allowance never above the formula's value. (The formulas are sums and
-products of positive numbers, on which floats lose less than 1e-14 of the value; a cost is raised by 1e-12 of it.)
+Rational budgets stay rational. Where a root or a logarithm is needed the result is a float, rounded in the safe
+direction: a cost never below the formula's value, an allowance never above it. (The formulas are sums and products of
+positive numbers, on which floats lose less than 1e-14 of the value; a cost is raised by 1e-12 of it.)
 
-The ledger adds ε up, and so do all releases here. Other rules are for planning, and for mechanisms whose
-guarantee is stated with a δ.
+The ledger adds ε up, and so do all releases here. The other rules are for planning, and for mechanisms whose guarantee
+is stated with a δ.
 """
 
 from __future__ import annotations
@@ -18,73 +18,95 @@ from fractions import Fraction
 from dpengine.errors import PlanError
 
 __all__ = [
-    "Rule", "advanced", "allowance", "basic", "cost", "group", "group_delta", "log_inverse", "odds_factor", "posterior",
-    "selection_zcdp", "zcdp", "zcdp_allowed", "zcdp_epsilon",
+    "Rule", "advanced_composition", "allowance", "basic_composition", "group_delta", "group_epsilon", "log_inverse", "odds_factor",
+    "posterior", "selection_zcdp_rho", "total_cost", "zcdp_allowance", "zcdp_epsilon", "zcdp_rho",
 ]  # fmt: skip
 
 BILLION = 10**9
 MAX_TIMES = 10**9
+MAX_EXPONENT = 700  # e to a larger power is no float
 MIN_DELTA = Fraction(1, 10**300)  # floats reach down to it
 _SLACK = 1e-12
 
 
 class Rule(StrEnum):
-    """How the costs of releases are put together."""
+    """A rule of composition."""
 
     BASIC = "basic"
     ADVANCED = "advanced"
     ZCDP = "zcdp"
 
 
-def basic(epsilons: Sequence[Fraction]) -> Fraction:
-    """The ε of releases of these ε together, exactly: their sum (Dwork & Roth 2014, Theorem 3.16)."""
+def basic_composition(epsilons: Sequence[Fraction]) -> Fraction:
+    """Add up the ε of several releases, exactly.
+
+    Source: Dwork & Roth 2014, Theorem 3.16.
+
+    >>> basic_composition([Fraction(1, 3), Fraction(1, 6)])
+    Fraction(1, 2)
+    """
     return sum(epsilons, Fraction(0))
 
 
-def advanced(epsilon: Fraction, times: int, delta: Fraction, each_delta: Fraction = Fraction(0)) -> float:
-    """The ε of ``times`` releases at ``epsilon`` each, at the price of ``delta``; rounded up.
+def advanced_composition(epsilon: Fraction, times: int, delta: Fraction, each_delta: Fraction = Fraction(0)) -> float:
+    """Return the ε of `times` releases at `epsilon` each, at the price of `delta`; rounded up.
 
     If each of k mechanisms, chosen adaptively, is (ε, δ₀)-differentially private, all are together
-    (ε√(2k ln(1/δ)) + kε(e^ε − 1), kδ₀ + δ)-differentially private, for every δ in (0, 1) (Dwork, Rothblum &
-    Vadhan 2010, Theorem III.3; Dwork & Roth 2014, Theorem 3.20). That is more than k·ε for few or costly
-    releases: the smaller of both holds. ``each_delta`` is δ₀, which does not change ε; k·δ₀ + δ must stay below 1.
+    (ε√(2k ln(1/δ)) + kε(e^ε − 1), kδ₀ + δ)-differentially private, for every δ in (0, 1). That is more than k·ε for
+    few or costly releases: the smaller of both holds. `each_delta` is δ₀, which does not change ε; k·δ₀ + δ must stay
+    below 1, else `PlanError`.
+
+    Source: Dwork, Rothblum & Vadhan 2010, Theorem III.3; Dwork & Roth 2014, Theorem 3.20.
+
+    >>> round(advanced_composition(Fraction(1, 50), 1000, Fraction(1, 10**6)), 3)
+    3.728
     """
     _check(times, epsilon)
     if not 0 <= each_delta * times + delta < 1:
         raise PlanError("δ of all releases together must stay below 1")
     each = float(epsilon)
-    if each > 700:
+    if each > MAX_EXPONENT:
         return math.inf
     return _up(each * math.sqrt(2 * times * log_inverse(delta)) + times * each * math.expm1(each))
 
 
-def zcdp(epsilon: Fraction, times: int = 1) -> Fraction:
-    """The ρ of ``times`` releases at ``epsilon`` each, exactly: each is ε²/2-zCDP, and ρ adds up.
+def zcdp_rho(epsilon: Fraction, times: int = 1) -> Fraction:
+    """Return the ρ of `times` releases at `epsilon` each, exactly: each is ε²/2-zCDP, and ρ adds up.
 
-    Zero-concentrated differential privacy (Bun & Steinke 2016, Proposition 1.4 and Lemma 1.7).
+    Source: zero-concentrated differential privacy, Bun & Steinke 2016, Proposition 1.4 and Lemma 1.7.
+
+    >>> zcdp_rho(Fraction(1, 3), times=4)
+    Fraction(2, 9)
     """
     _check(times, epsilon)
     return times * Fraction(epsilon) ** 2 / 2
 
 
-def selection_zcdp(epsilon: Fraction, times: int = 1) -> Fraction:
-    """The ρ of ``times`` draws of the exponential mechanism at ``epsilon`` each, exactly: ε²/8 a draw.
+def selection_zcdp_rho(epsilon: Fraction, times: int = 1) -> Fraction:
+    """Return the ρ of `times` draws of the exponential mechanism at `epsilon` each, exactly: ε²/8 a draw.
 
-    Its log-probabilities move within a range of width ε, not 2ε (Dong, Durfee & Rogers 2020; Cesar & Rogers 2021,
-    "Bounding, Concentrating, and Truncating"): a quarter of `zcdp`.
+    Its log-probabilities move within a range of width ε, not 2ε: a quarter of `zcdp_rho`.
+
+    Source: Dong, Durfee & Rogers 2020; Cesar & Rogers 2021, "Bounding, Concentrating, and Truncating".
     """
-    return zcdp(epsilon, times) / 4
+    return zcdp_rho(epsilon, times) / 4
 
 
 def zcdp_epsilon(rho: Fraction, delta: Fraction) -> float:
-    """The ε that ρ-zCDP promises with ``delta``, rounded up: ρ + 2√(ρ ln(1/δ)) (Bun & Steinke 2016, Prop. 1.3)."""
+    """Return the ε that ρ-zCDP promises with `delta`, rounded up: ρ + 2√(ρ ln(1/δ)).
+
+    Source: Bun & Steinke 2016, Proposition 1.3.
+
+    >>> round(zcdp_epsilon(Fraction(1, 5), Fraction(1, 10**6)), 3)
+    3.525
+    """
     if rho < 0:
         raise PlanError("ρ must not be below 0")
     return _up(float(rho) + 2 * math.sqrt(float(rho) * log_inverse(delta)))
 
 
-def zcdp_allowed(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The ρ that (ε, δ) leaves room for: the largest, rounded down, with `zcdp_epsilon` at most ε."""
+def zcdp_allowance(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return the largest ρ, rounded down, with which `zcdp_epsilon` stays within ε."""
     if epsilon <= 0:
         raise PlanError("ε must be above 0")
     log = log_inverse(delta)
@@ -95,19 +117,28 @@ def zcdp_allowed(epsilon: Fraction, delta: Fraction) -> Fraction:
     return rho
 
 
-def cost(rule: Rule, epsilon: Fraction, times: int, delta: Fraction) -> Fraction | float:
-    """What ``times`` releases at ``epsilon`` each cost together: exact for the basic rule, else rounded up."""
+def total_cost(rule: Rule, epsilon: Fraction, times: int, delta: Fraction) -> Fraction | float:
+    """Return the cost of `times` releases at `epsilon` each together: exact for the basic rule, else rounded up.
+
+    >>> total_cost(Rule.BASIC, Fraction(1, 3), 12, Fraction(1, 10**6))
+    Fraction(4, 1)
+    """
     _check(times, epsilon)
     if rule is Rule.BASIC:
         return times * Fraction(epsilon)
-    return advanced(epsilon, times, delta) if rule is Rule.ADVANCED else zcdp_epsilon(zcdp(epsilon, times), delta)
+    if rule is Rule.ADVANCED:
+        return advanced_composition(epsilon, times, delta)
+    return zcdp_epsilon(zcdp_rho(epsilon, times), delta)
 
 
 def allowance(rule: Rule, total: Fraction, times: int, delta: Fraction) -> Fraction:
-    """The most that each of ``times`` releases may cost for all to stay within ``total`` (and ``delta``).
+    """Return the most that each of `times` releases may cost for all to stay within `total` (and `delta`).
 
     Exact for the basic rule; else in billionths, rounded down, and 0 where less than that is left for each.
-    Raises `PlanError` unless ``total`` is above 0 and ``times`` is from 1 to a billion.
+    Raises `PlanError` unless `total` is above 0 and `times` is from 1 to a billion.
+
+    >>> allowance(Rule.BASIC, Fraction(4), 12, Fraction(1, 10**6))
+    Fraction(1, 3)
     """
     _check(times, total)
     if total == 0:
@@ -117,46 +148,61 @@ def allowance(rule: Rule, total: Fraction, times: int, delta: Fraction) -> Fract
     low, high = 0, math.ceil(total * BILLION) + 1
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if cost(rule, Fraction(middle, BILLION), times, delta) <= total else (low, middle)
+        fits = total_cost(rule, Fraction(middle, BILLION), times, delta) <= total
+        low, high = (middle, high) if fits else (low, middle)
     return Fraction(low, BILLION)
 
 
-def group(epsilon: Fraction, size: int) -> Fraction:
-    """The ε for ``size`` people at once, exactly: size·ε, a factor of e^(size·ε) (Dwork & Roth 2014, Theorem 2.2).
+def group_epsilon(epsilon: Fraction, size: int) -> Fraction:
+    """Return the ε for `size` people at once, exactly: size·ε, a factor of e^(size·ε).
 
     A δ grows too: see `group_delta`.
+
+    Source: Dwork & Roth 2014, Theorem 2.2.
+
+    >>> group_epsilon(Fraction(1, 3), 4)
+    Fraction(4, 3)
     """
     _check(size, epsilon)
     return size * Fraction(epsilon)
 
 
 def group_delta(epsilon: Fraction, delta: Fraction, size: int) -> float:
-    """The δ that goes with `group`: δ·(1 + e^ε + … + e^((size−1)ε)), rounded up, and 1 where it is no promise.
+    """Return the δ that goes with `group_epsilon`: δ·(1 + e^ε + … + e^((size−1)ε)), rounded up, at most 1.
 
-    By going from one table to the other a person at a time (Vadhan 2017, Lemma 2.2, whose bound is a little larger).
+    One table is changed into the other a person at a time.
+
+    Source: Vadhan 2017, Lemma 2.2, whose bound is a little larger.
     """
     _check(size, epsilon)
     each = float(epsilon)
-    if size * each > 700:
+    if size * each > MAX_EXPONENT:
         return 1.0
     return min(1.0, _up(float(delta) * math.expm1(size * each) / math.expm1(each)))
 
 
 def odds_factor(epsilon: Fraction) -> float:
-    """The most that a release can multiply anyone's odds that a person is in the data by: e^ε, rounded up."""
-    return _up(math.exp(float(epsilon))) if epsilon <= 700 else math.inf
+    """Return the most by which a release multiplies anyone's odds that a person is in the data: e^ε, rounded up.
+
+    >>> round(odds_factor(Fraction(1)), 3)
+    2.718
+    """
+    return _up(math.exp(float(epsilon))) if epsilon <= MAX_EXPONENT else math.inf
 
 
 def posterior(prior: float, epsilon: Fraction) -> float:
-    """The most that someone ``prior``-sure of a person's presence can become, having seen the release.
+    """Return how sure of a person's presence someone can become by a release who was `prior`-sure before.
 
     Bayes' rule with the likelihood ratio at its bound e^ε: p·e^ε / (1 − p + p·e^ε).
+
+    >>> round(posterior(0.5, Fraction(1)), 3)
+    0.731
     """
-    return 1 / (1 + (1 - prior) / prior * math.exp(-min(float(epsilon), 700.0)))
+    return 1 / (1 + (1 - prior) / prior * math.exp(-min(float(epsilon), float(MAX_EXPONENT))))
 
 
 def log_inverse(delta: Fraction) -> float:
-    """ln(1/δ)."""
+    """Return ln(1/δ)."""
     if not MIN_DELTA <= delta < 1:
         raise PlanError("δ must lie between 0 and 1, such as 1/1000000")
     return -math.log1p(float(delta - 1)) if delta > Fraction(1, 2) else -math.log(float(delta))

@@ -69,7 +69,7 @@ def advanced_rate(epsilon: Fraction, delta: Fraction, rounds: int) -> Fraction:
     """Return the η at which `rounds` picks are (ε, δ)-private by advanced composition: ε/√(32·T·ln(1/δ)), rounded down.
 
     T = `rounds` must be known beforehand. The theorem behind it holds for larger ε than the source states, to about
-    4·ln(1/δ) if rounds are many. Raises `PlanError` where `accounting.composition.advanced` does not prove this η.
+    4·ln(1/δ) if rounds are many. Raises `PlanError` where `advanced_composition` does not prove this η.
 
     Source: Dwork & Roth 2014, Corollary 3.21 and Section 11.2, for ε up to 1.
 
@@ -80,7 +80,7 @@ def advanced_rate(epsilon: Fraction, delta: Fraction, rounds: int) -> Fraction:
     if epsilon <= 0:
         raise PlanError("ε must be above 0")
     eta = _down(float(epsilon) / math.sqrt(32 * rounds * composition.log_inverse(delta)))
-    if composition.advanced(2 * eta, rounds, delta) > epsilon:
+    if composition.advanced_composition(2 * eta, rounds, delta) > epsilon:
         raise PlanError("advanced composition proves this rate for smaller ε only: take one, or the rate by zCDP")
     return eta
 
@@ -97,8 +97,8 @@ def zcdp_rate(epsilon: Fraction, delta: Fraction, rounds: int) -> Fraction:
     0.00591
     """
     _check_rounds(rounds)
-    eta = _down(math.sqrt(2 * float(composition.zcdp_allowed(epsilon, delta)) / rounds))
-    assert composition.zcdp_epsilon(composition.selection_zcdp(2 * eta, rounds), delta) <= epsilon
+    eta = _down(math.sqrt(2 * float(composition.zcdp_allowance(epsilon, delta)) / rounds))
+    assert composition.zcdp_epsilon(composition.selection_zcdp_rho(2 * eta, rounds), delta) <= epsilon
     return eta
 
 

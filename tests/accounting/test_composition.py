@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 
 from dpengine.accounting.composition import (
     Rule,
-    advanced,
+    advanced_composition,
     allowance,
-    basic,
-    cost,
-    group,
+    basic_composition,
     group_delta,
+    group_epsilon,
     odds_factor,
     posterior,
-    selection_zcdp,
-    zcdp,
-    zcdp_allowed,
+    selection_zcdp_rho,
+    total_cost,
+    zcdp_allowance,
     zcdp_epsilon,
+    zcdp_rho,
 )
 from dpengine.errors import PlanError
 
@@ -53,7 +53,7 @@ def delta_at_least(each: Fraction, times: int, epsilon: float) -> float:
 def test_no_rule_promises_more_than_the_worst_mechanism_keeps(
     rule: Rule, each: str, times: int, delta: Fraction
 ) -> None:
-    epsilon = float(cost(rule, Fraction(each), times, delta))
+    epsilon = float(total_cost(rule, Fraction(each), times, delta))
     assert delta_at_least(Fraction(each), times, epsilon) <= delta
 
 
@@ -70,27 +70,29 @@ def test_for_many_releases_each_rule_is_as_tight_as_the_field_says() -> None:
     while high - low > 1e-4:
         middle = (low + high) / 2
         low, high = (low, middle) if delta_at_least(each, times, middle) <= MILLIONTH else (middle, high)
-    found = [float(cost(rule, each, times, MILLIONTH)) for rule in (Rule.ZCDP, Rule.ADVANCED, Rule.BASIC)]
+    found = [float(total_cost(rule, each, times, MILLIONTH)) for rule in (Rule.ZCDP, Rule.ADVANCED, Rule.BASIC)]
     assert high == pytest.approx(2.916, abs=0.001)
     assert found == pytest.approx([3.525, 3.728, 20.0], abs=0.002)
 
 
 def test_basic_composition_and_groups_are_exact() -> None:
-    assert basic([Fraction(1, 3), Fraction(1, 10), Fraction(1, 7)]) == Fraction(121, 210)
-    assert basic([]) == 0
-    assert group(Fraction(1, 3), 4) == Fraction(4, 3)
-    assert cost(Rule.BASIC, Fraction(1, 3), 12, MILLIONTH) == 4
-    assert zcdp(Fraction(1, 3), 4) == Fraction(2, 9)
-    assert selection_zcdp(Fraction(1, 3), 4) == Fraction(1, 18)
+    assert basic_composition([Fraction(1, 3), Fraction(1, 10), Fraction(1, 7)]) == Fraction(121, 210)
+    assert basic_composition([]) == 0
+    assert group_epsilon(Fraction(1, 3), 4) == Fraction(4, 3)
+    assert total_cost(Rule.BASIC, Fraction(1, 3), 12, MILLIONTH) == 4
+    assert zcdp_rho(Fraction(1, 3), 4) == Fraction(2, 9)
+    assert selection_zcdp_rho(Fraction(1, 3), 4) == Fraction(1, 18)
 
 
 def test_formulas_are_those_of_their_theorems() -> None:
-    assert advanced(Fraction(1, 10), 100, MILLIONTH) == pytest.approx(
+    assert advanced_composition(Fraction(1, 10), 100, MILLIONTH) == pytest.approx(
         math.sqrt(200 * math.log(1e6)) / 10 + 10 * math.expm1(0.1)
     )
-    assert advanced(Fraction(1, 10), 100, MILLIONTH, MILLIONTH) == advanced(Fraction(1, 10), 100, MILLIONTH)
+    assert advanced_composition(Fraction(1, 10), 100, MILLIONTH, MILLIONTH) == advanced_composition(
+        Fraction(1, 10), 100, MILLIONTH
+    )
     assert zcdp_epsilon(Fraction(1, 2), MILLIONTH) == pytest.approx(0.5 + 2 * math.sqrt(0.5 * math.log(1e6)))
-    assert advanced(Fraction(1000), 2, MILLIONTH) == math.inf
+    assert advanced_composition(Fraction(1000), 2, MILLIONTH) == math.inf
 
 
 @pytest.mark.parametrize(("epsilon", "size"), [("1/2", 3), ("1", 4), ("1/10", 20)])
@@ -112,8 +114,8 @@ def test_groups_get_no_more_than_a_chain_of_neighbours_gives(epsilon: str, size:
 )
 def test_what_each_may_cost_fits_and_hardly_more_does(total: Fraction, times: int, delta: Fraction, rule: Rule) -> None:
     each = allowance(rule, total, times, delta)
-    assert cost(rule, each, times, delta) <= total
-    assert cost(rule, each + Fraction(2, 10**9), times, delta) > total
+    assert total_cost(rule, each, times, delta) <= total
+    assert total_cost(rule, each + Fraction(2, 10**9), times, delta) > total
 
 
 @given(
@@ -121,7 +123,7 @@ def test_what_each_may_cost_fits_and_hardly_more_does(total: Fraction, times: in
     delta=st.fractions(Fraction(1, 10**15), Fraction(999, 1000), max_denominator=10**15),
 )
 def test_the_rho_that_fits_is_the_largest(epsilon: Fraction, delta: Fraction) -> None:
-    rho = zcdp_allowed(epsilon, delta)
+    rho = zcdp_allowance(epsilon, delta)
     assert zcdp_epsilon(rho, delta) <= epsilon
     assert zcdp_epsilon(rho * (1 + Fraction(1, 10**9)), delta) > epsilon
 
@@ -134,7 +136,7 @@ def test_floats_are_rounded_up_never_down() -> None:
             assert exact < Decimal(odds_factor(each)) < exact * Decimal("1.00000000001")
             root = (2 * Decimal(10) * Decimal(10**6).ln()).sqrt() * each.numerator / each.denominator
             drift = 10 * (Decimal(each.numerator) / each.denominator) * (exact - 1)
-            assert root + drift < Decimal(advanced(each, 10, MILLIONTH))
+            assert root + drift < Decimal(advanced_composition(each, 10, MILLIONTH))
 
 
 def test_a_budget_in_odds() -> None:
@@ -149,7 +151,7 @@ def test_a_delta_that_is_none_is_refused(delta: Fraction) -> None:
     with pytest.raises(PlanError, match="δ"):
         zcdp_epsilon(Fraction(1), delta)
     with pytest.raises(PlanError, match="δ"):
-        advanced(Fraction(1), 2, delta)
+        advanced_composition(Fraction(1), 2, delta)
 
 
 @pytest.mark.parametrize("times", [0, -1, 10**10, True, 1.5])
@@ -159,11 +161,11 @@ def test_a_number_of_releases_that_is_none_is_refused(times: object) -> None:
 
 
 def test_budgets_below_nothing_are_refused() -> None:
-    for wrong in (lambda: zcdp(Fraction(-1)), lambda: zcdp_allowed(Fraction(0), MILLIONTH),
+    for wrong in (lambda: zcdp_rho(Fraction(-1)), lambda: zcdp_allowance(Fraction(0), MILLIONTH),
                   lambda: zcdp_epsilon(Fraction(-1), MILLIONTH)):  # fmt: skip
         with pytest.raises(PlanError):
             wrong()
     with pytest.raises(PlanError, match="above 0"):
         allowance(Rule.BASIC, Fraction(0), 3, MILLIONTH)
     with pytest.raises(PlanError, match="stay below 1"):
-        advanced(Fraction(1), 100, MILLIONTH, Fraction(1, 100))
+        advanced_composition(Fraction(1), 100, MILLIONTH, Fraction(1, 100))

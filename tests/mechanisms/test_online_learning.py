@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpengine.accounting.composition import advanced, selection_zcdp, zcdp_epsilon
+from dpengine.accounting.composition import advanced_composition, selection_zcdp_rho, zcdp_epsilon
 from dpengine.errors import PlanError, TableError
 from dpengine.mechanisms import online_learning
 from dpengine.mechanisms.online_learning import (
@@ -91,7 +91,7 @@ def test_whole_sequences_are_private_with_epsilon_and_delta(rate: object) -> Non
 def test_the_zcdp_cost_of_a_pick_is_an_eighth_of_its_squared_epsilon() -> None:
     """Rényi divergence of order α between any neighbours is at most α·(2η)²/8, and comes near it."""
     eta, nearest = 0.2, 0.0
-    rho = float(selection_zcdp(Fraction(2, 5)))
+    rho = float(selection_zcdp_rho(Fraction(2, 5)))
     for before, step in product(product((0, 1, 2, 5), repeat=3), product((-1.0, 0.0, 1.0), repeat=3)):
         here, there = (np.exp(-eta * np.array(sums)) for sums in (before, np.add(before, step)))
         here, there = here / here.sum(), there / there.sum()
@@ -106,8 +106,8 @@ def test_the_zcdp_cost_of_a_pick_is_an_eighth_of_its_squared_epsilon() -> None:
 def test_rates_spend_no_more_than_the_budget(epsilon: str, rounds: int) -> None:
     budget = Fraction(epsilon)
     eta, better = advanced_rate(budget, DELTA, rounds), zcdp_rate(budget, DELTA, rounds)
-    assert advanced(2 * eta, rounds, DELTA) <= budget
-    assert zcdp_epsilon(selection_zcdp(2 * better, rounds), DELTA) <= budget
+    assert advanced_composition(2 * eta, rounds, DELTA) <= budget
+    assert zcdp_epsilon(selection_zcdp_rho(2 * better, rounds), DELTA) <= budget
     assert float(eta) == pytest.approx(float(budget) / math.sqrt(32 * rounds * math.log(1e6)), rel=1e-6)
     assert 3.5 * eta < better < 4.1 * eta
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pandas as pd
 import streamlit as st
 
-from dpengine.accounting.composition import Rule, allowance, cost, group, odds_factor, posterior
+from dpengine.accounting.composition import Rule, allowance, group_epsilon, odds_factor, posterior, total_cost
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text, rational
 from dpengine.spec.plan import Plan
@@ -120,7 +120,7 @@ def _list(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fractio
         {
             "rule": NAMES[rule],
             "each": float(price),
-            "together": float(cost(rule, price, times, delta)),
+            "together": float(total_cost(rule, price, times, delta)),
             "odds": _factor(price),
             "sure": sure(posterior(0.5, price)),
             "promise": "always" if rule is Rule.BASIC else "except with chance δ",
@@ -145,7 +145,7 @@ def _meaning(times: int, total: Fraction, each: Fraction) -> None:
         "A family or group of", 2, 1000, 4, key="planner_group", width=240,
         help="People who are either all in the data or all absent.",
     )  # fmt: skip
-    together, one = group(total, size), group(each, size)
+    together, one = group_epsilon(total, size), group_epsilon(each, size)
     st.markdown(
         f"All {plural(times, 'release')} together multiply the odds that a person is in the data by at most "
         f"**{_factor(total)}**: 50 % sure becomes **{sure(posterior(0.5, total))}**. For a group of {size}, one "
