@@ -19,8 +19,8 @@ from dpengine.accounting.composition import posterior
 from dpengine.array_types import Columns
 from dpengine.bundle import guide
 from dpengine.bundle.promises import table_files
-from dpengine.charts import figures
-from dpengine.charts.style import shortened
+from dpengine.charts import figures, heatmap, style
+from dpengine.charts.style import shorten
 from dpengine.results.published_columns import header
 from dpengine.results.result import Result
 from dpengine.spec.domain import Category, Date
@@ -178,7 +178,7 @@ def _table(result: Result, table: Columns, file: str) -> dict[str, Any]:
 def _figure(result: Result, table: Columns, room: int) -> dict[str, Any]:
     """Return the figure of a table as JSON, or none where it has more cells than there is `room` for."""
     plan = result.plan
-    fixed = {name: _largest(result, table, name) for name in figures.needs_fixing(plan, table)}
+    fixed = {name: _largest(result, table, name) for name in figures.columns_to_fix(plan, table)}
     drawn = tuple(name for name in table if name not in fixed)
     cells = plan.cells(drawn)
     if cells > room:
@@ -197,9 +197,9 @@ def _figure(result: Result, table: Columns, room: int) -> dict[str, Any]:
 
 def _dark_colours() -> dict[str, str]:
     """Map each colour of a figure to that of a dark page, so that a figure is stored only once."""
-    pairs = {tones[False]: tones[True] for tones in (figures.ACCENT, figures.GREY, figures.INK)}
-    pairs |= dict(zip(figures.WRITTEN[False], figures.WRITTEN[True], strict=True))
-    return pairs | {str(light[1]): str(dark[1]) for light, dark in zip(*figures.SCALE.values(), strict=True)}
+    pairs = {tones[False]: tones[True] for tones in (style.ACCENT, style.GREY, style.INK)}
+    pairs |= dict(zip(heatmap.WRITTEN[False], heatmap.WRITTEN[True], strict=True))
+    return pairs | {str(light[1]): str(dark[1]) for light, dark in zip(*heatmap.SCALE.values(), strict=True)}
 
 
 def _largest(result: Result, table: Columns, name: str) -> str:
@@ -217,7 +217,7 @@ def _provenance(result: Result, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "kind": column.kind,
-        "extent": extent or ", ".join(shortened(column.declared[:6])) + (" …" if len(column.declared) > 6 else ""),
+        "extent": extent or ", ".join(shorten(column.declared[:6])) + (" …" if len(column.declared) > 6 else ""),
         "cells": column.size,
         "source": SOURCES[column.source],
         "unlisted": "counted as (other)" if column.other else "left out",

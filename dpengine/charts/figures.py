@@ -14,16 +14,16 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from dpengine.array_types import Columns, Ints
-from dpengine.charts.heatmap import SCALE, WRITTEN, Grid, traces
-from dpengine.charts.style import ACCENT, CONFIG, GREY, INK, category_axis, dressed, escaped, listed, shortened
+from dpengine.charts.heatmap import Grid, traces
+from dpengine.charts.style import ACCENT, GREY, INK, apply_style, category_axis, escape, join_names, shorten
 from dpengine.results.predict import half_width_curves
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import noun
 
 __all__ = [
-    "ACCENT", "CONFIG", "GREY", "INK", "MAX_FACETS", "SCALE", "WRITTEN", "alt_text", "comparison_figure",
-    "curve_numbers", "error_curve", "facets_across", "needs_fixing", "release_figure",
+    "MAX_FACETS", "alt_text", "columns_to_fix", "comparison_figure", "error_curve", "error_curve_numbers",
+    "facets_across", "release_figure",
 ]  # fmt: skip
 
 MAX_FACETS = 12
@@ -38,8 +38,8 @@ def release_figure(
 ) -> go.Figure:
     """Draw the published counts of `table`: bars for one column, a heatmap for two, small heatmaps for three.
 
-    `fixed` holds a label for each column of which only one cell is shown (see `needs_fixing`). Raises ValueError unless
-    one, two or three columns are left.
+    `fixed` holds a label for each column of which only one cell is shown (see `columns_to_fix`). Raises ValueError
+    unless one, two or three columns are left.
     """
     fixed = dict(fixed or {})
     shown = tuple(name for name in table if name not in fixed)
@@ -48,10 +48,10 @@ def release_figure(
     cells = _Cells(result, table, shown, fixed)
     figure = {1: _bars, 2: _heatmap, 3: _facets}[len(shown)](cells, dark)
     where = "".join(f", {_cut(name)}: {_cut(label)}" for name, label in fixed.items())
-    return dressed(figure, f"{noun(result.plan).capitalize()} by {listed(map(_cut, shown))}{where}", dark)
+    return apply_style(figure, f"{noun(result.plan).capitalize()} by {join_names(map(_cut, shown))}{where}", dark)
 
 
-def needs_fixing(plan: Plan, table: Columns) -> Columns:
+def columns_to_fix(plan: Plan, table: Columns) -> Columns:
     """Return the columns of `table` that a figure has no room for: those past the third, and a third of many cells."""
     roomy = 3 if len(table) > 2 and plan.column(table[2]).size <= MAX_FACETS else 2
     return table[roomy:]
@@ -67,12 +67,12 @@ def alt_text(result: Result, table: Columns) -> str:
     noisy = int(result.mostly_noise(table).sum())
     are = "cell is" if noisy == 1 else "cells are"
     return (
-        f"Published counts by {listed(table)}: {counts.size:,} cells that add up to {int(counts.sum()):,}. "
+        f"Published counts by {join_names(table)}: {counts.size:,} cells that add up to {int(counts.sum()):,}. "
         f"The largest is {where} with {int(counts.max()):,}. {noisy:,} {are} mostly noise."
     )
 
 
-def curve_numbers(plan: Plan, *, epsilons: Sequence[float] = CURVE) -> dict[str, list[float]]:
+def error_curve_numbers(plan: Plan, *, epsilons: Sequence[float] = CURVE) -> dict[str, list[float]]:
     """Return what `error_curve` draws: half-widths over ε of a cell of each of the first tables, and of the total."""
     return half_width_curves(plan, plan.marginals[:MAX_CURVES], epsilons)
 
@@ -80,10 +80,10 @@ def curve_numbers(plan: Plan, *, epsilons: Sequence[float] = CURVE) -> dict[str,
 def error_curve(plan: Plan, *, numbers: Mapping[str, list[float]] | None = None, dark: bool = False) -> go.Figure:
     """Draw the half-width that holds 95 in 100 counts over ε, with the plan's own ε marked. Needs no data.
 
-    `numbers` are the plan's `curve_numbers`, where they are known already.
+    `numbers` are the plan's `error_curve_numbers`, where they are known already.
     """
     here = float(plan.epsilon)
-    curves = dict(numbers or curve_numbers(plan))
+    curves = dict(numbers or error_curve_numbers(plan))
     epsilons = curves.pop("ε")
     figure = go.Figure()
     for k, (name, half_widths) in enumerate(curves.items()):
@@ -114,7 +114,7 @@ def error_curve(plan: Plan, *, numbers: Mapping[str, list[float]] | None = None,
         )
     figure.update_xaxes(type="log", title="privacy budget ε (more private ← → more accurate)", tickvals=list(CURVE))
     figure.update_yaxes(type="log", title=f"{noun(plan)}, ± (95 in 100 counts)", dtick=1, tickformat=",~g")
-    return dressed(figure, "Error of the published counts at each ε", dark)
+    return apply_style(figure, "Error of the published counts at each ε", dark)
 
 
 def comparison_figure(result: Result, table: Columns, exact: Ints, *, dark: bool = False) -> go.Figure:
@@ -137,7 +137,7 @@ def comparison_figure(result: Result, table: Columns, exact: Ints, *, dark: bool
     figure.update_xaxes(title="true count (private)")
     figure.update_yaxes(title="published count")
     figure.update_layout(showlegend=False)
-    return dressed(figure, f"Published against true: {' × '.join(table)}", dark)
+    return apply_style(figure, f"Published against true: {' × '.join(table)}", dark)
 
 
 class _Cells:
@@ -156,14 +156,14 @@ class _Cells:
         self.noun = noun(plan)
         self.noisy = result.mostly_noise(table)[cut]
         self.labels = [plan.column(name).labels for name in shown]
-        self.short = [list(map(escaped, shortened(labels))) for labels in self.labels]
+        self.short = [list(map(escape, shorten(labels))) for labels in self.labels]
         self.hover = self._hover()
 
     def _hover(self) -> npt.NDArray[np.object_]:
         texts = np.empty(self.count.shape, dtype=object)
         for cell in np.ndindex(self.count.shape):
             named = zip(self.shown, self.labels, cell, strict=True)
-            place = "<br>".join(f"{escaped(name)}: {escaped(labels[k])}" for name, labels, k in named)
+            place = "<br>".join(f"{escape(name)}: {escape(labels[k])}" for name, labels, k in named)
             noise = "<br>mostly noise" if self.noisy[cell] else ""
             texts[cell] = (
                 f"{place}<br><b>count {self.count[cell]:,}</b>, estimate {self.estimate[cell]:,.1f}"
@@ -267,12 +267,12 @@ def _facets(cells: _Cells, dark: bool) -> go.Figure:
 def _joined(result: Result, table: Columns, flat: int) -> str:
     """Return the labels of a cell, given by its flat index, for a hover text."""
     cell = np.unravel_index(flat, result.plan.shape(table)) if table else ()
-    return ", ".join(escaped(result.plan.column(n).labels[k]) for n, k in zip(table, cell, strict=True))
+    return ", ".join(escape(result.plan.column(n).labels[k]) for n, k in zip(table, cell, strict=True))
 
 
 def _cut(text: str) -> str:
-    return shortened([text])[0]
+    return shorten([text])[0]
 
 
 def _short(text: str) -> str:
-    return escaped(_cut(text))
+    return escape(_cut(text))

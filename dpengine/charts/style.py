@@ -19,11 +19,11 @@ __all__ = [
     "GREY",
     "INK",
     "SAVED_WIDTH",
+    "apply_style",
     "category_axis",
-    "dressed",
-    "escaped",
-    "listed",
-    "shortened",
+    "escape",
+    "join_names",
+    "shorten",
 ]
 
 SAVED_WIDTH = 1000
@@ -42,12 +42,12 @@ GREY = {False: "#7b8789", True: "#97a3a5"}
 INK = {False: "#1c2526", True: "#e8eeee"}
 
 
-def shortened(labels: Iterable[str]) -> list[str]:
+def shorten(labels: Iterable[str]) -> list[str]:
     """Return labels that are short enough for an axis: long ones cut in the middle, and all of them different.
 
-    >>> shortened(["Hospital of the Holy Ghost, ward for children", "Home"])
+    >>> shorten(["Hospital of the Holy Ghost, ward for children", "Home"])
     ['Hospital of…or children', 'Home']
-    >>> shortened([f"A very long name with the number {k}, the same at both its ends" for k in (1, 2)])
+    >>> shorten([f"A very long name with the number {k}, the same at both its ends" for k in (1, 2)])
     ['A very …1, the s…ts ends', 'A very …2, the s…ts ends']
     """
     labels = list(labels)
@@ -75,19 +75,19 @@ def _middle(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1 - half].rstrip()}…{text[-half:].lstrip()}"
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Escape the markup that figures understand, so that a label is shown as written.
 
-    >>> escaped("R&D <b>")
+    >>> escape("R&D <b>")
     'R&amp;D &lt;b&gt;'
     """
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def listed(names: Iterable[str]) -> str:
+def join_names(names: Iterable[str]) -> str:
     """Join names as in a sentence.
 
-    >>> listed(["age"]), listed(["age", "sex", "region"])
+    >>> join_names(["age"]), join_names(["age", "sex", "region"])
     ('age', 'age, sex and region')
     """
     *others, last = names
@@ -95,7 +95,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def category_axis(labels: Sequence[str], *, downwards: bool = False) -> dict[str, object]:
-    """Return an axis of `labels`, short and escaped, in declared order; a browser leaves out those without room."""
+    """Return an axis of `labels`, short and escape, in declared order; a browser leaves out those without room."""
     ends = [-0.5, len(labels) - 0.5]  # marks would widen an axis that finds its own ends
     return {
         "type": "category",
@@ -108,7 +108,7 @@ def category_axis(labels: Sequence[str], *, downwards: bool = False) -> dict[str
     }
 
 
-def dressed(figure: go.Figure, title: str, dark: bool) -> go.Figure:
+def apply_style(figure: go.Figure, title: str, dark: bool) -> go.Figure:
     """Give `figure` its title and the colours of a light or a dark page, and return it."""
     grid = "rgba(128,140,142,0.25)"
     lines = textwrap.wrap(title, TITLE_LINE, break_on_hyphens=False, break_long_words=False)
@@ -116,7 +116,7 @@ def dressed(figure: go.Figure, title: str, dark: bool) -> go.Figure:
     layout = figure.layout.to_plotly_json()
     own: dict[str, Any] = {
         "title": {
-            "text": "<br>".join(map(escaped, lines)),
+            "text": "<br>".join(map(escape, lines)),
             "font": {"size": 15},
             "x": 0,
             "xanchor": "left",

@@ -17,7 +17,7 @@ from dpengine.bundle import guide, promises, report
 from dpengine.bundle.manifest import describe
 from dpengine.bundle.promises import table_files
 from dpengine.bundle.wording import Estimator
-from dpengine.charts import figures
+from dpengine.charts import style
 from dpengine.results.preview import preview
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
@@ -227,8 +227,8 @@ def test_it_opens_without_network_and_without_errors(
     assert html_element["data-wrong"] == ""
     assert int(html_element["data-drawn"] or 0) >= len(result.plan.marginals)
     assert int(html_element["data-wide"] or 0) <= width
-    assert figures.INK[dark] in outline.colours
-    assert figures.INK[not dark] not in outline.colours
+    assert style.INK[dark] in outline.colours
+    assert style.INK[not dark] not in outline.colours
 
 
 def test_hostile_texts_run_nothing(hostile: Result, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpengine import Plan, predict, preview
-from dpengine.charts import figures
+from dpengine.charts import figures, style
 from dpengine.results.result import Result
 from tests.plans import CLINIC, letters_plan
 
@@ -42,7 +42,7 @@ def test_two_columns_are_a_heatmap_in_declared_order(result: Result) -> None:
 
 def test_three_columns_are_small_multiples_or_a_drill_down(result: Result) -> None:
     table = ("age", "region", "visit")
-    assert figures.needs_fixing(result.plan, table) == ()
+    assert figures.columns_to_fix(result.plan, table) == ()
     figure = figures.release_figure(result, table)
     heats = [trace for trace in figure.data if trace.type == "heatmap" and trace.hoverinfo != "skip"]
     assert len(heats) == result.plan.column("visit").size
@@ -103,7 +103,7 @@ def test_comparison_draws_every_cell(result: Result) -> None:
 
 def test_the_numbers_of_the_curve_are_those_that_are_drawn() -> None:
     plan = Plan.loads(CLINIC).at("0.3")
-    numbers = figures.curve_numbers(plan)
+    numbers = figures.error_curve_numbers(plan)
     lines = [trace for trace in figures.error_curve(plan).data if trace.mode == "lines"]
     assert [list(trace.customdata) for trace in lines] == [numbers[name] for name in numbers if name != "ε"]
     predicted = predict(plan).set_index("table")["half_width_95"]
@@ -122,4 +122,4 @@ def test_numbers_that_no_saved_picture_has_room_for_are_left_out(columns: int, w
     plan = letters_plan([3, columns], [["a", "b"]], rows_about=200_000)
     figure = figures.release_figure(preview(plan), ("a", "b"))
     assert (figure.data[0].texttemplate is not None) == written
-    assert figures.CONFIG["toImageButtonOptions"]["width"] == 1000
+    assert style.CONFIG["toImageButtonOptions"]["width"] == 1000

@@ -40,23 +40,23 @@ def grid(counts: list[list[int]]) -> Grid:
 
 @given(st.lists(st.text(max_size=60), unique=True, max_size=12))
 def test_shortened_labels_are_still_different(labels: list[str]) -> None:
-    short = style.shortened(labels)
+    short = style.shorten(labels)
     assert len(set(short)) == len(labels)
     assert all(len(label) <= style.MAX_LABEL + 5 for label in short)
 
 
 def test_labels_are_cut_in_the_middle_where_that_tells_them_apart() -> None:
-    assert style.shortened(["Home", LONG.format(7)]) == ["Home", "Hospital of…eir parents"]
-    wards = style.shortened([LONG.format(k) for k in range(12)])
+    assert style.shorten(["Home", LONG.format(7)]) == ["Home", "Hospital of…eir parents"]
+    wards = style.shorten([LONG.format(k) for k in range(12)])
     assert [str(k) in label for k, label in enumerate(wards)] == [True] * 12, "the number of the ward is kept"
     prefix = "x" * 30
-    assert len(set(style.shortened([prefix, prefix + "x" * 10]))) == 2
+    assert len(set(style.shorten([prefix, prefix + "x" * 10]))) == 2
 
 
 def test_long_titles_are_wrapped_for_a_phone() -> None:
     import plotly.graph_objects as go
 
-    figure = style.dressed(go.Figure(), "People by " + ", ".join(["a name of many letters"] * 4), dark=False)
+    figure = style.apply_style(go.Figure(), "People by " + ", ".join(["a name of many letters"] * 4), dark=False)
     lines = figure.layout.title.text.split("<br>")
     assert max(map(len, lines)) <= style.TITLE_LINE
     assert figure.layout.margin.t > 40 + 15 * len(lines) - 15

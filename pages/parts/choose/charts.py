@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from dpengine.charts.style import escaped, shortened
+from dpengine.charts.style import escape, shorten
 from dpengine.choose import Mechanism
 from pages.parts.shared.figures import tones
 
@@ -21,7 +21,7 @@ def likely_figure(names: list[str], both: dict[Mechanism, np.ndarray]) -> go.Fig
     """Bars of probability for each candidate, as they come, a colour and a hatching for each mechanism."""
     colours = tones()
     looks = {Mechanism.PERMUTE_AND_FLIP: (colours["accent"], ""), Mechanism.EXPONENTIAL: (colours["other"], "/")}
-    labels = [escaped(name) for name in shortened(names)]
+    labels = [escape(name) for name in shorten(names)]
     figure = go.Figure()
     for mechanism, chances in both.items():
         colour, pattern = looks[mechanism]
@@ -45,11 +45,11 @@ def over_epsilon_figure(rows: pd.DataFrame, best: list[str], epsilon: float) -> 
     """Probability over ε of the candidates in ``best``; the first, which scores highest, in the accent."""
     colours = tones()
     figure = go.Figure()
-    for k, (name, label) in enumerate(zip(best, shortened(best), strict=True)):
+    for k, (name, label) in enumerate(zip(best, shorten(best), strict=True)):
         figure.add_scatter(
             x=rows["epsilon"],
             y=rows[name],
-            name=escaped(label),
+            name=escape(label),
             mode="lines+markers",
             line={
                 "color": colours["accent" if k == 0 else "grey"],
@@ -57,7 +57,7 @@ def over_epsilon_figure(rows: pd.DataFrame, best: list[str], epsilon: float) -> 
                 "width": 2.5 if k == 0 else 1.6,
             },
             marker={"symbol": _SYMBOLS[k], "size": 5},
-            hovertemplate="ε = %{x:g}: %{y:.1%}<extra>" + escaped(label) + "</extra>",
+            hovertemplate="ε = %{x:g}: %{y:.1%}<extra>" + escape(label) + "</extra>",
         )
     figure.add_vline(x=epsilon, line={"color": colours["grey"], "width": 1, "dash": "dot"})
     figure.update_xaxes(

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from dpengine import Plan, predict, preview
-from dpengine.charts import figures
+from dpengine.charts import figures, style
 from dpengine.exact import exact_text
 from dpengine.marginals.graphs import maximal
 from dpengine.measure.strategy import decide
@@ -38,14 +38,14 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
         words = st.container()
         figure_with_choice(result, key="preview")
         words.markdown(in_words(plan))
-    numbers = figures.curve_numbers(plan)
+    numbers = figures.error_curve_numbers(plan)
     with st.container(border=True):
         st.plotly_chart(
             figures.error_curve(plan, numbers=numbers, dark=is_dark()).update_layout(height=340),
             key="curve",
             theme=None,
             alt="Error against the privacy budget; the tables below have the numbers.",
-            config=figures.CONFIG,
+            config=style.CONFIG,
         )
         folded = st.expander("The numbers", icon=":material/table:", key="curve-numbers", on_change="rerun")
         if folded.open:

@@ -11,8 +11,8 @@ import streamlit as st
 
 from dpengine import PrivateReleaseError
 from dpengine.bundle import write
-from dpengine.charts import figures
-from dpengine.charts.style import dressed, shortened
+from dpengine.charts import style
+from dpengine.charts.style import apply_style, shorten
 from dpengine.release import Release
 from dpengine.results.fidelity import compared
 from pages.parts.shared.figures import is_dark
@@ -110,7 +110,7 @@ def _show(release: Release, comparison: _Comparison, rows: int, published: int) 
             _figure(tables, rows),
             key="rows-figure",
             theme=None,
-            config={**figures.CONFIG, "displayModeBar": False},
+            config={**style.CONFIG, "displayModeBar": False},
             alt="How far cells counted from the rows are off the scaled counts, by table; the table below has the "
             "numbers.",
         )
@@ -133,11 +133,11 @@ def _figure(tables: pd.DataFrame, rows: int) -> go.Figure:
     """Return a figure of the tables with the largest errors: the mean and the largest of each."""
     dark = is_dark()
     drawn = tables.nlargest(MAX_DRAWN, "most_off").iloc[::-1]
-    names = shortened(drawn["table"])
+    names = shorten(drawn["table"])
     figure = go.Figure()
     for column, name, colour, symbol in (
-        ("mean_off", "on average", figures.ACCENT[dark], "circle"),
-        ("most_off", "at most", figures.GREY[dark], "diamond-open"),
+        ("mean_off", "on average", style.ACCENT[dark], "circle"),
+        ("most_off", "at most", style.GREY[dark], "diamond-open"),
     ):
         figure.add_scatter(
             x=drawn[column],
@@ -150,4 +150,4 @@ def _figure(tables: pd.DataFrame, rows: int) -> go.Figure:
     figure.update_xaxes(title="rows off the scaled count, by cell", rangemode="tozero")
     figure.update_yaxes(type="category")
     title = f"{rows:,} rows: off by rounding" + (f", the {MAX_DRAWN} widest" if len(tables) > MAX_DRAWN else "")
-    return dressed(figure, title, dark).update_layout(height=170 + 24 * len(drawn))
+    return apply_style(figure, title, dark).update_layout(height=170 + 24 * len(drawn))

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpengine.accounting.composition import posterior
 from dpengine.bundle.guide import model_errors
-from dpengine.charts import figures
+from dpengine.charts import figures, style
 from dpengine.exact import exact_text
 from dpengine.release import Release, true_counts
 from dpengine.results.result import Result
@@ -50,7 +50,7 @@ def figure_with_choice(result: Result, *, key: str) -> tuple[str, ...]:
     side_by_side = len(table) - len(fixed) > 2
     with st.container(key=f"{key}-{'facets' if side_by_side else 'chart'}"):
         st.plotly_chart(
-            figure, key=f"{key}-figure", theme=None, alt=figures.alt_text(result, table), config=figures.CONFIG
+            figure, key=f"{key}-figure", theme=None, alt=figures.alt_text(result, table), config=style.CONFIG
         )
     twin = st.expander("The same as a table", icon=":material/table:", key=f"{key}-twin", on_change="rerun")
     if twin.open:  # a browser redraws a table at each change, even a hidden one
@@ -62,7 +62,7 @@ def figure_with_choice(result: Result, *, key: str) -> tuple[str, ...]:
 def _fixed(result: Result, table: tuple[str, ...], key: str) -> dict[str, str]:
     """Ask for one value of each column past the second, or past the third with small charts side by side."""
     plan, sliced = result.plan, table[2:]
-    crowded = figures.needs_fixing(plan, table)
+    crowded = figures.columns_to_fix(plan, table)
     if len(crowded) < len(sliced):
         layout = st.segmented_control(
             f"Values of {table[2]}", LAYOUTS, default=LAYOUTS[0], required=True, key=f"{key}-layout"
@@ -186,7 +186,7 @@ def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
             key="compare-figure",
             theme=None,
             alt="Published against true counts, cell by cell; the table beside it has the numbers.",
-            config={**figures.CONFIG, "displayModeBar": False},
+            config={**style.CONFIG, "displayModeBar": False},
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from dpengine.charts.style import escaped, shortened
+from dpengine.charts.style import escape, shorten
 from dpengine.lessons.success_rate import Rate
 from dpengine.lessons.syntactic import Band
 from pages.parts.shared.figures import tones
@@ -51,7 +51,7 @@ def bands_figure(bands: Sequence[Band]) -> go.Figure:
 def alone_figure(names: Sequence[str], shares: Sequence[float]) -> go.Figure:
     """Part of the people that are alone, for each set of columns, largest at the top."""
     tone = tones()
-    short = [escaped(name) for name in shortened(names)]
+    short = [escape(name) for name in shorten(names)]
     figure = go.Figure()
     figure.add_bar(
         x=list(shares),
@@ -64,7 +64,7 @@ def alone_figure(names: Sequence[str], shares: Sequence[float]) -> go.Figure:
             "color": tone["other"],
             "pattern": {"shape": "/", "fillmode": "overlay", "fgcolor": tone["ground"], "size": 6},
         },
-        customdata=[escaped(name) for name in names],
+        customdata=[escape(name) for name in names],
         hovertemplate="%{customdata}: %{x:.2%} alone<extra></extra>",
     )
     figure.update_xaxes(title_text="people alone", tickformat=".2~%", rangemode="tozero")

@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from dpengine.charts.figures import ACCENT, CONFIG, GREY
+from dpengine.charts.style import ACCENT, CONFIG, GREY
 from pages.parts.shared.epsilon_ladder import TICKS
 
 __all__ = ["draw", "epsilon_axis", "hatched", "is_dark", "mark", "tones"]

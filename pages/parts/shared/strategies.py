@@ -6,8 +6,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from dpengine.charts import figures
-from dpengine.charts.style import dressed
+from dpengine.charts import style
+from dpengine.charts.style import apply_style
 from dpengine.measure.strategy import decide
 from dpengine.results.alternatives import compare_strategies
 from dpengine.results.mock_table import ASSUMED_ROWS
@@ -62,7 +62,7 @@ def _show(plan: Plan, errors: pd.DataFrame, faults: dict[str, str]) -> None:
         _figure(numbers),
         key="strategies-curve",
         theme=None,
-        config=figures.CONFIG,
+        config=style.CONFIG,
         alt=f"{line}. Errors of each strategy against the privacy budget; the table below has the numbers.",
     )
     for name, fault in faults.items():
@@ -90,4 +90,4 @@ def _figure(numbers: pd.DataFrame) -> go.Figure:
         )
     figure.update_xaxes(type="log", title="privacy budget ε", tickvals=list(numbers["ε"]))
     figure.update_yaxes(type="log", title="errors in a table, share of all", tickformat=".3~%")
-    return dressed(figure, "Error of the published counts at each ε", dark).update_layout(height=380)
+    return apply_style(figure, "Error of the published counts at each ε", dark).update_layout(height=380)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from dpengine.charts.style import escaped, shortened
+from dpengine.charts.style import escape, shorten
 from dpengine.lessons.survey import SurveyError
 from pages.parts.shared.figures import tones
 
@@ -17,7 +17,7 @@ __all__ = ["and_figure", "answers_figure", "cells_figure", "days_figure", "peopl
 def answers_figure(labels: Sequence[str], true: np.ndarray, told: np.ndarray, within: np.ndarray) -> go.Figure:
     """Bars of the estimated counts with their intervals; diamonds where the truth is."""
     tone = tones()
-    names = [escaped(label) for label in shortened(labels)]
+    names = [escape(label) for label in shorten(labels)]
     figure = go.Figure()
     figure.add_bar(
         x=names,
