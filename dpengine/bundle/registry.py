@@ -51,7 +51,7 @@ def draft_entry(result: Result, manifest: Mapping[str, Any]) -> str:
             "privacy_unit": "Row-level" if result.plan.unit.id is None else "Person-level",
             "privacy_unit_description": f"{guarantee['unit']['text']}. Neighbouring: {guarantee['neighbours']}.",
             "privacy_parameters": {key: _unquoted(guarantee[key]) for key in ("epsilon", "delta")},
-            "privacy_parameters_description": "The whole release; other releases about the same people add to it.",
+            "privacy_parameters_description": "For the whole release. Other releases about the same people add to it.",
         },
         "model": {
             "model_name": "Central",
@@ -65,8 +65,8 @@ def draft_entry(result: Result, manifest: Mapping[str, Any]) -> str:
             "access_type_description": "",
         },
         "accounting": {
-            "post_processing": "; ".join(manifest["post_processing"]),
-            "composition": "Basic composition: the shares of ε of the measurements add up to ε exactly, as rationals.",
+            "post_processing": " ".join(manifest["post_processing"]),
+            "composition": "Basic composition: the ε of all measurements adds up to the whole exactly, as rational numbers.",
         },
         "implementation": {
             "pre_processing_eda_hyperparameter_tuning": "",

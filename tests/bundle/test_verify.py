@@ -159,6 +159,7 @@ CHANGES: dict[str, tuple[Callable[[Members], None], str]] = {
     "other measured cells": (stated("measurements", 0, "cells", value=7), "mechanism or number of cells"),
     "nothing measured": (stated("measurements", value=[]), "measurements"),
     "nothing unprotected": (stated("not_protected", value=[]), "not_protected"),
+    "sentences of another version": (stated("schema_version", value=1), "post_processing is not what plan.yaml says"),
     "another schema": (stated("schema_version", value=3), "schema_version"),
     "an odd name": (stated("release_id", value="../x"), "release_id"),
     "an odd date": (stated("created", value="yesterday"), "created"),
