@@ -20,7 +20,7 @@ from dpengine.bundle import report, write
 from dpengine.bundle.promises import promises, table_files
 from dpengine.bundle.read import manifest_of
 from dpengine.bundle.verify import verify
-from dpengine.results.mock_table import preview
+from dpengine.results.preview import preview
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.synthesis.generate_rows import SyntheticRows
