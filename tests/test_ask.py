@@ -70,7 +70,7 @@ def exact(asked: Question, data: pd.DataFrame) -> np.ndarray:
 
 
 def moved(asked: Question, here: np.ndarray, there: np.ndarray) -> float:
-    """Log of the greatest ratio of probabilities of any outcome on two tables, from the exact laws."""
+    """Return the log of the greatest ratio of probabilities of any outcome on two tables, computed exactly."""
     if isinstance(asked.statistic, Quantile | Mode):
         monotone = isinstance(asked.statistic, Mode)
         one, other = (
@@ -192,8 +192,8 @@ def test_intervals_cover_and_answers_are_as_wrong_as_predicted(
 
 def test_the_expected_error_needs_no_data_and_shrinks_with_epsilon() -> None:
     for statistic in EVERY:
-        told = [expect(question(statistic, epsilon=epsilon, rows_about=1000)) for epsilon in ("0.1", "1", "10")]
-        sizes = [each.reach if each.half_width is None else each.half_width for each in told]
+        errors = [expect(question(statistic, epsilon=epsilon, rows_about=1000)) for epsilon in ("0.1", "1", "10")]
+        sizes = [each.reach if each.half_width is None else each.half_width for each in errors]
         assert sizes == sorted(sizes, reverse=True)
     assert expect(question(Mean(of=INCOME))).half_width is None, "that depends on how many rows there are"
 
@@ -281,6 +281,7 @@ def test_values_that_are_texts_are_read_as_in_tables(tmp_path: Path) -> None:
     assert (counts.sum(), np.flatnonzero(counts).tolist()) == (3, [29, 150, 200])
 
 
-def test_a_plan_error_costs_nothing() -> None:
-    with pytest.raises(PlanError):
-        question(Count(), epsilon=Fraction(-1))
+@pytest.mark.parametrize("epsilon", [Fraction(-1), 0, "none"])
+def test_a_question_needs_a_positive_price(epsilon: object) -> None:
+    with pytest.raises(PlanError, match="ε must be"):
+        question(Count(), epsilon=epsilon)

@@ -1,4 +1,4 @@
-"""A choice is read exactly, drawn by its law, charged before it is shown, and never drawn twice."""
+"""A choice is read exactly, drawn from its distribution, charged before it is shown, and never drawn twice."""
 
 from __future__ import annotations
 
@@ -151,6 +151,6 @@ def test_what_is_no_choice_is_refused_without_quoting_a_score(changes: dict[str,
 
 
 @pytest.mark.parametrize("payload", [b"", b"PK\x03\x04", b"[]", b'{"kind": "other"}', b'{"kind": "choice"}', b"1"])
-def test_another_entry_of_the_ledger_is_told_apart(payload: bytes) -> None:
+def test_another_kind_of_entry_is_not_opened_as_a_choice(payload: bytes) -> None:
     with pytest.raises(LedgerError, match="not a choice"):
         reopen(payload)

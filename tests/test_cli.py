@@ -87,23 +87,23 @@ def test_a_refusal_over_the_cap_has_status_1(tmp_path: Path) -> None:
 def test_a_first_line_that_looks_like_data_is_doubted_aloud(line: str, doubted: bool, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(f"{line}\n{line}\n", encoding="utf-8")
     done = run("columns", tmp_path / "t.csv")
-    warnings = [told for told in done.stderr.splitlines() if "no header row" in told]
+    warnings = [line for line in done.stderr.splitlines() if "no header row" in line]
     assert len(warnings) == doubted
     assert "anzibar" not in "".join(warnings)
 
 
-def test_the_same_data_under_another_name_is_told_whose_budget_paid(tmp_path: Path) -> None:
+def test_a_release_published_under_another_name_says_whose_budget_paid(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'l.db'}"
     (tmp_path / "t.csv").write_text("age,region,visit\n1,North,2024-01-01\n", encoding="utf-8")
-    told = []
+    outputs = []
     for name in ("clinic-2026", "Clinic-2026", "another"):
         (tmp_path / "plan.yaml").write_text(CLINIC.replace("clinic-2026", name), encoding="utf-8")
         options = ["-o", tmp_path / "r.zip", "--ledger", url]
-        told.append(run("release", tmp_path / "plan.yaml", tmp_path / "t.csv", *options).stdout.splitlines())
+        outputs.append(run("release", tmp_path / "plan.yaml", tmp_path / "t.csv", *options).stdout.splitlines())
         as_json = json.loads(run("release", tmp_path / "plan.yaml", tmp_path / "t.csv", *options, "--json").stdout)
         assert (as_json["dataset"], as_json["spent"]) == ("clinic-2026", "1")
-    assert [lines[1] for lines in told] == ["clinic-2026: spent 1 in all, no cap is set"] * 3
-    assert [lines[2:] for lines in told] == [
+    assert [lines[1] for lines in outputs] == ["clinic-2026: spent 1 in all, no cap is set"] * 3
+    assert [lines[2:] for lines in outputs] == [
         [],
         [],
         ["another: nothing was spent, for the same was published before of the same data"],

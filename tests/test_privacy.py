@@ -1,4 +1,4 @@
-"""The guarantee, attacked: exact exponents on a toy universe, audits of the noise and of the whole way.
+"""The guarantee, attacked: exact exponents on a toy universe, audits of the noise and of the whole release.
 
 False alarms: each audit has alpha = 1e-9, four in all. Power: at 40,000 runs an ε overspent by 10 % is
 caught with probability above 0.99 at ε = 1; at 400 runs of the whole way, an ε overspent 2.1-fold where it goes to
