@@ -1,0 +1,44 @@
+"""What works without a table loads nothing that could open one: seen in the modules of a fresh interpreter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.plans import CLINIC
+
+ROOT = Path(__file__).parent.parent
+READERS = {"duckdb", "python_calamine", "ibis", "dpengine.counting", "dpengine.sources"}
+LEDGERS = {"sqlalchemy", "dpengine.accounting.ledger", "dpengine.accounting.database"}
+
+PLAN = f"import dpengine as dpe\nplan = dpe.Plan.loads({CLINIC!r})\n"
+ADAPTIVE = PLAN + "plan = plan.model_copy(update={'strategy': 'adaptive'})\n"
+QUESTION = "import dpengine as dpe\nquestion = dpe.Question(dataset='clinic', epsilon='1', statistic=dpe.Count())\n"
+DOORS = {
+    "predict": PLAN + "assert len(dpe.predict(plan, ['0.5', 1])) == 6",
+    "predict, simulated": ADAPTIVE + "assert dpe.predict(plan).attrs['simulated']",
+    "epsilon_for": PLAN + "assert dpe.epsilon_for(plan, half_width=10) > 0",
+    "expect": QUESTION + "assert dpe.expect(question).half_width == 3",
+}
+
+
+def loaded(script: str) -> set[str]:
+    """The modules that are loaded once ``script`` has run, each with the packages that it lies in."""
+    script += "\nimport sys\nprint(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    parts = [name.split(".") for name in run.stdout.split()]
+    return {".".join(part[:end]) for part in parts for end in range(1, len(part) + 1)}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_what_needs_no_table_loads_no_reader_of_rows_and_no_ledger(door: str) -> None:
+    assert not loaded(DOORS[door]) & (READERS | LEDGERS)
+
+
+def test_opening_a_table_does_load_a_reader() -> None:
+    """The control: the modules are seen where they are loaded."""
+    script = "import dpengine as dpe\nimport pandas as pd\ndpe.open_table(pd.DataFrame({'a': [1]})).close()"
+    assert {"duckdb", "dpengine.sources"} <= loaded(script)
