@@ -113,7 +113,7 @@ def synthetic_csv(result: Result, count: int | None = None) -> bytes:
 
 def _synthetic(result: Result, count: int | None = None) -> Iterator[Piece]:
     """Yield the synthetic rows as CSV, a part at a time."""
-    rows, taken = result.taken(count)
+    rows, taken = result.unique_rows(count)
     columns = [result.plan.column(name) for name in rows]
     values = [cell_values.values(column, rows[column.name][taken], salt) for salt, column in enumerate(columns)]
     yield safe_csv.header_line(list(rows))

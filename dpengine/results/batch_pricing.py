@@ -1,4 +1,4 @@
-"""Many counts at once: what one release would cost that answers them all as exactly as they were answered one by one.
+"""Price one release that answers many counts at least as exactly as they were answered one by one.
 
 A count under conditions on declared columns is a sum of cells of a table over those columns; a release that holds the
 table answers it, and every other question of the kind, at one price.
@@ -20,34 +20,34 @@ from dpengine.spec.domain import Column
 from dpengine.spec.plan import MAX_EPSILON, MIN_EPSILON, Plan
 from dpengine.spec.query import Condition, Count, Question
 
-__all__ = ["Together", "together"]
+__all__ = ["Batch", "price_batch"]
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
-    """``questions`` one by one cost ``apart``; a release of ``plan``, at its ε, answers each at least as exactly."""
+class Batch:
+    """Questions that cost `apart` one by one; a release of `plan` answers each at least as exactly, at its ε."""
 
     questions: tuple[Question, ...]
     apart: Fraction
     plan: Plan
 
 
-def together(questions: Sequence[Question]) -> Together | None:
-    """The release in place of those ``questions`` that are sums of cells; None where there is none.
+def price_batch(questions: Sequence[Question]) -> Batch | None:
+    """Price the release in place of those `questions` that are sums of cells; None if there is no such release.
 
-    These are counts about the same persons whose conditions are on cells of columns declared alike, two at least.
-    Errors are compared by their half-widths (95 %), predicted from the law of the noise alone: a sum of m cells is
-    wrong by a sum of m draws. The price is the least, to 1 %, in thousandths.
+    These are counts about the same persons whose conditions are on cells of columns declared alike; it takes at least
+    two. Errors are compared by their half-widths (95 %), from the distribution of the noise alone: a sum of m cells has
+    the error of a sum of m draws. The price is the least, to 1 %, in thousandths.
     """
-    fitting = [each for each in questions if isinstance(each.statistic, Count) and each.where]
+    counts = [each for each in questions if isinstance(each.statistic, Count) and each.where]
     columns: dict[str, Column] = {}
-    for question in fitting:
+    for question in counts:
         for condition in question.where:
             columns.setdefault(condition.column.name, condition.column)
     alike = [
         each
-        for each in fitting
-        if each.unit == fitting[0].unit
+        for each in counts
+        if each.unit == counts[0].unit
         and all(condition.column == columns[condition.column.name] for condition in each.where)
         and len({condition.column.name for condition in each.where}) == len(each.where)
     ]
@@ -80,7 +80,7 @@ def together(questions: Sequence[Question]) -> Together | None:
         middle = Fraction(math.isqrt(int(low * high * 10**12)), 10**6)
         low, high = (low, middle) if enough(middle) else (middle, high)
     price = min(MAX_EPSILON, Fraction(math.ceil(high * 1000), 1000))
-    return Together(tuple(alike), sum((each.epsilon for each in alike), Fraction(0)), plan.at(price))
+    return Batch(tuple(alike), sum((each.epsilon for each in alike), Fraction(0)), plan.at(price))
 
 
 def _table(where: Sequence[Condition]) -> Columns:
@@ -88,11 +88,11 @@ def _table(where: Sequence[Condition]) -> Columns:
 
 
 def _half_width(plan: Plan, allocations: Sequence[Allocation], where: Sequence[Condition]) -> float:
-    """95 % half-width of a sum of cells of the measured table that says it best; agreement makes it no worse."""
+    """95 % half-width of a sum of cells of the best measured table; making tables agree makes it no worse."""
     chosen = {condition.column.name: len(condition.codes) for condition in where}
     sums = [
         sum_error(math.prod(chosen.get(name, plan.column(name).size) for name in allocation.columns), allocation.scale)
         for allocation in allocations
         if set(allocation.columns) >= set(chosen)
     ]
-    return min(law.half_width() for law in sums)
+    return min(each.half_width() for each in sums)

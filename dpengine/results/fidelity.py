@@ -1,4 +1,4 @@
-"""Published tables against those counted from the synthetic rows: how far off, table by table."""
+"""How far tables counted from the synthetic rows are from the published ones."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from dpengine.synthesis import cell_values
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["compared"]
+__all__ = ["compare"]
 
 
-def compared(result: Result, rows: int | None = None) -> pd.DataFrame:
-    """One row a published table, the total last: ``table``, ``cells``, ``mean_off``, ``most_off`` and ``exact``.
+def compare(result: Result, rows: int | None = None) -> pd.DataFrame:
+    """Compare each published table with the one counted from synthetic rows.
 
-    Rows are written out with their values, read back into cells, and counted. Off is the distance of a cell's count
-    from the published one, scaled to ``rows`` where these are another number; ``exact`` is the part of cells that are
-    not off. Raises `ReleaseError` as `Result.rows` does.
+    Rows are written out with their values, read back into cells, and counted. Returns one row a table, the total last:
+    `table`, `cells`, `mean_off` and `most_off` (distances of a cell's count from the published one, scaled to `rows` if
+    that is another number), and `exact` (the fraction of cells that are not off). Raises `ReleaseError` as
+    `Result.rows` does.
     """
     import pandas as pd
 
@@ -34,12 +35,12 @@ def compared(result: Result, rows: int | None = None) -> pd.DataFrame:
         )
     count, published = len(read[plan.used[0]]), int(result.counts(()))
     scale = count / published if published else 1.0
-    found = []
+    compared = []
     for table in (*plan.marginals, ()):
         cells = np.zeros(count, dtype=np.int64)
         for name in table:
             cells = cells * plan.column(name).size + read[name]
         off = np.abs(np.bincount(cells, minlength=plan.cells(table)) - scale * result.counts(table).ravel())
-        off[off < 1e-9 * max(count, 1)] = 0.0  # what floating point makes of a whole multiple
-        found.append((" × ".join(table) or "total", off.size, off.mean(), off.max(), float((off == 0).mean())))
-    return pd.DataFrame(found, columns=["table", "cells", "mean_off", "most_off", "exact"])
+        off[off < 1e-9 * max(count, 1)] = 0.0  # rounding errors of a whole multiple
+        compared.append((" × ".join(table) or "total", off.size, off.mean(), off.max(), float((off == 0).mean())))
+    return pd.DataFrame(compared, columns=["table", "cells", "mean_off", "most_off", "exact"])

@@ -1,10 +1,10 @@
-"""What was measured and what follows from it: the value that is stored, shown, saved and verified."""
+"""A finished release as a value: what was measured, and everything that is computed from it."""
 
 from __future__ import annotations
 
 import platform
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.array_types import Columns
+from dpengine.array_types import Bools, Columns, Floats, Ints
 from dpengine.errors import ReleaseError
 from dpengine.estimate.consistency import ConsistentTables
 from dpengine.estimate.estimates import Estimates, derive_estimates
@@ -32,20 +32,23 @@ if TYPE_CHECKING:
 
 __all__ = ["EXACT", "Result", "conclude", "mostly_noise"]
 
-EXACT = 0.5
-MAX_HELD = 100_000  # cells of a table whose frame is kept once made
+EXACT = 0.5  # half-widths below it hold one whole number
+MAX_KEPT = 100_000  # cells of a table whose frame is kept once made
 
 
-def mostly_noise(counts: npt.NDArray[np.int64], half_width: float | npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Which of ``counts`` cannot be told from 0: those no larger than the half-width of their interval.
+def mostly_noise(counts: Ints, half_width: float | Floats) -> Bools:
+    """Return which of `counts` cannot be told from 0: those no larger than the half-width of their interval.
 
-    Below `EXACT` an interval holds one whole number, so that a count of 0 is no guess either.
+    Below `EXACT` an interval holds one whole number, so that even a count of 0 is certain.
+
+    >>> mostly_noise(np.array([0, 3, 8]), 3.0)
+    array([ True,  True, False])
     """
     return (counts <= half_width) & (half_width >= EXACT)
 
 
 def conclude(plan: Plan, measured: Measurements) -> Result:
-    """All that follows from what was measured for ``plan``, a settled one, with a fresh name and the time of day."""
+    """Return the result of what was measured for `plan`, whose strategy is resolved, with a fresh name and the time."""
     model = realise(derive_estimates(plan, measured).fitted, max(map(len, plan.marginals)))
     software = {"private-release": VERSION, "python": platform.python_version()}
     software |= {name: version(name) for name in ("numpy", "duckdb", "cryptography")}
@@ -55,9 +58,9 @@ def conclude(plan: Plan, measured: Measurements) -> Result:
 
 @dataclass(frozen=True)
 class Result:
-    """A finished release: noisy measurements, the consistent model fitted to them, and their story.
+    """A finished release: noisy measurements, the consistent tables or rows fitted to them, and where they come from.
 
-    It holds no exact count and no table; whatever it gives is post-processing of what was paid for.
+    It holds no exact count and no table of people; all that it gives is post-processing of what was paid for.
     """
 
     plan: Plan
@@ -69,7 +72,7 @@ class Result:
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        """The noisy marginals, each with its share of ε."""
+        """The noisy marginals, each with its part of ε."""
         return self.measured.marginals
 
     @cached_property
@@ -78,24 +81,24 @@ class Result:
         return derive_estimates(self.plan, self.measured)
 
     @cached_property
-    def tables(self) -> dict[Columns, pd.DataFrame]:
-        """Each published table by its column names, and the total by ``()``, as `cells` gives them."""
+    def tables(self) -> Mapping[Columns, pd.DataFrame]:
+        """Each published table by its column names, and the total by `()`, with the columns of `cells`."""
         return _Tables(self)
 
     def cells(self, table: Columns) -> dict[str, npt.NDArray[Any]]:
-        """The columns of a published table, one entry a cell of the declared cross-product in declared order.
+        """Return the columns of a published table, one entry a cell of the declared cross-product in declared order.
 
-        A label for each column; ``count`` (whole, never negative, agrees with every other table);
-        ``estimate`` (unbiased, may be negative or fractional; from an adaptive release the expected count of its
-        model); ``low`` and ``high`` (hold the true count with probability 95 % at least; by an adaptive release's
-        audit, of cells of such a size).
+        A label for each column; `count` (whole, never negative, agrees with every other table); `estimate` (unbiased,
+        may be negative or fractional; in an adaptive release the expected count of its model); `low` and `high`, which
+        hold the true count with a probability of 95 % at least (in an adaptive release, as its audit of cells of that
+        size says).
         """
         estimate = self.estimates.estimate(table)
         count = self.counts(table)
-        middle, reach = self.estimates.intervals(table)
+        middle, half_width = self.estimates.intervals(table)
         # True counts are whole and not negative, and a reader expects the published count inside.
-        low = np.minimum(np.maximum(np.ceil(middle - reach - 1e-6), 0), count).astype(np.int64)
-        high = np.maximum(np.floor(middle + reach + 1e-6), count).astype(np.int64)
+        low = np.minimum(np.maximum(np.ceil(middle - half_width - 1e-6), 0), count).astype(np.int64)
+        high = np.maximum(np.floor(middle + half_width + 1e-6), count).astype(np.int64)
         codes = np.unravel_index(np.arange(count.size), self.plan.shape(table)) if table else ()
         labels = {
             published_name(name): np.array(self.plan.column(name).labels, dtype=object)[code]
@@ -105,29 +108,28 @@ class Result:
         return labels | {name: np.ravel(values) for name, values in numbers.items()}
 
     def half_width(self, table: Columns) -> float:
-        """The 95 % half-width of a cell of ``table``; of the widest, where they differ."""
+        """Return the 95 % half-width of a cell of `table`, the widest if they differ."""
         return self.estimates.half_width(table)
 
-    def counts(self, table: Columns) -> npt.NDArray[np.int64]:
-        """The consistent counts of ``table``, one axis a column."""
+    def counts(self, table: Columns) -> Ints:
+        """Return the consistent counts of `table`, one axis a column."""
         return self.model.table(table)
 
-    def mostly_noise(self, table: Columns) -> npt.NDArray[np.bool_]:
-        """Which cells are mostly noise, as `mostly_noise` has it of their published counts."""
+    def mostly_noise(self, table: Columns) -> Bools:
+        """Return which cells of `table` are mostly noise, going by their published counts."""
         return mostly_noise(self.counts(table), self.estimates.intervals(table)[1])
 
-    def rows(self, count: int | None = None) -> dict[str, npt.NDArray[np.int64]]:
-        """Synthetic rows as cells of each used column: counted, they give every published table exactly.
+    def rows(self, count: int | None = None) -> dict[str, Ints]:
+        """Return synthetic rows as cells of each used column: counted, they give every published table exactly.
 
-        With ``count``, so many rows, whose tables are the published ones scaled, but for rounding
-        (`synthesis.resample`). Raises `ReleaseError` where there are no rows to scale, or too many are
-        asked for.
+        With `count`, that number of rows, whose tables are the published ones scaled and rounded
+        (`synthesis.resample`). Raises `ReleaseError` if there are no rows to scale, or too many are asked for.
         """
-        rows, taken = self.taken(count)
-        return {name: codes[taken] for name, codes in rows.items()}
+        unique, index = self.unique_rows(count)
+        return {name: codes[index] for name, codes in unique.items()}
 
-    def taken(self, count: int | None = None) -> tuple[dict[str, npt.NDArray[np.int64]], npt.NDArray[np.int64]]:
-        """The same as different rows, and for each row to give its place among them, which takes much less memory."""
+    def unique_rows(self, count: int | None = None) -> tuple[dict[str, Ints], Ints]:
+        """Like `rows`, as unique rows and one index per output row: less memory."""
         plan = self.plan
         rows, times = resample.unique_rows(self.model)
         if count is not None:
@@ -140,11 +142,11 @@ class Result:
         return {name: rows[name] for name in plan.used}, resample.expand(times)
 
     def synthetic(self, rows: int | None = None) -> pd.DataFrame:
-        """Synthetic rows typed like the declared columns; counted by the plan, they give every published table exactly.
+        """Return synthetic rows typed like the declared columns; counted, they give every published table exactly.
 
         Whole numbers are Int64, other numbers float64, dates datetime64, categories texts; missing values are NA, and a
-        column in which ``(other)`` occurs holds Python objects. Values are placed within cells as
-        `synthesis.cell_values.HOW` says. With ``rows``, so many of them: see `rows`.
+        column in which `(other)` occurs holds Python objects. `synthesis.cell_values.HOW` says how values are spread
+        within cells. With `rows`, that number of rows: see the method `rows`.
         """
         import pandas as pd
 
@@ -155,39 +157,45 @@ class Result:
         })  # fmt: skip
 
     def to_bytes(self) -> bytes:
-        """The release as the ledger keeps it: whole, and readable without running anything."""
+        """Return the release as the ledger keeps it: whole, and readable without running code."""
         story = {"release_id": self.release_id, "created": self.created, "software": self.software}
         return serialise.pack(self.plan.to_dict() | {"strategy": self.plan.strategy}, self.measured, self.model, story)
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> Self:
-        """Read what `to_bytes` wrote. Raises `LedgerError` where it is damaged."""
+        """Read what `to_bytes` wrote. Raises `LedgerError` if it is damaged."""
         plan, measured, model, story = serialise.unpack(payload)
         return cls(Plan(**plan), measured, model, **story)
 
 
-class _Tables(dict[Columns, "pd.DataFrame"]):
+class _Tables(Mapping[Columns, "pd.DataFrame"]):
     """Frames of all published tables, each made when it is asked for: together they may be too large to hold."""
 
     def __init__(self, result: Result) -> None:
-        super().__init__(dict.fromkeys((*result.plan.marginals, ())))  # type: ignore[arg-type]
         self._result = result
+        self._kept: dict[Columns, pd.DataFrame] = {}
+        self._names = dict.fromkeys((*result.plan.marginals, ()))
 
     def __getitem__(self, table: Columns) -> pd.DataFrame:
         import pandas as pd  # only where frames are wanted: it takes longer to load than a release to make
 
-        held = super().__getitem__(table)
-        if held is None:
-            held = pd.DataFrame(self._result.cells(table))
-            if len(held) <= MAX_HELD:
-                self[table] = held
-        return held
+        if table not in self._names:
+            raise KeyError(table)
+        if table in self._kept:
+            return self._kept[table]
+        frame = pd.DataFrame(self._result.cells(table))
+        if len(frame) <= MAX_KEPT:
+            self._kept[table] = frame
+        return frame
 
-    def get(self, table: Columns, default: Any = None) -> Any:
-        return self[table] if table in self.keys() else default
+    def __contains__(self, table: object) -> bool:
+        return table in self._names
 
-    def values(self) -> Iterator[pd.DataFrame]:  # type: ignore[override]
-        return (self[table] for table in self)
+    def __iter__(self) -> Iterator[Columns]:
+        return iter(self._names)
 
-    def items(self) -> Iterator[tuple[Columns, pd.DataFrame]]:  # type: ignore[override]
-        return ((table, self[table]) for table in self)
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return f"<tables {list(self._names)}>"

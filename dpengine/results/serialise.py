@@ -1,4 +1,7 @@
-"""A finished release as the bytes that the ledger keeps: arrays and JSON, readable without running anything."""
+"""A finished release as the bytes that the ledger keeps: arrays and JSON, readable without running code.
+
+Names in the payload are those of the first version, whatever the code calls things now.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ BOXES = ("parents", "first", "last", "parts", "values")
 def pack(
     plan: Mapping[str, Any], measured: Measurements, model: ConsistentTables | SyntheticRows, story: Mapping[str, Any]
 ) -> bytes:
-    """``plan`` and ``story`` hold plain values."""
+    """Return the payload; `plan` and `story` hold plain values."""
     header: dict[str, Any] = {"plan": plan, **story}
     header["shares"] = [
         (one.allocation.columns, str(one.allocation.epsilon), one.allocation.sensitivity, len(one.merged))
@@ -55,7 +58,7 @@ def pack(
 
 
 def unpack(payload: bytes) -> tuple[dict[str, Any], Measurements, ConsistentTables | SyntheticRows, dict[str, Any]]:
-    """What `pack` was given. Raises `LedgerError` where it is damaged."""
+    """Return what `pack` was given. Raises `LedgerError` if the payload is damaged."""
     try:
         with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
             header: dict[str, Any] = json.loads(arrays["header"].tobytes())
@@ -81,10 +84,10 @@ def unpack(payload: bytes) -> tuple[dict[str, Any], Measurements, ConsistentTabl
             if "rows" in header:
                 columns, sizes = header["rows"]
                 codes = arrays["rows"].astype(np.int32)
-                # Releases of earlier versions hold no times: there, every row stands once.
-                times = arrays["times"] if "times" in arrays else np.ones(codes.shape[1])
+                # Releases of earlier versions hold no weights: there, every row counts once.
+                weights = arrays["times"] if "times" in arrays else np.ones(codes.shape[1])
                 model: ConsistentTables | SyntheticRows = SyntheticRows(
-                    tuple(columns), tuple(sizes), codes, times.astype(np.int64)
+                    tuple(columns), tuple(sizes), codes, weights.astype(np.int64)
                 )
             else:
                 cliques = tuple(tuple(clique) for clique in header["cliques"])

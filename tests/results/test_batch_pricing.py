@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from dpengine.estimate.error_distribution import sum_error
-from dpengine.results.batch_pricing import together
+from dpengine.results.batch_pricing import price_batch
 from dpengine.spec.domain import Category
 from dpengine.spec.query import Condition, Count, Mode, Question
 
@@ -26,7 +26,7 @@ def cell(column: Category, *labels: str) -> Condition:
 
 def test_twelve_cells_of_one_table_cost_what_one_of_them_does() -> None:
     cells = [count(cell(A, a), cell(B, b)) for a, b in product(A.values, B.values)]
-    found = together(cells)
+    found = price_batch(cells)
     assert found is not None
     assert (found.apart, found.plan.marginals) == (Fraction(12, 10), (("a", "b"),))
     assert Fraction(99, 1000) <= found.plan.epsilon <= Fraction(102, 1000)
@@ -34,7 +34,7 @@ def test_twelve_cells_of_one_table_cost_what_one_of_them_does() -> None:
 
 def test_a_sum_of_cells_needs_more_and_is_as_exact_as_its_question() -> None:
     asked = [count(cell(A, "a0", "a1"), cell(B, *B.values)), count(cell(B, "b1"))]
-    found = together(asked)
+    found = price_batch(asked)
     assert found is not None
     scale = 1 / found.plan.epsilon
     wanted = sum_error(1, Fraction(10)).half_width()
@@ -52,18 +52,18 @@ def test_what_is_no_sum_of_cells_is_left_out() -> None:
         count(cell(A, "a0"), unit={"id": "who", "rows": 2}),
         Question(dataset="d", epsilon="1", statistic=Mode(of=A)),
     ]
-    found = together([*asked, *rest])
+    found = price_batch([*asked, *rest])
     assert found is not None
     assert found.questions == tuple(asked)
-    assert together(rest) is None
+    assert price_batch(rest) is None
 
 
 @pytest.mark.parametrize("asked", [[], [count(cell(A, "a0"))]])
 def test_there_is_nothing_to_compare_with_fewer_than_two(asked: list[Question]) -> None:
-    assert together(asked) is None
+    assert price_batch(asked) is None
 
 
 def test_a_table_of_too_many_cells_is_no_way_out() -> None:
     wide = [Category(name=f"c{k}", values=[str(v) for v in range(200)]) for k in range(4)]
     asked = [count(*(cell(column, "1") for column in wide)), count(cell(wide[0], "2"))]
-    assert together(asked) is None
+    assert price_batch(asked) is None

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from dpengine import Plan, ReleaseError, preview
-from dpengine.results.fidelity import compared
+from dpengine.results.fidelity import compare
 from dpengine.results.result import Result
 from tests.plans import CLINIC
 
 
 def test_the_rows_of_a_release_are_exact(result: Result) -> None:
-    frame = compared(result)
+    frame = compare(result)
     assert list(frame["table"]) == ["age × region", "region × visit", "total"]
     assert list(frame["cells"]) == [42, 36, 1]
     assert (frame[["mean_off", "most_off"]] == 0).all(axis=None)
@@ -24,16 +24,16 @@ def test_another_number_of_rows_is_off_by_rounding_alone(strategy: str) -> None:
     result = preview(Plan.loads(CLINIC).model_copy(update={"strategy": strategy}))
     published = int(result.counts(()))
     for rows in (10, published // 3, published + 1, 2 * published):
-        frame = compared(result, rows).set_index("table")
+        frame = compare(result, rows).set_index("table")
         part = rows / published % 1
         for table in result.plan.marginals:
             most = float(result.counts(table).max()) * max(part, 1 - part)
             assert frame.loc[" × ".join(table), "most_off"] <= most
         assert frame.loc["total", "most_off"] == 0
         assert frame["mean_off"].max() < 1
-    assert (compared(result, 2 * published)["most_off"] == 0).all()
+    assert (compare(result, 2 * published)["most_off"] == 0).all()
 
 
 def test_an_odd_number_is_refused(result: Result) -> None:
     with pytest.raises(ReleaseError):
-        compared(result, -1)
+        compare(result, -1)

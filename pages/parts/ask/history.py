@@ -10,7 +10,7 @@ import streamlit as st
 from dpengine.ask import history
 from dpengine.exact import exact_text
 from dpengine.results.answer import Answer
-from dpengine.results.batch_pricing import Together, together
+from dpengine.results.batch_pricing import Batch, price_batch
 from dpengine.safe_csv import guard
 from pages.parts.ask.wording import interval, shown, told
 from pages.parts.shared.wording import name_of, plain, plural
@@ -108,7 +108,7 @@ def _json(answers: list[Answer]) -> str:
 
 def _instead(answers: list[Answer]) -> None:
     """Interactive against non-interactive: one by one, or all at once."""
-    found: Together | None = together([answer.question for answer in answers])
+    found: Batch | None = price_batch([answer.question for answer in answers])
     if found is None:
         return
     st.subheader("One by one, or all at once", anchor=False)

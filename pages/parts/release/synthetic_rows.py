@@ -14,7 +14,7 @@ from dpengine.bundle import write
 from dpengine.charts import style
 from dpengine.charts.style import apply_style, shorten
 from dpengine.release import Release
-from dpengine.results.fidelity import compared
+from dpengine.results.fidelity import compare
 from pages.parts.shared.figures import is_dark
 from pages.parts.shared.wording import plain, plural
 from pages.parts.visit.state import visit
@@ -80,7 +80,7 @@ class _Comparison:
 
 def _compare(release: Release, wanted: int | None) -> _Comparison:
     try:
-        return _Comparison(wanted, release.synthetic(wanted).head(SHOWN), compared(release, wanted))
+        return _Comparison(wanted, release.synthetic(wanted).head(SHOWN), compare(release, wanted))
     except PrivateReleaseError as error:
         return _Comparison(wanted, pd.DataFrame(), pd.DataFrame(), str(error))
 
