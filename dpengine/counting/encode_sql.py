@@ -19,8 +19,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from dpengine import arrow
 from dpengine.counting.bin_boundaries import (
     NO,
@@ -38,6 +36,7 @@ from dpengine.counting.bin_boundaries import (
 )
 from dpengine.sources.dialects import LOCAL, Dialect
 from dpengine.spec.domain import Category, Column, Date, Number, YesNo
+from dpengine.spec.number_bins import number_codes
 from dpengine.spec.numeric_grid import Grid
 from dpengine.sql import literal
 
@@ -261,16 +260,11 @@ def number_of(column: Number | Grid, index: int, family: Family) -> tuple[dict[s
 
 
 def binning(column: Number) -> Callable[[Any], Any]:
-    """Return a function from numbers to codes: a search in the edges, as quick with 5 bins as with 100,000."""
-    edges = np.array([float(edge) for edge in column.edges])
+    """Return a function from an Arrow batch of numbers to codes."""
+    codes_of = number_codes(column)
 
     def binned(batch: Any) -> Any:
-        values = arrow.to_numpy(batch)
-        codes = np.searchsorted(edges, values, side="right") - 1
-        codes[values == edges[-1]] = len(edges) - 2
-        codes[~((values >= edges[0]) & (values <= edges[-1]))] = column.other_code
-        codes[np.isnan(values)] = column.missing_code
-        return arrow.from_numpy(codes)
+        return arrow.from_numpy(codes_of(arrow.to_numpy(batch)))
 
     return binned
 

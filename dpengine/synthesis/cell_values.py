@@ -21,7 +21,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -29,11 +28,11 @@ import pyarrow.compute as pc
 
 from dpengine import arrow, safe_csv
 from dpengine.array_types import Ints
-from dpengine.counting.encode_sql import binning
 from dpengine.exact import decimal
 from dpengine.quasi_random import shuffled
 from dpengine.spec.domain import OTHER, Column, Date, Number
-from dpengine.sql import literal
+from dpengine.spec.number_bins import number_codes
+from dpengine.synthesis.date_texts import read_day, write_day
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,7 +138,7 @@ def cells(column: Column, written: Any) -> Ints:
     if isinstance(column, Number):
         codes = _number_cells(column, known)
     elif isinstance(column, Date):
-        days = _parsed(column, known)
+        days = [read_day(text, column.format) for text in known]
         codes = np.array([-1 if day is None else _period(column, day) for day in days], dtype=np.int64)
     else:
         place = {text: k for k, text in enumerate(column.declared)}
@@ -213,7 +212,7 @@ def _number_cells(column: Number, known: Sequence[str]) -> Ints:
     texts = arrow.from_texts(known)
     number = pc.match_substring_regex(texts, r"^-?[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?$")
     read = pc.if_else(number, texts, arrow.null(texts.type)).cast(pa.float64())
-    codes: Ints = np.array(arrow.to_numpy(binning(column)(read)))
+    codes = number_codes(column)(arrow.to_numpy(read))
     codes[codes >= len(column.declared)] = -1
     return codes
 
@@ -223,8 +222,8 @@ def _days(column: Date, codes: Ints, salt: int) -> npt.NDArray[np.int32]:
     spans = [column.period(start + k) for k in range(len(column.declared))]
     first = np.array([low.toordinal() for low, _ in spans]) - EPOCH
     steps = np.array([(high - low).days + 1 for low, high in spans])
-    marks = [day for day in _parsed(column, column.missing_as) if day is not None]
-    skipped = sorted({day.toordinal() - EPOCH for day in marks if column.first <= day <= column.last})
+    markers = [read_day(text, column.format) for text in column.missing_as]
+    skipped = sorted({day.toordinal() - EPOCH for day in markers if day and column.first <= day <= column.last})
     return _Grid(first, steps, np.array(skipped, dtype=np.int64)).at(codes, salt).astype(np.int32)
 
 
@@ -232,28 +231,12 @@ def _formatted(column: Date, days: Any) -> Any:
     """Days in the plan's format; as ISO where that format would not read them back to the same period."""
     encoded = days.dictionary_encode()
     known = encoded.dictionary
-    with duckdb.connect() as connection:
-        connection.register("known", pa.table({"day": known}))
-        written = connection.sql(f"SELECT strftime(day, {literal(column.format or '')}) FROM known").fetchall()
-    pairs = list(zip(known.to_pylist(), (text for (text,) in written), strict=True))
-    back = _parsed(column, [text for _, text in pairs])
-    good = [
-        text if read is not None and _period(column, read) == _period(column, day) else day.isoformat()
-        for (day, text), read in zip(pairs, back, strict=True)
-    ]
-    return arrow.from_texts(good).take(encoded.indices)
-
-
-def _parsed(column: Date, known: Sequence[str]) -> list[date | None]:
-    """The day that each text says in the plan's format, or else as ISO; none where it says none."""
-    by_format = "NULL::DATE"
-    if column.format is not None:
-        by_format = f"try_strptime(text, {literal(column.format)})::TIMESTAMP::DATE"
-    iso = "CASE WHEN regexp_full_match(text, '[0-9]{4}-[0-9]{2}-[0-9]{2}') THEN TRY_CAST(text AS DATE) END"
-    with duckdb.connect() as connection:
-        connection.register("known", pa.table({"text": arrow.from_texts(known)}))
-        found = connection.sql(f"SELECT coalesce({by_format}, {iso}) FROM known").fetchall()
-    return [day for (day,) in found]
+    texts = []
+    for day in known.to_pylist():
+        text = write_day(day, column.format or "")
+        read = read_day(text, column.format)
+        texts.append(text if read is not None and _period(column, read) == _period(column, day) else day.isoformat())
+    return arrow.from_texts(texts).take(encoded.indices)
 
 
 def _period(column: Date, day: date) -> int:

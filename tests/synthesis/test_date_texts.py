@@ -1,0 +1,51 @@
+"""Days are written and read as the SQL engine that counts them does, without loading it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import date
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpengine.synthesis.date_texts import read_day, write_day
+
+FORMATS = [
+    "%d.%m.%Y", "%-d.%-m.%y", "%m/%d/%Y", "%-m/%-d/%Y", "%Y%m%d", "%d%m%y", "%b %Y", "%d %b %Y", "%d-%b-%y", "%Y-%j",
+    "%B %d, %Y", "%A, %d %B %Y", "%a %d %h %y", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S%z",
+    "%x", "%c", "%Y/%m/%d %X", "%d/%m/%Y %I:%M %p", "%Y-%m", "%m/%Y", "%Y", "%y", "%d.%m.", "100%% %d.%m.%Y",
+]  # fmt: skip
+
+
+ENGINE = duckdb.connect()
+
+
+def engine(sql: str, *values: object) -> object:
+    (answer,) = ENGINE.execute(f"SELECT {sql}", values).fetchone()  # type: ignore[misc]
+    return answer
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@settings(max_examples=20, deadline=None)
+@given(day=st.dates(), text=st.text("0123456789 ./-:aeJnu", max_size=12))
+def test_the_engine_writes_and_reads_the_same(format: str, day: date, text: str) -> None:
+    written = write_day(day, format)
+    assert written == engine("strftime(?::DATE, ?)", day, format)
+    for each in (written, written.upper(), written.replace("0", "", 1), f" {written} ", text):
+        assert read_day(each, format) == engine("try_strptime(?, ?)::TIMESTAMP::DATE", each, format)
+
+
+def test_what_a_format_does_not_read_is_read_as_iso() -> None:
+    assert read_day("2024-02-29", "%d.%m.%Y") == date(2024, 2, 29)
+    assert read_day("2024-02-30", "%d.%m.%Y") is None
+    assert read_day("29.02.2024", None) is None
+
+
+def test_no_engine_and_no_rows_can_be_reached_from_synthesis() -> None:
+    """So verifying a stranger's file loads neither."""
+    code = "import sys, dpengine.synthesis.cell_values, dpengine.synthesis.resample; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {name for name in loaded if name.startswith(("duckdb", "dpengine.counting", "dpengine.sources"))}
