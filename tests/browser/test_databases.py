@@ -92,7 +92,7 @@ def test_what_the_database_is_at_is_stopped_on_a_phone_and_nothing_is_spent(new_
     with psycopg.connect(postgres) as held:
         held.execute("LOCK TABLE clinic.visitors IN ACCESS EXCLUSIVE MODE")  # now whoever reads it waits
         page.get_by_role("button", name=BUY).click()
-        expect(page.get_by_text("You may look at other pages meanwhile")).to_be_visible()
+        expect(page.get_by_text("You can visit other pages meanwhile")).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         page.get_by_role("button", name="Stop").click()
         expect(page.get_by_text("Stopped before it was recorded. Nothing was spent.")).to_be_visible()

@@ -41,7 +41,7 @@ def test_the_first_press_counts_and_chips_can_be_read(new_page: NewPage, tmp_pat
     page.wait_for_timeout(200)
     assert on.bounding_box() == before
     page.mouse.up()
-    expect(page.get_by_text("Still to say")).to_be_visible()
+    expect(page.get_by_text("Still to fill in")).to_be_visible()
 
 
 def test_a_phone_stays_where_it_was_when_a_step_opens(new_page: NewPage) -> None:

@@ -84,13 +84,13 @@ def _sizes(tables: tuple[tuple[str, ...], ...]) -> None:
     sizes = {name: plan_form.size_of(entries, name) for name in plan_form.used(entries)}
     for table in tables:
         known = [size for name in table if (size := sizes[name]) is not None]
-        cells, whole = math.prod(known), len(known) == len(table)
-        total += cells if whole else 0
+        cells, complete = math.prod(known), len(known) == len(table)
+        total += cells if complete else 0
         if cells > MAX_TABLE_CELLS:
             text = (
                 f"**{cells:,} cells are too many** (at most {MAX_TABLE_CELLS:,}): take a column out, or use wider bins"
             )
-        elif whole:
+        elif complete:
             text = plural(cells, "cell")
         else:
             text = "how many cells: known after the next step"
@@ -115,7 +115,10 @@ def _load_plan() -> None:
         except PlanError as error:
             st.warning("\n\n".join(plain(sentence(fault)) for fault in error.faults[:5]), icon=":material/report:")
             return
-        if background_read.read("fits", lambda _: _fits(table, plan), table, asked=plan.key, doing="Checking") is None:
+        if (
+            background_read.read("fits", lambda _: _fits(table, plan), table, question=plan.key, doing="Checking")
+            is None
+        ):
             return
         visit().refresh(plan_form.from_plan(plan))
         visit().settle(*STEPS)

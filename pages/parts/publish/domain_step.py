@@ -110,7 +110,7 @@ def _declare(name: str, column: dict[str, Any]) -> dict[str, Any]:
             index=list(sources).index(now),
             format_func=sources.__getitem__,
             key=visit().key(f"source-{name}-{now}"),
-            help="Readers are told this.",
+            help="Readers will see this.",
         ),
     }
     return column | entered | kept
@@ -126,9 +126,9 @@ def _check_the_fit(used: list[str]) -> None:
         )
         entries, table = visit().entries, visit().table
         assert table is not None
-        whole = entries.with_(chosen=tuple(used), layout="single", several_rows=False, epsilon="1", dataset="fit")
+        alone = entries.with_(chosen=tuple(used), layout="single", several_rows=False, epsilon="1", dataset="fit")
         try:
-            plan = plan_form.to_plan(whole)
+            plan = plan_form.to_plan(alone)
             columns = [column.model_copy(update={"other": True, "missing": True}) for column in plan.columns]
         except PlanError as error:
             st.caption("\n\n".join(plain(sentence(fault, used)) for fault in error.faults))
@@ -137,16 +137,16 @@ def _check_the_fit(used: list[str]) -> None:
         if not clicked and background_read.held("fit", plan.key) is None:
             return
 
-        def work(tell: Progress) -> dict[str, NDArray[np.int64]]:
-            return owner.rows_by_cell(table, columns, partial(tell, "counting"))
+        def work(progress: Progress) -> dict[str, NDArray[np.int64]]:
+            return owner.rows_by_cell(table, columns, partial(progress, "counting"))
 
-        counts = background_read.read("fit", work, table, asked=plan.key)
+        counts = background_read.read("fit", work, table, question=plan.key)
         if counts is None:
             return
         background_read.drop("fit")  # it is not kept
         for column in columns:
-            found = counts[column.name]
-            share = int(found[column.other_code]) / max(int(found.sum()), 1)
+            rows = counts[column.name]
+            share = int(rows[column.other_code]) / max(int(rows.sum()), 1)
             st.markdown(f"**{plain(column.name)}**: {percent(share)} of the rows fall in *(other)*")
 
 

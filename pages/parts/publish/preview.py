@@ -57,8 +57,8 @@ def _show_numbers(plan: Plan, numbers: dict[str, list[float]]) -> None:
     st.caption(f"At ε = {exact_text(plan.epsilon)}, every table")
     st.dataframe(predict(plan), hide_index=True, column_config=COLUMNS)
     st.caption("The curve in numbers: 95 in 100 counts are within ±, for each ε")
-    whole = {name: st.column_config.NumberColumn(name, format="%.4g") for name in numbers}
-    st.dataframe(numbers, hide_index=True, column_config=whole)
+    formats = {name: st.column_config.NumberColumn(name, format="%.4g") for name in numbers}
+    st.dataframe(numbers, hide_index=True, column_config=formats)
 
 
 def _show_adaptive(plan: Plan) -> None:
@@ -112,13 +112,13 @@ def in_words(plan: Plan) -> str:
     table = st.session_state.get("preview-table")
     if table not in plan.marginals:
         table = plan.marginals[0]
-    predicted, told = predict(plan), noun(plan)
+    predicted, unit = predict(plan), noun(plan)
     row = predicted[predicted["table"] == name_of(table)].iloc[0]
     at, name = f"At ε = {exact_text(plan.epsilon)}", plain(name_of(table))
     cell, total = float(row["half_width_95"]), float(row["total_half_width_95"])
     if cell >= EXACT:
         facts = [
-            f"{at} a typical cell of {name} is off by about **{people(float(row['mean_abs_error']))}** {told}.",
+            f"{at} a typical cell of {name} is off by about **{people(float(row['mean_abs_error']))}** {unit}.",
             f"95 in 100 are within **±{people(cell)}**.",
         ]
     else:
@@ -131,5 +131,5 @@ def in_words(plan: Plan) -> str:
     noisy = round(mostly_noise_share(plan, table) * cells)
     size = f"about {plan.rows_about:,}" if plan.rows_about else f"an assumed {ASSUMED_ROWS:,}"
     part = f"**{noisy:,} of {cells:,} cells**" if noisy else "No cell"
-    facts.append(f"{part} would be mostly noise in a table of {size} {told}.")
+    facts.append(f"{part} would be mostly noise in a table of {size} {unit}.")
     return " ".join(facts)

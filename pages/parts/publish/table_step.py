@@ -59,7 +59,7 @@ def choose_from_database(databases: dict[str, Connection]) -> None:
         return
     entry = databases[name]
     offered = background_read.read(
-        "tables", lambda _: list_tables(name, entry), None, asked=name, doing="Asking for its tables"
+        "tables", lambda _: list_tables(name, entry), None, question=name, doing="Asking for its tables"
     )
     if offered is None:
         return
@@ -71,7 +71,7 @@ def choose_from_database(databases: dict[str, Connection]) -> None:
     clicked = st.button("Open it", key=visit().key("open-table"), disabled=chosen is None)
     if chosen is None or not (clicked or background_read.held("view", (name, chosen))):
         return
-    table = _opened("view", lambda: open_connection(name, entry, chosen), asked=(name, chosen), again=True)
+    table = _opened("view", lambda: open_connection(name, entry, chosen), question=(name, chosen), again=True)
     if table is None:
         return
     visit().begin(plan_form.Entries(dataset=_stem(chosen), title=chosen))
@@ -99,11 +99,11 @@ def _receive(arrived: uploads.Place, path: Path, **how: str | None) -> None:
         how["sheet"] = st.selectbox("Which sheet of the workbook?", sheets, index=None, key=visit().key("which-sheet"))
         if how["sheet"] is None:
             return
-    asked = (arrived.token, arrived.arrivals, *how.values())
-    table = _opened("file", lambda: open_table(path, name=arrived.name, **how), asked=asked)
+    question = (arrived.token, arrived.arrivals, *how.values())
+    table = _opened("file", lambda: open_table(path, name=arrived.name, **how), question=question)
     if table is not None:
         _take(table, arrived)
-    elif (job := background_read.held("file", asked)) is not None and job.done:
+    elif (job := background_read.held("file", question)) is not None and job.done:
         st.caption(
             "Nothing was spent. Set the reading options above, or bring another file; this one is deleted when you "
             "leave."
@@ -119,17 +119,17 @@ def _read_again(source: uploads.Place, path: Path, **how: str | None) -> None:
         how["sheet"] = st.selectbox("Sheet to read instead", sheets, index=None, key=visit().key("other-sheet"))
     if not any(how.values()):
         return
-    asked = (source.token, *how.values())
+    question = (source.token, *how.values())
     st.caption("Reading the file in another way starts a new plan.")
     clicked = st.button("Read the file again", key=visit().key("read-again"), icon=":material/refresh:")
-    if not clicked and background_read.held("file", asked) is None:
+    if not clicked and background_read.held("file", question) is None:
         return
-    table = _opened("file", lambda: open_table(path, name=source.name, **how), asked=asked)
+    table = _opened("file", lambda: open_table(path, name=source.name, **how), question=question)
     if table is not None:
         _take(table, source)
 
 
-def _opened(name: str, opens: Callable[[], Table], *, asked: object, again: bool = False) -> Table | None:
+def _opened(name: str, opens: Callable[[], Table], *, question: object, again: bool = False) -> Table | None:
     """Return the table once it is open; it is closed with this session, even if nobody waits for it any more."""
     session = session_resources.here()
 
@@ -143,7 +143,7 @@ def _opened(name: str, opens: Callable[[], Table], *, asked: object, again: bool
             raise
         return table
 
-    return background_read.read(name, work, None, asked=asked, doing="Reading the table", again=again)
+    return background_read.read(name, work, None, question=question, doing="Reading the table", again=again)
 
 
 def _take(table: Table, source: uploads.Place) -> None:
@@ -167,9 +167,9 @@ def _sheets(path: Path, place: uploads.Place) -> list[str] | None:
     """Return the sheets of a workbook, none for other files; None while they are being read."""
     if path.suffix.lower() not in EXCEL:
         return []
-    asked = (place.token, place.arrivals)
+    question = (place.token, place.arrivals)
     return background_read.read(
-        "sheets", lambda _: sheet_names(path), None, asked=asked, doing="Looking for sheets", again=False
+        "sheets", lambda _: sheet_names(path), None, question=question, doing="Looking for sheets", again=False
     )
 
 

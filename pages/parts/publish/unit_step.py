@@ -17,11 +17,11 @@ def choose_unit() -> None:
     assert table is not None
     names = [field.name for field in table.columns if field.name not in plan_form.used(entries)]
     likely = [name for name in names if plan_form.names_people(name)]
-    said = True if entries.several_rows is None and likely else entries.several_rows
+    answer = True if entries.several_rows is None and likely else entries.several_rows
     several = st.radio(
         "In this table",
         [False, True],
-        index=None if said is None else int(said),
+        index=None if answer is None else int(answer),
         format_func=lambda many: "a person may have several rows" if many else "each row is a different person",
         key=visit().key("several"),
         help="If people can have several rows and you say otherwise, they are protected less than you promise.",

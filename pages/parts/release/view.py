@@ -167,7 +167,7 @@ def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
             return
         ledger, plan = visit().ledger, release.plan
         counted = background_read.read(
-            "truth", lambda _: true_counts(table, plan, ledger), table, asked=(release.release_id, plan.key)
+            "truth", lambda _: true_counts(table, plan, ledger), table, question=(release.release_id, plan.key)
         )
         if counted is None:
             return

@@ -93,7 +93,7 @@ def _counted(table: Table, columns: list[str], sensitive: str | None, person: st
         owner.check_unchanged(table)
         return classes, alone, people
 
-    return background_read.read("risk", work, table, asked=(*columns, None, sensitive, person))
+    return background_read.read("risk", work, table, question=(*columns, None, sensitive, person))
 
 
 def _combinations(alone: dict[tuple[str, ...], Uniqueness], people: int) -> None:

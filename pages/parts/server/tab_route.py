@@ -48,7 +48,7 @@ class Question:
         self._came.set()
 
     def wait(self, seconds: float) -> bool:
-        """Whether the answer comes within ``seconds``."""
+        """Wait for the answer; return whether it comes within `seconds`."""
         return self._came.wait(seconds)
 
 

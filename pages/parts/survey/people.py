@@ -99,7 +99,7 @@ def _of_own() -> People | None:
     column = st.selectbox("The question", names, key=visit().key("survey_column"))
     key = visit().key("survey_own")
     counts = background_read.read(
-        "survey", lambda tell: _counted(table, plan, column, tell), table, asked=(column, plan.column(column))
+        "survey", lambda tell: _counted(table, plan, column, tell), table, question=(column, plan.column(column))
     )
     if counts is None:
         return None

@@ -32,7 +32,7 @@ def read(
     work: Callable[[Progress], T],
     table: Table | None,
     *,
-    asked: object = (),
+    question: object = (),
     doing: str = "Counting",
     again: bool = True,
 ) -> T | None:
@@ -40,8 +40,8 @@ def read(
 
     `doing` is the line beside the progress. With `again`, a failed reading can be tried once more.
     """
-    fresh = held(name, asked) is None
-    job = begin(name, work, table, asked=asked)
+    fresh = held(name, question) is None
+    job = begin(name, work, table, question=question)
     if fresh:
         with st.spinner(doing):
             job.wait(QUICK)
@@ -76,23 +76,23 @@ def glance(name: str, work: Callable[[Progress], T], table: Table) -> T | None:
         return None
 
 
-def begin(name: str, work: Callable[[Progress], T], table: Table | None, *, asked: object = ()) -> Job[T]:
-    """Return the job that reads what is `asked` for `name`; start it, instead of any other, if there is none yet.
+def begin(name: str, work: Callable[[Progress], T], table: Table | None, *, question: object = ()) -> Job[T]:
+    """Return the job that answers `question` for `name`; start it, instead of any other, if there is none yet.
 
     `work` runs in another thread, which has no session, so it must bring all that it needs.
     """
-    job: Job[T] | None = held(name, asked)
+    job: Job[T] | None = held(name, question)
     if job is None:
         drop(name)
         job = jobs.start(work, table)
-        visit().readings[name] = (asked, job)
+        visit().readings[name] = (question, job)
     return job
 
 
-def held(name: str, asked: object = ()) -> Job[Any] | None:
-    """Return the job that was begun for `name`, if it reads what is `asked`."""
+def held(name: str, question: object = ()) -> Job[Any] | None:
+    """Return the job that was begun for `name`, if it answers `question`."""
     before, job = visit().readings.get(name, (None, None))
-    return job if job is not None and before == asked else None
+    return job if job is not None and before == question else None
 
 
 def drop(name: str) -> None:

@@ -24,7 +24,7 @@ def digest_of_table(plan: Plan | None = None) -> bytes | None:
     table, ledger, plan_id = visit().table, visit().ledger, _published(plan)
     assert table is not None
     digest = background_read.read(
-        DIGEST, lambda _: digest_for(table, plan_id, ledger), table, asked=plan_id, doing="Recognising the data"
+        DIGEST, lambda _: digest_for(table, plan_id, ledger), table, question=plan_id, doing="Recognising the data"
     )
     if digest is None:
         st.caption("Every row is read once, so that nothing already spent on this data is overlooked.")

@@ -153,21 +153,21 @@ class VisitState:
             job.stop()
         self.readings.clear()
 
-    def once(self, name: str, asked: object, work: Callable[[], T], *, afresh: bool = False) -> T:
-        """Return what `work` gives, worked out once for as long as `asked` stays the same.
+    def once(self, name: str, question: object, work: Callable[[], T], *, afresh: bool = False) -> T:
+        """Return what `work` gives, worked out once for as long as `question` stays the same.
 
         One result is kept for each `name`. With `afresh`, it is worked out again.
         """
-        found: T | None = None if afresh else self.kept(name, asked)
+        found: T | None = None if afresh else self.kept(name, question)
         if found is None:
             found = work()
-            self._results[name] = asked, found
+            self._results[name] = question, found
         return found
 
-    def kept(self, name: str, asked: object) -> Any:
-        """Return the result that `once` keeps under `name`, or None where it is none of what is `asked`."""
+    def kept(self, name: str, question: object) -> Any:
+        """Return the result that `once` keeps under `name`, or None if it answers another question."""
         before, found = self._results.get(name, (None, None))
-        return found if before == asked else None
+        return found if before == question else None
 
     def forget(self, name: str) -> None:
         """Forget the result that `once` keeps under `name`."""

@@ -14,9 +14,9 @@ export default function ({ data }) {
   } catch (error) {
     console.info("This browser keeps nothing for a page: a reload forgets the plan.", error.name);
   }
-  if (data.todo !== "tell") return;
+  if (data.todo !== "send") return;
   const headers = { "X-Tab-Token": data.token, "X-Xsrftoken": cookie("_streamlit_xsrf") };
   fetch(data.address, { method: "PUT", headers, body: kept }).catch((error) => {
-    console.info("The plan of this tab could not be told: the page is gone.", error.name);
+    console.info("The plan of this tab could not be sent: the page is gone.", error.name);
   });
 }

@@ -47,7 +47,7 @@ def remember() -> None:
     elif here.tab_answered:
         todo = "forget"
     else:
-        todo = "tell" if asks else ""
+        todo = "send" if asks else ""
     question = here.tab_question
     to = {"token": question.token, "address": upload_route.address(tab_route.ADDRESS)} if asks else {}
     with st.container(key="tab-memory"):
