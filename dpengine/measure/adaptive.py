@@ -45,7 +45,7 @@ from dpengine.measure.pair_selection import (
     selection_part,
 )
 from dpengine.measure.workload import Run, Workload
-from dpengine.noise.laplace import discrete_laplace
+from dpengine.noise.laplace import perturb
 from dpengine.noise.moments import mean_absolute
 
 __all__ = ["measure_adaptively"]
@@ -158,8 +158,8 @@ def _audit(run: Run, model: Pairwise, epsilon: Fraction) -> Audit:
         for k in range(sizes):
             sums[k] += off[size == k].sum()
     sensitivity = GRAIN * len(tables) * run.sensitivity
-    sums += discrete_laplace(sensitivity / epsilon, sums.shape)
-    return Audit(tuple(tables), epsilon, sensitivity, GRAIN, sums, cells, held)
+    noisy = perturb(sums, sensitivity / epsilon)
+    return Audit(tuple(tables), epsilon, sensitivity, GRAIN, noisy, cells, held)
 
 
 def _measure_pairs_in_phases(run: Run, error: float, progress: Callable[[str], None]) -> None:
@@ -228,9 +228,9 @@ def _how_wrong(run: Run, candidates: Sequence[Candidate], parts: int) -> float:
     epsilon = run.take(parts)
     grains = sum(int(candidate.wrong().sum()) for candidate in candidates)
     sensitivity = GRAIN * len(candidates) * run.sensitivity
-    noise = discrete_laplace(sensitivity / epsilon, 1)[0]
+    noisy = perturb(np.array(grains), sensitivity / epsilon)
     run.choices.append(Choice("how wrong the model is on average", DISCRETE_LAPLACE, epsilon, sensitivity))
-    return (grains + int(noise)) / (GRAIN * len(candidates))
+    return int(noisy) / (GRAIN * len(candidates))
 
 
 def _number_of_picks(run: Run, phase: _Phase, live: int) -> int:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from dpengine.array_types import Floats, Ints
 from dpengine.marginals.measurement import PARTS, Boxes
-from dpengine.noise.laplace import discrete_laplace
+from dpengine.noise.laplace import perturb
 from dpengine.spec.domain import Column
 
 __all__ = ["Axis", "measure_boxes", "strata"]
@@ -98,7 +98,7 @@ class _GrowingTree:
         for part in np.unique(parts):
             these = parts == part
             scale = self._unit * PARTS / (self._epsilon * int(part))
-            values[these] += discrete_laplace(scale, int(these.sum()))
+            values[these] = perturb(values[these], scale)
         self._boxes.append((parents, first, last, parts, values))
         places = np.arange(self._size, self._size + parents.size)
         self._size += parents.size

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from dpengine.array_types import Ints
 from dpengine.marginals.measurement import Allocation, Measurement
-from dpengine.noise.laplace import discrete_laplace
+from dpengine.noise.laplace import perturb
 
 __all__ = ["add_noise"]
 
@@ -17,5 +15,4 @@ def add_noise(exact: Ints, allocation: Allocation, merged: tuple[Ints, ...] = ()
     With L1 sensitivity Δ and scale Δ/ε_S the measurement is ε_S-differentially private (Ghosh, Roughgarden
     & Sundararajan 2009; Dwork & Roth 2014, Theorem 3.6). `merged` says, for each axis, which cells were merged.
     """
-    values: Ints = np.asarray(exact + discrete_laplace(allocation.scale, exact.shape))
-    return Measurement(allocation, values, merged)
+    return Measurement(allocation, perturb(exact, allocation.scale), merged)
