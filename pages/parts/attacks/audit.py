@@ -1,4 +1,4 @@
-"""The Attacks lab's audit: try to break a release of this engine, and one with too little noise for comparison."""
+"""Audit in the Attacks lab: try to break a release of this engine, and one with too little noise for comparison."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from dpengine.exact import exact_text
 from dpengine.lessons.audit import Audit, audit, released_counts
 from pages.parts.attacks.charts import audit_figure
 from pages.parts.shared.data_twin import twin
+from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import OURS
 
-__all__ = ["break_ours"]
+__all__ = ["audit_tab"]
 
 RUNS = 4000  # on each table
 BATCH = 500
-EPSILONS = tuple(map(Fraction, ("0.5", "1", "2", "3")))
 FAULTY = "With half the noise"
 HERE, THERE = 5, 6  # people in one cell of two neighbouring tables
 STORY = (
-    "Release two tables that differ in one person, thousands of times each, and look for anything that comes more "
-    "often from one than from the other. If some outcome is e^ε′ times as frequent, the promise of any smaller ε is "
-    "broken. A copy with half the noise that it needs shows that the search would find it."
+    "Release two tables that differ in one person, thousands of times each, and look for an outcome that is more "
+    "frequent for one than for the other. If some outcome is e^ε′ times as frequent, the promise of any smaller ε is "
+    "broken. A copy of the engine with half the noise it needs shows that the search would find that."
 )
 
 
-def break_ours() -> None:
+def audit_tab() -> None:
+    """Run the audit when asked, and show the bound on ε that it finds."""
     st.markdown(STORY)
     epsilon = st.select_slider(
-        "ε that is promised", EPSILONS, value=Fraction(1), format_func=exact_text, key="attacks_claimed"
+        "ε that is promised", rungs("0.5", "3"), value=Fraction(1), format_func=exact_text, key="attacks_claimed"
     )
-    held = st.session_state.get("attacks_audit")
-    own = held is not None and held[0] == epsilon
+    claimed, found = st.session_state.get("attacks_audit", (None, {}))
     with st.container(horizontal=True, vertical_alignment="center"):
-        label = "Run it again" if own else "Try to break it"
+        label = "Run it again" if claimed == epsilon else "Try to break it"
         st.button(
             label, type="primary", icon=":material/play_arrow:", key="attacks_break", on_click=_begin, args=(epsilon,)
         )
-        st.caption(f"{4 * RUNS:,} releases; a few seconds. Any change of a setting stops it.", width="content")
-    if not own:
+        st.caption(f"{4 * RUNS:,} releases; a few seconds. Changing a setting stops it.", width="content")
+    if claimed != epsilon:
         st.caption("Nothing has been run at this ε yet.")
         return
-    if not held[1]:
-        held[1].update(_run(epsilon))
-    _show(epsilon, held[1])
+    if not found:
+        found.update(_run(epsilon))
+    _show(epsilon, found)
 
 
 def _begin(epsilon: Fraction) -> None:
@@ -81,7 +81,7 @@ def _show(epsilon: Fraction, found: dict[str, Audit]) -> None:
         st.metric("Shown of half the noise", f"ε ≥ {max(faulty.least_epsilon, 0):.2f}", border=True)
     line = (
         f"{OURS}: the answers show that ε is at least {max(ours.least_epsilon, 0):.2f}, "
-        f"{'within' if kept else 'more than'} the {exact_text(epsilon)} promised"
+        f"{'within' if kept else 'more than'} the promised {exact_text(epsilon)}"
     )
     st.markdown(
         f"**{line}.** Half the noise is {'caught' if faulty.least_epsilon > epsilon else 'not caught this time'}."
@@ -89,8 +89,8 @@ def _show(epsilon: Fraction, found: dict[str, Audit]) -> None:
     rows = [(OURS, ours.least_epsilon, True), (FAULTY, faulty.least_epsilon, False)]
     draw(audit_figure(rows, float(epsilon)), line, "attacks-audit", 240)
     st.caption(
-        "95 % confidence each: one search in twenty may say too much. An audit can show that a promise is broken; that "
-        "ours is kept is proved on paper and tested exactly, not by this."
+        "Each bound holds with 95 % confidence: one search in twenty may report too large an ε. An audit can show that "
+        "a promise is broken, never that it is kept. For this engine that is proved on paper and tested exactly."
     )
     table = [
         {"release": name, "event": f"published count {each.event}",

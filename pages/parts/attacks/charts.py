@@ -1,4 +1,4 @@
-"""Figures of the Attacks lab: how often an attack is right, whom it found, which doubles are possible."""
+"""Figures of the Attacks lab: how often an attack is right, whom it found, and which doubles are possible."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import plotly.graph_objects as go
 from dpengine.lessons.floating_point import Neighbourhood
 from dpengine.lessons.reconstruction import Reconstruction
 from dpengine.lessons.success_rate import Rate
-from pages.parts.shared.figures import tones
+from pages.parts.shared.figures import hatched, tones
 
-__all__ = ["audit_figure", "guns_figure", "people_figure", "rates_figure", "sides_figure"]
+__all__ = ["audit_figure", "doubles_figure", "people_figure", "rates_figure", "samplers_figure"]
 
 ACROSS = 25
 
 
-def rates_figure(lines: Mapping[str, Mapping[int, Rate]], ours: str, most: float, asked: str) -> go.Figure:
-    """Right guesses over questions, a line a defence with 95 % intervals; what a coin and what ε give, across."""
+def rates_figure(lines: Mapping[str, Mapping[int, Rate]], ours: str, bound: float, asked: str) -> go.Figure:
+    """Draw the share of right guesses over questions, one line a defence with 95 % intervals, and the bound of ε."""
     tone = tones()
     figure = go.Figure()
     looks = {True: (tone["accent"], "solid", "circle"), False: (tone["other"], "dash", "square")}
@@ -41,24 +41,25 @@ def rates_figure(lines: Mapping[str, Mapping[int, Rate]], ours: str, most: float
             },
             hovertemplate="%{x:,}: right %{y:.1%}<extra>" + name + "</extra>",
         )
-    _levels(figure, most)
+    _levels(figure, bound)
     places = sorted({k for rates in lines.values() for k in rates})
     figure.update_xaxes(title_text=asked, type="log", tickvals=places, ticktext=[f"{k:,}" for k in places])
     figure.update_yaxes(title_text="guesses that are right", tickformat=".0%", range=[0.3, 1.04])
     return figure
 
 
-def _levels(figure: go.Figure, most: float) -> None:
+def _levels(figure: go.Figure, bound: float) -> None:
+    """Draw level lines at the bound of ε and at a coin's 50 %."""
     tone = tones()
     for y, name, colour, dash in (
-        (most, f"the most that ε allows, {most:.1%}", "accent", "dot"),
+        (bound, f"the most that ε allows, {bound:.1%}", "accent", "dot"),
         (0.5, "a coin, 50%", "grey", "dashdot"),
     ):
         figure.add_hline(y=y, name=name, showlegend=True, line={"color": tone[colour], "width": 1.5, "dash": dash})
 
 
 def people_figure(found: Reconstruction) -> go.Figure:
-    """Every person as a tile: filled where the guess is right, crossed out where it is wrong."""
+    """Draw every person as a tile: filled if the guess is right, crossed out if it is wrong."""
     tone = tones()
     figure = go.Figure()
     right = found.secret == found.guess
@@ -83,22 +84,22 @@ def people_figure(found: Reconstruction) -> go.Figure:
     return figure
 
 
-def guns_figure(seen: Neighbourhood) -> go.Figure:
-    """Doubles in a row: which can come out if the true answer is 0, which if it is 1, and the one that did."""
+def doubles_figure(seen: Neighbourhood) -> go.Figure:
+    """Draw consecutive doubles: which are possible if the true answer is 0, and which if it is 1."""
     tone = tones()
     figure = go.Figure()
     rows = ((1, "true answer 0", seen.zero, seen.one, "other"), (0, "true answer 1", seen.one, seen.zero, "accent"))
     for y, name, these, others, colour in rows:
-        for only, symbol, said in ((True, "line-ns-open", "only there"), (False, "circle-open", "on both")):
+        for only, symbol, where in ((True, "line-ns-open", "only there"), (False, "circle-open", "for both")):
             those = these & ~others if only else these & others
             figure.add_scatter(
                 x=seen.steps[those].tolist(),
                 y=[y] * int(those.sum()),
                 customdata=[repr(float(value)) for value in seen.doubles[those]],
-                name=f"{name}: possible {said}",
+                name=f"{name}: possible {where}",
                 mode="markers",
                 marker={"symbol": symbol, "size": 16 if only else 9, "color": tone[colour], "line": {"width": 2}},
-                hovertemplate="%{customdata}<extra>" + f"possible at {name}, {said}</extra>",
+                hovertemplate="%{customdata}<extra>" + f"possible at {name}, {where}</extra>",
                 showlegend=False,
             )
     figure.add_vline(
@@ -108,43 +109,41 @@ def guns_figure(seen: Neighbourhood) -> go.Figure:
         annotation_position="top",
     )
     figure.update_xaxes(title_text="doubles from the output (drag to zoom)", tickformat=",")
-    figure.update_yaxes(tickvals=[1, 0], ticktext=["can come<br>of 0", "can come<br>of 1"], range=[-0.6, 1.6])
+    figure.update_yaxes(tickvals=[1, 0], ticktext=["possible<br>for 0", "possible<br>for 1"], range=[-0.6, 1.6])
     return figure
 
 
-def sides_figure(rates: Mapping[str, Rate], ours: str, most: float) -> go.Figure:
-    """One bar a way to make noise: right guesses with their intervals."""
+def samplers_figure(rates: Mapping[str, Rate], ours: str, bound: float) -> go.Figure:
+    """Draw the share of right guesses for each kind of noise as bars, with 95 % intervals."""
     tone = tones()
     figure = go.Figure()
     for name, rate in rates.items():
         low, high = rate.interval()
-        colour = tone["accent" if name == ours else "other"]
-        pattern = {"shape": "" if name == ours else "/", "fillmode": "overlay", "fgcolor": tone["ground"], "size": 6}
+        marker = hatched(tone["accent"], "") if name == ours else hatched(tone["other"], "/")
         figure.add_bar(
             x=[name],
             y=[rate.share],
-            marker={"color": colour, "pattern": pattern},
+            marker=marker,
             error_y={"array": [high - rate.share], "arrayminus": [rate.share - low], "color": tone["grey"]},
             hovertemplate="right %{y:.1%}<extra>" + name + "</extra>",
             showlegend=False,
         )
-    _levels(figure, most)
+    _levels(figure, bound)
     figure.update_layout(bargap=0.5)
     figure.update_yaxes(title_text="guesses that are right", tickformat=".0%", range=[0, 1.08])
     return figure
 
 
 def audit_figure(rows: Sequence[tuple[str, float, bool]], claimed: float) -> go.Figure:
-    """How large ε was shown to be, a bar each, and what was promised: (name, least ε, whether it is ours)."""
+    """Draw the lower bounds on ε as bars, and the promised ε; a row is (name, bound, whether it is this engine)."""
     tone = tones()
     figure = go.Figure()
     for name, least, own in rows:
-        pattern = {"shape": "" if own else "/", "fillmode": "overlay", "fgcolor": tone["ground"], "size": 6}
         figure.add_bar(
             x=[max(least, 0.0)],
             y=[name],
             orientation="h",
-            marker={"color": tone["accent" if own else "other"], "pattern": pattern},
+            marker=hatched(tone["accent"], "") if own else hatched(tone["other"], "/"),
             text=[f"{max(least, 0.0):.2f}"],
             textposition="outside",
             hovertemplate="ε is at least %{x:.3f}<extra>" + name + "</extra>",
@@ -157,6 +156,6 @@ def audit_figure(rows: Sequence[tuple[str, float, bool]], claimed: float) -> go.
         annotation_position="top",
     )
     figure.update_layout(bargap=0.45)
-    figure.update_xaxes(title_text="ε that the answers show, at least", range=[0, 2.4 * claimed])
+    figure.update_xaxes(title_text="lower bound on ε shown by the answers", range=[0, 2.4 * claimed])
     figure.update_yaxes(autorange="reversed")
     return figure

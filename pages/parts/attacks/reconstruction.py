@@ -1,4 +1,4 @@
-"""The Attacks lab's reconstruction: takes seconds, so it runs when asked, step by step, and can be stopped."""
+"""Reconstruction in the Attacks lab: it takes seconds, so it runs when asked, step by step, and can be stopped."""
 
 from __future__ import annotations
 
@@ -11,24 +11,27 @@ from dpengine.accounting.composition import posterior
 from dpengine.errors import PlanError
 from dpengine.lessons.reconstruction import METHODS, Reconstruction, least_squares, reconstruct
 from pages.parts.attacks.charts import people_figure, rates_figure
-from pages.parts.attacks.differencing import DEFENCES, RATE_COLUMNS, choose, numbers, rate_rows, said
+from pages.parts.attacks.outcome import DEFENCES, RATE_COLUMNS, choose_defence, rate_rows, show_rates, verdict
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import OURS
 
-__all__ = ["rebuild"]
+__all__ = ["reconstruction_tab"]
 
 STORY = (
-    "Of some people it is secret who is in the register. Ask how many of a random half of them are in it, again and "
-    "again with other halves, and solve for everybody at once. No question is about any one person."
+    "Take a list of people; who of them is in the register is secret. Ask how many of a random half of the list are in "
+    "it, again and again with other halves, and solve for everybody at once. No question is about any one person."
 )
 PEOPLE = (100, 500)
-STEPS = {True: (0.25, 0.5, 2, 4, 8), False: (0.5, 1.5, 3)}  # questions a person; programs take longer than squares
+STEPS = {
+    True: (0.25, 0.5, 2, 4, 8),
+    False: (0.5, 1.5, 3),
+}  # questions per person; fewer for linear programs, which are slow
 
 
 @dataclass(slots=True)
 class Job:
-    """What is to be run, what was found, and what stopped it."""
+    """A run of the attack: its settings, the steps that remain, the results so far, and the fault that ended it."""
 
     asked: tuple[str, Fraction, int, str]
     left: list[tuple[str, int]]
@@ -37,12 +40,14 @@ class Job:
 
     @property
     def steps(self) -> int:
+        """Number of steps, done or not."""
         return len(self.left) + sum(map(len, self.found.values()))
 
 
-def rebuild() -> None:
+def reconstruction_tab() -> None:
+    """Run the attack when asked, and show whom it found."""
     st.markdown(STORY)
-    name, epsilon = choose()
+    name, epsilon = choose_defence()
     left, right = st.columns([3, 2], gap="large")
     method = left.selectbox("Solve by", list(METHODS), key="attacks_method")
     people = right.segmented_control("People", PEOPLE, default=500, required=True, key="attacks_people")
@@ -76,7 +81,7 @@ def _stop() -> None:
 
 
 def _work(job: Job) -> None:
-    """Whatever a visitor presses meanwhile takes over between two steps; what is found stays."""
+    """Run the steps that remain; anything the visitor presses takes over between two of them, and results stay."""
     _, epsilon, people, method = job.asked
     total = job.steps
     place = st.empty()
@@ -88,8 +93,8 @@ def _work(job: Job) -> None:
         bar.progress(1 - len(job.left) / total, text=f"{name}: {questions:,} questions")
         try:
             found = reconstruct(DEFENCES[name](epsilon), people, questions, method=METHODS[method])
-        except PlanError as late:
-            job.fault = " ".join(map(str, late.faults))
+        except PlanError as timeout:
+            job.fault = " ".join(map(str, timeout.faults))
             job.left.clear()
             break
         job.found.setdefault(name, {})[questions] = found
@@ -104,14 +109,13 @@ def _show(job: Job) -> None:
     if name not in job.found:
         st.caption("Stopped before anything was found.")
         return
-    most = posterior(0.5, epsilon)
+    bound = posterior(0.5, epsilon)
     lines = {each: {k: found.rate for k, found in steps.items()} for each, steps in job.found.items()}
-    numbers(lines, most, "questions")
-    line = said(name, lines[name], most, "questions")
+    show_rates(lines, bound, "questions")
+    line = verdict(name, lines[name], bound, "questions")
     st.markdown(f"**{line}**")
-    draw(rates_figure(lines, OURS, most, "questions asked"), line, "attacks-reconstruction", 380)
-    shown = st.columns(len(job.found))
-    for place, (each, steps) in zip(shown, job.found.items(), strict=True):
+    draw(rates_figure(lines, OURS, bound, "questions asked"), line, "attacks-reconstruction", 380)
+    for place, (each, steps) in zip(st.columns(len(job.found)), job.found.items(), strict=True):
         questions, last = list(steps.items())[-1]
         title = f"{each}: {last.rate.successes} of {people} people guessed right from {questions:,} answers"
         with place:

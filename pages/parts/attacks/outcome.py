@@ -1,0 +1,103 @@
+"""Shared by the tabs of the Attacks lab: the choice of a defence, and the outcome of an attack in numbers and words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from fractions import Fraction
+from typing import TypeVar
+
+import pandas as pd
+import streamlit as st
+
+from dpengine.exact import exact_text
+from dpengine.lessons.defences import RAW, Defence, engine, jittered, rounded, unbudgeted
+from dpengine.lessons.success_rate import Rate
+from pages.parts.shared.epsilon_ladder import rungs
+from pages.parts.shared.wording import OURS, percent
+from pages.parts.visit import memo
+
+__all__ = [
+    "DEFENCES", "RATE_COLUMNS", "choose_defence", "measured", "rate_rows", "run_again_button", "show_rates", "verdict",
+]  # fmt: skip
+
+T = TypeVar("T")
+
+CERTAIN = 0.999_999  # confidence at which an attack is called a success
+RATE_COLUMNS = {
+    "right": st.column_config.NumberColumn("right", format="localized"),
+    "of": st.column_config.NumberColumn("of", format="localized"),
+    "low": st.column_config.NumberColumn("95 % interval from", format="percent"),
+    "high": st.column_config.NumberColumn("to", format="percent"),
+}
+
+DEFENCES: dict[str, Callable[[Fraction], Defence]] = {
+    "True counts": lambda epsilon: RAW,
+    "Rounded to 5s": lambda epsilon: rounded(5),
+    "Rounded to 10s": lambda epsilon: rounded(10),
+    "Rounded to 100s": lambda epsilon: rounded(100),
+    "± 5 at random, new each time": lambda epsilon: jittered(5),
+    "Laplace noise, no budget": unbudgeted,
+    OURS: engine,
+}
+
+
+def choose_defence() -> tuple[str, Fraction]:
+    """Return the defence under attack, and its ε."""
+    left, right = st.columns([3, 2], gap="large")
+    name = left.selectbox("Defence", list(DEFENCES), key="attacks_defence")
+    epsilon = right.select_slider(
+        "ε (for defences that use noise)", rungs("0.1", "4"), value=Fraction(1), format_func=exact_text,
+        key="attacks_epsilon",
+        help="For Laplace noise without a budget, each answer has this ε. For this engine, all answers together do.",
+    )  # fmt: skip
+    return name, epsilon
+
+
+def _run_again() -> None:
+    st.session_state["attacks_again"] = st.session_state.get("attacks_again", 0) + 1
+
+
+def run_again_button(caption: str) -> None:
+    """Show the button that runs the attack once more, with a caption beside it."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Run it again", icon=":material/replay:", key="attacks_run_again", on_click=_run_again)
+        st.caption(caption, width="content")
+
+
+def measured(key: Hashable, run: Callable[[], T]) -> T:
+    """Return what `run` found for `key`, kept until the visitor asks to run it again."""
+    return memo.kept("attacks", (key, st.session_state.get("attacks_again", 0)), run, most=16)
+
+
+def show_rates(lines: Mapping[str, Mapping[int, Rate]], bound: float, unit: str) -> None:
+    """Show the success rate of each defence after the most questions, beside the bound that ε sets."""
+    with st.grid(3, min_column_width=150):
+        for name, rates in lines.items():
+            last, rate = list(rates.items())[-1]
+            low, high = rate.interval()
+            note = f"Right guesses after {last:,} {unit}; 95 % interval {percent(low)} to {percent(high)}."
+            st.metric(name, f"{rate.share:.1%}", border=True, help=note)
+        st.metric("ε allows at most", f"{bound:.1%}", border=True, help="e^ε/(1 + e^ε), whatever is asked.")
+
+
+def verdict(name: str, rates: Mapping[int, Rate], bound: float, unit: str) -> str:
+    """Say how the attack went. It wins if chance alone would hardly ever bring so many right guesses."""
+    last, rate = list(rates.items())[-1]
+    low, _ = rate.interval(CERTAIN)
+    result = f"{name}: after {last:,} {unit}, right in {rate.successes:,} of {rate.tries:,}"
+    if low > bound:
+        return f"{result}. The attack wins"
+    if name == OURS:
+        return f"{result}. That is within what ε allows, and more {unit} do not help"
+    return f"{result}. This attack fails here, but a defence has to withstand every attack"
+
+
+def rate_rows(lines: Mapping[str, Mapping[int, Rate]], asked: str) -> pd.DataFrame:
+    """Return the rates as rows, one for each defence and number of questions."""
+    rows = [
+        {"defence": name, asked: k, "right": rate.successes, "of": rate.tries, "low": ends[0], "high": ends[1]}
+        for name, rates in lines.items()
+        for k, rate in rates.items()
+        for ends in [rate.interval()]
+    ]
+    return pd.DataFrame(rows)
