@@ -1,7 +1,8 @@
-"""Choose: the best of a list by private scores, and nothing told but the winner."""
+"""Choose lab: the best option by private scores, with only the winner published."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,36 +16,35 @@ from pages.parts.choose.charts import SHOWN, likely_figure, over_epsilon_figure
 from pages.parts.choose.draw import draw_part
 from pages.parts.choose.samples import OWN, SAMPLES, Sample
 from pages.parts.shared.data_twin import twin
+from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw as show
 from pages.parts.shared.wording import percent, plain
 from pages.parts.visit.state import require_entry
 
-MOST = 1000  # candidates that the page draws within a second
-EPSILONS = tuple(map(Fraction, (
-    "0.01", "0.015", "0.02", "0.03", "0.05", "0.07", "0.1", "0.15", "0.2", "0.3", "0.5", "0.7", "1", "1.5", "2", "3",
-    "5", "7", "10",
-)))  # fmt: skip
+MAX_BARS = 40
+MAX_CANDIDATES = 1000  # that the page draws within a second
+EPSILONS = rungs("0.01", "10")
 
 CURIOUS = r"""
 **Exponential mechanism** (McSherry and Talwar 2007): candidate $r$ with score $u_r$ is drawn with probability
-proportional to $\exp(\varepsilon u_r / 2\Delta)$, where $\Delta$ is the most that one person moves any score. A person
-multiplies each weight, and their sum, by at most $e^{\varepsilon/2}$ either way, so each probability by at most
+proportional to $\exp(\varepsilon u_r / 2\Delta)$, where $\Delta$ is the most that one person moves any score. One
+person changes each weight, and their sum, by a factor of at most $e^{\varepsilon/2}$, so each probability by at most
 $e^{\varepsilon}$.
 
-**Permute-and-flip** (McKenna and Sheldon 2020): walk through the candidates in random order, and take each with
-probability $\exp(\varepsilon (u_r - \max u) / 2\Delta)$. The same privacy, and its expected score is never lower.
+**Permute-and-flip** (McKenna and Sheldon 2020): go through the candidates in random order, and accept each with
+probability $\exp(\varepsilon (u_r - \max u) / 2\Delta)$. It gives the same privacy, and its expected score is never
+lower.
 
-Both are drawn here with their exact probabilities: random bits of the operating system are held against bounds on the
-exponential, and more bits for as long as they do not decide. The percentages on this page are floating-point numbers,
-for looking at.
+Both are drawn here with their exact probabilities: random bits of the operating system are compared with bounds on the
+exponential, and more bits are taken until they decide. The percentages on this page are rounded, for display only.
 
-The scores, and so the probabilities, are private too: they are for the owner's eyes. What may be passed on is the one
-name that is drawn. To learn its score as well is a second question, with a price of its own.
+The scores, and so the probabilities, are private too: only the owner may see them. Only the name that is drawn may be
+published. To publish its score as well is a second question, with its own price.
 """
 
 
 def entered(kind: str, sample: Sample, epsilon: Fraction, mechanism: Mechanism) -> Candidates | None:
-    """The table of candidates, and what one person can do to it."""
+    """Return the candidates as entered, with what one person can change; None while they are not usable."""
     st.markdown(f"**{plain(sample.question)}** The score: {plain(sample.scored)}.")
     given = pd.DataFrame({"candidate": list(sample.names), "score": list(sample.scores)})
     table = st.data_editor(
@@ -68,11 +68,14 @@ def entered(kind: str, sample: Sample, epsilon: Fraction, mechanism: Mechanism) 
         "… and all scores in the same direction",
         sample.monotone,
         key=f"choose_monotone_{kind}",
-        help="True of counts: one more person takes no count down. Then the same privacy allows a sharper choice: "
-        "ε/Δ stands for ε/2Δ.",
+        help="This is true of counts: one more person lowers no count. The same privacy then allows a sharper choice, "
+        "with ε/Δ instead of ε/2Δ.",
     )
-    if len(table) > MOST:
-        st.warning(f"This page draws at most {MOST:,} candidates; the library takes a million.", icon=":material/edit:")
+    if len(table) > MAX_CANDIDATES:
+        st.warning(
+            f"This page draws at most {MAX_CANDIDATES:,} candidates; the library, up to a million.",
+            icon=":material/edit:",
+        )
         return None
     names = [None if pd.isna(name) else name for name in table["candidate"]]
     scores = [None if pd.isna(score) else float(score) for score in table["score"]]
@@ -84,21 +87,27 @@ def entered(kind: str, sample: Sample, epsilon: Fraction, mechanism: Mechanism) 
 
 
 def numbers(candidates: Candidates, both: dict[Mechanism, np.ndarray]) -> None:
-    """The best candidate's chance, and what the choice loses on average."""
+    """Show how often the best candidate is drawn, and what the choice loses on average."""
     scores = np.array([float(score) for score in candidates.scores])
     best = scores == scores.max()
-    lost = {each: float(scores.max() - law @ scores) for each, law in both.items()}
+    lost = {each: float(scores.max() - chances @ scores) for each, chances in both.items()}
     with st.grid(2, min_column_width=150):
         chance = float(both[candidates.mechanism][best].sum())
-        st.metric("The best is drawn", percent(chance), border=True, help="Any of them, where several score highest.")
+        st.metric(
+            "The best is drawn",
+            percent(chance),
+            border=True,
+            help="Any of the best, if several have the highest score.",
+        )
         st.metric(
             "Falls short by", f"{lost[candidates.mechanism]:,.3g}", border=True,
-            help="How far, on average, the score of what is drawn lies below the best score.",
+            help="How far the drawn candidate's score lies below the best score, on average.",
         )  # fmt: skip
-    st.caption("On average short of the best by: " + ", ".join(f"{each} {short:,.3g}" for each, short in lost.items()))
+    st.caption("Average shortfall by mechanism: " + ", ".join(f"{each} {short:,.3g}" for each, short in lost.items()))
 
 
 def pictures(candidates: Candidates, both: dict[Mechanism, np.ndarray]) -> None:
+    """Draw the probabilities of both mechanisms at this ε, and of the chosen one over all ε."""
     names = list(candidates.names)
     order = sorted(range(len(names)), key=lambda k: (-candidates.scores[k], k))
     top, epsilon = [names[k] for k in order[:SHOWN]], candidates.epsilon
@@ -106,25 +115,24 @@ def pictures(candidates: Candidates, both: dict[Mechanism, np.ndarray]) -> None:
     chance = percent(float(both[candidates.mechanism][order[0]]))
     line = f"At ε = {exact_text(epsilon)}, {first} is drawn {chance} of the time"
     st.markdown(f"**{line}**")
-    kept = order if len(order) <= 40 else order[:40]
-    kept = sorted(kept)
-    shown = {each: law[kept] for each, law in both.items()}
+    kept = sorted(order[:MAX_BARS])
+    shown = {each: chances[kept] for each, chances in both.items()}
     show(likely_figure([names[k] for k in kept], shown), f"{line}; both mechanisms side by side.", "choose-likely", 300)
     if len(kept) < len(names):
         st.caption(f"The {len(kept)} of {len(names):,} candidates that score highest.")
     frame = pd.DataFrame({"candidate": names, "score": [float(score) for score in candidates.scores]})
-    for each, law in both.items():
-        frame[each.value] = law
+    for each, chances in both.items():
+        frame[each.value] = chances
     config = {each.value: st.column_config.NumberColumn(each.value, format="percent") for each in both}
     twin(frame, "choose-likely", config)
 
-    st.markdown(f"**How likely each is over ε, by {candidates.mechanism.value}**")
-    laws = np.array([probabilities(candidates.at(each)) for each in EPSILONS])
-    rows = pd.DataFrame(laws[:, order], columns=[names[k] for k in order])
+    st.markdown(f"**Probability of each over ε, by {candidates.mechanism.value}**")
+    chances_by_epsilon = np.array([probabilities(candidates.at(each)) for each in EPSILONS])
+    rows = pd.DataFrame(chances_by_epsilon[:, order], columns=[names[k] for k in order])
     rows.insert(0, "epsilon", [float(each) for each in EPSILONS])
     show(
         over_epsilon_figure(rows, top, float(epsilon)),
-        f"From nearly even at small ε to nearly always {first} at large ε.",
+        f"At small ε all are nearly equally likely; at large ε it is nearly always {first}.",
         "choose-over-epsilon",
         320,
     )
@@ -132,16 +140,12 @@ def pictures(candidates: Candidates, both: dict[Mechanism, np.ndarray]) -> None:
     twin(rows, "choose-over-epsilon", columns | {"epsilon": st.column_config.NumberColumn("ε", format="%g")})
 
 
-def for_the_curious() -> None:
-    with st.expander("For the curious", icon=":material/school:"):
-        st.markdown(CURIOUS)
-
-
 @st.fragment
 def lab() -> None:
+    """Show a choice to make, its probabilities, and the button to draw."""
     kind = st.segmented_control(
         "A choice to make", list(SAMPLES), default=next(iter(SAMPLES)), required=True, key="choose_kind",
-        help="Three made-up ones, or a table that you fill in.",
+        help="Three made-up examples, or a table that you fill in.",
     )  # fmt: skip
     epsilon_place, mechanism_place = st.columns([3, 2], gap="large", vertical_alignment="bottom")
     epsilon = epsilon_place.select_slider(
@@ -150,7 +154,7 @@ def lab() -> None:
         value=Fraction(1, 20),
         format_func=exact_text,
         key="choose_epsilon",
-        help="Left: more private. Right: more often the best.",
+        help="Left: more private. Right: the best is drawn more often.",
     )
     mechanism = mechanism_place.segmented_control(
         "Drawn by", list(Mechanism), default=Mechanism.PERMUTE_AND_FLIP, required=True, key="choose_mechanism",
@@ -161,7 +165,7 @@ def lab() -> None:
         candidates = entered(kind, SAMPLES[kind], epsilon, mechanism)
     if candidates is None:
         return
-    both = {each: probabilities(_by(candidates, each)) for each in Mechanism}
+    both = {each: probabilities(replace(candidates, mechanism=each)) for each in Mechanism}
     with right:
         numbers(candidates, both)
         pictures(candidates, both)
@@ -169,19 +173,14 @@ def lab() -> None:
         draw_part(candidates, SAMPLES[kind].question, own=kind == OWN)
 
 
-def _by(candidates: Candidates, mechanism: Mechanism) -> Candidates:
-    return Candidates(
-        candidates.names, candidates.scores, candidates.sensitivity, candidates.epsilon, mechanism, candidates.monotone
-    )
-
-
 require_entry()
 st.title("Choose")
-st.markdown("Pick the best of a list by scores that are private, and tell nothing but which one it is.")
+st.markdown("Choose the best option using private scores; only the winner is published.")
 lab()
-for_the_curious()
+with st.expander("For the curious", icon=":material/school:"):
+    st.markdown(CURIOUS)
 st.markdown(
-    "**What it means for your release.** Private choice is how an *adaptive* plan finds the tables worth measuring, at "
-    "a small part of its ε."
+    "**What this means for your release.** An *adaptive* plan uses private choice to find the tables worth measuring, "
+    "for a small share of its ε."
 )
 st.page_link("pages/accuracy.py", label="See how exact a release will be", icon=":material/show_chart:")

@@ -1,4 +1,4 @@
-"""Definition: two tables that differ in one person, and how far apart their answers may be."""
+"""Definition lab: two tables that differ in one person, and how far apart their answers may be."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ import streamlit as st
 from dpengine.accounting.composition import posterior
 from dpengine.exact import exact_text
 from dpengine.lessons import definition as lesson
-from pages.parts.definition import examples as examples
-from pages.parts.definition.charts import laws_figure
+from pages.parts.definition.charts import distributions_figure
+from pages.parts.definition.examples import EXAMPLES
+from pages.parts.shared.data_twin import twin
+from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import percent, sure
 from pages.parts.visit import tour
 from pages.parts.visit.state import require_entry, visit
 
-EPSILONS = tuple(map(Fraction, ("0.01", "0.05", "0.1", "0.2", "0.5", "1", "1.5", "2", "3", "5")))
 PEOPLE = pd.DataFrame({"name": ["Fatma", "Hong", "Ron", "Oren"], "age": [21, 20, 35, 25], "income": [35, 20, 100, 50]})
 MAX_INCOME = 250
 OVER, EARN, ALL = "How many over 21", "Sum of incomes", "All"
@@ -28,7 +29,7 @@ OVER, EARN, ALL = "How many over 21", "Sum of incomes", "All"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of a table of people: the true answer, and by how much one person can change it."""
+    """A question to a table of people: its true answer, how much one person can change that, and its unit."""
 
     answer: Callable[[pd.DataFrame], int]
     sensitivity: int
@@ -36,38 +37,40 @@ class Question:
 
 
 def questions(cap: int) -> dict[str, Question]:
-    """The questions of the page; incomes are counted as between 0 and ``cap``."""
+    """Return the questions of the page by name; incomes count as at least 0 and at most `cap`."""
     return {
-        OVER: Question(lambda people: int((people["age"] > 21).sum()), 1, "people over 21, as answered"),
+        OVER: Question(lambda people: int((people["age"] > 21).sum()), 1, "people over 21, as published"),
         EARN: Question(
             lambda people: lesson.clamped_sum(people["income"].tolist(), 0, cap),
             lesson.sum_sensitivity(0, cap),
-            "sum of incomes, as answered, in thousand $",
+            "sum of incomes, as published, in thousand $",
         ),
-        ALL: Question(len, 1, "people, as answered"),
+        ALL: Question(len, 1, "people, as published"),
     }
 
 
 def choose_question() -> Question:
+    """Return the question that the visitor chose, with a cap on incomes if it needs one."""
     asked = st.segmented_control(
-        "What is asked", (OVER, EARN, ALL), default=OVER, required=True, key="definition_question"
+        "The question", (OVER, EARN, ALL), default=OVER, required=True, key="definition_question"
     )
     cap = 100
     if asked == EARN:
         cap = st.number_input(
-            "Count no income as more than (thousand $)",
+            "Highest income that counts in full (thousand $)",
             min_value=1,
             max_value=MAX_INCOME,
             value=100,
             step=10,
             key="definition_cap",
-            help="Without a bound one person could change the sum by any amount, and no noise would be enough.",
+            help="Larger incomes count as this. Without a cap one person could change the sum by any amount, and no "
+            "noise would be enough.",
         )
     return questions(int(cap))[asked]
 
 
 def two_tables(person: str) -> None:
-    """D and D′ side by side; who left is a row of dashes, so that they differ in sight."""
+    """Show D and D′ side by side, with dashes for the person who left."""
     without = PEOPLE.astype({"age": object, "income": object})
     without.loc[without["name"] == person, ["age", "income"]] = "—"
     columns = {"income": st.column_config.Column("k$ a year")}
@@ -79,15 +82,15 @@ def two_tables(person: str) -> None:
 
 
 def sensitivity_control(question: Question) -> int:
-    """What the noise is made for: as derived, unless someone wants to see what too little does."""
-    with st.expander("Make the noise for another Δ", icon=":material/tune:"):
+    """Return the sensitivity Δ that sets the noise: the true one, unless the visitor tries another."""
+    with st.expander("Use another sensitivity Δ", icon=":material/tune:"):
         st.markdown(
             f"One person can change this answer by at most **Δ = {question.sensitivity}**, so the noise has scale Δ/ε. "
-            "Claim less, and see the promise break."
+            "Enter a smaller Δ, and see the promise break."
         )
         return int(
             st.number_input(
-                "Δ that the noise is made for",
+                "Δ used for the noise",
                 min_value=1,
                 max_value=2 * MAX_INCOME,
                 value=question.sensitivity,
@@ -98,78 +101,94 @@ def sensitivity_control(question: Question) -> int:
 
 @st.fragment
 def lab() -> None:
+    """Compare the distributions of the answer on two tables, at a chosen ε."""
     left, right = st.columns([2, 3], gap="large")
     with right:
         epsilon = st.select_slider(
-            "Privacy budget ε", EPSILONS, value=Fraction(1), format_func=exact_text, key="definition_epsilon"
+            "Privacy budget ε", rungs("0.01", "5"), value=Fraction(1), format_func=exact_text, key="definition_epsilon"
         )
     with left:
         question = choose_question()
-        person = st.selectbox("Who leaves?", PEOPLE["name"], index=2, key="definition_person")
+        person: str = st.selectbox("Who leaves?", PEOPLE["name"], index=2, key="definition_person")
         two_tables(person)
         delta = sensitivity_control(question)
     first, second = question.answer(PEOPLE), question.answer(PEOPLE[PEOPLE["name"] != person])
     seen = lesson.compare(first, second, delta, epsilon)
     with right:
-        show(seen, question, epsilon, (first, second), person)
+        show(seen, question, epsilon, person, (first, second))
     st.subheader("Worked examples")
-    tabs = st.tabs(list(examples.EXAMPLES), on_change="rerun", key="definition_example")
-    for tab, example in zip(tabs, examples.EXAMPLES.values(), strict=True):
+    tabs = st.tabs(list(EXAMPLES), on_change="rerun", key="definition_example")
+    for tab, example in zip(tabs, EXAMPLES.values(), strict=True):
         if tab.open:
             with tab:
                 example(epsilon)
     meaning(epsilon)
 
 
-def show(seen: lesson.Comparison, question: Question, epsilon: Fraction, true: tuple[int, int], person: str) -> None:
-    """The picture, the numbers, and the same as a table."""
+def show(seen: lesson.Comparison, question: Question, epsilon: Fraction, person: str, answers: tuple[int, int]) -> None:
+    """Show the comparison as numbers, as a figure and as a table; `answers` are the true ones."""
     most, bound = math.exp(min(float(seen.max_log_ratio), 700)), math.exp(float(epsilon))
     kept = seen.max_log_ratio <= epsilon
+    st.markdown(
+        "How many times as likely is an answer on one table as on the other? ε promises that this ratio never exceeds "
+        "e^ε, so nobody can tell the two tables apart with confidence."
+    )
     with st.grid(3, min_column_width=150):
-        st.metric("Largest ratio", f"{most:.3g}", border=True, help="Over all answers there are, not only those drawn.")
+        st.metric(
+            "Largest ratio", f"{most:.3g}", border=True, help="Over all possible answers, not only those in the figure."
+        )
         st.metric("Allowed: e^ε", f"{bound:.3g}", border=True)
         st.metric(
             "Best guess is right",
             percent((1 + seen.total_variation) / 2),
             border=True,
-            help="Of someone who sees one answer and must say from which of the two tables it came; a coin has 50 %.",
+            help="For someone who sees one answer and guesses which of the two tables it came from. A coin is right "
+            "50 % of the time.",
         )
-    apart = f"The true answers are {true[0]:,} and {true[1]:,}. "
+    true = f"The true answers are {answers[0]:,} and {answers[1]:,}. "
     if not kept:
         line = f"The promise is broken: some answers are {most:.3g} times as likely, and e^ε is {bound:.3g}"
-        st.error(f"{line}. The noise was made for a smaller Δ than one person makes.", icon=":material/gpp_bad:")
+        st.error(f"{line}. The noise is too small for what one person can change.", icon=":material/gpp_bad:")
     elif seen.gap == 0:
-        line = "Both tables give the same answer, so every noisy answer is just as likely"
+        line = "Both tables have the same true answer, so every noisy answer is equally likely from both"
     elif seen.max_log_ratio == epsilon:
-        low, high = min(true), max(true)
-        line = f"Every answer is within a factor of e^ε = {bound:.3g}; all up to {low:,} and from {high:,} reach it"
-    else:
-        line = f"Every answer is within a factor of {most:.3g}, below e^ε = {bound:.3g}"
-    st.markdown(f"**{line}.** {apart}" if kept else apart)
-    names = f"D, with {person}", f"D′, without {person}"
-    draw(laws_figure(seen, question.unit, float(epsilon), names), f"{line}. {apart}", "definition-laws", 430)
-    with st.expander("The same as a table", icon=":material/table_rows:"):
-        frame = pd.DataFrame(
-            {"answer": seen.answers, "with": seen.first, "without": seen.second, "ratio": seen.first / seen.second}
+        low, high = min(answers), max(answers)
+        line = (
+            f"No answer exceeds the factor e^ε = {bound:.3g}; every answer of {low:,} or less, and of {high:,} or "
+            "more, reaches it"
         )
-        number = st.column_config.NumberColumn
-        shown = {
-            "with": number("probability on D", format="%.3g"),
-            "without": number("on D′", format="%.3g"),
-            "ratio": number("D over D′", format="%.4g"),
-        }
-        st.dataframe(frame, hide_index=True, column_config=shown)
+    else:
+        line = f"No answer exceeds the factor {most:.3g}, which is below e^ε = {bound:.3g}"
+    st.markdown(f"**{line}.** {true}" if kept else true)
+    names = f"D, with {person}", f"D′, without {person}"
+    draw(
+        distributions_figure(seen, question.unit, float(epsilon), names),
+        f"{line}. {true}",
+        "definition-distributions",
+        430,
+    )
+    frame = pd.DataFrame(
+        {"answer": seen.answers, "with": seen.first, "without": seen.second, "ratio": seen.first / seen.second}
+    )
+    number = st.column_config.NumberColumn
+    columns = {
+        "with": number("probability on D", format="%.3g"),
+        "without": number("on D′", format="%.3g"),
+        "ratio": number("D over D′", format="%.4g"),
+    }
+    twin(frame, "definition-distributions", columns)
 
 
 def meaning(epsilon: Fraction) -> None:
+    """Say what ε means for the visitor's own release."""
     st.subheader("What this means for your release")
     own = visit().plan
     used = epsilon if own is None else own.epsilon
     whose = f"At ε = {exact_text(used)}, as here" if own is None else f"Your plan has ε = {exact_text(used)}"
     st.markdown(
         f"{whose}: someone who is 50 % sure that a person is in the table becomes {sure(posterior(0.5, used))}. "
-        "A release is many counts at once; the whole of it, with every table in it, stays within e^ε for each person. "
-        f"A group of c people together is within e^(cε): at this ε, three are within "
+        "A release holds many counts; all of its tables together stay within the factor e^ε for each person. A group "
+        f"of c people stays within e^(cε): at this ε, a group of three within "
         f"{math.exp(min(3 * float(used), 700)):.3g}."
     )
     with st.container(horizontal=True):
@@ -177,28 +196,28 @@ def meaning(epsilon: Fraction) -> None:
         st.page_link("pages/accuracy.py", label="What ε does to accuracy", icon=":material/show_chart:")
     with st.expander("For the curious", icon=":material/school:"):
         st.markdown(
-            "A randomised function M is **ε-differentially private** if for all tables D, D′ that differ in one "
-            "person, and every set S of answers,"
+            "A randomised function M is **ε-differentially private** if, for all tables D and D′ that differ in one "
+            "person and every set S of answers,"
         )
         st.latex(r"\Pr[M(D) \in S] \;\le\; e^{\varepsilon}\,\Pr[M(D') \in S].")
         st.markdown(
-            "It holds both ways, since D and D′ may change places. The answer here is f plus discrete Laplace noise of "
-            "scale Δ/ε, P(Z = k) = tanh(ε/2Δ)·e^(−|k|ε/Δ), so ln of the ratio at x is (|x − f(D′)| − |x − f(D)|)·ε/Δ, "
-            "which is at most |f(D) − f(D′)|·ε/Δ ≤ ε. It is a whole multiple of ε/Δ, and computed as such: that the "
-            "bound holds and is reached is exact here, not rounded."
+            "It holds in both directions, since D and D′ may be exchanged. The answer here is f plus discrete Laplace "
+            "noise of scale Δ/ε, P(Z = k) = tanh(ε/2Δ)·e^(−|k|ε/Δ). So ln of the ratio at x is "
+            "(|x − f(D′)| − |x − f(D)|)·ε/Δ, which is at most |f(D) − f(D′)|·ε/Δ ≤ ε. It is a whole multiple of ε/Δ "
+            "and is computed exactly, without rounding."
         )
         st.caption(
             "Dwork, McSherry, Nissim & Smith 2006, *Calibrating noise to sensitivity*; Dwork & Roth 2014, Definition "
-            "2.4; Ghosh, Roughgarden & Sundararajan 2009 for this noise. The four people are those of a lecture by "
-            "Cash & Ur (Chicago, 2022), and made up. Nothing on this page reads a table of yours or spends anything."
+            "2.4; Ghosh, Roughgarden & Sundararajan 2009 for this noise. The four people are made up, from a lecture "
+            "by Cash & Ur (Chicago, 2022). This page reads no table of yours and spends nothing."
         )
 
 
 require_entry()
 st.title("Definition")
 st.markdown(
-    "Differential privacy compares two tables that differ in one person: whatever is answered, it must be nearly as "
-    "likely from the one as from the other."
+    "Differential privacy compares two tables that differ in one person. Every answer must be nearly as likely from "
+    "one table as from the other."
 )
 tour.invite()
 lab()

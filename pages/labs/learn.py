@@ -1,8 +1,9 @@
-"""Learn: follow experts round by round, do nearly as well as the best, and tell little of any one round."""
+"""Learn lab: follow experts round by round, do nearly as well as the best, and reveal little of any one round."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from fractions import Fraction
 
 import pandas as pd
@@ -22,41 +23,43 @@ from dpengine.mechanisms.online_learning import (
 from pages.parts.learn.charts import end_figure, time_figure
 from pages.parts.learn.numbers import NO_PRIVACY, RATES, Run, over_epsilon, rate, run, thinned
 from pages.parts.shared.data_twin import twin
+from pages.parts.shared.epsilon_ladder import coarse
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import plain
+from pages.parts.visit import memo
 from pages.parts.visit.state import require_entry
 
 SIMULATED, SHARES, OWN = "Simulated market", "Six shares, 2018–19", "My own table"
-MARKETS = {SIMULATED: simulated_market, SHARES: share_prices}
-CHOICES = tuple(map(Fraction, ("0.1", "0.3", "1", "3", "10", "30")))
+MARKETS: dict[str, Callable[[], Market]] = {SIMULATED: simulated_market, SHARES: share_prices}
+CHOICES = coarse("0.1", "30")
 DELTAS = {"10⁻⁴": Fraction(1, 10**4), "10⁻⁶": Fraction(1, 10**6), "10⁻⁹": Fraction(1, 10**9)}
 
 CURIOUS = r"""
-**The learner.** In round $t$ expert $i$ of $k$ is picked with probability proportional to $e^{-\eta L_i}$, where
-$L_i$ is the sum of its losses before; every loss lies in $[0, 1]$. This is randomized weighted majority (Littlestone
-and Warmuth 1994). Whatever the losses, even chosen by an adversary, its average loss over $T$ rounds is expected to
-lie at most $\eta + \ln k / (\eta T)$ above the best expert's; at $\eta = \sqrt{\ln k / T}$ that is $2\sqrt{\ln k /
-T}$, which goes to 0.
+**The learner.** In round $t$, expert $i$ of $k$ is picked with probability proportional to $e^{-\eta L_i}$, where
+$L_i$ is the sum of its earlier losses; every loss lies in $[0, 1]$. This is randomized weighted majority (Littlestone
+and Warmuth 1994). Whatever the losses, even if an adversary chooses them, its average loss over $T$ rounds is expected
+to be at most $\eta + \ln k / (\eta T)$ above that of the best expert. At $\eta = \sqrt{\ln k / T}$ this is
+$2\sqrt{\ln k / T}$, which goes to 0.
 
-**What is private.** Neighbouring tables differ in one round, whose losses may all be others. What may be seen is the
-sequence of picks. Each pick is the exponential mechanism, $2\eta$-differentially private for every round before it.
+**What is private.** Neighbouring tables differ in all losses of one round. The sequence of picks may be published.
+Each pick is the exponential mechanism, $2\eta$-differentially private for every earlier round.
 
 **How $\eta$ follows from $(\varepsilon, \delta)$.** By advanced composition $\eta = \varepsilon / \sqrt{32\,T
 \ln(1/\delta)}$ (Dwork and Roth 2014, Section 11.2), where $\varepsilon$ is not large. By zero-concentrated
 privacy each pick costs $\rho = \eta^2/2$ (Bun and Steinke 2016; Cesar and Rogers 2021), so $\eta = \sqrt{2\rho/T}$
-with $\rho + 2\sqrt{\rho \ln(1/\delta)} = \varepsilon$: about four times as much, and so about a quarter of the regret
-that privacy adds. Above $\sqrt{\ln k / T}$ a larger $\eta$ would serve nobody, and is not taken.
+with $\rho + 2\sqrt{\rho \ln(1/\delta)} = \varepsilon$. That $\eta$ is about four times as large, so privacy adds about
+a quarter of the regret. An $\eta$ above $\sqrt{\ln k / T}$ would help nobody, and is not used.
 
-**Follow the leader** always picks the expert with the least loss so far. It keeps nothing private, and it can be led
-by the nose: if the leader is always the one to lose next, it loses every round.
+**Follow the leader** always picks the expert with the smallest loss so far. It protects nothing, and it can be
+exploited: if the leader is always the next to lose, it loses every round.
 
-**Exact.** Losses are held in millionths, sums are whole numbers, and each pick is drawn with its exact probability
-from random bits of the operating system. The market's own seed makes it the same for everybody; the picks have none.
+**Exact.** Losses are kept in millionths, sums are whole numbers, and each pick is drawn with its exact probability
+from random bits of the operating system. The market has a seed, so it is the same for everybody; the picks have none.
 """
 
 
 def market() -> tuple[str, Market] | None:
-    """The table to learn from, and what it is known by in this session."""
+    """Return the market to learn from, with the name that identifies it in this session; None if there is none yet."""
     kind = st.segmented_control(
         "Experts to learn from", [*MARKETS, OWN], default=SIMULATED, required=True, key="learn_kind"
     )
@@ -66,11 +69,11 @@ def market() -> tuple[str, Market] | None:
         "Table of losses",
         type="csv",
         key="learn_file",
-        help="CSV with a header: a column an expert, a row a round, every loss from 0 (best) to 1 (worst), scaled "
-        "by limits that are public. A first column of dates or names is left out.",
+        help="CSV with a header: one column for each expert, one row for each round, every loss from 0 (best) to 1 "
+        "(worst), scaled by limits that are public. A first column of dates or names is left out.",
     )
     if file is None:
-        st.caption("Losses from 0 to 1, a column an expert, a row a round. The file is read here and not kept.")
+        st.caption("Losses from 0 to 1, one column for each expert and one row for each round. The file is not stored.")
         return None
     content = file.getvalue()
     try:
@@ -83,6 +86,7 @@ def market() -> tuple[str, Market] | None:
 
 
 def settings() -> tuple[list[Fraction], str, Fraction]:
+    """Return the values of ε, the rule for the learning rate, and δ."""
     left, middle, right = st.columns([3, 2, 1], gap="large", vertical_alignment="bottom")
     epsilons = left.pills(
         "Privacy budget ε of the whole sequence of picks",
@@ -91,19 +95,20 @@ def settings() -> tuple[list[Fraction], str, Fraction]:
         selection_mode="multi",
         format_func=exact_text,
         key="learn_epsilons",
-        help="Left: more private. Right: less regret. Each chosen ε is a line in the picture.",
+        help="Left: more private. Right: less regret. Each chosen ε is a line in the figure.",
     )
     way = middle.segmented_control(
-        "Rate of learning", list(RATES), default=next(iter(RATES)), required=True, key="learn_rate",
-        help="How the rate η follows from ε and δ; see For the curious.",
+        "Learning rate", list(RATES), default=next(iter(RATES)), required=True, key="learn_rate",
+        help="How the rate η is computed from ε and δ; see For the curious.",
     )  # fmt: skip
     delta = right.selectbox(
-        "δ", list(DELTAS), index=1, key="learn_delta", help="The part of cases for which nothing is promised."
+        "δ", list(DELTAS), index=1, key="learn_delta", help="The chance that the promise of ε does not hold."
     )
     return sorted(epsilons), way, DELTAS[delta]
 
 
 def numbers(runs: list[Run], found: Market, lowest: float) -> None:
+    """Show the average loss of the best expert and of the first learners."""
     best = plain(found.names[best_expert(on_grid(found.losses))])
     with st.grid(4, min_column_width=140):
         st.metric("Best expert loses", f"{lowest:.3f}", border=True, help=f"{best}, on average; known only afterwards.")
@@ -114,28 +119,29 @@ def numbers(runs: list[Run], found: Market, lowest: float) -> None:
 
 
 def over_time(name: str, found: Market, epsilons: list[Fraction], way: str, delta: Fraction) -> None:
-    """One run of every learner; kept until another is asked for."""
-    asked = (name, tuple(epsilons), way, delta)
-    if st.session_state.get("learn_run", (None,))[0] != asked:
-        st.session_state["learn_run"] = (asked, run(found.losses, way, delta, epsilons))
-    runs: list[Run] = st.session_state["learn_run"][1]
+    """Show one run of every learner, kept until the visitor asks for another."""
+    again = st.session_state.get("learn_runs", 0)
+    asked = (name, tuple(epsilons), way, delta, again)
+    runs = memo.kept("learn", asked, lambda: run(found.losses, way, delta, epsilons))
     shape = found.losses.shape
     numbers(runs, found, float(found.losses.mean(axis=0).min()))
-    left = [each for each in epsilons if rate(way, each, delta, found.losses) is None]
-    if left:
-        st.caption(f"No rate is proved {way} at ε = {', '.join(map(exact_text, left))}: take zCDP, or a smaller ε.")
+    unproved = [each for each in epsilons if rate(way, each, delta, found.losses) is None]
+    if unproved:
+        st.caption(
+            f"There is no proven rate {way} at ε = {', '.join(map(exact_text, unproved))}. Use zCDP, or a smaller ε."
+        )
     private = [each for each in runs if each.name.startswith("ε")]
     ends = [f"{each.name}: {each.regret[-1]:.3f}".replace("-", "−") for each in private]
-    told = "; ".join(ends) or "no private learner chosen"
-    st.markdown(f"**Regret after {shape[0]:,} {found.round}s, in this run: {told}**")
+    results = "; ".join(ends) or "no private learner chosen"
+    st.markdown(f"**Regret after {shape[0]:,} {found.round}s, in this run: {results}**")
     rows = thinned(runs)
     bound = regret_bound(free_rate(*shape), *shape)
-    draw(time_figure(rows, found.round, bound), f"Average regret over time. {told}.", "learn-time", 380)
+    draw(time_figure(rows, found.round, bound), f"Average regret over time. {results}.", "learn-time", 380)
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Run it again", icon=":material/replay:", key="learn_again"):
-            st.session_state.pop("learn_run")
+            st.session_state["learn_runs"] = again + 1
             st.rerun()
-        st.caption("Fresh draws from the operating system each time; the table stays the same.", width="content")
+        st.caption("New draws each time; the table stays the same.", width="content")
     table = pd.DataFrame(
         {
             "learner": [each.name for each in runs],
@@ -150,18 +156,23 @@ def over_time(name: str, found: Market, epsilons: list[Fraction], way: str, delt
         "eta": text("rate η", alignment="right"),
         "loss": number("average loss", format="%.4f"),
         "regret": number("regret", format="%.4f"),
-        "bound": text("bound on it", alignment="right", help="On its expectation, for every table; 1 says nothing."),
+        "bound": text(
+            "bound on regret",
+            alignment="right",
+            help="On expected regret, for every table. A bound of 1 or more says nothing.",
+        ),
     }
     st.dataframe(table, hide_index=True, alt="Learners with their rate, loss, regret and bound", column_config=columns)
     twin(rows, "learn-time", {each: number(each, format="%.4f") for each in rows.columns[1:]})
 
 
-def at_the_end(found: Market, epsilons: list[Fraction], way: str, delta: Fraction) -> None:
+def over_all_epsilons(found: Market, epsilons: list[Fraction], way: str, delta: Fraction) -> None:
+    """Show the expected regret after the last round over ε."""
     rows = over_epsilon(found.losses, way, delta)
     steps = on_grid(found.losses)
     free = float(average_regret(steps, expected_loss(steps, free_rate(*steps.shape)))[-1])
-    st.markdown(f"**What ε costs: regret after {len(steps):,} {found.round}s, expected over all draws**")
-    alt = f"Expected regret over ε, and its bound; without privacy {free:.3f} is expected."
+    st.markdown(f"**What ε costs: expected regret after {len(steps):,} {found.round}s**")
+    alt = f"Expected regret over ε, and its bound; without privacy it is {free:.3f}."
     draw(end_figure(rows, free, [float(each) for each in epsilons]), alt, "learn-end", 320)
     number = st.column_config.NumberColumn
     columns = {"epsilon": number("ε", format="%g"), "eta": number("rate η", format="%.3g")}
@@ -171,6 +182,7 @@ def at_the_end(found: Market, epsilons: list[Fraction], way: str, delta: Fractio
 
 @st.fragment
 def lab() -> None:
+    """Show learners of the chosen market."""
     known = market()
     if known is None:
         return
@@ -178,25 +190,25 @@ def lab() -> None:
     st.markdown(plain(found.story))
     epsilons, way, delta = settings()
     over_time(name, found, epsilons, way, delta)
-    at_the_end(found, epsilons, way, delta)
+    over_all_epsilons(found, epsilons, way, delta)
 
 
 require_entry()
 st.title("Learn")
 st.markdown(
-    "Each day, follow one expert. Learn whom to trust, without letting anyone see from whom you followed what happened "
-    "on any one day."
+    "Each day, follow one of several experts. Learn whom to trust, without your choices revealing what happened on any "
+    "single day."
 )
 st.caption(
-    "A lesson: nothing is charged, since nothing leaves this page. Losses and regret are as private as the table; only "
-    "the picks could be told."
+    "A demonstration: nothing is charged, since nothing leaves this page. Losses and regret are as private as the "
+    "table; only the choices of expert could be published."
 )
 lab()
 with st.expander("For the curious", icon=":material/school:"):
     st.markdown(CURIOUS)
 st.markdown(
-    "**What it means for your release.** Many small answers add up: a private learner pays a little every round, and "
-    "has to learn slowly for it. Over thousands of rounds that costs little; over a hundred it can learn almost "
-    "nothing. One release that answers all questions at once is often the better buy."
+    "**What this means for your release.** Many small answers add up. A private learner pays a little ε every round, "
+    "so it has to learn slowly. Over thousands of rounds that costs little; in a hundred rounds it can learn almost "
+    "nothing. One release that answers all questions at once is often the better choice."
 )
 st.page_link("pages/budget.py", label="Plan releases over years", icon=":material/account_balance_wallet:")

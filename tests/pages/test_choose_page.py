@@ -60,15 +60,15 @@ def test_a_larger_epsilon_draws_the_best_more_often() -> None:
     assert not at.exception
 
 
-def test_a_lesson_draw_costs_nothing_and_says_so() -> None:
+def test_a_demonstration_costs_nothing_and_says_so() -> None:
     at = page()
     assert "nothing is charged or kept" in words(at)
     at.button(key="choose_lesson").click().run()
-    assert "Drawn in a lesson" in words(at)
+    assert "Drawn as a demonstration" in words(at)
     at.button(key="choose_lesson").click().run()
     assert "before:" in words(at)
     at.select_slider(key="choose_epsilon").set_value(Fraction(1)).run()
-    assert "Drawn in a lesson" not in words(at), "another choice has not been drawn"
+    assert "Drawn as a demonstration" not in words(at), "another choice has not been drawn"
     assert not Ledger().history()
 
 

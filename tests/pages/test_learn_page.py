@@ -93,7 +93,7 @@ def test_a_rate_that_is_not_proved_is_not_drawn() -> None:
     at.segmented_control(key="learn_rate").set_value("by advanced composition").run()
     assert not at.exception
     assert {"ε = 1"} == {name for name in lines(at, 0) if name.startswith("ε")}
-    assert "No rate is proved by advanced composition at ε = 30" in words(at)
+    assert "There is no proven rate by advanced composition at ε = 30" in words(at)
     at.pills(key="learn_epsilons").set_value([]).run()
     assert not at.exception
     assert "no private learner chosen" in words(at)

@@ -1,4 +1,4 @@
-"""Figures of the Choose lab: how likely each candidate is to be drawn."""
+"""Figures of the Choose lab: the probability of each candidate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from dpengine.charts.style import escape, shorten
 from dpengine.choose import Mechanism
-from pages.parts.shared.figures import tones
+from pages.parts.shared.figures import epsilon_axis, hatched, tones
 
 __all__ = ["SHOWN", "likely_figure", "over_epsilon_figure"]
 
@@ -18,21 +18,18 @@ _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross")
 
 
 def likely_figure(names: list[str], both: dict[Mechanism, np.ndarray]) -> go.Figure:
-    """Bars of probability for each candidate, as they come, a colour and a hatching for each mechanism."""
+    """Draw the probability of each candidate in the given order, as one bar for each mechanism."""
     colours = tones()
     looks = {Mechanism.PERMUTE_AND_FLIP: (colours["accent"], ""), Mechanism.EXPONENTIAL: (colours["other"], "/")}
     labels = [escape(name) for name in shorten(names)]
     figure = go.Figure()
-    for mechanism, chances in both.items():
+    for mechanism, probabilities in both.items():
         colour, pattern = looks[mechanism]
         figure.add_bar(
             x=labels,
-            y=chances.tolist(),
+            y=probabilities.tolist(),
             name=mechanism.value,
-            marker={
-                "color": colour,
-                "pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": colours["ground"], "size": 6},
-            },
+            marker=hatched(colour, pattern),
             hovertemplate="%{x}: %{y:.1%}<extra>" + mechanism.value + "</extra>",
         )
     figure.update_layout(barmode="group", bargap=0.25)
@@ -42,7 +39,7 @@ def likely_figure(names: list[str], both: dict[Mechanism, np.ndarray]) -> go.Fig
 
 
 def over_epsilon_figure(rows: pd.DataFrame, best: list[str], epsilon: float) -> go.Figure:
-    """Probability over ε of the candidates in ``best``; the first, which scores highest, in the accent."""
+    """Draw the probability over ε of the candidates in `best`; the first, which scores highest, in the accent."""
     colours = tones()
     figure = go.Figure()
     for k, (name, label) in enumerate(zip(best, shorten(best), strict=True)):
@@ -59,12 +56,6 @@ def over_epsilon_figure(rows: pd.DataFrame, best: list[str], epsilon: float) -> 
             marker={"symbol": _SYMBOLS[k], "size": 5},
             hovertemplate="ε = %{x:g}: %{y:.1%}<extra>" + escape(label) + "</extra>",
         )
-    figure.add_vline(x=epsilon, line={"color": colours["grey"], "width": 1, "dash": "dot"})
-    figure.update_xaxes(
-        title_text="privacy budget ε (more private ← → sharper)",
-        type="log",
-        tickvals=[0.01, 0.03, 0.1, 0.3, 1, 3, 10],
-        tickformat="~g",
-    )
+    epsilon_axis(figure, epsilon, right="sharper")
     figure.update_yaxes(title_text="probability of being drawn", tickformat=".0%", range=[-0.02, 1.02])
     return figure

@@ -1,4 +1,4 @@
-"""Draw once: as a lesson that costs nothing, or for a dataset, whose budget pays."""
+"""Draw a candidate: as a demonstration that costs nothing, or once for a dataset, whose budget pays."""
 
 from __future__ import annotations
 
@@ -14,34 +14,36 @@ from pages.parts.visit.state import visit
 
 __all__ = ["draw_part", "show_drawn"]
 
-LESSON, CHARGED = "Made-up: a lesson", "Private: charge a dataset"
+DEMONSTRATION, CHARGED = "Made up: a demonstration", "Private: charge a dataset"
 
 
 def draw_part(candidates: Candidates, question: str, *, own: bool) -> None:
-    """The button, and what it costs."""
+    """Show the button to draw, and what it costs."""
     with st.container(border=True):
         st.markdown("**Draw once**")
         way = st.radio(
             "These scores are",
-            (LESSON, CHARGED),
+            (DEMONSTRATION, CHARGED),
             index=int(own),
             key=f"choose_way_{own}",
             horizontal=True,
         )
-        if way == LESSON:
-            _lesson(candidates)
+        if way == DEMONSTRATION:
+            _demonstration(candidates)
         else:
             _charged(candidates, question)
 
 
-def _lesson(candidates: Candidates) -> None:
-    st.caption("Free, and not private for anybody: nothing is charged or kept, and it may be drawn again and again.")
+def _demonstration(candidates: Candidates) -> None:
+    st.caption(
+        "Free, and no protection for anybody: nothing is charged or kept, and you can draw as often as you like."
+    )
     if st.button("Draw", icon=":material/casino:", key="choose_lesson", width="stretch"):
         drawn = [(candidates, sample(candidates)), *st.session_state.get("choose_drawn", [])]
         st.session_state["choose_drawn"] = [each for each in drawn if each[0] == candidates][:12]
-    names = [name for held, name in st.session_state.get("choose_drawn", []) if held == candidates]
+    names = [name for of, name in st.session_state.get("choose_drawn", []) if of == candidates]
     if names:
-        st.markdown(f"Drawn in a lesson: **{plain(names[0])}**")
+        st.markdown(f"Drawn as a demonstration: **{plain(names[0])}**")
     if len(names) > 1:
         st.caption("before: " + ", ".join(map(plain, names[1:])))
 
@@ -52,7 +54,7 @@ def _charged(candidates: Candidates, question: str) -> None:
         "Dataset whose budget is spent",
         key="choose_dataset",
         placeholder="such as clinic-2026",
-        help="Keep one name for the same people. Scores typed in under another name cannot be recognised as theirs.",
+        help="Keep one name for the same people. Scores that are typed under another name cannot be recognised.",
     ).strip()
     if not dataset:
         st.caption("Name the dataset that the scores come from. Nothing is spent until you draw.")
@@ -60,7 +62,7 @@ def _charged(candidates: Candidates, question: str) -> None:
     try:
         before = published(candidates, dataset, book)
         if before is not None:
-            st.markdown("**Already drawn: costs 0.** The same choice on the same scores is the same answer.")
+            st.markdown("**Already drawn: costs 0.** The same choice on the same scores has one answer.")
             show_drawn(before)
             return
         left, price = book.left(dataset), candidates.epsilon
@@ -71,15 +73,15 @@ def _charged(candidates: Candidates, question: str) -> None:
             st.rerun()
     except (BudgetError, LedgerError) as refused:
         st.warning(plain(" ".join(map(str, refused.faults))), icon=":material/block:")
-        st.caption("Nothing was drawn, and nothing spent.")
+        st.caption("Nothing was drawn or spent.")
 
 
 def show_drawn(drawn: Drawn) -> None:
-    """The answer, which may be passed on."""
+    """Show the answer, which may be published."""
     if drawn.question:
         st.markdown(plain(drawn.question))
     st.markdown(f"### {plain(drawn.name)}")
     st.caption(
         f"Drawn by {drawn.mechanism.value} at ε = {exact_text(drawn.epsilon)} from {len(drawn.names):,} candidates "
-        f"on {drawn.created[:10]}; it may be told to anyone. In the ledger as {drawn.release_id}."
+        f"on {drawn.created[:10]}. It may be published. Ledger entry {drawn.release_id}."
     )

@@ -1,4 +1,4 @@
-"""Choices to try: made-up scores, of which nobody's are private."""
+"""Choices to try, with made-up scores that are nobody's secret."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ OWN = "My own"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A question, what the scores are, and how far a person moves them."""
+    """A question with scored candidates; `sensitivity` is how far one person moves a score, `why` the reason.
+
+    In a `monotone` choice one person moves all scores in the same direction.
+    """
 
     question: str
     scored: str
@@ -25,7 +28,7 @@ class Sample:
 SAMPLES = {
     "Best price": Sample(
         "Which one price earns most?",
-        "what all bidders who would pay it bring in together: 300 would pay 1.00, and 100 would pay 3.01",
+        "the total that all bidders who accept the price pay; 300 would pay up to 1.00, and 100 up to 3.01",
         "3.02",
         "one bidder adds at most the highest price on the list",
         True,
@@ -42,13 +45,15 @@ SAMPLES = {
         (112.0, 131.0, 127.0, 96.0, 74.0, 58.0, 12.0),
     ),
     "Best threshold": Sample(
-        "From which reading on should a test say yes?",
-        "how many people it would then misjudge, below zero",
+        "Above which reading should a test be positive?",
+        "minus the number of people whom the test would then misjudge",
         "1",
-        "one person is misjudged once at most",
+        "one person is misjudged at most once",
         True,
         ("4.0", "4.5", "5.0", "5.5", "6.0", "6.5", "7.0", "7.5", "8.0"),
         (-148.0, -103.0, -71.0, -54.0, -51.0, -58.0, -84.0, -121.0, -160.0),
     ),
-    OWN: Sample("Which is best?", "the higher the better", "1", "yours to say", False, ("first", "second"), (0.0, 0.0)),
+    OWN: Sample(
+        "Which is best?", "the higher the better", "1", "for you to decide", False, ("first", "second"), (0.0, 0.0)
+    ),
 }

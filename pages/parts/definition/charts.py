@@ -1,4 +1,4 @@
-"""Figures of the Definition lab: two laws and their ratio, what a reader comes to believe, what bounds cost."""
+"""Figures of the Definition lab: two distributions and their ratio, a reader's belief, and what bounds cost."""
 
 from __future__ import annotations
 
@@ -10,34 +10,33 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from dpengine.lessons.definition import BoundedMean, Comparison
-from pages.parts.shared.figures import tones
+from pages.parts.shared.figures import hatched, mark, tones
 
-__all__ = ["belief_figure", "laws_figure", "trade_figure"]
+__all__ = ["belief_figure", "bounds_figure", "distributions_figure"]
 
 MAX_BARS = 60
 
 
-def laws_figure(seen: Comparison, unit: str, epsilon: float, names: tuple[str, str]) -> go.Figure:
-    """Above, how likely each answer is on the two tables; below, how many times as likely on one as on the other."""
+def distributions_figure(seen: Comparison, unit: str, epsilon: float, names: tuple[str, str]) -> go.Figure:
+    """Draw the probability of each answer on two tables, and below it the ratio of the two."""
     tone = tones()
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.6, 0.4], vertical_spacing=0.06)
     looks = (
         (names[0], seen.first, "accent", "", "solid"),
         (names[1], seen.second, "other", "/", "dash"),
     )
-    for name, law, colour, pattern, dash in looks:
+    few = len(seen.answers) <= MAX_BARS
+    for name, probabilities, colour, pattern, dash in looks:
         hover = f"answer %{{x:,}}: %{{y:.3~p}}<extra>{name}</extra>"
-        if len(seen.answers) <= MAX_BARS:
-            shape = {"shape": pattern, "fillmode": "overlay", "fgcolor": tone["ground"], "size": 6}
-            marker = {"color": tone[colour], "pattern": shape}
-            figure.add_bar(x=seen.answers, y=law, name=name, marker=marker, hovertemplate=hover, row=1, col=1)
+        if few:
+            marker = hatched(tone[colour], pattern)
+            figure.add_bar(x=seen.answers, y=probabilities, name=name, marker=marker, hovertemplate=hover, row=1, col=1)
         else:
             line = {"color": tone[colour], "width": 2.5, "dash": dash}
             figure.add_scatter(
-                x=seen.answers, y=law, name=name, mode="lines", line=line, hovertemplate=hover, row=1, col=1
+                x=seen.answers, y=probabilities, name=name, mode="lines", line=line, hovertemplate=hover, row=1, col=1
             )
     ratio = np.exp(np.clip(seen.log_ratio, -700, 700))
-    few = len(seen.answers) <= MAX_BARS
     figure.add_scatter(
         x=seen.answers,
         y=ratio,
@@ -53,7 +52,7 @@ def laws_figure(seen: Comparison, unit: str, epsilon: float, names: tuple[str, s
     ends = sorted({-epsilon, 0.0, epsilon, float(seen.log_ratio.max()), float(seen.log_ratio.min())})
     for power in (epsilon, -epsilon):
         figure.add_hline(y=math.exp(power), line={"color": tone["accent"], "width": 1.5, "dash": "dot"}, row=2, col=1)
-    reach = max(epsilon, float(np.abs(seen.log_ratio).max()), 0.05) * 1.45
+    span = max(epsilon, float(np.abs(seen.log_ratio).max()), 0.05) * 1.45 / math.log(10)
     figure.update_yaxes(title_text="probability", rangemode="tozero", tickformat=".0%", row=1, col=1)
     if seen.first.max() < 0.02:
         figure.update_yaxes(tickformat=".2~%", row=1, col=1)
@@ -62,7 +61,7 @@ def laws_figure(seen: Comparison, unit: str, epsilon: float, names: tuple[str, s
         type="log",
         tickvals=[math.exp(end) for end in ends],
         ticktext=[_factor(end, epsilon) for end in ends],
-        range=[-reach / math.log(10), reach / math.log(10)],
+        range=[-span, span],
         row=2,
         col=1,
     )
@@ -72,17 +71,17 @@ def laws_figure(seen: Comparison, unit: str, epsilon: float, names: tuple[str, s
 
 
 def _factor(power: float, epsilon: float) -> str:
-    """A ratio at the axis: e^±ε by its name."""
+    """Label a ratio on the axis, e^±ε by its name."""
     named = {epsilon: "e<sup>ε</sup> = ", -epsilon: "e<sup>−ε</sup> = "}.get(power, "")
     return f"{named}{math.exp(power):.3g}"
 
 
 def belief_figure(answers: Sequence[int], after: Sequence[float], prior: float, epsilon: float) -> go.Figure:
-    """How sure a reader is after each answer, between the bounds that ε sets."""
+    """Draw how sure a reader is after each answer, between the bounds that ε sets."""
     tone = tones()
     figure = go.Figure()
     odds = prior / (1 - prior)
-    for power, name in ((1, "the most that ε allows"), (-1, "the least")):
+    for power, name in ((1, "the most that ε allows"), (-1, "the least that ε allows")):
         bound = odds * math.exp(power * min(epsilon, 700))
         figure.add_hline(y=bound / (1 + bound), line={"color": tone["accent"], "width": 1.5, "dash": "dot"},
                          annotation={"text": name, "yanchor": "bottom" if power > 0 else "top"})  # fmt: skip
@@ -102,13 +101,13 @@ def belief_figure(answers: Sequence[int], after: Sequence[float], prior: float, 
     return figure
 
 
-def trade_figure(bounds: Sequence[int], trades: Sequence[BoundedMean], now: int) -> go.Figure:
-    """How wrong the mean is over the upper bound: by what is cut off, and by noise."""
+def bounds_figure(bounds: Sequence[int], means: Sequence[BoundedMean], now: int) -> go.Figure:
+    """Draw the error of the mean over the upper bound: what the bound cuts off, and the typical noise."""
     tone = tones()
     figure = go.Figure()
     lines = (
-        ("cut off by the bound", [abs(trade.bias) for trade in trades], "other", "dash"),
-        ("typical noise", [trade.noise for trade in trades], "accent", "solid"),
+        ("cut off by the bound", [abs(mean.bias) for mean in means], "other", "dash"),
+        ("typical noise", [mean.noise for mean in means], "accent", "solid"),
     )
     for name, values, colour, dash in lines:
         figure.add_scatter(
@@ -119,7 +118,7 @@ def trade_figure(bounds: Sequence[int], trades: Sequence[BoundedMean], now: int)
             line={"color": tone[colour], "dash": dash, "width": 2.5},
             hovertemplate=f"bound %{{x}}: %{{y:.2f}} inches<extra>{name}</extra>",
         )
-    figure.add_vline(x=now, line={"color": tone["grey"], "width": 1, "dash": "dot"})
-    figure.update_xaxes(title_text="heights above this many inches count as this")
+    mark(figure, now)
+    figure.update_xaxes(title_text="upper bound: heights above it count as the bound (inches)")
     figure.update_yaxes(title_text="inches off", rangemode="tozero")
     return figure

@@ -1,4 +1,4 @@
-"""Figures of the Learn lab: regret over time, and what is left of it at the end over ε."""
+"""Figures of the Learn lab: regret over time, and regret after the last round over ε."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from pages.parts.learn.numbers import LEADER, NO_PRIVACY
-from pages.parts.shared.figures import tones
+from pages.parts.shared.figures import epsilon_axis, tones
 
 __all__ = ["end_figure", "time_figure"]
 
@@ -14,7 +14,7 @@ _DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 
 
 def time_figure(rows: pd.DataFrame, unit: str, bound: float) -> go.Figure:
-    """A line a learner; private ones in the accent, told apart by dashes and named at their ends."""
+    """Draw the regret over time, one line a learner; private ones in the accent, told apart by their dashes."""
     colours = tones()
     figure = go.Figure()
     private = [name for name in rows.columns[1:] if name not in (NO_PRIVACY, LEADER)]
@@ -40,20 +40,20 @@ def time_figure(rows: pd.DataFrame, unit: str, bound: float) -> go.Figure:
             line={"color": colours["other"], "width": 1.2, "dash": "dash"},
             hovertemplate="%{y:.3f}<extra>2√(ln k/T)</extra>",
         )
-    figure.update_xaxes(title_text=f"{unit}s gone by", tickformat=",")
+    figure.update_xaxes(title_text=f"{unit}s so far", tickformat=",")
     figure.update_yaxes(title_text="regret: average loss above the best expert", tickformat=".2f")
     return figure
 
 
 def end_figure(rows: pd.DataFrame, free: float, chosen: list[float]) -> go.Figure:
-    """Expected regret at the end over ε, and its bound, as far as that comes into the picture."""
+    """Draw the expected regret after the last round over ε, and its bound where that says anything."""
     colours = tones()
     figure = go.Figure()
     top = max(float(rows["expected"].max()), free, 0.01)
-    telling = rows[rows["bound"] < 1]  # from 1 on it says nothing
+    informative = rows[rows["bound"] < 1]  # losses are at most 1, so a larger bound says nothing
     for name, column, part, dash, symbol in (
         ("expected on this table", "expected", rows, "solid", "circle"),
-        ("bound for every table, η + ln k/(ηT)", "bound", telling, "dash", "square"),
+        ("bound for every table, η + ln k/(ηT)", "bound", informative, "dash", "square"),
     ):
         figure.add_scatter(
             x=part["epsilon"].tolist(),
@@ -70,14 +70,6 @@ def end_figure(rows: pd.DataFrame, free: float, chosen: list[float]) -> go.Figur
         annotation={"text": "expected without privacy", "font": {"size": 11}},
         annotation_position="bottom left",
     )
-    for epsilon in chosen:
-        figure.add_vline(x=epsilon, line={"color": colours["grey"], "width": 1, "dash": "dot"})
-    figure.update_xaxes(
-        title_text="privacy budget ε (more private ← → less regret)",
-        type="log",
-        tickvals=[0.01, 0.1, 1, 10, 100],
-        tickformat="~g",
-        range=[-2.1, 2.1],
-    )
+    epsilon_axis(figure, *chosen, right="less regret", span=(-2.1, 2.1))
     figure.update_yaxes(title_text="regret after the last round", tickformat=".2f", range=[0, 4 * top])
     return figure

@@ -1,4 +1,4 @@
-"""What the Learn lab calculates: learners of one market, their rates, what they met, and what is proved of them."""
+"""Numbers of the Learn lab: the learners of one market, their rates, losses and regrets, and proven bounds."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 
+from dpengine.array_types import Floats, Ints
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text
 from dpengine.mechanisms.online_learning import (
@@ -23,28 +24,28 @@ from dpengine.mechanisms.online_learning import (
     weighted_majority,
     zcdp_rate,
 )
+from pages.parts.shared.epsilon_ladder import coarse
 
 __all__ = ["CURVE", "LEADER", "NO_PRIVACY", "RATES", "Run", "over_epsilon", "rate", "run", "thinned"]
 
-ZCDP, BOOK = "by zCDP", "by advanced composition"
-RATES = {ZCDP: zcdp_rate, BOOK: advanced_rate}
+RATES = {"by zCDP": zcdp_rate, "by advanced composition": advanced_rate}
 NO_PRIVACY, LEADER = "no privacy", "follow the leader"
-CURVE = tuple(map(Fraction, ("0.01", "0.03", "0.1", "0.3", "0.5", "1", "2", "3", "5", "10", "30", "100")))
+CURVE = coarse("0.01", "100")
 _POINTS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One learner's way through the market: its η (None without one), and the average regret after each round."""
+    """One run of a learner: its rate η (or None), the average regret after each round, and the average loss."""
 
     name: str
     eta: Fraction | None
-    regret: np.ndarray
+    regret: Floats
     loss: float
 
 
-def rate(way: str, epsilon: Fraction, delta: Fraction, losses: np.ndarray) -> Fraction | None:
-    """η for (ε, δ), but no more than serves the regret; None where nothing is proved for this ε."""
+def rate(way: str, epsilon: Fraction, delta: Fraction, losses: Floats) -> Fraction | None:
+    """Return η for (ε, δ), at most the rate that suits the regret best; None if no rate is proved for this ε."""
     rounds, experts = losses.shape
     try:
         return min(RATES[way](epsilon, delta, rounds), free_rate(rounds, experts))
@@ -52,24 +53,24 @@ def rate(way: str, epsilon: Fraction, delta: Fraction, losses: np.ndarray) -> Fr
         return None
 
 
-def run(losses: np.ndarray, way: str, delta: Fraction, epsilons: Sequence[Fraction]) -> list[Run]:
-    """Every learner once, with fresh exact draws: those at ``epsilons``, the one without privacy, and the leader's."""
+def run(losses: Floats, way: str, delta: Fraction, epsilons: Sequence[Fraction]) -> list[Run]:
+    """Run every learner once with fresh exact draws: one at each of `epsilons`, one without privacy, and the leader."""
     steps = on_grid(losses)
-    found = []
+    runs = []
     etas = {f"ε = {exact_text(each)}": rate(way, each, delta, losses) for each in epsilons}
     for name, eta in {**etas, NO_PRIVACY: free_rate(*losses.shape)}.items():
         if eta is not None:
-            found.append(_run(name, eta, steps, weighted_majority(steps, eta)))
-    return [*found, _run(LEADER, None, steps, follow_the_leader(steps))]
+            runs.append(_run(name, eta, steps, weighted_majority(steps, eta)))
+    return [*runs, _run(LEADER, None, steps, follow_the_leader(steps))]
 
 
-def _run(name: str, eta: Fraction | None, steps: np.ndarray, picks: np.ndarray) -> Run:
-    met = picked_loss(steps, picks)
-    return Run(name, eta, average_regret(steps, met), float(met.mean()))
+def _run(name: str, eta: Fraction | None, steps: Ints, picks: Ints) -> Run:
+    loss = picked_loss(steps, picks)
+    return Run(name, eta, average_regret(steps, loss), float(loss.mean()))
 
 
-def over_epsilon(losses: np.ndarray, way: str, delta: Fraction) -> pd.DataFrame:
-    """Expected regret after the last round and its bound, for each ε of `CURVE` that the rate is proved for."""
+def over_epsilon(losses: Floats, way: str, delta: Fraction) -> pd.DataFrame:
+    """Return the expected regret after the last round and its bound, for each ε of `CURVE` with a proven rate."""
     steps, rows = on_grid(losses), []
     for epsilon in CURVE:
         if (eta := rate(way, epsilon, delta, losses)) is not None:
@@ -79,7 +80,7 @@ def over_epsilon(losses: np.ndarray, way: str, delta: Fraction) -> pd.DataFrame:
 
 
 def thinned(runs: Sequence[Run]) -> pd.DataFrame:
-    """Average regret over time, a column a learner, in rounds enough to draw, from a twentieth of them on."""
+    """Return the average regret over time, one column a learner, at `_POINTS` rounds from a twentieth of them on."""
     rounds = len(runs[0].regret)
     places = np.unique(np.linspace(rounds // 20, rounds - 1, _POINTS).astype(int))
     return pd.DataFrame({"round": places + 1} | {each.name: each.regret[places] for each in runs})

@@ -1,4 +1,4 @@
-"""The Definition lab shows two laws and their ratio, exactly as the library computes them."""
+"""The Definition lab shows two distributions and their ratio, exactly as the library computes them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def ask(page: AppTest, question: str) -> AppTest:
 
 def test_the_largest_ratio_is_e_to_epsilon_and_reached(at: AppTest) -> None:
     assert metric(at, "Largest ratio") == metric(at, "Allowed: e^ε") == "2.72"
-    assert "within a factor of e^ε = 2.72; all up to 1 and from 2 reach it" in words(at)
+    assert "No answer exceeds the factor e^ε = 2.72; every answer of 1 or less, and of 2 or more, reaches it" in words(
+        at
+    )
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "3"])
@@ -54,7 +56,7 @@ def test_moving_epsilon_moves_the_ratio_and_what_a_guesser_gets(at: AppTest, eps
 def test_whoever_does_not_count_changes_nothing(at: AppTest) -> None:
     whole(at.selectbox(key="definition_person").set_value("Fatma").run())
     assert metric(at, "Largest ratio") == "1"
-    assert "Both tables give the same answer" in words(at)
+    assert "Both tables have the same true answer" in words(at)
 
 
 def test_the_tables_differ_in_the_person_who_leaves(at: AppTest) -> None:
@@ -101,9 +103,9 @@ def open_example(page: AppTest, name: str) -> AppTest:
 
 def test_the_senator_is_never_given_away_beyond_epsilon(at: AppTest) -> None:
     open_example(at, "The senator's zip code")
-    assert "10 % sure becomes 23 % at the most and 3.9 % at the least" in words(at)
+    assert "10 % sure becomes at most 23 % and at least 3.9 %" in words(at)
     whole(at.slider(key="definition_prior").set_value(50).run())
-    assert "50 % sure becomes 73 %" in words(at)
+    assert "50 % sure becomes at most 73 %" in words(at)
 
 
 def test_a_higher_bound_cuts_less_and_is_noisier(at: AppTest) -> None:
@@ -111,9 +113,9 @@ def test_a_higher_bound_cuts_less_and_is_noisier(at: AppTest) -> None:
     low = metric(at, "Noise, typically")
     whole(at.slider(key="definition_upper").set_value(108).run())
     assert float(metric(at, "Noise, typically")[2:].split()[0]) > float(low[2:].split()[0])
-    assert "the cut is 0.00" in words(at)
+    assert "cutting changes the average by 0.00 inches" in words(at)
 
 
 def test_it_says_what_this_means_for_a_release(at: AppTest) -> None:
     assert "becomes at most 73 % sure" in words(at)
-    assert "three are within 20.1" in words(at)
+    assert "a group of three within 20.1" in words(at)
