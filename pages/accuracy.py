@@ -22,9 +22,9 @@ from pages.parts.accuracy.numbers import EPSILONS, curve, noise_shares, wanted_e
 from pages.parts.accuracy.tabs import all_tables, meaning, measured, mostly_noise, small_cells
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
-from pages.parts.shared.strategies import is_adaptive, show_strategies
 from pages.parts.shared.wording import name_of, noun, people, percent, plain, plural
 from pages.parts.visit.state import require_entry, visit
+from pages.parts.visit.strategies import is_adaptive, show_strategies
 
 DATA = Path(__file__).parent.parent / "data"
 SAMPLES = {"Census sample": "census.plan.yaml", "Health insurance sample": "rand.plan.yaml"}

@@ -220,10 +220,9 @@ def cap_form(book: Ledger, dataset: str) -> None:
             help="A decimal or a fraction. It limits all releases together, including past ones.",
         )
         if button.form_submit_button("Review the cap", icon=":material/rule:"):
-            st.session_state["budget_cap_review"] = (dataset, text)
-    reviewed, text = st.session_state.get("budget_cap_review", (None, ""))
-    if reviewed == dataset:
-        confirm(book, dataset, text, spent)
+            visit().keep("cap", dataset, text)
+    if (reviewed := visit().kept("cap", dataset)) is not None:
+        confirm(book, dataset, reviewed, spent)
 
 
 def confirm(book: Ledger, dataset: str, text: str, spent: Fraction) -> None:
@@ -246,11 +245,11 @@ def confirm(book: Ledger, dataset: str, text: str, spent: Fraction) -> None:
         with st.container(horizontal=True):
             if st.button(f"Set the cap to {exact_text(cap)}", type="primary", key="budget_cap_set"):
                 book.set_cap(dataset, cap)
-                st.session_state["budget_cap_review"] = (None, "")
+                visit().forget("cap")
                 st.toast("The cap is set.", icon=":material/check:")
                 st.rerun()
             if st.button("Leave it as it is", key="budget_cap_leave"):
-                st.session_state["budget_cap_review"] = (None, "")
+                visit().forget("cap")
                 st.rerun()
 
 

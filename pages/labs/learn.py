@@ -26,8 +26,7 @@ from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import coarse
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import plain
-from pages.parts.visit import memo
-from pages.parts.visit.state import require_entry
+from pages.parts.visit.state import require_entry, visit
 
 SIMULATED, SHARES, OWN = "Simulated market", "Six shares, 2018–19", "My own table"
 MARKETS: dict[str, Callable[[], Market]] = {SIMULATED: simulated_market, SHARES: share_prices}
@@ -120,9 +119,8 @@ def numbers(runs: list[Run], found: Market, lowest: float) -> None:
 
 def over_time(name: str, found: Market, epsilons: list[Fraction], way: str, delta: Fraction) -> None:
     """Show one run of every learner, kept until the visitor asks for another."""
-    again = st.session_state.get("learn_runs", 0)
-    asked = (name, tuple(epsilons), way, delta, again)
-    runs = memo.kept("learn", asked, lambda: run(found.losses, way, delta, epsilons))
+    asked = (name, tuple(epsilons), way, delta, visit().turns("learn"))
+    runs = visit().once("learn", asked, lambda: run(found.losses, way, delta, epsilons))
     shape = found.losses.shape
     numbers(runs, found, float(found.losses.mean(axis=0).min()))
     unproved = [each for each in epsilons if rate(way, each, delta, found.losses) is None]
@@ -138,9 +136,7 @@ def over_time(name: str, found: Market, epsilons: list[Fraction], way: str, delt
     bound = regret_bound(free_rate(*shape), *shape)
     draw(time_figure(rows, found.round, bound), f"Average regret over time. {results}.", "learn-time", 380)
     with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("Run it again", icon=":material/replay:", key="learn_again"):
-            st.session_state["learn_runs"] = again + 1
-            st.rerun()
+        st.button("Run it again", icon=":material/replay:", key="learn_again", on_click=visit().turn, args=("learn",))
         st.caption("New draws each time; the table stays the same.", width="content")
     table = pd.DataFrame(
         {

@@ -20,6 +20,7 @@ from pages.parts.accuracy.numbers import all_errors, curve, noise_shares, predic
 from pages.parts.shared.data_twin import PREDICTED, twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import name_of, noun, people, percent, plain, protected, sure, why_measured
+from pages.parts.visit.state import visit
 
 __all__ = ["all_tables", "meaning", "measured", "mostly_noise", "small_cells"]
 
@@ -90,7 +91,7 @@ def small_cells(plan: Plan, table: Columns) -> None:
         "0, that keep the estimated total and agree with every other table. Small cells still read a little high and "
         "large cells a little low. Use the estimate for sums and averages, and the count for a table to read."
     )
-    made = (plan.model_dump_json(), table)
+    asked = plan.model_dump_json(), table
     if st.button(
         "Simulate both",
         icon=":material/casino:",
@@ -98,11 +99,10 @@ def small_cells(plan: Plan, table: Columns) -> None:
         help="Draws the noise many times on a made-up table. Your table is not read; nothing is spent.",
     ):
         with st.spinner("Drawing on the made-up table"):
-            st.session_state["accuracy_simulation"] = (made, *simulate_errors(plan, table))
-    simulated = st.session_state.get("accuracy_simulation")
-    if simulated is None or simulated[0] != made:
+            visit().keep("simulation", asked, simulate_errors(plan, table))
+    if (simulated := visit().kept("simulation", asked)) is None:
         return
-    _, off, draws = simulated
+    off, draws = simulated
     size = f"about {plan.rows_about:,}" if plan.rows_about else f"an assumed {ASSUMED_ROWS:,}"
     times = "once" if draws == 1 else f"{draws} times"
     st.caption(

@@ -15,6 +15,7 @@ from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import OURS
+from pages.parts.visit.state import visit
 
 __all__ = ["audit_tab"]
 
@@ -35,24 +36,20 @@ def audit_tab() -> None:
     epsilon = st.select_slider(
         "ε that is promised", rungs("0.5", "3"), value=Fraction(1), format_func=exact_text, key="attacks_claimed"
     )
-    claimed, found = st.session_state.get("attacks_audit", (None, {}))
+    found: dict[str, Audit] | None = visit().kept("audit", epsilon)
     with st.container(horizontal=True, vertical_alignment="center"):
-        label = "Run it again" if claimed == epsilon else "Try to break it"
+        label = "Try to break it" if found is None else "Run it again"
         st.button(
-            label, type="primary", icon=":material/play_arrow:", key="attacks_break", on_click=_begin, args=(epsilon,)
-        )
+            label, type="primary", icon=":material/play_arrow:", key="attacks_break",
+            on_click=lambda: visit().keep("audit", epsilon, {}),
+        )  # fmt: skip
         st.caption(f"{4 * RUNS:,} releases; a few seconds. Changing a setting stops it.", width="content")
-    if claimed != epsilon:
+    if found is None:
         st.caption("Nothing has been run at this ε yet.")
         return
     if not found:
         found.update(_run(epsilon))
     _show(epsilon, found)
-
-
-def _begin(epsilon: Fraction) -> None:
-    found: dict[str, Audit] = {}
-    st.session_state["attacks_audit"] = epsilon, found
 
 
 def _run(epsilon: Fraction) -> dict[str, Audit]:

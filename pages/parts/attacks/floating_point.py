@@ -26,6 +26,7 @@ from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import OURS, percent
+from pages.parts.visit.state import visit
 
 __all__ = ["floating_point_tab"]
 
@@ -65,7 +66,7 @@ def _show_success(sampler: Sampler, epsilon: Fraction) -> None:
     def run() -> dict[str, Verdicts]:
         return {sampler.name: attack_sampler(sampler, epsilon, GAMES), OURS: attack_engine(epsilon, GAMES)}
 
-    found = measured(("bits", sampler.name, epsilon), run)
+    found = measured("sampler", (sampler.name, epsilon), run)
     theirs, bound = found[sampler.name], posterior(0.5, epsilon)
     low, high = theirs.proved.interval()
     with st.grid(3, min_column_width=170):
@@ -98,7 +99,9 @@ def _show_success(sampler: Sampler, epsilon: Fraction) -> None:
 
 def _show_output(sampler: Sampler, epsilon: Fraction) -> None:
     """Show one output of the sampler, the doubles around it, and what they prove."""
-    st.button("Another output", icon=":material/replay:", key="attacks_another", on_click=_another)
+    st.button(
+        "Another output", icon=":material/replay:", key="attacks_another", on_click=visit().turn, args=("output",)
+    )
     doubles = DOUBLES[st.segmented_control("Doubles to look at", list(DOUBLES), default="129", required=True,
                                          key="attacks_reach")]  # fmt: skip
 
@@ -106,7 +109,7 @@ def _show_output(sampler: Sampler, epsilon: Fraction) -> None:
         truth = int(np.random.default_rng().integers(0, 2))
         return truth, float(sampler.draw(np.array([float(truth)]), 1 / float(epsilon), None)[0])
 
-    truth, output = measured(("output", sampler.name, epsilon, st.session_state.get("attacks_outputs", 0)), run)
+    truth, output = measured("output", (sampler.name, epsilon, visit().turns("output")), run)
     try:
         seen = neighbourhood(sampler, output, epsilon, doubles)
     except PlanError as refused:
@@ -127,10 +130,6 @@ def _show_output(sampler: Sampler, epsilon: Fraction) -> None:
     box = st.column_config.CheckboxColumn
     columns = {"step": "doubles away", "double": "value", "zero": box("possible for 0"), "one": box("possible for 1")}
     twin(rows[seen.zero | seen.one], "attacks-doubles", columns)
-
-
-def _another() -> None:
-    st.session_state["attacks_outputs"] = st.session_state.get("attacks_outputs", 0) + 1
 
 
 def _conclusion(seen: Neighbourhood, truth: int) -> str:

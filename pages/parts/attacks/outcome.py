@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ from dpengine.lessons.defences import RAW, Defence, engine, jittered, rounded, u
 from dpengine.lessons.success_rate import Rate
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.wording import OURS, percent
-from pages.parts.visit import memo
+from pages.parts.visit.state import visit
 
 __all__ = [
     "DEFENCES", "RATE_COLUMNS", "choose_defence", "measured", "rate_rows", "run_again_button", "show_rates", "verdict",
@@ -53,20 +53,18 @@ def choose_defence() -> tuple[str, Fraction]:
     return name, epsilon
 
 
-def _run_again() -> None:
-    st.session_state["attacks_again"] = st.session_state.get("attacks_again", 0) + 1
-
-
 def run_again_button(caption: str) -> None:
     """Show the button that runs the attack once more, with a caption beside it."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Run it again", icon=":material/replay:", key="attacks_run_again", on_click=_run_again)
+        st.button(
+            "Run it again", icon=":material/replay:", key="attacks_run_again", on_click=visit().turn, args=("attacks",)
+        )
         st.caption(caption, width="content")
 
 
-def measured(key: Hashable, run: Callable[[], T]) -> T:
-    """Return what `run` found for `key`, kept until the visitor asks to run it again."""
-    return memo.kept("attacks", (key, st.session_state.get("attacks_again", 0)), run, most=16)
+def measured(attack: str, settings: object, run: Callable[[], T]) -> T:
+    """Return what `run` measures for an attack with these settings, kept until the visitor asks to run it again."""
+    return visit().once(f"attack-{attack}", (settings, visit().turns("attacks")), run)
 
 
 def show_rates(lines: Mapping[str, Mapping[int, Rate]], bound: float, unit: str) -> None:

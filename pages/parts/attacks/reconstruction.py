@@ -15,6 +15,7 @@ from pages.parts.attacks.outcome import DEFENCES, RATE_COLUMNS, choose_defence, 
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import OURS
+from pages.parts.visit.state import visit
 
 __all__ = ["reconstruction_tab"]
 
@@ -52,15 +53,14 @@ def reconstruction_tab() -> None:
     method = left.selectbox("Solve by", list(METHODS), key="attacks_method")
     people = right.segmented_control("People", PEOPLE, default=500, required=True, key="attacks_people")
     asked = name, epsilon, int(people), method
-    job: Job | None = st.session_state.get("attacks_job")
-    own = job is not None and job.asked == asked
+    job: Job | None = visit().kept("reconstruction", asked)
     with st.container(horizontal=True, vertical_alignment="center"):
-        label = "Run it again" if own else "Run the attack"
+        label = "Run the attack" if job is None else "Run it again"
         st.button(
             label, type="primary", icon=":material/play_arrow:", key="attacks_run", on_click=_begin, args=(asked,)
         )
         st.caption("Least squares takes a few seconds, linear programs up to half a minute.", width="content")
-    if job is None or not own:
+    if job is None:
         st.caption("Nothing has been run with these settings yet.")
         return
     if job.left:
@@ -72,12 +72,7 @@ def _begin(asked: tuple[str, Fraction, int, str]) -> None:
     name, _, people, method = asked
     steps = STEPS[METHODS[method] is least_squares]
     left = [(each, round(step * people)) for step in steps for each in dict.fromkeys([name, OURS])]
-    st.session_state["attacks_job"] = Job(asked, left)
-
-
-def _stop() -> None:
-    job: Job = st.session_state["attacks_job"]
-    job.left.clear()
+    visit().keep("reconstruction", asked, Job(asked, left))
 
 
 def _work(job: Job) -> None:
@@ -87,7 +82,7 @@ def _work(job: Job) -> None:
     place = st.empty()
     with place.container():
         bar = st.progress(0.0)
-        st.button("Stop", icon=":material/stop:", key="attacks_stop", on_click=_stop)
+        st.button("Stop", icon=":material/stop:", key="attacks_stop", on_click=job.left.clear)
     while job.left:
         name, questions = job.left[0]
         bar.progress(1 - len(job.left) / total, text=f"{name}: {questions:,} questions")

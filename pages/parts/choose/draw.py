@@ -39,9 +39,8 @@ def _demonstration(candidates: Candidates) -> None:
         "Free, and no protection for anybody: nothing is charged or kept, and you can draw as often as you like."
     )
     if st.button("Draw", icon=":material/casino:", key="choose_lesson", width="stretch"):
-        drawn = [(candidates, sample(candidates)), *st.session_state.get("choose_drawn", [])]
-        st.session_state["choose_drawn"] = [each for each in drawn if each[0] == candidates][:12]
-    names = [name for of, name in st.session_state.get("choose_drawn", []) if of == candidates]
+        visit().keep("choice", candidates, [sample(candidates), *(visit().kept("choice", candidates) or [])][:12])
+    names: list[str] = visit().kept("choice", candidates) or []
     if names:
         st.markdown(f"Drawn as a demonstration: **{plain(names[0])}**")
     if len(names) > 1:

@@ -15,9 +15,9 @@ from dpengine.results.alternatives import mostly_noise_share
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.results.result import EXACT, Result
 from pages.parts.release.view import figure_with_choice
-from pages.parts.shared.strategies import is_adaptive, show_strategies
 from pages.parts.shared.wording import name_of, noun, people, plain
 from pages.parts.visit.state import visit
+from pages.parts.visit.strategies import is_adaptive, show_strategies
 
 __all__ = ["in_words", "show_consequence"]
 

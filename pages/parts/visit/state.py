@@ -76,11 +76,15 @@ class VisitState:
 
     def turned(self, name: str) -> str:
         """Return a widget's key that `turn` renews: a box then takes its new content, a popover closes."""
-        return self.key(f"{name}-{self._turns.get(name, 0)}")
+        return self.key(f"{name}-{self.turns(name)}")
 
     def turn(self, name: str) -> None:
         """Renew the keys that `turned` gives for `name`."""
-        self._turns[name] = self._turns.get(name, 0) + 1
+        self._turns[name] = self.turns(name) + 1
+
+    def turns(self, name: str) -> int:
+        """Return how often `turn` was called for `name`."""
+        return self._turns.get(name, 0)
 
     def change(self, **changes: Any) -> None:
         """Take new values into the entries."""
@@ -161,16 +165,20 @@ class VisitState:
         found: T | None = None if afresh else self.kept(name, question)
         if found is None:
             found = work()
-            self._results[name] = question, found
+            self.keep(name, question, found)
         return found
 
+    def keep(self, name: str, question: object, result: object) -> None:
+        """Keep under `name` the result that answers a question, in place of the one before."""
+        self._results[name] = question, result
+
     def kept(self, name: str, question: object) -> Any:
-        """Return the result that `once` keeps under `name`, or None if it answers another question."""
+        """Return the result that is kept under `name`, or None if it answers another question."""
         before, found = self._results.get(name, (None, None))
         return found if before == question else None
 
     def forget(self, name: str) -> None:
-        """Forget the result that `once` keeps under `name`."""
+        """Forget the result that is kept under `name`."""
         self._results.pop(name, None)
 
 

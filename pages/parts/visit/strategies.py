@@ -16,6 +16,7 @@ from dpengine.spec.wording import portion
 from pages.parts.shared.epsilon_ladder import coarse
 from pages.parts.shared.figures import is_dark, tones
 from pages.parts.shared.wording import noun, plain
+from pages.parts.visit.state import visit
 
 __all__ = ["is_adaptive", "show_strategies"]
 
@@ -36,14 +37,13 @@ def show_strategies(plan: Plan) -> None:
         f"computed beforehand, so it is simulated on a made-up table of {rows} {noun(plan)}. That table knows nothing "
         "of yours: real tables may do better or worse. An adaptive release reports its own error, measured privately."
     )
-    key = plan.at(1).model_dump_json()
+    asked = plan.at(1).model_dump_json()
     if st.button("Compare the strategies over ε", icon=":material/experiment:", key="compare-strategies"):
         with st.status("Predicting and simulating five values of ε", expanded=False) as status:
             compared = compare_strategies(plan, EPSILONS, lambda stage: status.update(label=stage))
             status.update(label="Predicted and simulated", state="complete")
-        st.session_state["strategies"] = key, compared
-    held, compared = st.session_state.get("strategies", (None, None))
-    if held == key:
+        visit().keep("strategies", asked, compared)
+    if (compared := visit().kept("strategies", asked)) is not None:
         _show(plan, *compared)
 
 
