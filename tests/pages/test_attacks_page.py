@@ -97,7 +97,7 @@ def test_a_reconstruction_that_is_stopped_keeps_what_it_found() -> None:
     at = page("Reconstruction")
     at.segmented_control(key="attacks_people").set_value(100).run()
     at.button(key="attacks_run").click().run()
-    (_, job) = at.session_state["visit"]._results["reconstruction"]
+    job = at.session_state["visit"].kept("reconstruction", ("True counts", Fraction(1), 100, "least squares"))
     job.left.append(("True counts", 900))
     job.found.pop(OURS)
     at.run()
