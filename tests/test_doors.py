@@ -8,11 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from dpengine import Plan, preview
+from dpengine.bundle.write import save
 from tests.plans import CLINIC
 
 ROOT = Path(__file__).parent.parent
 READERS = {"duckdb", "python_calamine", "ibis", "dpengine.counting", "dpengine.sources"}
 LEDGERS = {"sqlalchemy", "dpengine.accounting.ledger", "dpengine.accounting.database"}
+
+# What makes a release: nothing that strangers' files should meet.
+MAKERS = {"plotly", "jinja2", "pandas", "scipy", "dpengine.measure", "dpengine.estimate.estimates", "dpengine.release"}
+BUNDLES = sorted((ROOT / "tests" / "earlier").glob("*/bundles/*.zip"))
 
 PLAN = f"import dpengine as dpe\nplan = dpe.Plan.loads({CLINIC!r})\n"
 ADAPTIVE = PLAN + "plan = plan.model_copy(update={'strategy': 'adaptive'})\n"
@@ -36,6 +42,21 @@ def loaded(script: str) -> set[str]:
 @pytest.mark.parametrize("door", DOORS)
 def test_what_needs_no_table_loads_no_reader_of_rows_and_no_ledger(door: str) -> None:
     assert not loaded(DOORS[door]) & (READERS | LEDGERS)
+
+
+def test_verify_loads_no_reader_of_rows_no_ledger_and_nothing_that_makes_a_release(tmp_path: Path) -> None:
+    """It reads files from strangers: here bundles of every strategy, and one with dates in a format of its own."""
+    plan = CLINIC.replace("by: quarter", "by: quarter, format: '%d.%m.%Y'")
+    assert plan != CLINIC
+    save(preview(Plan.loads(plan)), tmp_path / "dates.zip")
+    bundles = [str(bundle) for bundle in (*BUNDLES, tmp_path / "dates.zip")]
+    script = f"import dpengine as dpe\nfor bundle in {bundles}: dpe.verify(bundle)"
+    assert not loaded(script) & (READERS | LEDGERS | MAKERS)
+
+
+def test_verify_on_the_command_line_loads_no_more() -> None:
+    script = f"from dpengine.cli import main\nmain(['verify', {str(BUNDLES[0])!r}], standalone_mode=False)"
+    assert not loaded(script) & (READERS | LEDGERS | MAKERS)
 
 
 def test_opening_a_table_does_load_a_reader() -> None:
