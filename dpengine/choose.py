@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.accounting.entry import Charge, Kind, Outcome
-from dpengine.accounting.hash_chain import same_name
+from dpengine.accounting.entry import Charge, Kind, Outcome, same_name
 from dpengine.accounting.ledger import Ledger
 from dpengine.array_types import Ints
 from dpengine.errors import LedgerError, PlanError

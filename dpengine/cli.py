@@ -134,7 +134,7 @@ def release(  # click hands over one parameter for each argument and option
     as_json: bool,
 ) -> None:
     """Publish PLAN of TABLE once, charge the ledger, and write the release bundle."""
-    from dpengine.accounting.hash_chain import same_name
+    from dpengine.accounting.entry import same_name
     from dpengine.release import release as publish
     from dpengine.sources.open import open_table
 

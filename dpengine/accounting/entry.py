@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-__all__ = ["Charge", "Entry", "Kind", "Outcome"]
+__all__ = ["Charge", "Entry", "Kind", "Outcome", "same_name"]
 
 
 class Kind(StrEnum):
@@ -60,3 +61,12 @@ class Entry:
     title: str
     summary: str
     kind: Kind
+
+
+def same_name(dataset: str) -> str:
+    """Return what all spellings of a dataset's name share: a capital or a blank must not open a second budget.
+
+    >>> same_name(" Clinic ") == same_name("CLINIC")
+    True
+    """
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", dataset).casefold()).strip()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,11 +17,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from dpengine.accounting import schema
+from dpengine.accounting.entry import same_name
 from dpengine.errors import LedgerError
 from dpengine.exact import ratio_text
 
 __all__ = [
-    "Book", "add_charge", "add_payload", "build", "keyed", "payload_of", "read", "same_name", "secret_of", "set_cap",
+    "Book", "add_charge", "add_payload", "build", "keyed", "payload_of", "read", "secret_of", "set_cap",
 ]  # fmt: skip
 
 # Charges of version 1 were sealed without a kind; wherever a kind is stored, it is sealed as the last field.
@@ -136,15 +136,6 @@ def build(connection: sa.Connection) -> None:
     secret = secrets.token_bytes(32)
     start = {"entries": 0, "head": _genesis(secret), "caps_seal": _seal(secret, {})}
     connection.execute(sa.insert(schema.meta).values(version=schema.VERSION, secret=secret, **start))
-
-
-def same_name(dataset: str) -> str:
-    """Return what all spellings of a dataset's name share: a capital or a blank must not open a second budget.
-
-    >>> same_name(" Clinic ") == same_name("CLINIC")
-    True
-    """
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", dataset).casefold()).strip()
 
 
 def keyed(secret: bytes, *parts: bytes | str) -> bytes:

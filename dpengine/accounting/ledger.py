@@ -26,8 +26,8 @@ import sqlalchemy as sa
 
 from dpengine.accounting import hash_chain, schema
 from dpengine.accounting.database import Store
-from dpengine.accounting.entry import Charge, Entry, Outcome
-from dpengine.accounting.hash_chain import Book, same_name
+from dpengine.accounting.entry import Charge, Entry, Outcome, same_name
+from dpengine.accounting.hash_chain import Book
 from dpengine.errors import BudgetError, LedgerError, PlanError
 from dpengine.exact import ExactLike, exact_text, ratio_text, rational
 

@@ -66,7 +66,7 @@ def draft_entry(result: Result, manifest: Mapping[str, Any]) -> str:
         },
         "accounting": {
             "post_processing": " ".join(manifest["post_processing"]),
-            "composition": "Basic composition: the ε of all measurements adds up to the whole exactly, as rational numbers.",
+            "composition": "Basic composition: the ε of all measurements adds up exactly, as rational numbers.",
         },
         "implementation": {
             "pre_processing_eda_hyperparameter_tuning": "",

@@ -27,8 +27,7 @@ from dpengine.measure.allocation import allocate_by_cells, allocate_directly, al
 from dpengine.measure.hierarchical import measure_boxes, strata
 from dpengine.measure.measure import add_noise
 from dpengine.measure.workload import Workload
-from dpengine.noise.laplace import MAX_SCALE
-from dpengine.noise.moments import mean_absolute
+from dpengine.noise.moments import MAX_SCALE, mean_absolute
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
 

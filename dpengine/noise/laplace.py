@@ -28,10 +28,9 @@ from dpengine.array_types import Ints
 from dpengine.exact import rational
 from dpengine.noise.bits import BitSource, keystream
 from dpengine.noise.exact_exp import Bounds, complement, exp_between, product, quotient
+from dpengine.noise.moments import MAX_SCALE
 
-__all__ = ["MAX_SCALE", "discrete_laplace", "perturb"]
-
-MAX_SCALE = 2**40
+__all__ = ["discrete_laplace", "perturb"]
 
 _CHUNK = 2**15  # with this many lanes all work arrays stay in a second-level cache
 _UNSURE = -128  # in a guide table: a breakpoint lies within this 1/65536

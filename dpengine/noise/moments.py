@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-__all__ = ["half_width", "mean_absolute", "variance"]
+__all__ = ["MAX_SCALE", "half_width", "mean_absolute", "variance"]
+
+MAX_SCALE = 2**40  # the widest noise that is drawn
 
 
 def variance(scale: Fraction | float) -> float:

@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from dpengine.errors import PlanError
 from dpengine.exact import DecimalLike, ExactLike, exact_text, rational
-from dpengine.noise.laplace import MAX_SCALE
+from dpengine.noise.moments import MAX_SCALE
 from dpengine.spec.declared import Declared, Text
 from dpengine.spec.domain import Column, Number, cells_payload
 from dpengine.spec.numeric_grid import Grid
