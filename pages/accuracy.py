@@ -5,6 +5,7 @@ Everything follows from the plan; this page never receives a table.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.accounting.composition import posterior
+from dpengine.array_types import Columns
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text
 from dpengine.measure.strategy import resolved
@@ -189,7 +191,9 @@ def explore(plan: Plan) -> None:
         on_change="rerun",
         key="accuracy_view",
     )
-    views = (all_tables, mostly_noise, small_cells, measured, meaning, lambda plan, _: show_strategies(plan))
+    views: tuple[Callable[[Plan, Columns], None], ...] = (
+        all_tables, mostly_noise, small_cells, measured, meaning, lambda plan, _: show_strategies(plan),
+    )  # fmt: skip
     for tab, view in zip(tabs, views, strict=True):
         if tab.open:
             with tab:
