@@ -46,7 +46,7 @@ def run(job: str, url: str, *arguments: object) -> list[Any]:
     root = str(Path(ledger_module.__file__).parents[2])
     done = subprocess.run(
         [sys.executable, "-W", "error", JOBS, job, url, json.dumps(arguments)],
-        env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True, timeout=60,
+        env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True, timeout=240,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
