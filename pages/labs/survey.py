@@ -1,4 +1,4 @@
-"""Survey: people protect their own answers by coins, and what that costs beside a curator who is trusted."""
+"""Survey lab: people protect their own answers by coins; what that costs, compared with a trusted curator."""
 
 from __future__ import annotations
 
@@ -13,64 +13,69 @@ from dpengine.lessons import survey
 from dpengine.mechanisms.local.protocol import Estimate
 from dpengine.mechanisms.local.randomized_response import KaryResponse
 from pages.parts.shared.data_twin import twin
+from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import people, percent, plain, plural
 from pages.parts.survey.charts import answers_figure
-from pages.parts.survey.people import People, choose_people, stand_in
-from pages.parts.survey.tabs import VIEWS, epsilon_words, named
-from pages.parts.visit.state import require_entry
+from pages.parts.survey.people import People, choose_people, made_up_like
+from pages.parts.survey.tabs import CHANCES, VIEWS, epsilon_words, protocol_key
+from pages.parts.visit.state import require_entry, visit
 
-EPSILONS = tuple(map(Fraction, ("0.1", "0.2", "0.5", "1", "1.5", "2", "3", "4", "6", "8")))
-CHANCES = tuple(Fraction(k, 20) for k in range(1, 20))
+EPSILONS = rungs("0.1", "8")
 BY_EPSILON, BY_COIN = "ε", "a coin"
-SHOWN = 30
+MAX_BARS = 30
 
 REPORTS = {
-    "Randomized response": "an answer: the true one, or by chance any",
-    "Unary encoding": "a bit for each answer, most of them by chance",
-    "Local hashing": "a hash function of one's own, and a bucket under it that may be wrong",
-    "Hadamard response": "one of a few codes, half of which fit any answer",
-    "Count-mean sketch": "one of many shared hash functions, and a row of bits, each of which may be wrong",
-    "Hadamard sketch": "one of many shared hash functions, a place, and one bit that may be wrong",
+    "Randomized response": "Each report is the true answer or, by chance, a random one.",
+    "Unary encoding": "Each report has one bit for each answer, most of them random.",
+    "Local hashing": "Each report names a hash function of the person's own and a bucket under it, which may be wrong.",
+    "Hadamard response": "Each report is one of a few codes; half of the codes fit any answer.",
+    "Count-mean sketch": "Each report names one of many shared hash functions and a row of bits, each of which may be "
+    "wrong.",
+    "Hadamard sketch": "Each report names one of many shared hash functions, a position, and one bit, which may be "
+    "wrong.",
 }
 
 CURIOUS = r"""
-**Local differential privacy.** What a person sends is $\varepsilon$-locally private if for all answers $x, x'$ and
-every report $y$, $\Pr[M(x) = y] \le e^{\varepsilon} \Pr[M(x') = y]$ (Kasiviswanathan et al. 2008). Nobody holds the
-true answers, so nobody has to be trusted with them.
+**Local differential privacy.** A report $M(x)$ is $\varepsilon$-locally private if, for all answers $x, x'$ and every
+report $y$, $\Pr[M(x) = y] \le e^{\varepsilon} \Pr[M(x') = y]$ (Kasiviswanathan et al. 2008). Nobody holds the true
+answers, so nobody has to be trusted with them.
 
-**Randomized response** (Warner 1965): with chance $\lambda$ say any of the $k$ answers, evenly; else the truth. Then
-$e^{\varepsilon} = 1 + k(1-\lambda)/\lambda$: for yes or no and fair coins 3/4 against 1/4, so $\varepsilon = \ln 3$.
+**Randomized response** (Warner 1965): with chance $\lambda$ give one of the $k$ answers, all equally likely; otherwise
+the true one. Then $e^{\varepsilon} = 1 + k(1-\lambda)/\lambda$. For yes or no and fair coins the chances are 3/4 and
+1/4, so $\varepsilon = \ln 3$.
 
-**The others** send something else than an answer, so that many answers disturb each other less. In each of them a
-report supports one's own answer with chance $p$, any other with chance $q$, and $(C/n - q)/(p - q)$ is an unbiased
-estimate of a share when $C$ of $n$ reports support it, of variance $(f\,p(1-p) + (1-f)\,q(1-q))/(n(p-q)^2)$: unary
-encoding and local hashing (Wang et al. 2017), $4e^{\varepsilon}/((e^{\varepsilon}-1)^2 n)$ for rare answers; Hadamard
-response (Acharya, Sun and Zhang 2019); count-mean sketches (Apple 2017), where collisions of hashes add to the
-variance.
+**The other methods** do not send an answer itself, so that many possible answers disturb each other less. A report
+supports the person's own answer with chance $p$ and any other with chance $q$. If $C$ of $n$ reports support an answer,
+$(C/n - q)/(p - q)$ is an unbiased estimate of its share $f$, with variance
+$(f\,p(1-p) + (1-f)\,q(1-q))/(n(p-q)^2)$: unary encoding and local hashing (Wang et al. 2017),
+$4e^{\varepsilon}/((e^{\varepsilon}-1)^2 n)$ for rare answers; Hadamard response (Acharya, Sun and Zhang 2019);
+count-mean sketches (Apple 2017), whose variance also grows with hash collisions.
 
-**Exact coins.** Every coin has a rational bias, drawn exactly from the operating system's randomness, and the ratio
-of chances is a fraction; the ε shown is its logarithm, rounded up. Coins for a wanted ε never cost more than it.
+**Exact coins.** Every coin has a rational bias and is drawn exactly from the operating system's randomness. The ratio
+of chances is a fraction; the ε shown is its logarithm, rounded up. Coins for a chosen ε never exceed it.
 
-**The curator**, for comparison, adds discrete Laplace noise of scale $2/\varepsilon$, which hides the same thing:
-which answer a person gave (that changes two counts by one). A release on Publish hides whether a person is there at
-all.
+**The curator**, for comparison, adds discrete Laplace noise of scale $2/\varepsilon$. That hides the same thing: which
+answer a person gave (a different answer changes two counts by one). A release on Publish hides whether a person is in
+the data at all.
 
-**Fitted shares** are shifted and cut at 0, to be shares of a whole (norm-sub: Wang et al. 2020). That uses reports
-only, so it costs no privacy, and estimates are no longer unbiased.
+**Fitted shares** are shifted and cut at 0 so that they add up to a whole (norm-sub: Wang et al. 2020). This uses
+reports only, so it costs no privacy, but the estimates are no longer unbiased.
 
 Fair coins, the four cells and the AND are examples of Dwork, *A firm foundation for private data analysis* (2011).
-Each run flips fresh coins; there is no seed. Nothing on this page is charged or kept.
+Each run flips new coins; there is no seed. Nothing on this page is charged or stored.
 """
 
 
 def choose_protocol(answers: int) -> survey.Protocol:
-    """The method, and the one control that matters: ε, or for randomized response the coin itself."""
+    """Return the chosen method at the chosen ε; for randomized response the coin can be set instead."""
     method = st.selectbox("How they answer", list(survey.METHODS), key="survey_method", format_func=str)
-    st.caption(f"A report is {REPORTS[method]}.")
+    st.caption(REPORTS[method])
     by = BY_EPSILON
     if method == "Randomized response":
-        by = st.segmented_control("Set", (BY_EPSILON, BY_COIN), default=BY_EPSILON, required=True, key="survey_by")
+        by = st.segmented_control(
+            "Set privacy by", (BY_EPSILON, BY_COIN), default=BY_EPSILON, required=True, key="survey_by"
+        )
     if by == BY_COIN:
         chance = st.select_slider(
             "Chance of answering at random",
@@ -92,45 +97,39 @@ def choose_protocol(answers: int) -> survey.Protocol:
     return survey.METHODS[method](answers, epsilon)
 
 
-def told(asked: People, protocol: survey.Protocol, run: int) -> Estimate:
-    """One survey; kept until another is asked for."""
-    key = (asked.name, named(protocol), run)
-    if st.session_state.get("survey_run", (None,))[0] != key:
-        st.session_state["survey_run"] = (key, survey.ask_people(protocol, asked.counts))
-    estimate: Estimate = st.session_state["survey_run"][1]
-    return estimate
-
-
 def numbers(asked: People, protocol: survey.Protocol, estimate: Estimate) -> None:
+    """Show ε, and the error of a count by coins and with a curator."""
     off = np.abs(estimate.shares * asked.size - asked.counts).mean()
     predicted = survey.local_error(protocol, asked.counts / asked.size, asked.size)
     with st.grid(3, min_column_width=150):
         st.metric("ε of a report", epsilon_words(protocol.epsilon), border=True,
                   help="Rounded up from the exact chances of the coins.")  # fmt: skip
         st.metric("A count is off by", people(float(off)), f"{people(predicted)} predicted", "off", border=True,
-                  delta_arrow="off", help="In this run, on average; predicted is the standard error.")  # fmt: skip
+                  delta_arrow="off", help="Average of this run; the prediction is the standard error.")  # fmt: skip
         st.metric("With a curator", people(survey.curator_error(protocol.epsilon)), border=True,
                   help="Standard error of a count if one trusted curator held all answers, at the same ε.")  # fmt: skip
 
 
-def picture(asked: People, protocol: survey.Protocol, estimate: Estimate) -> None:
-    fitted = st.session_state.get("survey_fit", False)
+def picture(asked: People, estimate: Estimate, *, fitted: bool) -> None:
+    """Draw the estimates of one survey beside the truth."""
     shares = estimate.fitted if fitted else estimate.shares
     counts, within = shares * asked.size, estimate.half_widths() * asked.size
     inside = int((np.abs(estimate.shares * asked.size - asked.counts) <= within).sum())
     line = (
-        f"{asked.question}: {inside} of {plural(len(asked.labels), 'answer')} within the interval of "
-        f"±{people(float(np.median(within)))} of {asked.size:,} people"
+        f"{asked.question}, {asked.size:,} people: {inside} of {plural(len(asked.labels), 'answer')} within the 95 % "
+        f"interval of ±{people(float(np.median(within)))}"
     )
     st.markdown(f"**{plain(line)}**")
-    kept = np.sort(np.argsort(-asked.counts, kind="stable")[:SHOWN])
+    kept = np.sort(np.argsort(-asked.counts, kind="stable")[:MAX_BARS])
     labels = [asked.labels[k] for k in kept]
     figure = answers_figure(labels, asked.counts[kept], counts[kept], within[kept])
     draw(figure, f"{line}.", "survey-answers", 380, private=asked.private)
     if len(kept) < len(asked.labels):
-        st.caption(f"The {SHOWN} most frequent of {len(asked.labels)} answers.")
+        st.caption(f"The {MAX_BARS} most frequent of {len(asked.labels)} answers.")
     if fitted:
-        st.caption("Fitted by post-processing: shares of a whole, no longer unbiased. Intervals are of the estimates.")
+        st.caption(
+            "Fitted by post-processing: shares of a whole, no longer unbiased. Intervals are of the raw estimates."
+        )
     frame = pd.DataFrame({"answer": asked.labels, "truth": asked.counts, "estimate": counts, "±": within})
     number = st.column_config.NumberColumn
     columns = {"truth": number("truth", format="localized")} | {
@@ -141,31 +140,32 @@ def picture(asked: People, protocol: survey.Protocol, estimate: Estimate) -> Non
 
 @st.fragment
 def lab() -> None:
+    """Run a survey of the chosen people by the chosen method."""
     left, right = st.columns([2, 3], gap="large")
     with left:
         asked = choose_people()
         if asked is None:
             return
         protocol = choose_protocol(len(asked.labels))
-        st.checkbox("Fit to shares of a whole", key="survey_fit",
-                    help="Post-processing: none below 0, all people in sum.")  # fmt: skip
-        if st.button("Run it again", key="survey_again", icon=":material/casino:"):
-            st.session_state["survey_runs"] = st.session_state.get("survey_runs", 0) + 1
-    run = st.session_state.get("survey_runs", 0)
+        fitted = st.checkbox("Fit to shares of a whole", key="survey_fit",
+                             help="Post-processing: no share below 0, and all add up to 100 %.")  # fmt: skip
+        st.button("Run it again", key="survey_again", icon=":material/casino:", on_click=visit().turn, args=("survey",))
+    run = visit().turns("survey")
     with right:
-        estimate = told(asked, protocol, run)
+        key, counts = (asked.name, protocol_key(protocol), run), asked.counts
+        estimate = visit().once("survey", key, lambda: survey.ask_people(protocol, counts))
         with st.container(border=True, key="private") if asked.private else st.container():
             if asked.private:
                 st.markdown(
                     ":material/visibility_lock: **For your eyes only.** The truth is counted from your table, without "
-                    "noise. Nothing of it is kept or spent."
+                    "noise. Nothing is stored or spent."
                 )
             numbers(asked, protocol, estimate)
-            picture(asked, protocol, estimate)
+            picture(asked, estimate, fitted=fitted)
     st.subheader("What it costs, and what it hides")
     if asked.private:
-        asked = stand_in(asked)
-        st.caption(f"On made-up people, about as many as your table has: {asked.size:,}.")
+        asked = made_up_like(asked)
+        st.caption(f"For {asked.size:,} made-up people, about as many as your table has.")
     tabs = st.tabs(list(VIEWS), on_change="rerun", key="survey_view")
     for tab, view in zip(tabs, VIEWS.values(), strict=True):
         if tab.open:
@@ -176,14 +176,14 @@ def lab() -> None:
 require_entry()
 st.title("Survey")
 st.markdown(
-    "People protect their own answers by coins before they tell them: nobody has to be trusted, and the error grows "
-    "with the root of their number."
+    "People randomise their own answers with coins before they send them. Nobody has to be trusted, but the error "
+    "grows with the square root of the number of people."
 )
 lab()
 st.subheader("What this means for your release")
 st.markdown(
-    "You hold the rows already, so a release adds noise once, to the counts: a cell is off by a few people, however "
-    "many there are. Coins are for data that nobody should collect in the first place."
+    "You already hold the rows, so a release adds noise once, to the counts. A cell is off by a few people, however "
+    "many people there are. Coins are for data that nobody should collect in the first place."
 )
 with st.container(horizontal=True):
     st.page_link("pages/publish.py", label="Publish", icon=":material/publish:")

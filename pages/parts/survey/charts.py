@@ -1,4 +1,4 @@
-"""Figures of the Survey lab: estimates beside the truth, errors over people, four cells, and days."""
+"""Figures of the Survey lab: estimates beside the truth, errors by size, four cells, the AND, and repeated reports."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ import plotly.graph_objects as go
 
 from dpengine.charts.style import escape, shorten
 from dpengine.lessons.survey import SurveyError
-from pages.parts.shared.figures import tones
+from pages.parts.shared.figures import hatched, mark, tones
 
 __all__ = ["and_figure", "answers_figure", "cells_figure", "days_figure", "people_figure"]
 
 
-def answers_figure(labels: Sequence[str], true: np.ndarray, told: np.ndarray, within: np.ndarray) -> go.Figure:
-    """Bars of the estimated counts with their intervals; diamonds where the truth is."""
+def answers_figure(
+    labels: Sequence[str], true: np.ndarray, estimated: np.ndarray, half_widths: np.ndarray
+) -> go.Figure:
+    """Draw the estimated counts as bars with their intervals, and the true ones as diamonds."""
     tone = tones()
     names = [escape(label) for label in shorten(labels)]
     figure = go.Figure()
     figure.add_bar(
         x=names,
-        y=told,
+        y=estimated,
         name="estimate from reports, 95 % interval",
         marker={"color": tone["soft"], "line": {"color": tone["accent"], "width": 1.5}},
-        error_y={"type": "data", "array": within, "color": tone["accent"], "thickness": 1.8, "width": 4},
+        error_y={"type": "data", "array": half_widths, "color": tone["accent"], "thickness": 1.8, "width": 4},
         hovertemplate="%{x}: %{y:,.0f} ± %{error_y.array:,.0f}<extra>estimate</extra>",
     )
     figure.add_scatter(
@@ -46,7 +48,7 @@ def answers_figure(labels: Sequence[str], true: np.ndarray, told: np.ndarray, wi
 
 
 def people_figure(spreads: Sequence[SurveyError], here: int) -> go.Figure:
-    """Standard error of a count over people, on logarithmic axes: coins as a line, the curator dashed; dots as run."""
+    """Draw the standard error of a count over the number of people; dots are errors observed in one run."""
     tone = tones()
     figure = go.Figure()
     lines = (
@@ -77,14 +79,14 @@ def people_figure(spreads: Sequence[SurveyError], here: int) -> go.Figure:
             },
             hovertemplate="%{x:,} people: %{y:,.3~g} off<extra>" + name + "</extra>",
         )
-    figure.add_vline(x=here, line={"color": tone["grey"], "width": 1, "dash": "dot"})
+    mark(figure, here)
     figure.update_xaxes(title_text="people who are asked", type="log", dtick=1, tickformat=",~s")
     figure.update_yaxes(title_text="a count is off by (people)", type="log", dtick=1, tickformat=",~s")
     return figure
 
 
-def cells_figure(labels: Sequence[str], coins: np.ndarray, within: np.ndarray, noise: np.ndarray) -> go.Figure:
-    """How far each of the four cells is off, by coins with their interval, and by a curator's noise."""
+def cells_figure(labels: Sequence[str], coins: np.ndarray, half_widths: np.ndarray, noise: np.ndarray) -> go.Figure:
+    """Draw the error of each of the four cells: by coins with their intervals, and by a curator's noise."""
     tone = tones()
     figure = go.Figure()
     figure.add_bar(
@@ -92,17 +94,14 @@ def cells_figure(labels: Sequence[str], coins: np.ndarray, within: np.ndarray, n
         y=coins,
         name="everyone flips coins, 95 % interval",
         marker={"color": tone["soft"], "line": {"color": tone["accent"], "width": 1.5}},
-        error_y={"type": "data", "array": within, "color": tone["accent"], "thickness": 1.8, "width": 4},
+        error_y={"type": "data", "array": half_widths, "color": tone["accent"], "thickness": 1.8, "width": 4},
         hovertemplate="%{x}: %{y:+,.0f} ± %{error_y.array:,.0f}<extra>coins</extra>",
     )
     figure.add_bar(
         x=list(labels),
         y=noise,
         name="a trusted curator",
-        marker={
-            "color": tone["other"],
-            "pattern": {"shape": "/", "fillmode": "overlay", "fgcolor": tone["ground"], "size": 6},
-        },
+        marker=hatched(tone["other"], "/"),
         text=[f"{each:+d}" if each else "0" for each in noise.tolist()],
         textposition="outside",
         hovertemplate="%{x}: %{y:+,}<extra>curator</extra>",
@@ -114,7 +113,7 @@ def cells_figure(labels: Sequence[str], coins: np.ndarray, within: np.ndarray, n
 
 
 def and_figure(truths: Sequence[str], chances: Sequence[float], texts: Sequence[str]) -> go.Figure:
-    """How often the AND of two reported bits is yes, for what the true bits may be."""
+    """Draw the probability that both reports say yes, for each pair of true answers."""
     tone = tones()
     figure = go.Figure()
     figure.add_bar(
@@ -135,7 +134,7 @@ def and_figure(truths: Sequence[str], chances: Sequence[float], texts: Sequence[
 def days_figure(
     days: Sequence[int], right: Sequence[float], bound: Sequence[float], once: float, now: int
 ) -> go.Figure:
-    """How sure somebody who sees all reports is, over days: with fresh coins, at most, and with coins kept."""
+    """Draw how often a guess is right over days: with fresh coins, at most, and with the first report repeated."""
     tone = tones()
     figure = go.Figure()
     lines = (
@@ -149,7 +148,7 @@ def days_figure(
             line={"color": tone[colour], "dash": dash, "width": 2.5},
             hovertemplate="day %{x}: %{y:.1%}<extra>" + name + "</extra>",
         )  # fmt: skip
-    figure.add_vline(x=now, line={"color": tone["grey"], "width": 1, "dash": "dot"})
+    mark(figure, now)
     figure.update_xaxes(title_text="days", type="log", tickvals=[1, 3, 10, 30, 100, 365])
     figure.update_yaxes(title_text="a guess is right", tickformat=".0%", range=[0.45, 1.02])
     return figure

@@ -1,4 +1,4 @@
-"""Who answers in the Survey lab: made-up people, a column of a sample, or one of the visitor's own table."""
+"""Respondents of the Survey lab: made-up people, a column of a sample, or a column of the visitor's own table."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import streamlit as st
 
 from dpengine import Plan, PrivateReleaseError, open_table, owner
+from dpengine.array_types import Ints
 from dpengine.lessons.survey import made_up_counts, scaled_counts
 from dpengine.sources.table import Table
 from pages.parts.server.jobs import Progress
@@ -18,7 +18,7 @@ from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 
-__all__ = ["People", "choose_people", "stand_in"]
+__all__ = ["People", "choose_people", "made_up_like"]
 
 DATA = Path(__file__).parents[3] / "data"
 MADE_UP, OWN = "Made-up people", "Your table"
@@ -29,40 +29,41 @@ MAX_ANSWERS, MAX_PEOPLE = 100, 10**6
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """A question, its answers and how many people have which; ``name`` tells it from others in this session."""
+    """A question, its answers, and how many people give each; `name` identifies them in this session."""
 
     name: tuple[str, ...]
     question: str
     labels: tuple[str, ...]
-    counts: np.ndarray
+    counts: Ints
     private: bool = False
 
     @property
     def size(self) -> int:
+        """Number of people."""
         return int(self.counts.sum())
 
 
 def choose_people() -> People | None:
-    """The people who are asked, with the controls to choose them; None where that cannot be."""
+    """Return the people who are asked, with the controls to choose them; None if there are none."""
     own = visit().table is not None and visit().plan is not None
     kinds = [MADE_UP, *SAMPLES, *([OWN] if own else [])]
     kind = st.segmented_control("Who is asked", kinds, default=MADE_UP, required=True, key="survey_who")
     if kind == MADE_UP:
-        return _made_up()
+        return _choose_made_up()
     try:
-        return _of_own() if kind == OWN else _of_sample(kind)
+        return _choose_own() if kind == OWN else _choose_sample(kind)
     except PrivateReleaseError as refused:
         st.warning(plain(" ".join(map(str, refused.faults))), icon=":material/edit:")
         return None
 
 
-def stand_in(asked: People) -> People:
-    """Made-up people, about as many and with as many answers, for views that need not know private ones."""
+def made_up_like(asked: People) -> People:
+    """Return made-up people, about as many with as many answers, for views that need no private ones."""
     size = min(SIZES, key=lambda size: abs(math.log(size / asked.size)))
-    return _invented(len(asked.labels), size)
+    return _made_up_people(len(asked.labels), size)
 
 
-def _made_up() -> People:
+def _choose_made_up() -> People:
     left, right = st.columns(2, vertical_alignment="bottom")
     size = left.select_slider(
         "How many people", SIZES, value=10_000, format_func=lambda people: f"{people:,}", key="survey_people"
@@ -70,26 +71,28 @@ def _made_up() -> People:
     answers = right.number_input(
         "Answers to choose from", min_value=2, max_value=MAX_ANSWERS, value=8, step=1, key="survey_answers"
     )
-    return _invented(int(answers), size)
+    return _made_up_people(int(answers), size)
 
 
-def _invented(answers: int, size: int) -> People:
+def _made_up_people(answers: int, size: int) -> People:
     labels = ("no", "yes") if answers == 2 else tuple(f"answer {k}" for k in range(1, answers + 1))
     return People((MADE_UP, str(answers), str(size)), "A made-up question", labels, made_up_counts(answers, size))
 
 
-def _of_sample(kind: str) -> People:
+def _choose_sample(kind: str) -> People:
     plan = Plan.load(DATA / f"{SAMPLES[kind].partition('.')[0]}.plan.yaml")
     column = st.selectbox("The question", _askable(plan), key=f"survey_column_{kind}")
-    known: dict[tuple[str, str], np.ndarray] = st.session_state.setdefault("survey_counts", {})
-    if (kind, column) not in known:
+
+    def count() -> Ints:
         with open_table(DATA / SAMPLES[kind]) as table:
-            known[kind, column] = _counted(table, plan, column)
-    return People((kind, column), column, tuple(plan.column(column).labels), known[kind, column])
+            return _count(table, plan, column)
+
+    counts = visit().once(f"survey-{kind}", column, count)
+    return People((kind, column), column, tuple(plan.column(column).labels), counts)
 
 
-def _of_own() -> People | None:
-    """The owner's own column: added up here, and for the owner's eyes only."""
+def _choose_own() -> People | None:
+    """Count a column of the owner's table, for the owner's eyes only."""
     table, plan = visit().table, visit().plan
     if table is None or plan is None:
         return None
@@ -99,7 +102,7 @@ def _of_own() -> People | None:
     column = st.selectbox("The question", names, key=visit().key("survey_column"))
     key = visit().key("survey_own")
     counts = background_read.read(
-        "survey", lambda tell: _counted(table, plan, column, tell), table, question=(column, plan.column(column))
+        "survey", lambda progress: _count(table, plan, column, progress), table, question=(column, plan.column(column))
     )
     if counts is None:
         return None
@@ -113,8 +116,8 @@ def _askable(plan: Plan) -> list[str]:
     return [name for name in sorted(plan.used) if 2 <= plan.column(name).size <= MAX_ANSWERS]
 
 
-def _counted(table: Table, plan: Plan, column: str, tell: Progress | None = None) -> np.ndarray:
-    """Each row answers once."""
-    part = None if tell is None else partial(tell, "counting")
+def _count(table: Table, plan: Plan, column: str, progress: Progress | None = None) -> Ints:
+    """Count the rows by their value of `column`; each row answers once."""
+    part = None if progress is None else partial(progress, "counting")
     counts = owner.rows_by_cell(table, [plan.column(column)], part)[column]
     return scaled_counts(counts, int(counts.sum()))

@@ -1,4 +1,4 @@
-"""The closer looks of the Survey lab: coins against a curator, four cells, the AND of two answers, and every day."""
+"""Tabs of the Survey lab: coins against a curator, four cells, the AND of two answers, and repeated questions."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import people, percent, plural
 from pages.parts.survey.charts import and_figure, cells_figure, days_figure, people_figure
 from pages.parts.survey.people import People
+from pages.parts.visit.state import visit
 
-__all__ = ["VIEWS", "epsilon_words", "named"]
+__all__ = ["CHANCES", "VIEWS", "epsilon_words", "protocol_key"]
 
 SIZES = (100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 10**6, 3 * 10**6, 10**7)
+CHANCES = tuple(Fraction(k, 20) for k in range(1, 20))
 CELLS = np.array([[0.4, 0.1], [0.2, 0.3]])
 CELL_NAMES = ("neither", "second", "first", "both")
 DAYS = (1, 2, 3, 5, 7, 10, 14, 21, 30, 45, 60, 90, 120, 180, 250, 365)
@@ -28,7 +30,7 @@ BITS = {"00": "no, no", "01": "no, yes", "10": "yes, no", "11": "yes, yes"}
 
 
 def epsilon_words(epsilon: Fraction) -> str:
-    """An ε as one reads it: four digits after the point, never below the exact one.
+    """Return ε with four decimals, rounded up.
 
     >>> epsilon_words(Fraction(1098612288669, 10**12)), epsilon_words(Fraction(1))
     ('1.0987', '1')
@@ -36,16 +38,15 @@ def epsilon_words(epsilon: Fraction) -> str:
     return f"{-(-epsilon * 10_000 // 1) / 10_000:.4f}".rstrip("0").rstrip(".")
 
 
-def named(protocol: survey.Protocol) -> tuple[object, ...]:
-    """What tells a protocol from others: sketches are equal to no other, since each draws its hash functions."""
+def protocol_key(protocol: survey.Protocol) -> tuple[object, ...]:
+    """Return what identifies a protocol: a sketch equals no other one, since each draws its hash functions."""
     return type(protocol).__name__, protocol.answers, protocol.ratio
 
 
 def against_curator(asked: People, protocol: survey.Protocol, run: int) -> None:
-    key = (asked.name, named(protocol), run)
-    if st.session_state.get("survey_spread", (None,))[0] != key:
-        st.session_state["survey_spread"] = (key, survey.errors_by_size(protocol, asked.counts, SIZES))
-    spreads: list[survey.SurveyError] = st.session_state["survey_spread"][1]
+    """Show how the error grows with the number of people, by coins and with a curator."""
+    key = (asked.name, protocol_key(protocol), run)
+    errors = visit().once("survey-errors", key, lambda: survey.errors_by_size(protocol, asked.counts, SIZES))
     here = survey.local_error(protocol, asked.counts / asked.size, asked.size)
     constant = survey.curator_error(protocol.epsilon)
     line = (
@@ -53,40 +54,43 @@ def against_curator(asked: People, protocol: survey.Protocol, run: int) -> None:
         "a curator"
     )
     st.markdown(f"**{line}**")
-    draw(people_figure(spreads, asked.size), f"{line}; coins grow as √n, the curator's line is flat.", "survey-people")
+    draw(
+        people_figure(errors, asked.size),
+        f"{line}; the error of coins grows as √n, the curator's is constant.",
+        "survey-people",
+    )
     st.caption(
-        "A hundred times as many people: ten times the error of coins, and the same error of the curator. As a share "
-        "of all people both shrink. Lines are computed, dots are measured in one run each, for the same ε."
+        "With a hundred times as many people, the error of coins is ten times as large; that of the curator stays the "
+        "same. As a share of all people both shrink. Lines are computed, dots are measured in one run, at the same ε."
     )
     columns = ("people", "coins, predicted", "curator, predicted", "coins, in one run", "curator, in one run")
     frame = pd.DataFrame(
-        [(s.people, s.local, s.curator, s.local_observed, s.curator_observed) for s in spreads], columns=list(columns)
+        [(s.people, s.local, s.curator, s.local_observed, s.curator_observed) for s in errors], columns=list(columns)
     )
     twin(frame, "survey-people", _numbers(columns, "%.4g"))
 
 
 def four_cells(asked: People, protocol: survey.Protocol, run: int) -> None:
+    """Compare the four cells of two yes-or-no questions, by coins and with a curator."""
     coin = _coin("survey_cells_coin")
     total = composed(coin.ratio, 2)
     cells = survey.scaled_counts(CELLS.ravel(), asked.size).reshape(2, 2)
     key = (asked.size, coin, run)
-    if st.session_state.get("survey_cells", (None,))[0] != key:
-        st.session_state["survey_cells"] = (key, *survey.ask_pairs(coin, cells))
-    _, told, published = st.session_state["survey_cells"]
+    result, published = visit().once("survey-cells", key, lambda: survey.ask_pairs(coin, cells))
     size = asked.size
-    estimate, within = (told.shares * size).ravel(), (told.half_widths() * size).ravel()
+    estimate, within = (result.shares * size).ravel(), (result.half_widths() * size).ravel()
     worst, typical = float(within.max()), survey.curator_error(total)
     line = (
-        f"The four cells of {size:,} people: within ±{people(worst)} by coins, off by about {people(typical)} by a "
+        f"The four cells of {size:,} people: within ±{people(worst)} by coins, off by about {people(typical)} with a "
         "curator"
     )
     st.markdown(f"**{line}**")
     coins, noise = estimate - cells.ravel(), (published - cells).ravel()
     draw(cells_figure(CELL_NAMES, coins, within, noise), f"{line}.", "survey-cells", 320)
     st.caption(
-        f"Two yes-or-no questions to made-up people, both ways with ε = {epsilon_words(total)} for a person's two "
-        "answers. The curator publishes the four-cell contingency table with an error that does not depend on n. That "
-        "table is what Publish makes."
+        f"Two yes-or-no questions to made-up people. Both ways protect a person's two answers by "
+        f"ε = {epsilon_words(total)}. The curator publishes the contingency table of four cells, with an error that "
+        "does not depend on the number of people. Publish makes such a table."
     )
     frame = pd.DataFrame(
         {
@@ -103,49 +107,51 @@ def four_cells(asked: People, protocol: survey.Protocol, run: int) -> None:
 
 
 def logical_and(asked: People, protocol: survey.Protocol, run: int) -> None:
+    """Show how much the AND of two protected answers reveals."""
     coin = _coin("survey_and_coin")
-    laws = survey.pair_distributions(coin)
-    both = [law[3] for law in laws.values()]
+    distributions = survey.pair_distributions(coin)
+    both = [reports[3] for reports in distributions.values()]
     one, pair = coin.epsilon, composed(coin.ratio, 2)
     with st.grid(3, min_column_width=150):
         st.metric("ε of one answer", epsilon_words(one), border=True, help="ln 3 with fair coins; rounded up.")
-        st.metric("ε of both", epsilon_words(pair), border=True, help="ln 9 with fair coins: the two add up.")
+        st.metric("ε of both", epsilon_words(pair), border=True, help="ln 9 with fair coins: the two ε add up.")
         st.metric("yes, yes over no, no", f"{float(max(both) / min(both)):.4g} times", border=True)
     texts = [str(each) if each.denominator < 10_000 else f"{float(each):.3f}" for each in both]
     line = f"Both reports say yes with chance {texts[3]} if both answers are yes, and {texts[0]} if both are no"
     st.markdown(f"**{line}**")
     draw(and_figure(list(BITS.values()), [float(each) for each in both], texts), f"{line}.", "survey-and", 300)
     st.caption(
-        "Two answers, each protected by coins of its own. Whoever looks at their AND learns more than from either: "
-        "what is told of a person adds up, however well each piece is protected. Exact, not simulated."
+        "Two answers, each protected by its own coins. Their AND reveals more than either answer: what becomes known "
+        "about a person adds up, however well each answer is protected. Computed exactly, not simulated."
     )
-    rows = [[BITS[bits], *map(float, law)] for bits, law in laws.items()]
+    rows = [[BITS[bits], *map(float, reports)] for bits, reports in distributions.items()]
     frame = pd.DataFrame(rows, columns=["truth", *(f"report {words}" for words in BITS.values())])
     twin(frame, "survey-and", _numbers(frame.columns[1:], "%.4f"))
 
 
 def every_day(asked: People, protocol: survey.Protocol, run: int) -> None:
-    days = st.select_slider("The same question, asked on so many days", DAYS, value=30, key="survey_days")
+    """Show how repeated reports wear privacy down."""
+    days = st.select_slider("Number of days on which the same question is asked", DAYS, value=30, key="survey_days")
     ratio = protocol.ratio
-    known = [survey.repeated_guess(ratio, each) for each in range(1, DAYS[-1] + 1)]
-    right, total = known[days - 1][0], composed(ratio, days)
+    guesses = [survey.repeated_guess(ratio, each) for each in range(1, DAYS[-1] + 1)]
+    right, total = guesses[days - 1][0], composed(ratio, days)
     with st.grid(2, min_column_width=150):
         st.metric("ε after all days", epsilon_words(total), border=True, help="Independent reports add up.")
-        st.metric("A guess is right", percent(right), border=True, help="By what most of the reports say.")
+        st.metric("A guess is right", percent(right), border=True, help="A guess by the majority of the reports.")
     line = (
-        f"After {plural(days, 'fresh report')} at ε = {epsilon_words(protocol.epsilon)} a guess at one's answer is "
-        f"right {percent(right)} of the time"
+        f"After {plural(days, 'fresh report')} at ε = {epsilon_words(protocol.epsilon)}, a guess at a person's answer "
+        f"is right {percent(right)} of the time"
     )
     st.markdown(f"**{line}**")
     places = list(range(1, DAYS[-1] + 1))
-    figure = days_figure(places, [r for r, _ in known], [b for _, b in known], known[0][0], days)
-    draw(figure, f"{line}; the first report repeated stays at {percent(known[0][0])}.", "survey-days", 320)
+    figure = days_figure(places, [r for r, _ in guesses], [b for _, b in guesses], guesses[0][0], days)
+    draw(figure, f"{line}; the first report repeated stays at {percent(guesses[0][0])}.", "survey-days", 320)
     st.caption(
-        "A yes-or-no question whose answer stays the same. Fresh coins every day let anyone who keeps the reports "
-        "average them away. To draw once and repeat that report keeps ε, as long as the truth does not change. A limit "
-        "on reports a day is no limit on reports a year (Tang et al. 2017, of Apple's collection)."
+        "A yes-or-no question whose answer stays the same. If coins are flipped anew every day, anyone who keeps the "
+        "reports can average them away. Repeating the first report keeps ε, as long as the true answer does not "
+        "change. A limit on reports per day is no limit on reports per year (Tang et al. 2017, on Apple's collection)."
     )
-    frame = pd.DataFrame([(each, float(composed(ratio, each)), *known[each - 1]) for each in DAYS],
+    frame = pd.DataFrame([(each, float(composed(ratio, each)), *guesses[each - 1]) for each in DAYS],
                          columns=["days", "ε", "a guess is right", "at most, by ε"])  # fmt: skip
     columns = _numbers(("days", "ε"), "%.5g") | {
         name: st.column_config.NumberColumn(name, format="percent") for name in frame.columns[2:]
@@ -162,10 +168,9 @@ VIEWS = {
 
 
 def _coin(key: str) -> RandomizedResponse:
-    chances = tuple(Fraction(k, 20) for k in range(1, 20))
     chance = st.select_slider(
         "Chance that a person answers each question by a fair coin instead of the truth",
-        chances,
+        CHANCES,
         value=Fraction(1, 2),
         format_func=lambda each: percent(float(each)),
         key=key,

@@ -120,7 +120,7 @@ def test_samples_are_asked_column_by_column(sample: str, size: int) -> None:
     for column in box.options[:2]:
         whole(at.selectbox(key=f"survey_column_{sample}").set_value(column).run())
         true, told, within = first(at)
-        assert f"of {size:,} people" in words(at)
+        assert f"{size:,} people" in words(at)
         assert 0.98 * size < true.sum() <= size, "the most frequent answers, where there are many"
         assert (np.abs(told - true) < SIGMAS * within / 1.96).all()
 
@@ -152,10 +152,10 @@ def test_four_cells_are_of_all_people_and_the_curators_error_is_constant() -> No
     whole(at.run())
     typical = people(survey.curator_error(2 * FAIR.epsilon))
     assert "The four cells of 10,000 people: within ±2" in words(at)
-    assert f"off by about {typical} by a curator" in words(at)
+    assert f"off by about {typical} with a curator" in words(at)
     whole(at.select_slider(key="survey_people").set_value(1_000_000).run())
     assert "The four cells of 1,000,000 people: within ±2,3" in words(at)
-    assert f"off by about {typical} by a curator" in words(at)
+    assert f"off by about {typical} with a curator" in words(at)
 
 
 def test_asking_every_day_wears_privacy_down() -> None:
