@@ -8,13 +8,13 @@ import streamlit as st
 
 from dpengine import Plan, PlanError
 from dpengine.accounting.entry import Kind
-from dpengine.measure.strategy import decide
 from dpengine.release import Release, reopen
 from pages.parts.publish import columns_step, domain_step, progress, table_step, unit_step
 from pages.parts.publish.epsilon_step import choose_epsilon
 from pages.parts.publish.preview import in_words, show_consequence
 from pages.parts.publish.release_step import publish_step
 from pages.parts.release.view import show_release
+from pages.parts.shared.decided import decided
 from pages.parts.shared.example_plan import example
 from pages.parts.shared.wording import plain
 from pages.parts.visit import plan_form, tour
@@ -95,7 +95,7 @@ def _whole_plan() -> tuple[Plan | None, str]:
 def _refusal(plan: Plan) -> str:
     """Return why a complete plan cannot be measured at this ε or by this strategy."""
     try:
-        decide(plan).check()
+        decided(plan).check()
     except PlanError as error:
         return plain(" ".join(map(str, error.faults)))
     return ""

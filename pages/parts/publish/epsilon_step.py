@@ -11,8 +11,8 @@ import streamlit as st
 from dpengine import PlanError, epsilon_for
 from dpengine.accounting.composition import posterior
 from dpengine.exact import exact_text
-from dpengine.measure.strategy import decide
 from dpengine.spec.plan import Plan, exact_epsilon
+from pages.parts.shared.decided import decided
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.wording import plain, sure
 from pages.parts.visit.state import visit
@@ -67,7 +67,7 @@ def _choose_strategy(plan: Plan) -> None:
             format_func=STRATEGIES.__getitem__,
             on_change=lambda: visit().change(strategy=st.session_state[key]),
         )
-        st.caption(plain(decide(plan).why))
+        st.caption(plain(decided(plan).why))
 
 
 def _slide(plan: Plan) -> None:

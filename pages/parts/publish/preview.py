@@ -10,11 +10,11 @@ from dpengine import Plan, predict, preview
 from dpengine.charts import figures, style
 from dpengine.exact import exact_text
 from dpengine.marginals.graphs import maximal
-from dpengine.measure.strategy import decide
 from dpengine.results.alternatives import mostly_noise_share
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.results.result import EXACT, Result
 from pages.parts.release.view import figure_with_choice
+from pages.parts.shared.decided import decided
 from pages.parts.shared.wording import name_of, noun, people, plain
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategies import is_adaptive, show_strategies
@@ -107,7 +107,7 @@ def _key(plan: Plan) -> tuple[object, ...]:
 def in_words(plan: Plan) -> str:
     """Return how wrong the chosen table would be, one fact a sentence."""
     if is_adaptive(plan):
-        why = plain(decide(plan).why)
+        why = plain(decided(plan).why)
         return f"{why} Its error cannot be computed beforehand, but it can be tried out on a made-up table."
     table = st.session_state.get("preview-table")
     if table not in plan.marginals:

@@ -8,8 +8,8 @@ import streamlit as st
 
 from dpengine import BudgetError, LedgerError, Plan, PrivateReleaseError
 from dpengine.exact import exact_text
-from dpengine.measure.strategy import decide
 from pages.parts.publish import progress
+from pages.parts.shared.decided import decided
 from pages.parts.shared.wording import plain
 from pages.parts.visit.recognition import digest_of_table
 from pages.parts.visit.state import visit
@@ -35,7 +35,7 @@ def publish_step(plan: Plan) -> None:
     if digest is None:
         return
     data = ledger.fingerprint(digest)
-    published = ledger.find(data, decide(plan).plan_id) is not None
+    published = ledger.find(data, decided(plan).plan_id) is not None
     price = Fraction(0) if published else plan.epsilon
     spent, cap = ledger.spent(plan.dataset, data), ledger.cap(plan.dataset, data)
     bill = {"Spent so far": exact_text(spent), "This release": exact_text(price)}
