@@ -87,13 +87,16 @@ def test_exact_answers_reach_chance_and_nothing_else() -> None:
 
 
 def test_who_looks_like_whom_is_for_the_owner_and_never_published() -> None:
-    """Classes of people are exact: the release does not ask for them, and one screen shows them."""
-    asks = ("class_sizes", "unique_people", "people_count", "distinct_texts")
+    """Classes of people and values in the rows are exact: counting finds them, `owner` offers them, two screens ask."""
+    exact = {"class_sizes", "unique_people", "people_count", "distinct_texts"}
+    allowed = {"own_table": exact - {"distinct_texts"}, "column_forms": {"distinct_texts"}}
     for path in [*(ROOT / "dpengine").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]:
-        named = {node.attr for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-                 if isinstance(node, ast.Attribute)}  # fmt: skip
-        allowed = {"counting": asks, "own_table": asks[:3], "fill_in": asks[3:]}.get(path.stem, ())
-        assert not named & set(asks) - set(allowed), path.name
+        if "counting" in path.parts or path.stem == "owner":
+            continue
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        named = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        named |= {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
+        assert named & exact == allowed.get(path.stem, set()), path.name
 
 
 def test_everything_after_the_noise_works_without_any_table() -> None:
