@@ -24,7 +24,7 @@ def sample(page: Page) -> Page:
 
 
 def drawn(chromium: Browser, plan: Plan, width: int) -> Page:
-    """The figure of the first table of ``plan``, by itself in a page of ``width``."""
+    """Return the figure of the first table of `plan`, alone on a page of `width`."""
     page = chromium.new_page(viewport={"width": width, "height": 900})
     page.set_content(figures.release_figure(preview(plan), plan.marginals[0]).to_html(config={"responsive": True}))
     page.wait_for_selector(".xtick text", state="attached")

@@ -1,4 +1,4 @@
-"""Tables of the operator's databases: by name, and with nothing told of where they are."""
+"""Tables of the operator's databases: chosen by name, with nothing revealed of where they are."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def archive(tmp_path: Path) -> str:
     return f"duckdb://{path}"
 
 
-def test_without_an_operators_list_there_is_nothing_to_choose() -> None:
+def test_no_database_is_offered_unless_the_operator_lists_one() -> None:
     page = visit()
     assert not page.exception
     assert not any(box.label == "Database" for box in page.selectbox)
@@ -81,7 +81,7 @@ def test_the_tables_of_postgresql_are_listed(postgres: str) -> None:
     assert {"visitors", "grown"} <= set(options(page, "Table or view"))
 
 
-def test_what_a_database_is_at_is_broken_off_by_the_button_and_the_connection_serves_on(postgres: str) -> None:
+def test_a_stop_interrupts_the_database_and_the_connection_can_still_be_used(postgres: str) -> None:
     with psycopg.connect(postgres) as other:
         other.execute("CREATE TABLE busy AS SELECT i % 90 AS age FROM generate_series(1, 1000) AS s(i)")
         other.commit()
@@ -101,9 +101,7 @@ def test_what_a_database_is_at_is_broken_off_by_the_button_and_the_connection_se
     assert len(ledger().history()) == 1
 
 
-def test_a_database_that_is_slow_to_count_does_not_hold_up_the_page(
-    postgres: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_database_that_counts_slowly_does_not_delay_the_page(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background_read, "QUICK", 8.0)
     with psycopg.connect(postgres) as other:
         other.execute("CREATE TABLE slow AS SELECT i % 90 AS age FROM generate_series(1, 1000) AS s(i)")
@@ -118,7 +116,7 @@ def test_a_database_that_is_slow_to_count_does_not_hold_up_the_page(
     assert "1,000 rows" in texts(page.run())
 
 
-def test_a_question_of_rows_that_stay_elsewhere_is_refused_before_it_is_put_together(postgres: str) -> None:
+def test_a_question_about_rows_in_a_database_is_refused_before_it_is_entered(postgres: str) -> None:
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute("CREATE TABLE asked AS SELECT i % 90 AS age FROM generate_series(1, 1000) AS s(i)")
     page = choose(visit(registry=postgres), "Database", "registry")
@@ -157,7 +155,7 @@ def test_a_connection_ends_with_its_table(postgres: str) -> None:
         "s3cret",
     ],
 )
-def test_what_cannot_be_reached_is_said_without_its_address(url: str) -> None:
+def test_an_unreachable_database_is_reported_without_its_address(url: str) -> None:
     page = choose(visit(registry=url), "Database", "registry")
     assert "cannot be read just now" in texts(page)
     for hidden in ("s3cret", "127.0.0.1", "nowhere", "hidden", "reader"):
@@ -165,7 +163,7 @@ def test_what_cannot_be_reached_is_said_without_its_address(url: str) -> None:
     assert not any(box.label == "Table or view" for box in page.selectbox)
 
 
-def test_who_runs_the_server_is_told_why_and_no_password(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_operators_log_has_the_reason_and_no_password(caplog: pytest.LogCaptureFixture) -> None:
     choose(visit(registry="postgresql://reader:s3cret@127.0.0.1:1/registry"), "Database", "registry")
     assert "'registry' cannot be read (OperationalError)" in caplog.text
     assert (
@@ -175,7 +173,7 @@ def test_who_runs_the_server_is_told_why_and_no_password(caplog: pytest.LogCaptu
     assert "s3cret" not in caplog.text
 
 
-def test_what_cannot_be_reached_is_asked_again_when_told_to(archive: str, tmp_path: Path) -> None:
+def test_an_unreachable_database_is_tried_again_on_request(archive: str, tmp_path: Path) -> None:
     path = tmp_path / "late.duckdb"
     page = choose(visit(late=f"duckdb://{path}"), "Database", "late")
     assert "cannot be read just now" in texts(page)

@@ -1,4 +1,4 @@
-"""Publishing beside the page: followed, stopped, found again; and nothing spent before it is recorded."""
+"""Publishing beside the page: watched, stopped, found again; nothing is spent before it is recorded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def sample() -> AppTest:
     return settled(page)
 
 
-def test_it_goes_on_while_the_visitor_looks_at_other_pages_and_after_a_reload(sample: AppTest) -> None:
+def test_a_release_goes_on_while_its_visitor_is_on_other_pages_and_after_a_reload(sample: AppTest) -> None:
     with all_workers_busy():
         press(sample, "Publish once")
         assert "Waiting for other releases" in texts(sample)
@@ -38,7 +38,7 @@ def test_it_goes_on_while_the_visitor_looks_at_other_pages_and_after_a_reload(sa
     assert len(ledger().history()) == 1
 
 
-def test_stopping_it_spends_nothing_and_says_so(sample: AppTest) -> None:
+def test_stopping_a_release_spends_nothing_and_says_so(sample: AppTest) -> None:
     with all_workers_busy():
         press(sample, "Publish once")
         press(sample, "Stop")
@@ -52,7 +52,7 @@ def test_stopping_it_spends_nothing_and_says_so(sample: AppTest) -> None:
     assert len(ledger().history()) == 1
 
 
-def test_who_reloads_is_told_of_a_stop_too(sample: AppTest) -> None:
+def test_a_stop_is_reported_after_a_reload_too(sample: AppTest) -> None:
     with all_workers_busy():
         press(sample, "Publish once")
         reloaded = visit(publishing=str(sample.query_params["publishing"]))

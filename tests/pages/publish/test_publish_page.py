@@ -27,7 +27,7 @@ def publish(page: AppTest) -> AppTest:
     return settled(next(button for button in page.button if button.label == "Publish once").click().run())
 
 
-def test_a_first_visit_shows_what_it_is_for_and_a_living_example(page: AppTest) -> None:
+def test_a_first_visit_shows_what_the_page_is_for_and_a_living_example(page: AppTest) -> None:
     assert not page.exception
     assert "without exposing anyone" in texts(page)
     assert "Made-up numbers" in texts(page)
@@ -52,7 +52,7 @@ def test_moving_epsilon_moves_everything_and_spends_nothing(census: AppTest) -> 
 
 
 @pytest.mark.parametrize("typed", ["0", "-1", "nan", "abc", "1e99", ""])
-def test_an_unusable_epsilon_is_said_and_not_taken(census: AppTest, typed: str) -> None:
+def test_an_unusable_epsilon_is_explained_and_not_taken(census: AppTest, typed: str) -> None:
     census.segmented_control[0].set_value("Type it").run()
     box = next(box for box in census.text_input if "exactly" in box.label)
     box.set_value(typed).run()
@@ -128,7 +128,7 @@ def test_an_upload_shows_names_and_no_value(page: AppTest) -> None:
         ("a.xlsx", b"PK\x03\x04nonsense", "workbook"),
     ],
 )
-def test_what_cannot_be_read_is_said_and_kept_from_view(
+def test_an_unreadable_file_is_explained_and_none_of_it_is_shown(
     page: AppTest, name: str, content: bytes, fragment: str
 ) -> None:
     page.get("file_uploader")[0].upload(name, content).run()
@@ -137,7 +137,7 @@ def test_what_cannot_be_read_is_said_and_kept_from_view(
     assert CANARY not in str(page.main)
 
 
-def test_an_unknown_release_in_the_address_is_said(page: AppTest) -> None:
+def test_an_unknown_release_in_the_address_is_reported(page: AppTest) -> None:
     page.query_params["release"] = "0" * 32
     page.run()
     assert not page.exception

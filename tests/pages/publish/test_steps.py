@@ -1,4 +1,4 @@
-"""The steps of the Publish page: what one answer does to the others, and what reaches the plan."""
+"""The steps of the Publish page: how one answer changes the others, and what reaches the plan."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def choose(page: AppTest, *columns: str) -> AppTest:
     return go_on(page)
 
 
-def test_only_what_was_ticked_is_added_and_its_origin_is_told(clinic: AppTest) -> None:
+def test_only_ticked_values_are_added_and_their_origin_is_recorded(clinic: AppTest) -> None:
     choose(clinic, "region")
     labelled(clinic.toggle, "Show them to me").set_value(True).run()
     labelled(clinic.checkbox, "North").check().run()
@@ -70,7 +70,7 @@ def test_a_column_added_to_a_finished_plan_is_asked_about(page: AppTest) -> None
     assert f"Still to fill in: {new}" in texts(page)
 
 
-def test_a_column_that_names_the_person_asks_for_the_unit_again_once_published(clinic: AppTest) -> None:
+def test_publishing_the_persons_id_asks_for_the_unit_again(clinic: AppTest) -> None:
     choose(clinic, "age")
     go_on(clinic)
     assert clinic.radio[0].value is True, "patient_id suggests several rows a person"
@@ -82,7 +82,7 @@ def test_a_column_that_names_the_person_asks_for_the_unit_again_once_published(c
     assert "unit" not in held(clinic).settled
 
 
-def test_the_unit_is_answered_by_a_person_and_never_assumed(page: AppTest) -> None:
+def test_the_unit_is_never_assumed(page: AppTest) -> None:
     page.get("file_uploader")[0].upload("plain.csv", b"age,region\n30,North\n").run()
     choose(page, "age")
     go_on(page)
@@ -92,7 +92,7 @@ def test_the_unit_is_answered_by_a_person_and_never_assumed(page: AppTest) -> No
     assert not labelled(page.button, "Go on").disabled
 
 
-def test_equal_steps_refill_the_box_though_their_number_stays(clinic: AppTest) -> None:
+def test_equal_steps_refill_the_box_even_if_their_number_stays_the_same(clinic: AppTest) -> None:
     choose(clinic, "age")
     for low, high in (("0", "5"), ("10", "15")):
         labelled(clinic.text_input, "From").set_value(low).run()
@@ -105,7 +105,7 @@ def test_equal_steps_refill_the_box_though_their_number_stays(clinic: AppTest) -
     assert "2 bins: 0 to under 1.5, 1.5 to 3" in texts(clinic)
 
 
-def test_how_dates_are_written_is_asked_and_can_be_tried(clinic: AppTest) -> None:
+def test_the_format_of_dates_is_asked_and_can_be_checked(clinic: AppTest) -> None:
     choose(clinic, "visit_date")
     boxes = clinic.date_input
     boxes[0].set_value(date(2024, 2, 1)).run()
@@ -121,13 +121,13 @@ def test_how_dates_are_written_is_asked_and_can_be_tried(clinic: AppTest) -> Non
     assert "0 % of the rows" in texts(clinic)
 
 
-def test_the_size_of_each_table_is_said_as_it_is_chosen(clinic: AppTest) -> None:
+def test_the_size_of_each_table_is_shown_as_it_is_chosen(clinic: AppTest) -> None:
     clinic.multiselect[0].set_value(["age", "region"]).run()
     assert "how many cells: known after the next step" in texts(clinic)
     assert "7 cells" in texts(clinic)
 
 
-def test_the_bill_knows_the_data_under_another_name_and_what_was_published(page: AppTest) -> None:
+def test_the_bill_recognises_the_same_data_under_another_name(page: AppTest) -> None:
     page.button(key="sample_rand").click().run()
     settled(labelled(settled(page).button, "Publish once").click().run())
     again = visit()
@@ -163,5 +163,5 @@ def test_a_saved_plan_is_loaded_again(page: AppTest) -> None:
         (Fault(("epsilon",), "ε must be above 0"), "ε: ε must be above 0"),
     ],
 )
-def test_faults_are_told_without_their_path(fault: Fault, said: str) -> None:
+def test_faults_are_shown_without_their_path(fault: Fault, said: str) -> None:
     assert sentence(fault, ["age"]) == said

@@ -1,4 +1,4 @@
-"""What a person sees of a preview and of a release: facts one by one, what is counted, nothing private astray."""
+"""Previews and releases on the page: facts one by one, the right unit, private numbers only where they belong."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.plans import CLINIC, letters_plan
 
 
 def shown(plan: Plan, folder: Path, *, alike: bool = True) -> AppTest:
-    """The release view of ``plan``, of 60 rows that are all alike, or of ten in each cell of all columns."""
+    """Open a release of `plan`, of 60 equal rows, or of ten rows in each cell of all columns."""
     labels = {name: plan.column(name).labels[: 1 if alike else None] for name in plan.used}
     rows = pd.MultiIndex.from_product(labels.values(), names=labels).repeat(60 if alike else 10).to_frame(index=False)
     table = dpe.open_table(rows.assign(who=range(len(rows))))
@@ -43,7 +43,7 @@ def test_people_are_called_people(tmp_path: Path) -> None:
     assert " people in all" in texts(shown(letters_plan([2, 3], [["a", "b"]]), tmp_path))
 
 
-def test_an_exact_release_is_said_to_be_almost_certainly_so() -> None:
+def test_an_almost_exact_release_is_called_almost_certain_to_be_exact() -> None:
     said = in_words(Plan.loads(CLINIC).at(100))
     assert "a cell of age × region is **almost certain** to be exact" in said
     assert "The total is **almost certain** to be exact." in said
@@ -51,25 +51,25 @@ def test_an_exact_release_is_said_to_be_almost_certainly_so() -> None:
     assert "±0" not in said
 
 
-def test_certainty_is_never_promised_away(tmp_path: Path) -> None:
+def test_a_belief_is_rounded_up_and_never_down(tmp_path: Path) -> None:
     assert "can become almost certain." in texts(shown(letters_plan([2], [["a"]], epsilon="20"), tmp_path))
     assert "can become at most 73 % sure." in texts(shown(letters_plan([2], [["a"]]), tmp_path))
 
 
-def test_an_assumed_size_is_said_to_be_assumed() -> None:
+def test_an_assumed_size_is_called_assumed() -> None:
     plan = Plan.loads(CLINIC)
     assert "in a table of about 5,000 people." in in_words(plan)
     assert "in a table of an assumed 10,000 people." in in_words(plan.model_copy(update={"rows_about": None}))
 
 
-def test_a_single_file_is_the_report_unless_another_is_chosen(tmp_path: Path) -> None:
+def test_the_single_file_offered_first_is_the_report(tmp_path: Path) -> None:
     at = shown(letters_plan([2], [["a"]]), tmp_path)
     assert at.selectbox(key="single-file").value == "report.html"
     assert [button.label for button in at.get("download_button")] == ["Download everything", "Download report.html"]
 
 
 @pytest.mark.parametrize("sizes", [[3, 4, 2], [2, 2, 20], [2, 3, 2, 2]])
-def test_more_than_two_columns_are_looked_at_one_value_at_a_time(sizes: list[int], tmp_path: Path) -> None:
+def test_columns_past_the_second_are_shown_one_value_at_a_time(sizes: list[int], tmp_path: Path) -> None:
     names = list("abcd"[: len(sizes)])
     at = shown(letters_plan(sizes, [names]), tmp_path)
     assert at.selectbox(key="release-c").options == [f"c{k}" for k in range(sizes[2])]
@@ -95,7 +95,7 @@ def test_true_counts_come_with_their_difference_numbers_first(tmp_path: Path) ->
     assert at.metric[2].value.endswith(" of 6")
 
 
-def test_both_charts_of_the_consequence_have_their_numbers() -> None:
+def test_both_charts_beside_the_steps_have_their_numbers_as_tables() -> None:
     at = visit()
     assert len(at.get("plotly_chart")) == 2
     assert len(at.dataframe) == 0, "what is folded is not drawn"
@@ -105,7 +105,7 @@ def test_both_charts_of_the_consequence_have_their_numbers() -> None:
     assert at.dataframe[2].value["ε"][0] == 0.02
 
 
-def test_rows_are_counted_on_request_and_said_to_be_exact(tmp_path: Path) -> None:
+def test_synthetic_rows_are_counted_on_request_and_reported_exact(tmp_path: Path) -> None:
     at = shown(letters_plan([3, 4], [["a", "b"]]), tmp_path, alike=False)
     assert "**exactly**" not in texts(at)
     at.button(key="rows-compare").click().run()

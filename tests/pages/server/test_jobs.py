@@ -1,4 +1,4 @@
-"""Work beside the page: it ends, can be stopped until it counts, and is found again by who knows its token."""
+"""Jobs beside the page: they end, can be stopped until they have an effect, and are found again by their token."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def table() -> Iterator[Table]:
         yield opened
 
 
-def test_a_job_gives_what_came_of_it_and_tells_its_stages(table: Table) -> None:
+def test_a_job_returns_its_result_and_lists_its_stages(table: Table) -> None:
     def work(tell: jobs.Progress) -> str:
         tell("counting")
         return "done"
@@ -36,7 +36,7 @@ def test_a_job_gives_what_came_of_it_and_tells_its_stages(table: Table) -> None:
     assert len(job.token) >= 22, "16 bytes of randomness"
 
 
-def test_what_goes_wrong_is_told_to_who_asks(table: Table) -> None:
+def test_the_result_of_a_failed_job_is_its_error(table: Table) -> None:
     def work(_: jobs.Progress) -> None:
         raise TableError("no such column")
 
@@ -64,7 +64,7 @@ def test_a_stopped_job_begins_no_further_stage(table: Table) -> None:
     assert recorded == []
 
 
-def test_a_stop_that_comes_too_late_does_not_hide_what_was_recorded(table: Table) -> None:
+def test_a_stop_that_comes_too_late_does_not_hide_the_recorded_result(table: Table) -> None:
     recording, stopped = threading.Event(), threading.Event()
 
     def work(tell: jobs.Progress) -> str:
@@ -80,7 +80,7 @@ def test_a_stop_that_comes_too_late_does_not_hide_what_was_recorded(table: Table
     assert job.result() == "recorded"
 
 
-def test_a_long_query_is_broken_off(table: Table) -> None:
+def test_a_stop_interrupts_a_long_query(table: Table) -> None:
     reading = threading.Event()
 
     def work(_: jobs.Progress) -> None:
@@ -106,7 +106,7 @@ def test_a_waiting_job_is_stopped_before_it_begins(table: Table) -> None:
             job.result()
 
 
-def test_nothing_is_cleared_from_under_a_job_whose_visitor_has_gone(table: Table) -> None:
+def test_nothing_is_closed_while_a_job_uses_it_even_if_its_visitor_has_left(table: Table) -> None:
     go = threading.Event()
     job: Job[bool] = jobs.start(lambda _: go.wait(SOON), table)
     while not job.stages:
@@ -125,14 +125,14 @@ def test_old_jobs_are_forgotten(table: Table, monkeypatch: pytest.MonkeyPatch) -
     assert jobs.find(job.token) is None
 
 
-def test_the_tables_own_folder_is_not_needed_for_breaking_off(tmp_path: Path) -> None:
+def test_a_query_is_interrupted_even_if_the_tables_folder_is_gone(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a\n1\n")
     closed = open_table(tmp_path / "a.csv")
     closed.close()
     closed.interrupt()
 
 
-def test_jobs_with_one_table_follow_each_other_and_hold_up_no_other(table: Table) -> None:
+def test_jobs_with_the_same_table_run_in_turn_and_delay_no_other(table: Table) -> None:
     first, go = held_up(table)
     second = jobs.start(lambda _: "second", table)
     with open_table(pd.DataFrame({"b": [1]})) as another:
@@ -144,7 +144,7 @@ def test_jobs_with_one_table_follow_each_other_and_hold_up_no_other(table: Table
     assert first.done
 
 
-def test_a_stop_breaks_off_one_job_and_no_other_with_the_table(table: Table) -> None:
+def test_a_stop_ends_one_job_and_no_other_with_the_same_table(table: Table) -> None:
     first, go = held_up(table)
     waiting, following = jobs.start(lambda _: "waiting", table), jobs.start(lambda _: "following", table)
     waiting.stop()
@@ -156,12 +156,12 @@ def test_a_stop_breaks_off_one_job_and_no_other_with_the_table(table: Table) -> 
     assert following.result() == "following"
 
 
-def test_what_a_releasing_visitor_does_holds_up_no_reader(table: Table) -> None:
+def test_releases_do_not_delay_readers(table: Table) -> None:
     with all_workers_busy():
         assert jobs.start(lambda _: "read", table).wait(SOON)
 
 
-def test_a_table_is_closed_after_its_last_job_and_who_closes_it_does_not_wait(table: Table) -> None:
+def test_closing_a_table_returns_at_once_and_happens_after_its_last_job(table: Table) -> None:
     job, go = held_up(table)
     jobs.close(table)
     with table.connection() as connection:
@@ -173,7 +173,7 @@ def test_a_table_is_closed_after_its_last_job_and_who_closes_it_does_not_wait(ta
         last.result()
 
 
-def test_who_stops_the_opening_of_a_table_does_not_wait_for_it() -> None:
+def test_stopping_the_opening_of_a_table_returns_at_once() -> None:
     opening, go = threading.Event(), threading.Event()
 
     def work(tell: jobs.Progress) -> None:
@@ -190,7 +190,7 @@ def test_who_stops_the_opening_of_a_table_does_not_wait_for_it() -> None:
     go.set()
 
 
-def test_which_part_is_done_is_told_of_the_stage_at_hand(table: Table) -> None:
+def test_the_part_done_belongs_to_the_current_stage(table: Table) -> None:
     told: list[float | None] = []
 
     def work(tell: jobs.Progress) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pages.parts.server.tab_route import ADDRESS, Question, routes
 
 
-def test_an_answer_is_there_once_it_came_and_may_be_empty() -> None:
+def test_an_answer_is_there_once_it_has_arrived_and_may_be_empty() -> None:
     question = Question("s")
     assert question.answer is None
     assert not question.wait(0)
@@ -16,12 +16,12 @@ def test_an_answer_is_there_once_it_came_and_may_be_empty() -> None:
     assert question.answer == "a plan"
 
 
-def test_no_two_questions_have_one_token() -> None:
+def test_each_question_has_its_own_token() -> None:
     assert len({Question("s").token for _ in range(100)}) == 100
     assert len(Question("s").token) >= 40
 
 
-def test_answers_are_only_put_never_asked_for() -> None:
+def test_the_route_takes_answers_and_returns_none() -> None:
     (route,) = routes()
     assert route.path == ADDRESS
     assert route.methods == {"PUT"}

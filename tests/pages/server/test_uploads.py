@@ -31,7 +31,7 @@ def break_off(place: Place) -> None:
         raise ConnectionError
 
 
-def test_a_whole_file_is_there_for_this_account_alone_until_its_place_is_closed(files: Path) -> None:
+def test_a_complete_file_is_readable_by_this_account_alone_until_its_place_is_closed(files: Path) -> None:
     place = Place("s")
     path = receive(place, "clinic.csv.gz", b"rows")
     assert path.read_bytes() == b"rows"
@@ -45,7 +45,7 @@ def test_a_whole_file_is_there_for_this_account_alone_until_its_place_is_closed(
         pass
 
 
-def test_what_does_not_arrive_whole_was_never_there(files: Path) -> None:
+def test_a_file_that_does_not_arrive_whole_is_removed(files: Path) -> None:
     place = Place("s")
     with pytest.raises(ConnectionError):
         break_off(place)
@@ -63,7 +63,7 @@ def test_one_file_at_a_time_and_the_last_one_counts(files: Path) -> None:
     assert [path.name for path in files.rglob("table.*")] == ["table.csv"]
 
 
-def test_a_file_that_nobody_waits_for_any_more_is_not_kept(files: Path) -> None:
+def test_a_file_for_a_closed_place_is_not_kept(files: Path) -> None:
     place = Place("s")
     with pytest.raises(Closed), place.receiving("a.csv"):
         place.close()
@@ -82,7 +82,7 @@ def test_tokens_cannot_be_guessed_and_open_one_place_while_it_is_open() -> None:
     assert uploads.find(token) is None, "a place that no page holds is no place"
 
 
-def test_the_limit_is_the_operators(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_operator_sets_the_size_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert uploads.limit() == 8_000_000_000
     monkeypatch.setenv("PRIVATE_RELEASE_MAX_UPLOAD_MB", "20")
     assert uploads.limit() == 20_000_000
@@ -95,7 +95,7 @@ class Visitors(set[str]):
         return session in self
 
 
-def test_what_visitors_leave_is_cleared_once_they_have_been_gone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_visitors_are_removed_some_time_after_they_left(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr(lifespan.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(session_resources, "_kept", {})
@@ -114,7 +114,7 @@ def test_what_visitors_leave_is_cleared_once_they_have_been_gone_for_a_while(mon
     assert seen == {}
 
 
-def test_a_server_has_one_private_folder_and_removes_what_a_killed_one_left(files: Path) -> None:
+def test_a_server_has_one_private_folder_and_removes_those_of_killed_servers(files: Path) -> None:
     killed = files / f"{lifespan.PREFIX}killed"
     killed.mkdir()
     (killed / "lock").touch()

@@ -1,4 +1,4 @@
-"""What is read of rows for a page: beside it, followed, stopped, begun again; and no one waits for another."""
+"""Reading rows for a page: beside it, watched, stopped, begun again; no visitor waits for another."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BILL = "Spent so far"
 
 @contextmanager
 def long_read(table: Table, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whatever is asked of ``table`` takes long."""
+    """Make everything that is read of `table` take long."""
     monkeypatch.setattr(background_read, "QUICK", 0.0)
     _, go = held_up(table)
     try:
@@ -40,11 +40,11 @@ def bill(page: AppTest) -> bool:
 
 
 def begin_afresh(page: AppTest) -> None:
-    """What was read already is asked for once more."""
+    """Forget what was read, so that it is read once more."""
     held(page).readings = {}
 
 
-def test_a_page_does_not_wait_for_what_takes_long_nor_does_another_owner(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_reading_delays_neither_its_page_nor_another_visitor(monkeypatch: pytest.MonkeyPatch) -> None:
     page = sample()
     assert bill(page)
     with long_read(held(page).table, monkeypatch):
@@ -61,7 +61,7 @@ def test_a_page_does_not_wait_for_what_takes_long_nor_does_another_owner(monkeyp
     assert "20,190 rows (only you see this number)" in texts(page)
 
 
-def test_reading_is_stopped_and_begun_again_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reading_is_stopped_and_begun_again_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     page = sample()
     with long_read(held(page).table, monkeypatch):
         begin_afresh(page)
@@ -75,7 +75,7 @@ def test_reading_is_stopped_and_begun_again_by_hand(monkeypatch: pytest.MonkeyPa
     assert bill(settled(page).run())
 
 
-def test_another_question_at_the_same_place_breaks_off_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_question_at_the_same_place_stops_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
     page = visit()
     held(page).table = table = open_table(pd.DataFrame({"zip": [1, 1, 2], "age": [30, 31, 30]}))
     with long_read(table, monkeypatch):
@@ -90,7 +90,7 @@ def test_another_question_at_the_same_place_breaks_off_the_one_before(monkeypatc
     assert any(metric.label == "Alone" for metric in page.metric)
 
 
-def test_a_new_table_forgets_what_was_read_of_the_one_before_and_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_table_stops_all_readings_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
     page = sample()
     before = held(page).table
     with long_read(before, monkeypatch):
@@ -105,7 +105,7 @@ def test_a_new_table_forgets_what_was_read_of_the_one_before_and_does_not_wait(m
         assert bill(settled(page).run())
 
 
-def test_the_truth_is_counted_once_for_a_release(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_true_counts_are_read_once_for_each_release(monkeypatch: pytest.MonkeyPatch) -> None:
     page = settled(press(sample(), "Publish once"))
     page.toggle(key="compare").set_value(True).run()
     counted = held(page).readings["truth"][1]

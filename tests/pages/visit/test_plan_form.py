@@ -1,4 +1,4 @@
-"""What the owner has entered becomes a plan, or a list of what is still to say; never a guess from rows."""
+"""Entries become a plan, or a list of what is still missing; never a guess from rows."""
 
 from __future__ import annotations
 
@@ -58,20 +58,20 @@ def test_suggestions_come_from_names_and_kinds_and_leave_blanks() -> None:
     assert not column_faults(Entries(declared={"age": suggestion("age", "number")}), "age")
 
 
-def test_an_entry_declares_the_column_that_it_was_made_of() -> None:
+def test_an_entry_declares_the_column_it_was_made_from() -> None:
     for column in Plan.loads(CLINIC).columns:
         rebuilt = Plan(dataset="x", epsilon=1, columns=[entry(column)], tables=[[column.name]])
         assert rebuilt.columns[0].labels == column.labels
 
 
-def test_several_rows_need_an_id() -> None:
+def test_several_rows_a_person_need_an_id_column() -> None:
     entries = from_plan(Plan.loads(CLINIC)).with_(several_rows=True, rows=3)
     with pytest.raises(PlanError, match="identifies the person"):
         to_plan(entries)
     assert to_plan(entries.with_(id_column="patient")).unit.rows == 3
 
 
-def test_columns_that_stand_in_no_table_are_left_out() -> None:
+def test_columns_in_no_table_are_left_out_of_the_plan() -> None:
     entries = from_plan(Plan.loads(CLINIC)).with_(own=(("age",),))
     assert to_plan(entries).used == ("age",)
     assert [column.name for column in to_plan(entries).columns] == ["age"]

@@ -1,4 +1,4 @@
-"""A plan that waits for its table: what is kept of it, what is believed of what comes back, and where it goes on."""
+"""A plan that waits for its table: what is kept of it, which text is accepted back, and where it goes on."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def waiting(kept: Draft) -> AppTest:
 
 
 @pytest.mark.parametrize("name", ["census", "rand"])
-def test_what_is_kept_gives_the_same_plan_again(name: str) -> None:
+def test_a_draft_written_and_read_back_gives_the_same_plan(name: str) -> None:
     plan = Plan.load(DATA / f"{name}.plan.yaml")
     kept = Draft(name, name, ("table",), plan_form.from_plan(plan))
     text = saved_draft.to_text(kept)
@@ -47,13 +47,13 @@ def test_what_is_kept_gives_the_same_plan_again(name: str) -> None:
     assert plan_form.to_plan(again.entries) == plan_form.to_plan(kept.entries)
 
 
-def test_half_a_plan_is_kept_as_it_is() -> None:
+def test_a_half_filled_plan_is_kept_as_it_is() -> None:
     date = plan_form.suggestion("day", "date")
     half = clinic(chosen=("age", "day"), declared={"age": AGE, "day": date}, several_rows=None, epsilon="")
     assert saved_draft.from_text(saved_draft.to_text(half) or "") == half
 
 
-def test_what_is_too_long_for_a_browser_is_not_kept() -> None:
+def test_a_draft_too_long_for_a_browser_is_not_kept() -> None:
     assert saved_draft.to_text(clinic(title="x" * saved_draft.MAX_LETTERS)) is None
 
 
@@ -74,7 +74,7 @@ def test_what_is_too_long_for_a_browser_is_not_kept() -> None:
         {"declared": 3},
     ],
 )
-def test_what_is_no_draft_is_not_believed(change: dict[str, object]) -> None:
+def test_text_that_is_no_draft_is_ignored(change: dict[str, object]) -> None:
     told = json.loads(saved_draft.to_text(clinic()) or "")
     assert saved_draft.from_text(json.dumps(told)) is not None
     told["entries"] |= change
@@ -82,7 +82,7 @@ def test_what_is_no_draft_is_not_believed(change: dict[str, object]) -> None:
     assert saved_draft.from_text("{") is None
 
 
-def test_a_plan_goes_on_where_it_was_once_its_table_is_brought() -> None:
+def test_a_plan_goes_on_where_it_was_once_its_table_is_uploaded_again() -> None:
     page = waiting(clinic())
     assert "Your plan for clinic.csv is back." in texts(page)
     page.get("file_uploader")[0].upload("again.csv", CLINIC.encode()).run()
@@ -92,14 +92,14 @@ def test_a_plan_goes_on_where_it_was_once_its_table_is_brought() -> None:
     assert labelled(page.text_input, "Dataset whose budget").value == "clinic"
 
 
-def test_half_a_plan_goes_on_with_what_is_still_to_say() -> None:
+def test_a_half_filled_plan_goes_on_with_its_next_step() -> None:
     kept = clinic(several_rows=None)
     page = waiting(Draft(kept.table, "", ("columns", "domain", "table"), kept.entries))
     page.get("file_uploader")[0].upload("again.csv", CLINIC.encode()).run()
     assert held(page).step == "unit"
 
 
-def test_a_table_that_lacks_a_column_begins_afresh_and_the_plan_waits_on() -> None:
+def test_a_table_without_a_needed_column_begins_a_new_plan_and_the_old_one_waits() -> None:
     page = waiting(clinic(several_rows=True, id_column="person"))
     page.get("file_uploader")[0].upload("again.csv", CLINIC.encode()).run()
     assert "still waits for its table; this one has no person." in texts(page)
@@ -109,7 +109,7 @@ def test_a_table_that_lacks_a_column_begins_afresh_and_the_plan_waits_on() -> No
     assert held(page).waiting is None
 
 
-def test_a_sample_takes_a_plan_that_waits_for_another_table_for_nothing() -> None:
+def test_loading_a_sample_leaves_a_plan_for_another_table_waiting() -> None:
     page = waiting(clinic())
     page.button(key="sample_rand").click().run()
     assert held(page).entries.dataset == "rand-hie"
@@ -117,7 +117,7 @@ def test_a_sample_takes_a_plan_that_waits_for_another_table_for_nothing() -> Non
 
 
 def as_a_run_begins(**state: Any) -> AppTest:
-    """What ``app.py`` has done before it draws a page."""
+    """Do what `app.py` does before it draws a page."""
 
     def begins() -> None:
         from pages.parts.visit import samples
@@ -130,7 +130,7 @@ def as_a_run_begins(**state: Any) -> AppTest:
 
 
 def clicked_meanwhile(monkeypatch: pytest.MonkeyPatch, times: int) -> list[str]:
-    """So many clicks in the middle of opening a sample: the run ends there, and another begins."""
+    """Click `times` times in the middle of opening a sample: each time the run ends there, and another begins."""
     left, there = ["click"] * times, samples.open_table
 
     def opened(path: Path) -> Table:
@@ -143,7 +143,7 @@ def clicked_meanwhile(monkeypatch: pytest.MonkeyPatch, times: int) -> list[str]:
     return left
 
 
-def test_a_sample_is_brought_whatever_is_clicked_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_is_opened_whatever_is_clicked_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     left = clicked_meanwhile(monkeypatch, 2)
     page = as_a_run_begins(wanted_sample="rand").run()
     assert not left
@@ -168,13 +168,13 @@ def test_a_plan_comes_back_with_its_sample_whatever_is_clicked_meanwhile(monkeyp
     assert held(page).waiting is None
 
 
-def test_a_plan_that_its_sample_cannot_have_waits_no_longer() -> None:
+def test_a_plan_that_does_not_fit_its_sample_is_given_up() -> None:
     page = as_a_run_begins(waiting=rand(chosen=("no such column",))).run()
     assert held(page).entries.dataset == "rand-hie"
     assert held(page).waiting is None
 
 
-def test_what_the_address_names_goes_before_a_plan_of_a_sample() -> None:
+def test_a_release_in_the_address_goes_before_a_saved_plan() -> None:
     page = as_a_run_begins(waiting=rand())
     page.query_params["release"] = "00"
     page.run()

@@ -1,7 +1,7 @@
 """The tour over Definition, Attacks and Publish, and back to one's own way at any time.
 
-This harness stays on a page when a script leaves it, and runs files right in ``pages`` without the entry: here each
-step is followed by hand, and a browser shows the whole (``tests/browser/test_tour.py``).
+Streamlit's test harness stays on a page when a script leaves it, and runs files directly in `pages` without the entry.
+So each step is followed by hand here, and `tests/browser/test_tour.py` shows the whole tour.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ def keys(at: AppTest) -> set[str | None]:
 
 
 @pytest.mark.parametrize("page", [DEFINITION, ATTACKS])
-def test_labs_invite_to_it_and_take_nobody_along_unasked(page: str) -> None:
+def test_labs_invite_to_the_tour_and_start_it_only_when_asked(page: str) -> None:
     at = opened(page)
     assert box(at) == ""
     assert titles(walk(at, "tour_begin")) == ["Definition"]
     assert "tour_begin" not in keys(at)
 
 
-def test_it_leads_from_the_definition_over_attacks_to_a_sample_ready_to_publish() -> None:
+def test_the_tour_leads_from_the_definition_over_attacks_to_a_sample_ready_to_publish() -> None:
     at = begun()
     assert STEPS[0].text in box(at)
     assert "tour_back" not in keys(at)
@@ -80,7 +80,7 @@ def test_it_leads_from_the_definition_over_attacks_to_a_sample_ready_to_publish(
     assert not Ledger().history(), "the tour itself spends nothing"
 
 
-def test_an_attack_looked_at_before_gives_way_to_that_of_the_tour() -> None:
+def test_the_tour_replaces_an_attack_chosen_before() -> None:
     at = opened()
     at.segmented_control(key="attacks_attack").set_value("Averaging").run()
     at.selectbox(key="attacks_defence").set_value("Rounded to 5s").run()
@@ -89,14 +89,14 @@ def test_an_attack_looked_at_before_gives_way_to_that_of_the_tour() -> None:
     assert at.selectbox(key="attacks_defence").value == "True counts"
 
 
-def test_one_can_go_back_and_end_it() -> None:
+def test_the_tour_can_go_back_and_be_ended() -> None:
     at = walk(begun(), "tour_next", "tour_next", "tour_back")
     assert at.selectbox(key="attacks_defence").value == "True counts"
     assert titles(walk(at, "tour_back")) == ["Definition"]
     assert box(press(at, "tour_end")) == ""
 
 
-def test_it_waits_for_who_looks_elsewhere() -> None:
+def test_the_tour_waits_while_its_visitor_is_on_another_page() -> None:
     at = walk(begun(), "tour_next")
     at.switch_page("pages/labs/learn.py").run()
     assert "You have left the tour for a while" in box(at)
@@ -104,7 +104,7 @@ def test_it_waits_for_who_looks_elsewhere() -> None:
     assert STEPS[1].text in box(at)
 
 
-def test_the_last_step_is_the_last() -> None:
+def test_the_last_step_has_no_next() -> None:
     at = begun()
     held(at).tour = len(STEPS) - 1
     at.run()
