@@ -92,7 +92,7 @@ def _binned(cloud: np.ndarray) -> np.ndarray:
 def ours(counts: np.ndarray, epsilon: float) -> np.ndarray:
     axes = [(0, size) for size in counts.shape]
     boxes = measure_boxes(("a", "b")[: counts.ndim], axes, counts, Fraction(str(epsilon)), 1)
-    return round_boxes(BoxTree(boxes)).counts[0]
+    return round_boxes(BoxTree(boxes)).tables[0].values
 
 
 def identity(counts: np.ndarray, epsilon: float) -> np.ndarray:

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from benchmarks.accuracy import SOURCES
 from dpengine import Plan
 from dpengine.marginals.fitting import project, round_to_total
-from dpengine.marginals.least_squares import marginalise
+from dpengine.marginals.marginal import Marginal
 from dpengine.measure.strategy import decide
 from dpengine.results.result import conclude
 
@@ -31,7 +31,7 @@ METHODS = ("auto", "direct", "adaptive", "projected")
 def published(plan: Plan, counts: np.ndarray, method: str) -> np.ndarray:
     table = plan.marginals[0]
     chosen = decide(plan.model_copy(update={"strategy": "direct" if method == "projected" else method}))
-    measured = chosen.measure(lambda wanted: [marginalise(counts, table, one) for one in wanted])
+    measured = chosen.measure(lambda wanted: [Marginal(table, counts).project(one).values for one in wanted])
     if method == "projected":
         return projected(measured.marginals[0].values.astype(float))
     return conclude(chosen.plan, measured).counts(table)

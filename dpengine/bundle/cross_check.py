@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from dpengine import safe_csv
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.marginals.least_squares import marginalise
+from dpengine.marginals.marginal import Marginal
 from dpengine.results.published_columns import header
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values
@@ -82,8 +82,8 @@ class CrossCheck:
         faults = []
         for size in range(min(len(table), 2) + 1):
             for shared in combinations(sorted(table), size):
-                count = marginalise(numbers.count, table, shared)
-                estimate = marginalise(numbers.estimate, table, shared)
+                count = Marginal(table, numbers.count).project(shared).values
+                estimate = Marginal(table, numbers.estimate).project(shared).values
                 cells = numbers.count.size
                 if shared not in self._first:
                     self._first[shared] = (numbers.file, count, estimate, cells)

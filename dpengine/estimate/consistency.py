@@ -27,7 +27,8 @@ from dpengine.array_types import Columns, Floats, Ints
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.fitting import project, rake, round_to_total, round_to_totals
 from dpengine.marginals.graphs import junction_order
-from dpengine.marginals.least_squares import LeastSquares, marginalise
+from dpengine.marginals.least_squares import LeastSquares
+from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.pairwise import Pairwise, fit_one_table
 from dpengine.measure.allocation import MAX_JOINT_CELLS
 
@@ -47,14 +48,13 @@ MAX_RAKED = 20_000_000  # cells times pairs of columns
 class ConsistentTables:
     """Whole tables in tree order: the columns that one shares with earlier ones lie within a single one of them."""
 
-    cliques: tuple[Columns, ...]
-    counts: tuple[Ints, ...]
+    tables: tuple[Marginal[np.int64], ...]
 
     def table(self, columns: Columns) -> Ints:
-        """Return the published counts over `columns`. Raises KeyError where these lie within no clique."""
-        for clique, counts in zip(self.cliques, self.counts, strict=True):
-            if set(columns) <= set(clique):
-                return marginalise(counts, clique, columns)
+        """Return the published counts over `columns`. Raises KeyError where no table holds all of these."""
+        for table in self.tables:
+            if set(columns) <= set(table.columns):
+                return table.project(columns).values
         raise KeyError(columns)
 
 
@@ -67,7 +67,7 @@ def round_boxes(tree: BoxTree) -> ConsistentTables:
     total = round(float(tree.expected[boxes.parents < 0].sum()))
     counts = np.empty(expected.size, dtype=np.int64)
     counts[tree.order] = round_to_total(expected, total)
-    return ConsistentTables((boxes.columns,), (counts.reshape(boxes.shape),))
+    return ConsistentTables((Marginal(boxes.columns, counts.reshape(boxes.shape)),))
 
 
 def make_consistent(squares: LeastSquares, values: Sequence[Ints]) -> ConsistentTables | Pairwise:
@@ -82,12 +82,12 @@ def make_consistent(squares: LeastSquares, values: Sequence[Ints]) -> Consistent
     fitted = {columns: _fit(squares, values, columns, single, total) for columns in squares.measured}
     order = junction_order(squares.measured)
     if order is not None:
-        return ConsistentTables(tuple(order), tuple(_round_along(order, fitted, total)))
+        return ConsistentTables(_round_along(order, fitted, total))
     if math.prod(squares.sizes[name] for name in names) > MAX_JOINT_CELLS:
         return _pairs(total, single, fitted)
     everything = tuple(names)
     joint = _fit_joint(everything, fitted, single, total)
-    return ConsistentTables((everything,), (_round_joint(joint, everything, fitted, total),))
+    return ConsistentTables((Marginal(everything, _round_joint(joint, everything, fitted, total)),))
 
 
 def _fit(
@@ -113,20 +113,20 @@ def _pairs(total: int, single: Mapping[str, Floats], fitted: Mapping[Columns, Fl
     return Pairwise(float(total), single, two)
 
 
-def _round_along(order: Sequence[Columns], fitted: Mapping[Columns, Floats], total: int) -> list[Ints]:
+def _round_along(
+    order: Sequence[Columns], fitted: Mapping[Columns, Floats], total: int
+) -> tuple[Marginal[np.int64], ...]:
     """Round each table within the counts that it shares with one of those before it."""
-    done: list[tuple[Columns, Ints]] = []
+    done: list[Marginal[np.int64]] = []
     for clique in order:
-        nearest = max((c for c, _ in done), key=lambda c: len({*c} & {*clique}), default=())
-        shared = tuple(name for name in clique if name in nearest)
-        own = tuple(name for name in clique if name not in nearest)
-        axes = [clique.index(name) for name in (*shared, *own)]
-        values = fitted[clique].transpose(axes)
-        bound = next((marginalise(counts, c, shared) for c, counts in done if c == nearest), np.array(total))
-        rows = values.reshape(bound.size, -1)
-        counts = round_to_totals(rows, bound.ravel().astype(np.int64)).reshape(values.shape)
-        done.append((clique, np.ascontiguousarray(counts.transpose(np.argsort(axes)))))
-    return [counts for _, counts in done]
+        nearest = max(done, key=lambda each: len({*each.columns} & {*clique}), default=Marginal((), np.array(total)))
+        shared = tuple(name for name in clique if name in nearest.columns)
+        bounds = nearest.project(shared).values
+        values = Marginal(clique, fitted[clique]).project((*shared, *(name for name in clique if name not in shared)))
+        counts = round_to_totals(values.values.reshape(bounds.size, -1), bounds.ravel()).reshape(values.values.shape)
+        ordered = Marginal(values.columns, counts).project(clique)
+        done.append(Marginal(clique, np.ascontiguousarray(ordered.values)))
+    return tuple(done)
 
 
 def _fit_joint(names: Columns, fitted: Mapping[Columns, Floats], single: Mapping[str, Floats], total: int) -> Floats:

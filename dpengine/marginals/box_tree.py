@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.marginals.least_squares import marginalise
+from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.measurement import Boxes
 from dpengine.noise import moments
 
@@ -154,7 +154,7 @@ class BoxTree:
 
     def estimate(self, columns: Columns) -> Floats:
         """Expected counts over some of the columns."""
-        return marginalise(self.table, self.boxes.columns, columns)
+        return Marginal(self.boxes.columns, self.table).project(columns).values
 
     def bounds(self, columns: Columns) -> tuple[Floats, Floats]:
         """Least and greatest true count of each cell over ``columns`` that are believable: 95 in 100 lie between.

@@ -21,16 +21,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Columns, Floats
+from dpengine.marginals.marginal import Marginal
 
-__all__ = ["Columns", "LeastSquares", "NoiseTerm", "marginalise", "subsets"]
-
-Number = TypeVar("Number", np.int64, np.float64)
+__all__ = ["LeastSquares", "NoiseTerm", "subsets"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +82,12 @@ class LeastSquares:
     def estimate(self, table: Columns, values: Sequence[npt.NDArray[np.int64]]) -> Floats:
         """Unbiased least-squares estimate of ``table``, of the table's shape, from the measured ``values``."""
         if len(self.measured) == 1:  # the sum; also exact where the components would be too many to list
-            return marginalise(values[0].astype(np.float64), self.measured[0], table)
+            return Marginal(self.measured[0], values[0].astype(np.float64)).project(table).values
         shares = self._shares(table)
         result = np.zeros(tuple(self.sizes[name] for name in table))
         for s, columns in enumerate(self.measured):
             shared = tuple(name for name in table if name in columns)
-            seen = marginalise(values[s].astype(np.float64), columns, shared)
+            seen = Marginal(columns, values[s].astype(np.float64)).project(shared).values
             for component in subsets(shared):
                 share = shares[component].get(s, 0.0) / self._cells(frozenset(table) - component)
                 part = seen
@@ -131,14 +129,6 @@ class LeastSquares:
                 if times and abs(weights[differing]) > 1e-15:
                     terms.append(NoiseTerm(s, float(weights[differing]), times))
         return terms
-
-
-def marginalise(values: npt.NDArray[Number], columns: Columns, onto: Columns) -> npt.NDArray[Number]:
-    """Sum ``values`` (one axis for each of ``columns``) down to the columns ``onto``, in that order."""
-    kept = [name for name in columns if name in onto]
-    gone = tuple(axis for axis, name in enumerate(columns) if name not in onto)
-    summed: npt.NDArray[Number] = np.asarray(values.sum(axis=gone))
-    return summed.transpose([kept.index(name) for name in onto])
 
 
 def subsets(columns: Columns) -> Iterator[frozenset[str]]:

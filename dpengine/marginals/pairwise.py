@@ -25,7 +25,7 @@ from dpengine.array_types import Columns, Floats, Ints
 from dpengine.marginals.fitting import project, rake
 from dpengine.marginals.graphs import Components
 from dpengine.marginals.latent_classes import latent_class_pairs
-from dpengine.marginals.least_squares import Number, marginalise
+from dpengine.marginals.marginal import Marginal, Number
 from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.marginals.shrinkage import shrink, smooth
 
@@ -51,12 +51,12 @@ class Pairwise:
     total: float
     one: Mapping[str, Floats]
     two: Mapping[Pair, Floats]
-    whole: tuple[Columns, Floats] | None = None
+    whole: Marginal[np.float64] | None = None
 
     def table(self, columns: Columns) -> Floats:
         """Expected counts over ``columns``, one axis each: a pair's own, or of greatest entropy given the pairs."""
         if self.whole is not None:
-            return marginalise(self.whole[1], self.whole[0], columns)
+            return self.whole.project(columns).values
         if len(columns) == 0:
             return np.array(self.total)
         if len(columns) == 1:
@@ -107,7 +107,7 @@ def fit(sizes: Mapping[str, int], measured: Sequence[Measurement]) -> Pairwise:
         better, _ = shrink(
             one.values.astype(np.float64), found.table(one.allocation.columns), float(one.allocation.scale)
         )
-        found = replace(found, whole=(one.allocation.columns, project(better, total)))
+        found = replace(found, whole=Marginal(one.allocation.columns, project(better, total)))
     return found
 
 
@@ -121,7 +121,7 @@ def fit_one_table(noisy: Floats, columns: Columns, scale: float) -> Floats:
     sums = [part for size in range(3) for part in combinations(columns, size) if part != columns]
     parts = []
     for part in sums:
-        values = np.asarray(marginalise(noisy, columns, part))
+        values = Marginal(columns, noisy).project(part).values
         wider = scale * math.sqrt(noisy.size / values.size)  # as many draws spread
         allocation = Allocation(part, 1 / Fraction(wider).limit_denominator(10**6), 1)
         parts.append(Measurement(allocation, np.rint(values).astype(np.int64)))

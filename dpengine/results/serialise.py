@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from dpengine.errors import LedgerError
 from dpengine.estimate.consistency import ConsistentTables
+from dpengine.marginals.marginal import Domain, Marginal
 from dpengine.marginals.measurement import Allocation, Audit, Boxes, Choice, Measurement, Measurements
 from dpengine.synthesis.generate_rows import SyntheticRows
 
@@ -45,12 +46,12 @@ def pack(
         header["boxes"] = (boxes.columns, boxes.shape, str(boxes.epsilon), boxes.sensitivity)
         arrays |= {f"boxes_{name}": getattr(boxes, name) for name in BOXES}
     if isinstance(model, SyntheticRows):
-        header["rows"] = (model.columns, model.sizes)
-        arrays["rows"] = model.codes.astype(np.min_scalar_type(max(model.sizes)))
+        header["rows"] = (model.domain.names, model.domain.sizes)
+        arrays["rows"] = model.codes.astype(np.min_scalar_type(max(model.domain.sizes)))
         arrays["times"] = model.weights.astype(np.min_scalar_type(model.weights.max(initial=0)))
     else:
-        header["cliques"] = model.cliques
-        arrays |= {f"model{k}": counts for k, counts in enumerate(model.counts)}
+        header["cliques"] = [table.columns for table in model.tables]
+        arrays |= {f"model{k}": table.values for k, table in enumerate(model.tables)}
     arrays["header"] = np.frombuffer(json.dumps(header, default=str).encode(), dtype=np.uint8)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
@@ -87,11 +88,11 @@ def unpack(payload: bytes) -> tuple[dict[str, Any], Measurements, ConsistentTabl
                 # Releases of earlier versions hold no weights: there, every row counts once.
                 weights = arrays["times"] if "times" in arrays else np.ones(codes.shape[1])
                 model: ConsistentTables | SyntheticRows = SyntheticRows(
-                    tuple(columns), tuple(sizes), codes, weights.astype(np.int64)
+                    Domain(tuple(columns), tuple(sizes)), codes, weights.astype(np.int64)
                 )
             else:
-                cliques = tuple(tuple(clique) for clique in header["cliques"])
-                model = ConsistentTables(cliques, tuple(arrays[f"model{k}"] for k in range(len(cliques))))
+                cliques = enumerate(header["cliques"])
+                model = ConsistentTables(tuple(Marginal(tuple(names), arrays[f"model{k}"]) for k, names in cliques))
     except (ValueError, KeyError, OSError, EOFError) as error:
         raise LedgerError("a stored release cannot be read; restore the ledger from a backup") from error
     story = {key: header[key] for key in ("release_id", "created", "software")}

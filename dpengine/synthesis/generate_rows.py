@@ -25,6 +25,7 @@ from dpengine.array_types import Columns, Ints
 from dpengine.estimate.consistency import ConsistentTables
 from dpengine.marginals.fitting import largest_remainders, round_to_total
 from dpengine.marginals.graphs import spanning_tree
+from dpengine.marginals.marginal import Domain, Marginal
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.quasi_random import shuffled
 
@@ -44,13 +45,12 @@ PASSES = (3, 1, 3)  # over the first rows, over others and over the last ones, w
 
 @dataclass(frozen=True)
 class SyntheticRows:
-    """Synthetic rows from which every table is counted: `codes` has one row for each of `columns`.
+    """Synthetic rows from which every table is counted: `codes` has one row for each column of `domain`.
 
     The synthetic row in place k stands for `weights[k]` people, one at least.
     """
 
-    columns: Columns
-    sizes: tuple[int, ...]
+    domain: Domain
     codes: Codes
     weights: Ints
 
@@ -58,12 +58,11 @@ class SyntheticRows:
         """Return the published counts over `columns`."""
         if not columns:
             return np.array(self.weights.sum(), dtype=np.int64)
-        places = [self.columns.index(name) for name in columns]
-        shape = tuple(self.sizes[k] for k in places)
-        cells = np.ravel_multi_index(tuple(self.codes[k] for k in places), shape)
-        counts = np.zeros(math.prod(shape), dtype=np.int64)
-        np.add.at(counts, cells, self.weights)  # in whole numbers; the weights of a bincount are floats
-        return counts.reshape(shape)
+        domain = self.domain.project(columns)
+        counts = np.zeros(domain.size, dtype=np.int64)
+        # In whole numbers; the weights of a bincount are floats.
+        np.add.at(counts, domain.cells([self.codes[k] for k in self.domain.axes(columns)]), self.weights)
+        return counts.reshape(domain.sizes)
 
 
 def realise(fitted: ConsistentTables | Pairwise, widest: int) -> SyntheticRows | ConsistentTables:
@@ -76,10 +75,11 @@ def realise(fitted: ConsistentTables | Pairwise, widest: int) -> SyntheticRows |
     if isinstance(fitted, ConsistentTables):
         return fitted
     if fitted.whole is not None:
-        columns, expected = fitted.whole
-        return ConsistentTables((columns,), (round_to_total(expected, round(float(expected.sum()))),))
-    sizes = tuple(counts.size for counts in fitted.one.values())
-    return SyntheticRows(tuple(fitted.one), sizes, *generate_rows(fitted, round(fitted.total), widest))
+        expected = fitted.whole.values
+        counts = round_to_total(expected, round(float(expected.sum())))
+        return ConsistentTables((Marginal(fitted.whole.columns, counts),))
+    domain = Domain(tuple(fitted.one), tuple(counts.size for counts in fitted.one.values()))
+    return SyntheticRows(domain, *generate_rows(fitted, round(fitted.total), widest))
 
 
 def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes, Ints]:

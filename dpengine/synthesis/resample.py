@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from dpengine.array_types import Columns, Ints
 from dpengine.estimate.consistency import ConsistentTables
+from dpengine.marginals.marginal import Domain
 from dpengine.quasi_random import golden_fractions, shuffled
 from dpengine.synthesis.generate_rows import SyntheticRows
 
@@ -36,7 +37,7 @@ ACCEPTED = (0.2, 0.1, 0.1, 0.05)  # part of a batch's helpful swaps that a pass 
 def unique_rows(model: ConsistentTables | SyntheticRows) -> tuple[dict[str, Ints], Ints]:
     """Return unique rows, as the cells of each column, and their weights; counted, they give the model's tables."""
     if isinstance(model, SyntheticRows):
-        named = zip(model.columns, model.codes, strict=True)
+        named = zip(model.domain, model.codes, strict=True)
         return {name: codes.astype(np.int64) for name, codes in named}, model.weights
     rows = _joined(model)
     return rows, np.ones(len(next(iter(rows.values()))), dtype=np.int64)
@@ -57,16 +58,16 @@ def expand(weights: Ints) -> Ints:
 
 def _joined(model: ConsistentTables) -> dict[str, Ints]:
     rows: dict[str, Ints] = {}
-    for clique, counts in zip(model.cliques, model.counts, strict=True):
-        shared = tuple(name for name in clique if name in rows)
-        own = tuple(name for name in clique if name not in rows)
-        ordered = counts.transpose([clique.index(name) for name in (*shared, *own)])
-        codes = np.repeat(np.arange(ordered.size), ordered.ravel())
-        unpacked = dict(zip((*shared, *own), np.unravel_index(codes, ordered.shape), strict=True))
+    for table in model.tables:
+        shared = tuple(name for name in table.columns if name in rows)
+        own = tuple(name for name in table.columns if name not in rows)
+        ordered = table.project((*shared, *own))
+        codes = np.repeat(np.arange(ordered.values.size), ordered.values.ravel())
+        unpacked = dict(zip(ordered.columns, np.unravel_index(codes, ordered.values.shape), strict=True))
         if not rows:
             rows = {name: unpacked[name] for name in own}
             continue
-        place = _spread_within_groups(rows, shared, [counts.shape[clique.index(name)] for name in shared])
+        place = _spread_within_groups(rows, ordered.domain.project(shared))
         for name in own:
             rows[name] = np.empty_like(unpacked[name])
             rows[name][place] = unpacked[name]
@@ -149,14 +150,14 @@ def _cells(
     return cell
 
 
-def _spread_within_groups(rows: Mapping[str, Ints], shared: Sequence[str], shape: Sequence[int]) -> Ints:
+def _spread_within_groups(rows: Mapping[str, Ints], shared: Domain) -> Ints:
     """Positions of the rows, group by group of equal shared columns, and within a group in golden order.
 
     Filling a sorted column into these positions pairs it evenly with what the rows already hold: the
     multiples of the golden section leave every stretch of a group the least uneven (Weyl; Niederreiter 1992).
     """
     count = len(next(iter(rows.values())))
-    group = np.ravel_multi_index([rows[name] for name in shared], shape) if shared else np.zeros(count, dtype=np.int64)
+    group = shared.cells([rows[name] for name in shared]) if shared.names else np.zeros(count, dtype=np.int64)
     order = np.argsort(group, kind="stable")
     sizes = np.unique(group, return_counts=True)[1]
     within = np.arange(count) - np.repeat(np.cumsum(sizes) - sizes, sizes)

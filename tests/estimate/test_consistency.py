@@ -12,7 +12,7 @@ from dpengine import Plan
 from dpengine.estimate.consistency import make_consistent
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.marginals.fitting import project, round_to_totals
-from dpengine.marginals.least_squares import marginalise
+from dpengine.marginals.marginal import Marginal
 from dpengine.measure.strategy import decide
 from dpengine.noise.laplace import discrete_laplace
 from tests.plans import letters_plan, plans
@@ -38,7 +38,9 @@ def test_tables_are_whole_and_agree_on_all_they_share(plan: Plan, data: st.DataO
         assert counts.sum() == total
         for other, others in tables.items():
             shared = tuple(name for name in table if name in other)
-            assert (marginalise(counts, table, shared) == marginalise(others, other, shared)).all()
+            assert (
+                Marginal(table, counts).project(shared).values == Marginal(other, others).project(shared).values
+            ).all()
 
 
 @pytest.mark.parametrize("tables", [[["a", "b", "c"]], [["a", "b"], ["b", "c"]], [["a", "b"], ["c"]]])
@@ -46,14 +48,14 @@ def test_what_is_consistent_already_stays_as_it_is(tables: list[list[str]]) -> N
     plan = letters_plan([5, 4, 3], tables, epsilon="10")  # so that noise is not to be expected
     joint = np.arange(60).reshape(5, 4, 3) % 7
     allocations = decide(plan).allocations
-    values = [marginalise(joint, ("a", "b", "c"), allocation.columns) for allocation in allocations]
+    values = [Marginal(("a", "b", "c"), joint).project(allocation.columns).values for allocation in allocations]
     model = make_consistent(least_squares(plan, allocations), values)
     for table in plan.marginals:
-        assert (model.table(table) == marginalise(joint, ("a", "b", "c"), table)).all()
+        assert (model.table(table) == Marginal(("a", "b", "c"), joint).project(table).values).all()
     again = make_consistent(
         least_squares(plan, allocations), [model.table(allocation.columns) for allocation in allocations]
     )
-    assert all((a == b).all() for a, b in zip(again.counts, model.counts, strict=True))
+    assert all((a.values == b.values).all() for a, b in zip(again.tables, model.tables, strict=True))
 
 
 @given(st.lists(st.integers(-20, 30), min_size=1, max_size=8), st.integers(0, 60))
@@ -93,12 +95,13 @@ def test_a_ring_is_rounded_to_within_the_noise_of_its_fit() -> None:
     allocations, names = decide(plan).allocations, ("a", "b", "c", "d")
     squares = least_squares(plan, allocations)
     values = [
-        marginalise(truth, names, s.columns) + discrete_laplace(s.scale, plan.shape(s.columns)) for s in allocations
+        Marginal(names, truth).project(s.columns).values + discrete_laplace(s.scale, plan.shape(s.columns))
+        for s in allocations
     ]
     model = make_consistent(squares, values)
-    assert model.cliques == (names,)
+    assert [table.columns for table in model.tables] == [names]
     for table in plan.marginals:
-        exact = marginalise(truth, names, table)
+        exact = Marginal(names, truth).project(table).values
         unbiased = np.abs(squares.estimate(table, values) - exact).mean()
         assert np.abs(model.table(table) - exact).mean() < unbiased + 0.25
 
@@ -113,7 +116,7 @@ def test_counts_of_sparse_tables_are_nearer_than_estimates(epsilon: str) -> None
     values = [truth + discrete_laplace(allocations[0].scale, truth.shape)]
     model = make_consistent(squares, values)
     for table in plan.marginals:
-        exact = marginalise(truth, ("a", "b", "c"), table)
+        exact = Marginal(("a", "b", "c"), truth).project(table).values
         assert np.abs(model.table(table) - exact).mean() < 0.9 * np.abs(squares.estimate(table, values) - exact).mean()
 
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpengine.array_types import Columns
-from dpengine.marginals.least_squares import LeastSquares, marginalise
+from dpengine.marginals.least_squares import LeastSquares
+from dpengine.marginals.marginal import Marginal
 from tests.work import calls
 
 
@@ -54,7 +55,7 @@ def test_estimates_and_variances_equal_the_dense_solution(squares: LeastSquares,
     covariance = inverse @ inverse.T
     of = data.draw(st.sampled_from(squares.measured))
     table = tuple(data.draw(st.permutations(of)))[: data.draw(st.integers(0, len(of)))]
-    assert np.allclose(squares.estimate(table, values), marginalise(joint, names, table), atol=1e-8)
+    assert np.allclose(squares.estimate(table, values), Marginal(names, joint).project(table).values, atol=1e-8)
 
     first = np.zeros([squares.sizes[name] for name in names])
     first[tuple(0 if name in table else slice(None) for name in names)] = 1
@@ -91,7 +92,7 @@ def test_a_table_outside_of_what_was_measured_is_refused() -> None:
         squares.estimate(("a", "b"), [np.zeros(2, dtype=np.int64)] * 2)
 
 
-def test_marginalise_sums_and_reorders() -> None:
+def test_projecting_sums_and_reorders() -> None:
     values = np.arange(24).reshape(2, 3, 4)
-    assert marginalise(values, ("a", "b", "c"), ("c", "a")).tolist() == values.sum(axis=1).T.tolist()
-    assert marginalise(values, ("a", "b", "c"), ()) == 276
+    assert Marginal(("a", "b", "c"), values).project(("c", "a")).values.tolist() == values.sum(axis=1).T.tolist()
+    assert Marginal(("a", "b", "c"), values).project(()).values == 276

@@ -147,7 +147,7 @@ def test_expected_and_whole_counts_agree_in_every_box(counts: np.ndarray, epsilo
     tree = BoxTree(grown(counts, epsilon))
     assert (tree.expected >= 0).all()
     model = round_boxes(tree)
-    (whole,) = model.counts
+    whole = model.tables[0].values
     assert (whole >= 0).all()
     running = np.concatenate([[0], np.cumsum(whole.ravel()[tree.order])])
     sums = running[tree.starts + tree.cells] - running[tree.starts]

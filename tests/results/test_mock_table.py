@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from dpengine import Plan
 from dpengine.estimate import error_distribution
-from dpengine.marginals.least_squares import marginalise
+from dpengine.marginals.marginal import Marginal
 from dpengine.measure.strategy import decide
 from dpengine.results import mock_table
 from dpengine.results.alternatives import mostly_noise_share
@@ -112,7 +112,7 @@ def test_the_share_of_mostly_noise_falls_with_epsilon_and_size() -> None:
 def test_made_up_margins_hang_together() -> None:
     plan = Plan.loads(CLINIC)
     age_region, age = mock_counts(plan, ("age", "region")), mock_counts(plan, ("age",))
-    assert np.abs(marginalise(age_region, ("age", "region"), ("age",)) - age).max() <= 6
+    assert np.abs(Marginal(("age", "region"), age_region).project(("age",)).values - age).max() <= 6
 
 
 def test_a_table_without_noise_has_no_cell_that_is_mostly_noise() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine import preview
+from dpengine.marginals.marginal import Domain
 from dpengine.marginals.measurement import Measurements
 from dpengine.results.result import Result
 from dpengine.results.serialise import pack, unpack
@@ -29,9 +30,9 @@ def reread(rows: SyntheticRows) -> SyntheticRows:
 @given(st.lists(st.tuples(st.integers(0, 299), st.integers(0, 1), st.integers(1, 2**62)), max_size=20))
 def test_rows_are_kept_with_how_often_each_stands(held: list[tuple[int, int, int]]) -> None:
     a, b, times = np.array(held, dtype=np.int64).reshape(-1, 3).T
-    rows = SyntheticRows(("a", "b"), (300, 2), np.stack([a, b]).astype(np.int32), times)
+    rows = SyntheticRows(Domain(("a", "b"), (300, 2)), np.stack([a, b]).astype(np.int32), times)
     back = reread(rows)
-    assert (back.columns, back.sizes) == (rows.columns, rows.sizes)
+    assert back.domain == (rows.columns, rows.sizes)
     assert np.array_equal(back.codes, rows.codes)
     assert np.array_equal(back.weights, rows.weights)
     assert (back.codes.dtype, back.weights.dtype) == (np.int32, np.int64)

@@ -17,6 +17,7 @@ from dpengine import Plan, ReleaseError, open_table, preview, verify
 from dpengine.bundle import write
 from dpengine.counting import count
 from dpengine.estimate.consistency import ConsistentTables
+from dpengine.marginals.marginal import Marginal
 from dpengine.results.result import Result
 from dpengine.spec.domain import Category, Column, Date, Number, YesNo
 from dpengine.synthesis.cell_values import cells, series, texts, values
@@ -206,7 +207,7 @@ def test_a_number_of_rows_that_is_none_is_refused(several: Result, rows: object)
 
 def test_nobody_cannot_be_scaled() -> None:
     empty = preview(letters_plan([2], [["a"]], epsilon=1000, rows_about=1))
-    model = ConsistentTables((("a",),), (np.zeros(2, dtype=np.int64),))
+    model = ConsistentTables((Marginal(("a",), np.zeros(2, dtype=np.int64)),))
     nobody = Result(empty.plan, empty.measured, model, "", "", {})
     assert len(nobody.synthetic()) == 0
     with pytest.raises(ReleaseError, match="no synthetic rows to scale"):

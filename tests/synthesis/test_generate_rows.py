@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine.estimate.consistency import ConsistentTables
+from dpengine.marginals.marginal import Domain
 from dpengine.marginals.pairwise import Pairwise
 from dpengine.synthesis import generate_rows as rooms
 from dpengine.synthesis.generate_rows import MAX_ONCE, SyntheticRows, generate_rows, realise
@@ -139,7 +140,7 @@ def test_rows_and_tables_are_one() -> None:
 
 def test_counts_of_many_people_are_exact() -> None:
     """Beyond what a float tells apart."""
-    rows = SyntheticRows(("a",), (2,), np.array([[0, 1, 0]], dtype=np.int32), np.array([2**53, 5, 1]))
+    rows = SyntheticRows(Domain(("a",), (2,)), np.array([[0, 1, 0]], dtype=np.int32), np.array([2**53, 5, 1]))
     assert rows.table(("a",)).tolist() == [2**53 + 1, 5]
     assert rows.table(()) == 2**53 + 6
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from dpengine import Plan
 from dpengine.estimate.consistency import ConsistentTables, make_consistent
 from dpengine.estimate.error_distribution import least_squares
+from dpengine.marginals.marginal import Domain, Marginal
 from dpengine.measure.strategy import decide
 from dpengine.synthesis.generate_rows import SyntheticRows
 from dpengine.synthesis.resample import expand, rescale, unique_rows
@@ -41,23 +42,22 @@ def test_rows_count_to_every_table(plan: Plan, data: st.DataObject) -> None:
 def test_tables_joined_along_a_column_are_paired_evenly_within_it() -> None:
     """Given the shared column, the others come out as good as independent, not sorted against each other."""
     left, right = np.full((10, 2), 50), np.full((2, 10), 50)
-    rows = every_row(ConsistentTables((("a", "b"), ("b", "c")), (left, right)))
+    rows = every_row(ConsistentTables((Marginal(("a", "b"), left), Marginal(("b", "c"), right))))
     joint = np.zeros((10, 2, 10))
     np.add.at(joint, (rows["a"], rows["b"], rows["c"]), 1)
     assert np.abs(joint - 5).max() <= 2
 
 
 def test_tables_without_a_shared_column_are_paired_evenly() -> None:
-    rows = every_row(ConsistentTables((("a",), ("b",)), (np.array([300, 700]), np.array([500, 500]))))
+    rows = every_row(ConsistentTables((Marginal(("a",), np.array([300, 700])), Marginal(("b",), np.array([500, 500])))))
     joint = np.zeros((2, 2))
     np.add.at(joint, (rows["a"], rows["b"]), 1)
     assert np.abs(joint - [[150, 150], [350, 350]]).max() <= 3
 
 
 def test_an_empty_model_gives_no_rows() -> None:
-    rows = every_row(
-        ConsistentTables((("a", "b"), ("b", "c")), (np.zeros((2, 2), dtype=np.int64), np.zeros((2, 3), dtype=np.int64)))
-    )
+    left, right = np.zeros((2, 2), dtype=np.int64), np.zeros((2, 3), dtype=np.int64)
+    rows = every_row(ConsistentTables((Marginal(("a", "b"), left), Marginal(("b", "c"), right))))
     assert all(len(codes) == 0 for codes in rows.values())
 
 
@@ -65,7 +65,7 @@ def test_an_empty_model_gives_no_rows() -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(1, 50)), min_size=1), st.integers(0, 2000))
 def test_weighted_rows_are_scaled_to_any_number(held: list[tuple[int, int, int]], count: int) -> None:
     a, b, often = np.array(held, dtype=np.int64).T
-    rows, weights = unique_rows(SyntheticRows(("a", "b"), (4, 3), np.stack([a, b]).astype(np.int32), often))
+    rows, weights = unique_rows(SyntheticRows(Domain(("a", "b"), (4, 3)), np.stack([a, b]).astype(np.int32), often))
     taken = rescale(rows, weights, count, [("a", "b")], {"a": 4, "b": 3})
     assert taken.sum() == count
     assert (weights * count // weights.sum() <= taken).all()
