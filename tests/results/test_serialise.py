@@ -32,7 +32,7 @@ def test_rows_are_kept_with_how_often_each_stands(held: list[tuple[int, int, int
     a, b, times = np.array(held, dtype=np.int64).reshape(-1, 3).T
     rows = SyntheticRows(Domain(("a", "b"), (300, 2)), np.stack([a, b]).astype(np.int32), times)
     back = reread(rows)
-    assert back.domain == (rows.columns, rows.sizes)
+    assert back.domain == rows.domain
     assert np.array_equal(back.codes, rows.codes)
     assert np.array_equal(back.weights, rows.weights)
     assert (back.codes.dtype, back.weights.dtype) == (np.int32, np.int64)
