@@ -25,6 +25,7 @@ PLANTED = {
     "rows": ("dpengine/cli.py", "from dpengine.counting import count"),
     "noise": ("dpengine/release.py", "from dpengine.noise.laplace import perturb"),
     "ledger": ("dpengine/release.py", "from dpengine.accounting import database"),
+    "owner": ("dpengine/cli.py", "from dpengine import owner"),
     "verbs": ("pages/verify.py", "from dpengine.counting import count"),
 }
 

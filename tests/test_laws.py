@@ -1,146 +1,153 @@
-"""The laws of the house that no single room can keep alone."""
+"""The ten laws of DESIGN, each with a fault that breaks it and is seen.
+
+| law | kept by | broken on purpose in |
+|---|---|---|
+| 1 rows are read in one place | contracts *rows*, *noisy*, *verbs* | `test_imports`, `test_replay` |
+| 2 only noisy numbers flow on | contract *noisy*, record and replay | `test_imports`, `test_replay` |
+| 3 record, then show | one transaction, killed at every point | here; `accounting/test_ledger_faults` |
+| 4 one draw per table and plan | the stored release is given back | here |
+| 5 ε is exact | `Ledger.record` compares cost and price | `test_release`, `test_ask`, `test_choose`, `test_replay` |
+| 6 noise is exact | contract *noise*, checks of chance | `test_imports`, `test_house`, `noise/test_laplace` |
+| 7 the domain is public | nothing but the plan shapes a release | here |
+| 8 the unit is enforced | record and replay over persons | `test_replay` |
+| 9 errors leak nothing | no value of the table in any message | here |
+| 10 a release says what it is | `verify` demands every statement | here; `bundle/test_verify` |
+"""
 
 from __future__ import annotations
 
-import ast
-import re
+import json
+import os
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+import pandas as pd
 import pytest
 
 import dpengine as dpe
-from dpengine.estimate import consistency
-from dpengine.estimate.error_distribution import least_squares
-from dpengine.marginals import least_squares as estimate
-from dpengine.marginals.measurement import Measurement, Measurements
-from dpengine.measure import measure
 from dpengine.measure.strategy import decide
-from dpengine.results import mock_table, result
-from dpengine.synthesis import resample
-from tests.plans import CLINIC
+from tests.bundles import members_of, zipped
+from tests.replay import recorded, replayed
 
-ROOT = Path(__file__).parent.parent
-SEES_ROWS = {"counting", "coding", "release", "asking", "remote", "cli", "draft", "sources", "textfile", "workbook"}
+CANARY = "ZZ_CANARY_7f3a"
 
 
-class Poisoned:
-    """Stands for a private table: whoever touches it fails."""
-
-    def __getattribute__(self, name: str) -> object:
-        raise AssertionError(f"a private table was touched ({name})")
-
-    def __array__(self, *_: object) -> np.ndarray:
-        raise AssertionError("a private table was touched")
-
-
-def imports(path: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dpengine"):
-            found |= {(node.module or "").removeprefix("dpengine").lstrip(".")} | {alias.name for alias in node.names}
-        elif isinstance(node, ast.Import):
-            found |= {alias.name.removeprefix("dpengine.") for alias in node.names}
-    return found
+def plan_of(regions: list[str]) -> dpe.Plan:
+    return dpe.Plan(
+        dataset="clinic",
+        epsilon="1",
+        columns=[dpe.Category(name="region", values=regions), dpe.YesNo(name="smokes")],
+        tables=[["region", "smokes"]],
+    )
 
 
-# Lessons work on made-up people and publish nothing.
-ENGINE = [path for path in (ROOT / "dpengine").rglob("*.py") if "lessons" not in path.parts]
+PLAN = plan_of(["North", "South"])
+ROWS = pd.DataFrame({"region": ["North", "South", "South", "East"], "smokes": ["yes", "no", "no", "yes"]})
+RELEASE = import_module("dpengine.release")
+LEDGER: Any = import_module("dpengine.accounting.ledger")
 
 
-def test_rows_are_read_in_one_place() -> None:
-    """Law 1: only the rooms that open, count and orchestrate can name a table at all."""
-    for path in ENGINE:
-        if path.stem not in SEES_ROWS | {"__init__"}:
-            assert not imports(path) & {"sources", "counting", "open_table", "Table"}, path.name
+def shown_without_charge(folder: Path) -> bool:
+    """Publish in a process that dies just before the commit; return whether a number was shown and nothing charged."""
+    url = f"sqlite:///{folder / 'budget.db'}"
+    ledger = dpe.Ledger(url)
+    reader, writer = os.pipe()
+    if (child := os.fork()) == 0:
+        LEDGER._crash_point = lambda point: os._exit(9) if point == "before_commit" else None
+        try:
+            finished = dpe.release(ROWS, PLAN, ledger)
+            os.write(writer, str(int(finished.tables[()]["count"].iloc[0])).encode())
+        finally:
+            os._exit(9)
+    os.close(writer)
+    os.waitpid(child, 0)
+    shown = os.read(reader, 100)
+    return bool(shown) and dpe.Ledger(url).spent("clinic") == 0
 
 
-def test_exact_counts_reach_noise_and_nothing_else() -> None:
-    """Law 2: counting is called by the one function that measures (and the owner's own view beside it)."""
-    for path in (ROOT / "dpengine").rglob("*.py"):
-        if "counting" in imports(path):
-            assert path.stem in ("release", "asking"), path.name
-    source = ast.parse((ROOT / "dpengine" / "release.py").read_text(encoding="utf-8"))
-    for function in ast.walk(source):
-        if isinstance(function, ast.FunctionDef):
-            calls = {ast.unparse(n.func) for n in ast.walk(function) if isinstance(n, ast.Call)}
-            assert ("counting.count" in calls) == (function.name in ("release", "counted", "true_counts"))
-            if function.name == "release":
-                use = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == "counted"]
-                assert len(use) == 1, "handed to measure, and used nowhere else"
+def test_law_3_nothing_is_shown_that_was_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not shown_without_charge(tmp_path)
+    monkeypatch.setattr(dpe.Ledger, "charge_once", lambda self, charge, draw, reopen: reopen(draw().payload))
+    assert shown_without_charge(tmp_path), "planted: the release is shown first"
 
 
-def test_exact_answers_reach_chance_and_nothing_else() -> None:
-    """Law 2 for single questions: what is counted is handed to the one function that draws."""
-    source = ast.parse((ROOT / "dpengine" / "asking.py").read_text(encoding="utf-8"))
-    functions = {each.name: each for each in ast.walk(source) if isinstance(each, ast.FunctionDef)}
-    calls = {
-        name: {ast.unparse(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
-        for name, function in functions.items()
-    }
-    counts = {"counting.matching", "counting.sums", "counting.histogram"}
-    assert [name for name, called in calls.items() if called & counts] == ["_exact"]
-    assert [name for name, called in calls.items() if "_exact" in called] == ["ask"]
-    uses = [node for node in ast.walk(functions["ask"]) if isinstance(node, ast.Name) and node.id == "exact"]
-    assert len(uses) == 2, "assigned, handed to _draw, and used nowhere else"
-    assert "_draw(question, exact)" in ast.unparse(functions["ask"])
+def draws(ledger: dpe.Ledger) -> int:
+    """Publish twice and return how many different releases that gave."""
+    return len({dpe.release(ROWS, PLAN, ledger).release_id for _ in range(2)})
 
 
-def test_who_looks_like_whom_is_for_the_owner_and_never_published() -> None:
-    """Classes of people and values in the rows are exact: counting finds them, `owner` offers them, two screens ask."""
-    exact = {"class_sizes", "unique_people", "people_count", "distinct_texts"}
-    allowed = {"own_table": exact - {"distinct_texts"}, "column_forms": {"distinct_texts"}}
-    for path in [*(ROOT / "dpengine").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]:
-        if "counting" in path.parts or path.stem == "owner":
-            continue
-        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-        named = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-        named |= {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
-        assert named & exact == allowed.get(path.stem, set()), path.name
+def test_law_4_a_plan_is_drawn_once(ledger_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = dpe.Ledger(ledger_url)
+    assert draws(ledger) == 1
+    assert ledger.spent("clinic") == 1
+    identity = dpe.Ledger.fingerprint
+    monkeypatch.setattr(dpe.Ledger, "fingerprint", lambda self, digest: identity(self, digest + os.urandom(8)))
+    assert draws(dpe.Ledger.in_memory()) == 2, "planted: the table is not recognised"
 
 
-def test_everything_after_the_noise_works_without_any_table() -> None:
-    plan = dpe.Plan.loads(CLINIC)
-    poison = Poisoned()
-    allocations = decide(plan).allocations
-    noisy = [np.zeros(plan.shape(s.columns), dtype=np.int64) for s in allocations]
-    measured = tuple(Measurement(allocation, values) for allocation, values in zip(allocations, noisy, strict=True))
-    finished = result.conclude(plan, Measurements(measured))
-    assert len(finished.to_bytes()) > 0
-    for function in (
-        dpe.predict,
-        dpe.preview,
-        result.conclude,
-        mock_table.mock_counts,
-        consistency.make_consistent,
-        resample.unique_rows,
-    ):
-        with pytest.raises((TypeError, AssertionError, AttributeError)):
-            function(poison)  # type: ignore[operator]
-    assert least_squares(plan, allocations).estimate((), noisy) == 0
-    for room in (estimate, measure, consistency, resample, result, mock_table):
-        assert "Table" not in vars(room)
+def cells_of_a_release(rows: pd.DataFrame) -> list[str]:
+    return list(dpe.release(rows, PLAN).tables["region", "smokes"]["region"].astype(str))
 
 
-def test_preview_and_prediction_touch_no_open_table() -> None:
-    """With a poisoned table lying about in the same process, everything before publishing works."""
-    held = Poisoned()
-    plan = dpe.Plan.loads(CLINIC)
-    assert len(dpe.preview(plan).tables) == 3
-    assert len(dpe.predict(plan)) == 3
-    assert dpe.epsilon_for(plan, 10) > 0
-    with pytest.raises(AssertionError, match="touched"):
-        held.columns  # noqa: B018 (the control: the poison works)
+def test_law_7_the_rows_shape_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    reordered = ROWS.iloc[::-1]
+    assert cells_of_a_release(ROWS) == cells_of_a_release(reordered) == cells_of_a_release(ROWS.iloc[:0])
+
+    shapes = []
+    for rows in (ROWS, reordered):
+        seen = [value for value in dict.fromkeys(rows["region"]) if value != "East"]
+        monkeypatch.setattr(RELEASE, "decide", lambda _, seen=seen: decide(plan_of(seen)))
+        shapes.append(cells_of_a_release(rows))
+    assert shapes[0] != shapes[1], "planted: values in the order in which rows have them"
 
 
-def test_no_noise_is_drawn_outside_measure() -> None:
-    for path in ENGINE:
-        if "discrete_laplace" in path.read_text(encoding="utf-8"):
-            assert path.stem in ("noise", "measure", "adaptive", "ranges", "queries"), path.name
+def test_law_7_a_value_that_was_not_declared_opens_no_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    more = pd.concat([ROWS, pd.DataFrame({"region": [CANARY], "smokes": ["yes"]})])
+    first = recorded(more, PLAN)
+    assert replayed(ROWS, PLAN, first).stored == first.stored
+
+    monkeypatch.setattr(RELEASE, "decide", lambda _: decide(plan_of(["North", "South", CANARY])))
+    first = recorded(more, PLAN)
+    monkeypatch.setattr(RELEASE, "decide", decide)
+    with pytest.raises(AssertionError, match="control flow differs"):
+        replayed(ROWS, PLAN, first)
 
 
-def test_pages_hold_no_privacy_logic() -> None:
-    """Screens may predict, preview, release, verify; they neither count nor measure nor record."""
-    for path in [ROOT / "app.py", *(ROOT / "pages").rglob("*.py")]:
-        assert not imports(path) & {"noise", "measure", "consistency", "counting.count", "discrete_laplace"}, path.name
-        assert not re.search(r"\.(record|charge_once)\(", path.read_text(encoding="utf-8")), path.name
+BAD_ROWS = [
+    pd.DataFrame({"region": [CANARY], "smoke": [CANARY]}),  # a column is missing
+    pd.DataFrame({"region": [CANARY], "smokes": [CANARY], "smokes ": [CANARY]}).set_axis(["region", "x", "x"], axis=1),
+    pd.DataFrame({"region": [CANARY], "smokes": pd.to_datetime(["2024-01-01"])}),  # dates are no yes and no
+]
+
+
+def leaks(rows: pd.DataFrame) -> bool:
+    """Publish rows that do not fit; return whether the message repeats a value of theirs."""
+    with pytest.raises(dpe.PrivateReleaseError) as caught:
+        dpe.release(rows, PLAN)
+    return CANARY in str(caught.value) or CANARY in repr(caught.value.__cause__)
+
+
+@pytest.mark.parametrize("rows", BAD_ROWS)
+def test_law_9_an_error_repeats_no_value(rows: pd.DataFrame) -> None:
+    assert not leaks(rows)
+
+
+def test_law_9_a_message_with_a_value_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def talkative(table: object, plan: object) -> None:
+        raise dpe.TableError(f"column 'region': {CANARY!r} cannot be read")
+
+    monkeypatch.setattr(RELEASE.count, "check", talkative)
+    assert leaks(BAD_ROWS[0]), "planted: the value is quoted"
+
+
+@pytest.mark.parametrize("statement", ["guarantee", "not_protected", "post_processing", "measurements", "domain"])
+def test_law_10_a_release_that_does_not_say_what_it_is_is_refused(statement: str, tmp_path: Path) -> None:
+    finished = dpe.release(ROWS, PLAN)
+    finished.save(tmp_path / "whole.zip")
+    assert dpe.verify(tmp_path / "whole.zip")[statement]
+    manifest = {name: value for name, value in finished.manifest.items() if name != statement}
+    silent = members_of(finished.bundle) | {"manifest.json": json.dumps(manifest).encode()}
+    (tmp_path / "silent.zip").write_bytes(zipped(silent))
+    with pytest.raises(dpe.ReleaseError):
+        dpe.verify(tmp_path / "silent.zip")
