@@ -1,1 +1,1 @@
-"""Where rows are: files, data frames, databases and engines, opened as tables."""
+"""Tables wherever their rows are: in files, data frames, databases or other engines."""

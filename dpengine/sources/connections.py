@@ -60,7 +60,7 @@ def open_connection(name: str, connection: Connection, table: str) -> Table:
             _disconnect(backend)
             raise
         if isinstance(opened, RemoteTable):
-            opened.given(partial(_disconnect, backend))
+            opened.own_connection(partial(_disconnect, backend))
         else:  # its rows have been copied here
             _disconnect(backend)
         return opened

@@ -1,4 +1,4 @@
-"""Tables that are in memory already, made fit for the engine: every column of a type it reads whole."""
+"""Tables in memory, converted so that the engine can read every column without loss."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from dpengine.sources.excel import text_array
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["fitted", "from_pandas"]
+__all__ = ["from_pandas", "widened"]
 
 _TICKS = {"s": 1, "ms": 1000}
 _YEAR_0_ENDS, _YEAR_10000 = -62_135_596_801, 253_402_300_800  # seconds from 1970
 
 
-def fitted(table: pa.Table) -> pa.Table:
-    """The table with small floats widened, and times counted in seconds or thousandths counted in millionths.
+def widened(table: pa.Table) -> pa.Table:
+    """Return the table with 16-bit floats in 32 bits, and timestamps of seconds or milliseconds in microseconds.
 
-    A time that has no millionths in 64 bits would stop the engine, also one in a dictionary. Times before
+    A timestamp that has no microseconds in 64 bits would stop the engine, also one in a dictionary. Timestamps before
     year 1 or after 9999 become the nearest one outside: no calendar has them, and no plan can declare them.
     """
     for i, field in enumerate(table.schema):
@@ -34,27 +34,29 @@ def fitted(table: pa.Table) -> pa.Table:
         if pa.types.is_float16(field.type):
             table = table.set_column(i, field.name, table.column(i).cast(pa.float32()))
         elif pa.types.is_timestamp(field.type) and field.type.unit in _TICKS:
-            table = table.set_column(i, field.name, _in_millionths(table.column(i)))
+            table = table.set_column(i, field.name, _in_microseconds(table.column(i)))
     return table
 
 
-def _in_millionths(times: pa.ChunkedArray) -> pa.ChunkedArray:
-    ticks = _TICKS[times.type.unit]
-    counted = times.cast(pa.int64())
-    first, last, millionths = arrow.from_numpy(np.array([_YEAR_0_ENDS * ticks, _YEAR_10000 * ticks, 10**6 // ticks]))
-    counted = pc.min_element_wise(counted, last, skip_nulls=False)
-    counted = pc.max_element_wise(counted, first, skip_nulls=False)
-    return pc.multiply(counted, millionths).cast(pa.timestamp("us", times.type.tz))
+def _in_microseconds(times: pa.ChunkedArray) -> pa.ChunkedArray:
+    per_second = _TICKS[times.type.unit]
+    ticks = times.cast(pa.int64())
+    first, last, factor = arrow.from_numpy(
+        np.array([_YEAR_0_ENDS * per_second, _YEAR_10000 * per_second, 10**6 // per_second])
+    )
+    ticks = pc.min_element_wise(ticks, last, skip_nulls=False)
+    ticks = pc.max_element_wise(ticks, first, skip_nulls=False)
+    return pc.multiply(ticks, factor).cast(pa.timestamp("us", times.type.tz))
 
 
 def from_pandas(frame: pd.DataFrame) -> pa.Table:
-    """The columns of a frame, without its index, by name."""
+    """Convert the columns of a frame, without its index."""
     names = [str(name) for name in frame.columns]
     return pa.Table.from_arrays([_from_series(frame.iloc[:, i]) for i in range(len(names))], names)
 
 
 def _from_series(series: pd.Series[Any]) -> Any:
-    """Columns of declared type as they are; all else (objects, categories) as text, each cell alone."""
+    """Convert columns of a declared type as they are; all others (objects, categories) to text, cell by cell."""
     dtype = series.dtype
     import pandas as pd
 

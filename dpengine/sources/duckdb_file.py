@@ -1,4 +1,4 @@
-"""A table or view of a DuckDB database file as a relation, the file opened for reading only."""
+"""A table or view of a DuckDB database file, opened for reading only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from dpengine.errors import TableError
-from dpengine.sources.relation import check_names, linked, within_calendar
+from dpengine.sources.relation import check_names, link, within_calendar
 from dpengine.sql import identifier, literal
 
 __all__ = ["ENDINGS", "open_database"]
@@ -17,37 +17,39 @@ ENDINGS = (".duckdb", ".ddb")
 
 
 def open_database(connection: Any, folder: Path, path: Path, table: str | None) -> list[str]:
-    """Make ``rows`` of the named table, or of the only one; return the names of its columns.
+    """Make `rows` from the named table, or from the only one; return the names of its columns.
 
-    Nothing but this file can be read through the connection afterwards: a view in it may name any other.
-    Raises `TableError`, which lists what tables there are.
+    Nothing but this file can be read through the connection afterwards, since a view in it may name any other file.
+    Raises `TableError`, which lists the tables that there are.
     """
     try:
-        connection.execute(f"ATTACH {literal(str(linked(path, folder, 'source.duckdb')))} AS source (READ_ONLY)")
+        connection.execute(f"ATTACH {literal(str(link(path, folder, 'source.duckdb')))} AS source (READ_ONLY)")
     except duckdb.Error as error:
-        held = "lock" in str(error)
+        locked = "lock" in str(error)
         raise TableError(
             "the database is in use by a program that writes to it; close it there, or copy the file"
-            if held
+            if locked
             else "this is not a DuckDB database, or one of a later version; write it again"
         ) from None
     connection.execute("SET enable_external_access = false")
     connection.execute("SET search_path = 'memory.main,source.main'")  # views name the tables beside them plainly
-    held_in = connection.execute(
+    tables = connection.execute(
         "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = 'source' ORDER BY ALL"
     ).fetchall()
-    named = {name if schema == "main" else f"{schema}.{name}": (schema, name) for schema, name in held_in}
-    shown = ", ".join(named) or "none"
+    named = {name if schema == "main" else f"{schema}.{name}": (schema, name) for schema, name in tables}
+    listed = ", ".join(named) or "none"
     if table is None and len(named) != 1:
-        raise TableError(f"say which table of the database is meant, with table=; it has: {shown}")
+        raise TableError(f"say which table of the database is meant, with table=; it has: {listed}")
     place = named.get(table if table is not None else next(iter(named)))
     if place is None:
-        raise TableError(f"there is no table {table!r} in the database; it has: {shown}")
-    whole = f"source.{identifier(place[0])}.{identifier(place[1])}"
+        raise TableError(f"there is no table {table!r} in the database; it has: {listed}")
+    source = f"source.{identifier(place[0])}.{identifier(place[1])}"
     try:
-        names = [str(row[0]) for row in connection.execute(f"DESCRIBE {whole}").fetchall()]
+        names = [str(row[0]) for row in connection.execute(f"DESCRIBE {source}").fetchall()]
         check_names(names)
-        connection.execute(f"CREATE VIEW raw({', '.join(f'c{i}' for i in range(len(names)))}) AS SELECT * FROM {whole}")
+        connection.execute(
+            f"CREATE VIEW raw({', '.join(f'c{i}' for i in range(len(names)))}) AS SELECT * FROM {source}"
+        )
         within_calendar(connection)
     except duckdb.Error:
         raise TableError(f"the view {table!r} cannot be read here: it needs more than this file") from None

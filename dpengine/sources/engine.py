@@ -1,4 +1,4 @@
-"""A private engine for the rows of one table, in memory; started only when it is needed, which takes a moment."""
+"""A private in-memory engine for the rows of one table, started only when it is needed, since that takes a moment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REWRITES = ("top_n_window_elimination", "join_order", "build_side_probe_side", 
 
 
 class Engine:
-    """An engine and a folder of its own; ``prepare`` is done to the connection as soon as there is one."""
+    """An engine with a folder of its own; `prepare` is called with its connection as soon as there is one."""
 
     def __init__(self, prepare: Callable[[Any], object] = lambda connection: None) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="private-release-"))
@@ -26,6 +26,7 @@ class Engine:
         self._connection: Any = None
 
     def connection(self) -> Any:
+        """Return the connection, and start the engine for it where it is the first."""
         if self._connection is None:
             connection = _started(self.folder)
             try:
@@ -37,12 +38,12 @@ class Engine:
         return self._connection
 
     def interrupt(self) -> None:
-        """Break off what it is at. Raises `duckdb.Error` where it is discarded."""
+        """Cancel the running query. Raises `duckdb.Error` where the engine was discarded."""
         if self._connection is not None:
             self._connection.interrupt()
 
     def discard(self) -> None:
-        """Stop it and remove the folder."""
+        """Stop the engine and remove its folder."""
         if self._connection is not None:
             self._connection.close()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -59,10 +60,10 @@ def _started(folder: Path) -> Any:
         },
     )
     connection.execute("SET TimeZone = 'UTC'")
-    # Of rows on their way to us: with the usual megabyte the engine waits most of the time.
+    # For rows on their way to Python: with the default of one megabyte the engine waits most of the time.
     connection.execute("SET streaming_buffer_size = '16MB'")
-    # The first rewrite makes bounding rows a person three times slower; the next two could turn
-    # a stream of rows probing a small list of values into a table of rows held in memory; the last one
-    # works out for every row what a CASE needs for few, if it is written there twice.
+    # The first rewrite makes contribution bounding three times slower. The next two could turn a stream of rows that
+    # probes a small list of values into a table of rows in memory. The last one computes for every row what a CASE
+    # needs for few, if it is written there twice.
     connection.execute(f"SET disabled_optimizers = {literal(','.join(_REWRITES))}")
     return connection

@@ -1,4 +1,4 @@
-"""Cells without a declared type (spreadsheets, Python objects) as texts, each cell alone."""
+"""Sheets of a workbook, and cells without a declared type (also Python objects), as texts cell by cell."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, SheetVisibleEnum
 
 from dpengine.errors import TableError
-from dpengine.sources.text import swollen
+from dpengine.sources.text import is_suspicious
 
 __all__ = ["MAX_UNPACKED", "cell_text", "read_sheet", "sheet_names"]
 
@@ -23,7 +23,13 @@ _BATCH = 50_000
 
 
 def cell_text(value: object) -> str | None:
-    """One cell as text: whole numbers without a point, dates as ISO, truths as True and False, nothing as None."""
+    """Return a cell as text: whole numbers without a point, dates in ISO 8601, booleans as True and False.
+
+    None stands for an empty cell.
+
+    >>> cell_text(3.0), cell_text(0.5), cell_text(dt.date(2024, 1, 5)), cell_text(True), cell_text(float("nan"))
+    ('3', '0.5', '2024-01-05', 'True', None)
+    """
     match value:
         case None:
             return None
@@ -34,7 +40,7 @@ def cell_text(value: object) -> str | None:
             if number != number:
                 return None
             text = str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
-        case _ if type(value).__name__ in ("NaTType", "NAType"):  # what pandas has for nothing
+        case _ if type(value).__name__ in ("NaTType", "NAType"):  # what pandas has for a missing value
             return None
         case dt.datetime():
             text = value.date().isoformat() if value.time() == dt.time() and not value.tzinfo else value.isoformat(" ")
@@ -48,14 +54,15 @@ def cell_text(value: object) -> str | None:
 
 
 def text_array(cells: Iterable[object]) -> pa.Array:
+    """Return an Arrow array of cells as texts."""
     return pa.array([cell_text(cell) for cell in cells], pa.large_string())
 
 
 def read_sheet(path: Path, sheet: str | None) -> tuple[list[str], pa.Table]:
-    """Header names and rows (columns ``c0``, ``c1``, …, all text) of one sheet, by default the first visible one.
+    """Return the header names and the rows (columns ``c0``, ``c1``, …, all text) of one sheet.
 
-    Wholly blank rows of a sheet with several columns are stray and skipped. Raises `TableError`,
-    and the reader's own errors where the file is damaged.
+    The default is the first visible sheet. Rows that are blank in a sheet of several columns are stray, and skipped.
+    Raises `TableError`, and the reader's own errors where the file is damaged.
     """
     _check_container(path)
     with CalamineWorkbook.from_path(str(path)) as book:
@@ -73,7 +80,7 @@ def read_sheet(path: Path, sheet: str | None) -> tuple[list[str], pa.Table]:
 
 
 def sheet_names(path: Path) -> list[str]:
-    """The sheets of a workbook that can be seen. Raises `TableError` where it is damaged."""
+    """Return the names of the visible sheets of a workbook. Raises `TableError` where it is damaged."""
     _check_container(path)
     try:
         with CalamineWorkbook.from_path(str(path)) as book:
@@ -104,5 +111,5 @@ def _check_container(path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         sizes = [(member.compress_size, member.file_size) for member in archive.infolist()]
     unpacked = sum(size for _, size in sizes)
-    if unpacked > MAX_UNPACKED or any(swollen(packed, size) for packed, size in sizes):
+    if unpacked > MAX_UNPACKED or any(is_suspicious(packed, size) for packed, size in sizes):
         raise TableError("the workbook unpacks to far more than its size; export the sheet as CSV instead")

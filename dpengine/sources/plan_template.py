@@ -48,7 +48,7 @@ _YEAR = re.compile(r"(19|20)[0-9]{2}")
 
 
 def first_plan(fields: Sequence[Field], *, dataset: str) -> str:
-    """The text of a plan file for a table with ``fields``: never a value from its rows."""
+    """Return the text of a plan file for a table with `fields`: never a value from its rows."""
     lines = []
     for field in fields:
         line = f"  - {{name: {_scalar(field.name)}, {BLANKS[field.kind_hint]}}}"
@@ -57,9 +57,12 @@ def first_plan(fields: Sequence[Field], *, dataset: str) -> str:
 
 
 def header_doubt(names: Iterable[str]) -> str | None:
-    """A warning where ``names`` look like a row of data; it quotes none of them, since they may be just that.
+    """Return a warning if `names` look like a row of data; it quotes none of them, since they may be one.
 
-    They do where one is a number or a date (years alone may name columns), or two differ in case or blanks only.
+    They do if one is a number or a date (but years may name columns), or if two differ in case or blanks only.
+
+    >>> header_doubt(["age", "2024"]) is None, header_doubt(["34", "North"]) is None
+    (True, False)
     """
     plain = [name.strip().casefold() for name in names]
     like_data = any(_DATA.fullmatch(name) and not _YEAR.fullmatch(name) for name in plain)
@@ -67,5 +70,5 @@ def header_doubt(names: Iterable[str]) -> str | None:
 
 
 def _scalar(text: str) -> str:
-    """A text as it must be written in YAML."""
+    """Write a text as a YAML scalar."""
     return yaml.safe_dump(text, default_style='"', allow_unicode=True, width=10_000).strip()

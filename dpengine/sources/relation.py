@@ -1,4 +1,4 @@
-"""Rows as one relation ``rows`` of an embedded engine, with columns ``c0``, ``c1``, … in the source's order."""
+"""The relation `rows` of the embedded engine: columns ``c0``, ``c1``, … in the source's order."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 
 from dpengine.errors import Fault, TableError
-from dpengine.sources.dataframe import fitted
+from dpengine.sources.dataframe import widened
 
 __all__ = [
-    "check_names", "from_arrow", "known_types", "linked", "plain_arrow", "types_of",
+    "check_names", "from_arrow", "known_types", "link", "plain_arrow", "types_of",
     "within_calendar",
 ]  # fmt: skip
 
@@ -37,7 +37,12 @@ _TYPES = {
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raise `TableError` where columns lack names, or share them."""
+    """Raise `TableError` where columns lack names or share them.
+
+    >>> check_names(["age", "age"])
+    Traceback (most recent call last):
+    dpengine.errors.TableError: 2 columns are named 'age'; rename all but one
+    """
     if not names:
         raise TableError("the table has no columns")
     blank = [i for i, name in enumerate(names, 1) if not name.strip()]
@@ -50,36 +55,36 @@ def check_names(names: Sequence[str]) -> None:
         raise TableError(faults)
 
 
-def linked(path: Path, folder: Path, name: str) -> Path:
-    """A harmless name for the file: readers take * and [ in a path for patterns and could open another file."""
-    link = folder / name
+def link(path: Path, folder: Path, name: str) -> Path:
+    """Return a harmless path to a file: readers take * and [ for patterns, and could open another file."""
+    target = folder / name
     try:
-        link.symlink_to(path.resolve())
+        target.symlink_to(path.resolve())
     except OSError:
-        shutil.copyfile(path, link)
-    return link
+        shutil.copyfile(path, target)
+    return target
 
 
 def plain_arrow(table: pa.Table) -> tuple[list[str], pa.Table]:
-    """The names of the columns of a table in memory, and the rows as `from_arrow` takes them."""
+    """Return the column names of a table in memory, and its rows as `from_arrow` takes them."""
     names = list(table.column_names)
     check_names(names)
-    return names, fitted(table.rename_columns([f"c{i}" for i in range(len(names))]))
+    return names, widened(table.rename_columns([f"c{i}" for i in range(len(names))]))
 
 
 def from_arrow(connection: Any, frame: pa.Table) -> None:
-    """Make ``rows`` of what `plain_arrow` gives."""
+    """Make `rows` from the rows that `plain_arrow` returned."""
     connection.register("raw", frame)
     within_calendar(connection)
 
 
 def types_of(connection: Any) -> list[str]:
-    """The types of the columns of ``rows``, in the engine's words."""
+    """Return the DuckDB types of the columns of `rows`."""
     return [str(row[1]) for row in connection.execute("DESCRIBE rows").fetchall()]
 
 
 def known_types(schema: pa.Schema) -> list[str] | None:
-    """The same for a table in memory, without asking the engine; None where it has to say."""
+    """Return the DuckDB types of a table in memory without starting the engine; None where only the engine knows."""
     types = [
         _TYPES.get(field.type.value_type if pa.types.is_dictionary(field.type) else field.type) for field in schema
     ]
@@ -87,9 +92,9 @@ def known_types(schema: pa.Schema) -> list[str] | None:
 
 
 def within_calendar(connection: Any) -> None:
-    """Make ``rows`` of ``raw``: times before year 1 or after 9999 become infinite, for some of them stop the engine.
+    """Make `rows` from `raw`, with timestamps outside the years 1 to 9999 as infinite: some of them stop the engine.
 
-    A time in billionths with a zone is one in millionths, since the engine can do little else with it.
+    Zoned timestamps in nanoseconds are cut to microseconds, since the engine can do little else with them.
     """
     cells = []
     for name, kind, *_ in connection.execute("DESCRIBE raw").fetchall():

@@ -1,6 +1,6 @@
-"""A table that was opened: what its columns are called, and where its rows can be asked for.
+"""An open table: the names and types of its columns, and access to its rows for counting.
 
-Messages name columns, which are public, and line numbers, never cells or paths.
+Messages name columns, which are public, and line numbers; never cells or paths.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dpengine.errors import TableError
 from dpengine.sources.engine import Engine
 from dpengine.sources.text import MAX_LINE
 
-__all__ = ["Field", "Hint", "LocalTable", "Seen", "Table", "fields", "hint_of_name", "plainly", "stamp"]
+__all__ = ["Field", "Hint", "LocalTable", "Seen", "Table", "fields", "hint_of_name", "plain_errors", "stamp"]
 
 Stamp = tuple[int, int, int]
 Hint = Literal["number", "category", "yesno", "date"]
@@ -45,7 +45,7 @@ _NAMES_OF: tuple[tuple[Hint, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column as its header or schema shows it; ``type`` is the declared type in DuckDB's words."""
+    """A column as its header or schema shows it; `type` is the DuckDB type."""
 
     name: str
     kind_hint: Hint
@@ -53,10 +53,13 @@ class Field:
 
 
 class Table(ABC):
-    """Rows that can be counted, wherever they are; a context manager that leaves nothing behind."""
+    """Rows that can be counted, wherever they are; a context manager that leaves nothing behind.
+
+    `digest` identifies the content once counting has recognised it; `digest_of_texts` does so for other engines.
+    """
 
     columns: tuple[Field, ...]
-    digest: bytes | None = None  # of the content, once counting has recognised it
+    digest: bytes | None = None
     digest_of_texts: bytes | None = None
 
     def __enter__(self) -> Table:
@@ -70,14 +73,15 @@ class Table(ABC):
         """Forget the rows, and remove what was copied. Closing twice is fine."""
 
     def interrupt(self) -> None:  # noqa: B027
-        """Break off what another thread reads just now, which meets a `TableError`; where it can be told to."""
+        """Cancel another thread's running query (it raises `TableError`), if the engine can."""
 
 
 class LocalTable(Table):
-    """Rows behind a private engine: column i of ``columns`` is ``c{i}`` of the relation ``rows``.
+    """Rows behind a private engine: column i of `columns` is ``c{i}`` of the relation `rows`.
 
-    ``rows`` is their number, or about that, where it is known without reading them: for telling progress, and
-    nothing else. ``frame`` has the same columns, where the rows are in memory.
+    `rows` is their number, exact or estimated, where it is known without reading them; it serves progress only.
+    `frame` holds the rows where they are in memory, with the same columns. `seen` are the files that are read, with
+    their stamps from before they were opened.
     """
 
     def __init__(
@@ -102,38 +106,38 @@ class LocalTable(Table):
             self._finish()
 
     def interrupt(self) -> None:
-        with suppress(duckdb.Error):  # closed: there is nothing to break off
+        with suppress(duckdb.Error):  # closed: nothing is running
             self._engine.interrupt()
 
     def check_unchanged(self) -> None:
-        """Raise `TableError` where a file that rows are read from is not as it was when opened.
+        """Raise `TableError` if a file has changed since it was opened.
 
-        Told by its size, its time of change and its place on the disk.
+        Its size, its time of change and its place on the disk are compared.
         """
         if any(stamp(path) != before for path, before in self._seen):
             raise TableError("the file has changed since it was opened; open it again, once it is complete")
 
     @contextmanager
     def connection(self) -> Iterator[Any]:
-        """The connection, for one user at a time; what goes wrong inside is told as `TableError`."""
-        with self._lock, plainly():
+        """Yield the connection, to one user at a time; errors inside are raised as `TableError`."""
+        with self._lock, plain_errors():
             if not self._finish.alive:
                 raise TableError("the table is closed; open it again")
             yield self._engine.connection()
 
 
 def stamp(path: Path) -> Stamp | None:
-    """What changes with a file; None where there is none."""
+    """Return values that change when a file does; None if there is no file."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_size, found.st_mtime_ns, found.st_ino
+    return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 @contextmanager
-def plainly() -> Iterator[None]:
-    """Tell the readers' errors in our own words: theirs quote rows and paths."""
+def plain_errors() -> Iterator[None]:
+    """Replace the readers' errors, which quote rows and paths, by a `TableError`."""
     try:
         yield
     except zipfile.BadZipFile:
@@ -143,7 +147,7 @@ def plainly() -> Iterator[None]:
     except (duckdb.OutOfMemoryException, MemoryError):
         raise TableError("there is not enough memory for this table; use Parquet, or fewer columns") from None
     except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException):
-        raise  # a mistake of ours in writing SQL, and not the table's
+        raise  # a mistake in our SQL, not in the table
     except duckdb.Error as error:
         raise TableError(_fault(str(error))) from None
     except pa.ArrowException:
@@ -166,7 +170,7 @@ def _fault(message: str) -> str:
 
 
 def fields(names: Sequence[str], types: Sequence[str], typed: bool) -> tuple[Field, ...]:
-    """The columns of ``rows``; where types were not declared, names alone hint at kinds."""
+    """Return the columns of `rows`; where their types were not declared, names alone hint at kinds."""
     return tuple(
         Field(name, hint_of_type(kind) if typed else hint_of_name(name), kind)
         for name, kind in zip(names, types, strict=True)
@@ -174,7 +178,7 @@ def fields(names: Sequence[str], types: Sequence[str], typed: bool) -> tuple[Fie
 
 
 def hint_of_type(kind: str) -> Hint:
-    """The likely kind of a column whose type is declared."""
+    """Return the likely kind of a column whose type is declared."""
     if kind == "BOOLEAN":
         return "yesno"
     if kind.startswith(("DATE", "TIMESTAMP")):
@@ -183,7 +187,7 @@ def hint_of_type(kind: str) -> Hint:
 
 
 def hint_of_name(name: str) -> Hint:
-    """The likely kind of a column of which nothing is public but the name.
+    """Return the likely kind of a column by its name alone, where nothing else of it is public.
 
     >>> hint_of_name("visit_date"), hint_of_name("has_car"), hint_of_name("num_visits"), hint_of_name("region")
     ('date', 'yesno', 'number', 'category')

@@ -1,7 +1,7 @@
-"""Text tables (CSV and kin) made plain: UTF-8, one kind of line end, a known header and delimiter.
+"""Text tables (CSV and kin) normalised to UTF-8, one kind of line end, and a known header and delimiter.
 
-Every decision about the whole file (encoding, delimiter, names) rests on what the caller gives, on the
-byte order mark, or on the header line. What a single row holds changes only how that row is read.
+Every decision about the whole file (encoding, delimiter, names) rests on what the caller says, on the byte order mark
+or on the header line. The content of a single row changes only how that row is read.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import BinaryIO, cast
 
 from dpengine.errors import TableError
 
-__all__ = ["MAX_LINE", "header", "plain_text", "rows_about", "swollen"]
+__all__ = ["MAX_LINE", "estimated_rows", "header", "is_suspicious", "to_plain_utf8"]
 
 MAX_LINE = 4 << 20
 _CHUNK = 8 << 20
 _DELIMITERS = ",;\t|"
-_MARKS = (
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -44,19 +44,22 @@ _FOREIGN = (
 _NOT_TEXT = "is not a text table: it holds NUL bytes. If it is UTF-16 without a mark, give encoding='utf-16-le'"
 
 
-def swollen(packed: int, unpacked: int) -> bool:
-    """Whether an archive unpacks to so much more than its size that it looks made to exhaust the machine."""
+def is_suspicious(packed: int, unpacked: int) -> bool:
+    """Return whether an archive of `packed` bytes unpacks to so many that it seems made to exhaust the machine.
+
+    >>> is_suspicious(packed=10**6, unpacked=10**9), is_suspicious(packed=10**6, unpacked=10**7)
+    (True, False)
+    """
     return unpacked > 100 << 20 and unpacked > 200 * packed
 
 
-def plain_text(path: Path, folder: Path, *, packed: bool, encoding: str | None) -> Path:
-    """The path of a file with the rows of ``path`` in UTF-8, lines ended by line feeds, no mark.
+def to_plain_utf8(path: Path, folder: Path, *, packed: bool, encoding: str | None) -> Path:
+    """Return the path of a file with the rows of `path` in UTF-8, with line feeds and without a byte order mark.
 
-    That is ``path`` itself where it is so already, else a new file in ``folder``. Without
-    ``encoding`` and without a mark, lines that are not valid UTF-8 are read, each alone, as
-    Windows-1252. Raises `TableError`.
+    It is `path` itself if that is so already, else a new file in `folder`. Without `encoding` and without a mark,
+    lines that are not valid UTF-8 are read, each on its own, as Windows-1252. Raises `TableError`.
     """
-    codec = _known(encoding)
+    codec = _codec(encoding)
     with _opened(path, packed) as raw:
         head = raw.read(4096)
         if not head:
@@ -65,26 +68,26 @@ def plain_text(path: Path, folder: Path, *, packed: bool, encoding: str | None) 
             if head.startswith(magic):
                 raise TableError(f"this is {what}, not a text table; give the file its right ending")
         raw.seek(0)
-        mark, marked = next(((mark, name) for mark, name in _MARKS if head.startswith(mark)), (b"", None))
+        mark, marked = next(((mark, name) for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), (b"", None))
         codec = codec or marked
         if codec is not None and codec != "utf-8":
             return _written(folder, _decoded(raw, codec))
         if not packed and not mark and _is_plain(raw):
             return path
         raw.seek(len(mark))
-        return _written(folder, (_mended(piece) for piece in _pieces(raw)), path.stat().st_size if packed else None)
+        return _written(folder, (_utf8_lines(piece) for piece in _pieces(raw)), path.stat().st_size if packed else None)
 
 
 def header(path: Path, delimiter: str | None) -> tuple[list[str], str]:
-    """Names in the first line of a plain text table, and the delimiter (found in that line unless given)."""
+    """Return the names in the first line of a plain text table, and the delimiter, by default the one in that line."""
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise TableError("the delimiter must be one character, such as , or ; or a tab")
     with path.open("rb") as raw:
         head = raw.read(1 << 20).decode("utf-8", "ignore")
     unquoted = re.sub(r'"(?:[^"]|"")*"', "", head).split("\n", 1)[0]
     if delimiter is None:
-        found = Counter(letter for letter in unquoted if letter in _DELIMITERS)
-        delimiter = max(_DELIMITERS, key=lambda letter: found[letter])
+        counts = Counter(letter for letter in unquoted if letter in _DELIMITERS)
+        delimiter = max(_DELIMITERS, key=lambda letter: counts[letter])
     try:
         names = next(csv.reader(io.StringIO(head, newline=""), delimiter=delimiter))
     except (csv.Error, StopIteration):
@@ -94,14 +97,14 @@ def header(path: Path, delimiter: str | None) -> tuple[list[str], str]:
     return names, delimiter
 
 
-def rows_about(path: Path) -> int:
-    """Roughly how many lines a text file has, from how long its first ones are."""
+def estimated_rows(path: Path) -> int:
+    """Estimate the number of lines of a text file from the length of its first ones."""
     with path.open("rb") as raw:
         head = raw.read(1 << 20)
     return path.stat().st_size * head.count(b"\n") // max(len(head), 1)
 
 
-def _known(encoding: str | None) -> str | None:
+def _codec(encoding: str | None) -> str | None:
     if encoding is None:
         return None
     try:
@@ -124,7 +127,7 @@ def _is_plain(raw: BinaryIO) -> bool:
             raise TableError(f"the file {_NOT_TEXT}")
         if b"\r" in chunk:
             return False
-        if chunk.isascii() and not decoder.getstate()[0]:  # as most are, which is told much quicker
+        if chunk.isascii() and not decoder.getstate()[0]:  # as most are, and it is checked much faster
             continue
         try:
             decoder.decode(chunk)
@@ -134,7 +137,7 @@ def _is_plain(raw: BinaryIO) -> bool:
 
 
 def _pieces(raw: BinaryIO) -> Iterator[bytes]:
-    """The file in pieces of whole lines."""
+    """Yield the file in pieces of whole lines."""
     rest = b""
     while chunk := raw.read(_CHUNK):
         rest += chunk
@@ -148,7 +151,7 @@ def _pieces(raw: BinaryIO) -> Iterator[bytes]:
     yield rest
 
 
-def _mended(piece: bytes) -> bytes:
+def _utf8_lines(piece: bytes) -> bytes:
     if b"\0" in piece:
         raise TableError(f"the file {_NOT_TEXT}")
     try:
@@ -176,7 +179,7 @@ def _decoded(raw: BinaryIO, codec: str) -> Iterator[bytes]:
                 raise TableError("the file does not hold text in the given encoding: it has NUL characters")
             yield chunk.encode("utf-8", "replace")
     finally:
-        text.detach()  # the file is closed by who opened it
+        text.detach()  # the caller, who opened the file, closes it
 
 
 def _written(folder: Path, pieces: Iterable[bytes], packed_size: int | None = None) -> Path:
@@ -184,6 +187,6 @@ def _written(folder: Path, pieces: Iterable[bytes], packed_size: int | None = No
     with path.open("wb") as file:
         for piece in pieces:
             size += file.write(piece)
-            if packed_size is not None and swollen(packed_size, size):
+            if packed_size is not None and is_suspicious(packed_size, size):
                 raise TableError("the archive unpacks to far more than its size; unpack it yourself if it is sound")
     return path

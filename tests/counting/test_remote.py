@@ -330,7 +330,7 @@ def broken_off(table, work, stop):
     with ThreadPoolExecutor(1) as pool:
         under_way = pool.submit(work)
         until = time.monotonic() + 60
-        while table._under_way is None and time.monotonic() < until:
+        while table._running is None and time.monotonic() < until:
             time.sleep(0.01)
         time.sleep(0.3)
         began = time.monotonic()
@@ -370,7 +370,7 @@ def test_an_order_to_stop_reaches_no_other_table_and_no_later_statement(put):
 def test_closing_breaks_off_what_is_read_and_ends_a_connection_that_was_given(put):
     left = []
     table = open_table(endless(put(HUNDRED)))
-    table.given(lambda: left.append(True))
+    table.own_connection(lambda: left.append(True))
     error = broken_off(table, lambda: digest(table), table.close)
     assert "was stopped" in str(error)
     table.close()
