@@ -1,1 +1,1 @@
-"""Rows into exact integer tables: the only room that reads rows."""
+"""Exact counts: the only room that reads rows, which it turns into integer tables."""

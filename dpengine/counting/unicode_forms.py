@@ -1,7 +1,9 @@
-"""The ways to write one text in Unicode: all that are canonically equivalent to it.
+"""All Unicode spellings of a text, for engines that cannot compose Unicode.
 
-For engines that cannot compose Unicode: a text there is equal to a declared one where it is one of its
-spellings (Unicode Standard Annex 15). Letters without marks have one, letters with marks a few.
+A text in such an engine equals a declared one if it is one of its spellings. Letters without accents have one
+spelling, letters with accents a few.
+
+Source: Unicode Standard Annex 15 (canonical equivalence).
 """
 
 from __future__ import annotations
@@ -15,18 +17,24 @@ from dpengine.errors import TableError
 
 __all__ = ["spellings"]
 
-MOST = 4096
+MAX_SPELLINGS = 4096
 
 
 def spellings(text: str) -> list[str]:
-    """Every text whose composed form is that of ``text``. Raises `TableError` for more than 4,096."""
-    if text.isascii() and not set(text) & set("K;`"):  # most are; these three have signs of their own
+    """Return every text that has the same composed form (NFC) as `text`.
+
+    Raises `TableError` for more than 4,096.
+
+    >>> sorted(map(ascii, spellings("ö")))
+    ["'\\\\xf6'", "'o\\\\u0308'"]
+    """
+    if text.isascii() and not set(text) & set("K;`"):  # most texts are; these three letters have a second code point
         return [text]
     pieces = [_closure(piece) for piece in _pieces(unicodedata.normalize("NFD", text))]
     count = 1
     for piece in pieces:
         count *= len(piece)
-        if count > MOST:
+        if count > MAX_SPELLINGS:
             raise TableError(
                 f"the declared value {text!r} can be written in more ways in Unicode than an engine elsewhere can "
                 "be asked for; write the column in plainer letters"
@@ -35,8 +43,8 @@ def spellings(text: str) -> list[str]:
 
 
 @cache
-def _steps() -> dict[str, list[str]]:
-    """Letters by what one step of decomposition makes of them."""
+def _compositions() -> dict[str, list[str]]:
+    """Return the letters that decompose, in one step, to a given text."""
     composed: dict[str, list[str]] = {}
     for code in range(0x80, sys.maxunicode + 1):
         parts = unicodedata.decomposition(chr(code))
@@ -46,17 +54,17 @@ def _steps() -> dict[str, list[str]]:
 
 
 @cache
-def _joining() -> frozenset[str]:
-    """Letters that may be composed with one before them."""
-    return frozenset(letter for parts in _steps() for letter in parts[1:])
+def _combining() -> frozenset[str]:
+    """Return the letters that may be composed with the one before them."""
+    return frozenset(letter for parts in _compositions() for letter in parts[1:])
 
 
 def _pieces(text: str) -> list[str]:
-    """A decomposed text cut where nothing on the left can join with anything on the right."""
+    """Split a decomposed text where nothing on the left can be composed with anything on the right."""
     pieces: list[str] = []
     for letter in text:
         jamo = "\u1161" <= letter <= "\u1175" or "\u11a8" <= letter <= "\u11c2"
-        if pieces and (unicodedata.combining(letter) or letter in _joining() or jamo):
+        if pieces and (unicodedata.combining(letter) or letter in _combining() or jamo):
             pieces[-1] += letter
         else:
             pieces.append(letter)
@@ -64,30 +72,31 @@ def _pieces(text: str) -> list[str]:
 
 
 def _closure(piece: str) -> list[str]:
-    """All that decomposes to the piece: marks of different classes in any order, and letters composed."""
-    found, new = {piece}, [piece]
+    """Return all texts that decompose to the piece: accents of different classes in any order, and composed letters."""
+    closure, new = {piece}, [piece]
     while new:
         text = new.pop()
         for other in _nearby(text):
-            if other not in found:
-                found.add(other)
+            if other not in closure:
+                closure.add(other)
                 new.append(other)
-                if len(found) > MOST:
-                    return list(found)
-    return sorted(found)
+                if len(closure) > MAX_SPELLINGS:
+                    return list(closure)
+    return sorted(closure)
 
 
 def _nearby(text: str) -> list[str]:
-    found = []
+    """Return the texts that one step makes equivalent: a composition, or two neighbouring accents exchanged."""
+    texts = []
     for k, letter in enumerate(text):
-        found += [text[:k] + composed + text[k + 1 :] for composed in _steps().get(letter, ())]
+        texts += [text[:k] + composed + text[k + 1 :] for composed in _compositions().get(letter, ())]
         pair = text[k : k + 2]
         if len(pair) == 2:
-            found += [text[:k] + composed + text[k + 2 :] for composed in _steps().get(pair, ())]
+            texts += [text[:k] + composed + text[k + 2 :] for composed in _compositions().get(pair, ())]
             hangul = unicodedata.normalize("NFC", pair)
             if len(hangul) == 1 and "\uac00" <= hangul <= "\ud7a3":
-                found.append(text[:k] + hangul + text[k + 2 :])
+                texts.append(text[:k] + hangul + text[k + 2 :])
             first, second = map(unicodedata.combining, pair)
             if first and second and first != second:
-                found.append(text[:k] + pair[::-1] + text[k + 2 :])
-    return found
+                texts.append(text[:k] + pair[::-1] + text[k + 2 :])
+    return texts

@@ -41,7 +41,7 @@ def check_names(names: Sequence[str]) -> None:
 
     >>> check_names(["age", "age"])
     Traceback (most recent call last):
-    dpengine.errors.TableError: 2 columns are named 'age'; rename all but one
+    dpengine.errors.TableError: header: 2 columns are named 'age'; rename all but one
     """
     if not names:
         raise TableError("the table has no columns")

@@ -101,10 +101,8 @@ class RemoteTable(Table):
             statement, until = self._running, time.monotonic() + _PATIENCE
             while statement is not None and self._running is statement and time.monotonic() < until:
                 statement.cancelled.set()
-                with (
-                    suppress(TableError),
-                    _plain_errors(),
-                ):  # out of reach, so it will not answer the other thread either
+                # An engine that is out of reach will not answer the other thread either.
+                with suppress(TableError), _plain_errors():
                     statement.cancel()
                 self._ended.wait(_RETRY)
 
