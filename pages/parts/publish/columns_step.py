@@ -93,13 +93,12 @@ def _sizes(tables: tuple[tuple[str, ...], ...]) -> None:
         elif complete:
             text = plural(cells, "cell")
         else:
-            text = "how many cells: known after the next step"
+            text = "size known after the next step"
         lines.append(f"{plain(name_of(table))}: {text}")
-    unknown = [name for name, size in sizes.items() if size is None]
     if len(lines) > MAX_SHOWN:
         lines = [*lines[:MAX_SHOWN], f"… {plural(len(lines) - MAX_SHOWN, 'more table')}"]
-    if len(tables) > 1:
-        lines.append("all tables together: " + ("known after the next step" if unknown else plural(total, "cell")))
+    if len(tables) > 1 and None not in sizes.values():
+        lines.append(f"all tables together: {plural(total, 'cell')}")
     st.caption("  \n".join(lines))
 
 

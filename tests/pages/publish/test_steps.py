@@ -123,7 +123,7 @@ def test_the_format_of_dates_is_asked_and_can_be_checked(clinic: AppTest) -> Non
 
 def test_the_size_of_each_table_is_shown_as_it_is_chosen(clinic: AppTest) -> None:
     clinic.multiselect[0].set_value(["age", "region"]).run()
-    assert "how many cells: known after the next step" in texts(clinic)
+    assert "size known after the next step" in texts(clinic)
     assert "7 cells" in texts(clinic)
 
 
