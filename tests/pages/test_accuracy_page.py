@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,9 +18,8 @@ from dpengine.results.alternatives import mostly_noise_share
 from dpengine.spec.plan import Plan
 from pages.parts.accuracy.numbers import EPSILONS
 from pages.parts.shared.wording import people, percent, why_measured
-from tests.pages.visits import held
+from tests.pages.visits import held, metrics, texts, visit
 
-ENTRY = Path(__file__).parents[2] / "app.py"
 VIEWS = ["Every table", "Mostly noise", "Small and empty cells", "What is measured", "What ε means", "Strategies"]
 
 
@@ -42,7 +40,7 @@ def plan(**changes: object) -> Plan:
 
 
 def page(own: Plan | None = None, view: str | None = None) -> AppTest:
-    at = AppTest.from_file(str(ENTRY), default_timeout=30).run()
+    at = visit()
     if own is not None:
         held(at).plan = own
     if view is not None:
@@ -52,17 +50,9 @@ def page(own: Plan | None = None, view: str | None = None) -> AppTest:
     return at
 
 
-def words(at: AppTest) -> str:
-    return "\n".join(element.value for element in (*at.markdown, *at.caption))
-
-
-def metrics(at: AppTest) -> dict[str, str]:
-    return {metric.label: metric.value for metric in at.metric}
-
-
 def test_a_first_visit_is_told_where_to_start_and_given_a_sample() -> None:
     at = page()
-    assert "You have no plan yet" in words(at)
+    assert "You have no plan yet" in texts(at)
     assert [link.proto.page for link in at.get("page_link")]
     first = metrics(at)["Typically off by"]
     at.get_by_key("accuracy_sample").set_value("Health insurance sample").run()
@@ -87,7 +77,7 @@ def test_moving_epsilon_or_choosing_a_table_moves_the_figures_and_not_the_plan()
     at.selectbox(key="accuracy_table").select(own.marginals[1]).run()
     expected = predict(own.at(2)).iloc[1]
     assert metrics(at)["95 in 100 within"] == f"±{people(expected['half_width_95'])}"
-    assert "the plan has ε = 0.5" in words(at)
+    assert "the plan has ε = 0.5" in texts(at)
     assert held(at).plan is own
 
 
@@ -97,7 +87,7 @@ def test_a_wanted_error_is_answered_with_the_least_epsilon_and_can_be_looked_at(
     at.number_input(key="accuracy_within").set_value(25).run()
     at.selectbox(key="accuracy_confidence").select(0.99).run()
     answer = epsilon_for(own, 25, 0.99)
-    assert f"ε = {exact_text(answer)}" in words(at)
+    assert f"ε = {exact_text(answer)}" in texts(at)
     at.button(key="accuracy_use").click().run()
     assert at.select_slider(key="accuracy_epsilon").value == answer
     assert not at.exception
@@ -108,7 +98,7 @@ def test_an_error_that_no_epsilon_reaches_is_said_and_not_raised() -> None:
     at = page(own)
     at.number_input(key="accuracy_within").set_value(0).run()
     assert not at.exception
-    assert "no ε up to 1000" in words(at)
+    assert "no ε up to 1000" in texts(at)
 
 
 def test_without_a_rough_size_the_page_asks_for_it_and_speaks_of_odds_meanwhile() -> None:
@@ -137,27 +127,27 @@ def test_every_chart_has_words_for_those_who_cannot_see_it_and_a_table() -> None
 
 def test_epsilon_is_put_in_words_for_one_person_and_for_a_group() -> None:
     at = page(plan(epsilon="1"), "What ε means")
-    assert "at most 73 % sure" in words(at)
+    assert "at most 73 % sure" in texts(at)
     at.number_input(key="accuracy_group").set_value(3).run()
-    assert f"{math.exp(3):.3g}" in words(at)
-    assert percent(posterior(0.5, Fraction(3))) in words(at)
+    assert f"{math.exp(3):.3g}" in texts(at)
+    assert percent(posterior(0.5, Fraction(3))) in texts(at)
 
 
 def test_an_empty_cell_clipped_alone_reads_half_its_typical_error_too_high() -> None:
     own = plan()
     excess = predict(own).iloc[0]["mean_abs_error"] / 2
     at = page(own, "Small and empty cells")
-    assert f"**{people(excess)}** too high" in words(at)
+    assert f"**{people(excess)}** too high" in texts(at)
 
 
 def test_nothing_is_simulated_before_it_is_asked_for_and_then_it_says_so() -> None:
     at = page(plan(), "Small and empty cells")
-    assert "Simulated" not in words(at)
+    assert "Simulated" not in texts(at)
     at.button(key="accuracy_simulate").click().run()
     assert not at.exception
-    assert "Simulated on a made-up table" in words(at)
+    assert "Simulated on a made-up table" in texts(at)
     at.select_slider(key="accuracy_epsilon").set_value(Fraction(2)).run()
-    assert "Simulated" not in words(at), "figures of another ε must not stay"
+    assert "Simulated" not in texts(at), "figures of another ε must not stay"
 
 
 def test_tables_that_cannot_be_made_to_agree_are_refused_in_words() -> None:
@@ -201,7 +191,7 @@ def test_all_strategies_are_compared_over_epsilon_on_request(strategy: str) -> N
     """Exact predictions are those of `predict`, simulations are called so, and nothing is simulated unasked."""
     own = plan(strategy=strategy)
     at = page(own, "Strategies")
-    assert "has the smallest error" not in words(at)
+    assert "has the smallest error" not in texts(at)
     at.button(key="compare-strategies").click().run()
     assert not at.exception
     told = next(frame.value for frame in at.dataframe if "direct (exact prediction)" in frame.value.columns)
@@ -217,7 +207,7 @@ def test_all_strategies_are_compared_over_epsilon_on_request(strategy: str) -> N
         expected = (exact["mean_abs_error"] * exact["cells"]).mean() / 4000
         assert told[f"{name} (exact prediction)"][1] == pytest.approx(expected)
     assert (told.diff().drop(columns="ε")[1:] < 0).all(axis=None), "more ε, fewer errors"
-    assert "has the smallest error\\: " in words(at)
+    assert "has the smallest error: " in texts(at)
 
 
 def test_a_strategy_that_cannot_is_said_to_be_unable() -> None:
@@ -226,5 +216,5 @@ def test_a_strategy_that_cannot_is_said_to_be_unable() -> None:
     at = page(own)
     at.button(key="compare-strategies").click().run()
     assert not at.exception
-    assert "*direct* is not possible for this plan" in words(at)
+    assert "*direct* is not possible for this plan" in texts(at)
     assert "adaptive (simulated)" in next(frame.value for frame in at.dataframe).columns

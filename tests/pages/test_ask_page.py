@@ -14,9 +14,7 @@ from streamlit.testing.v1 import AppTest
 from dpengine.accounting.ledger import Ledger
 from dpengine.ask import history
 from pages.parts.ask.wording import number
-from tests.pages.visits import held
-
-ENTRY = Path(__file__).parents[2] / "app.py"
+from tests.pages.visits import held, texts, visit
 
 
 @pytest.fixture
@@ -27,7 +25,7 @@ def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ledger:
 
 
 def page(sample: str = "rand") -> AppTest:
-    at = AppTest.from_file(str(ENTRY), default_timeout=60).run()
+    at = visit()
     at.switch_page("pages/ask.py").run()
     if sample:
         at.button(key=f"ask_{sample}").click().run()
@@ -37,10 +35,6 @@ def page(sample: str = "rand") -> AppTest:
 
 def key(at: AppTest, name: str) -> str:
     return held(at).key(name)
-
-
-def words(at: AppTest) -> str:
-    return "\n".join(each.value for each in (*at.markdown, *at.caption, *at.warning, *at.info, *at.subheader))
 
 
 def bill(at: AppTest) -> dict[str, str]:
@@ -62,16 +56,16 @@ def test_without_a_table_the_samples_are_offered_and_nothing_can_be_asked() -> N
 
 def test_a_count_is_told_priced_paid_and_then_free(book: Ledger) -> None:
     at = page()
-    assert "The number of rows" in words(at)
-    assert "at most 5 rows" in words(at)
-    assert "in 95 of 100 draws by **150** at most" in words(at), "Δ = 5 at ε = 0.1"
+    assert "The number of rows" in texts(at)
+    assert "at most 5 rows" in texts(at)
+    assert "in 95 of 100 draws by **150** at most" in texts(at), "Δ = 5 at ε = 0.1"
     assert bill(at) == {"Spent so far": "0", "This question": "0.1", "Left after": "no cap"}
     assert book.datasets() == []
     at = pay(at)
     (answer,) = history(book, "rand-hie")
     assert abs(int(answer.value) - 20_186) < 5000
-    assert "Already answered: costs 0." in words(at)
-    assert answer.answer_id in words(at)
+    assert "Already answered: costs 0." in texts(at)
+    assert answer.answer_id in texts(at)
     assert book.spent("rand-hie") == Fraction(1, 10)
     assert list(at.dataframe[0].value["question"]) == ["number of rows"]
 
@@ -81,7 +75,7 @@ def test_conditions_narrow_a_question_down_and_two_make_a_comparison(book: Ledge
     for label in ("female", "male"):
         at.multiselect(key=key(at, "ask-where")).set_value(["sex"]).run()
         at.multiselect(key=key(at, "ask-where-sex-values")).set_value([label]).run()
-        assert f"The number of rows, where sex is {label}" in words(at)
+        assert f"The number of rows, where sex is {label}" in texts(at)
         at = pay(at)
     assert "These 2 counts, asked one by one" in bill(at)
     assert bill(at)["These 2 counts, asked one by one"] == "ε = 0.2"
@@ -101,8 +95,8 @@ def test_conditions_narrow_a_question_down_and_two_make_a_comparison(book: Ledge
 def test_every_statistic_can_be_asked(book: Ledger, what: str, said: str) -> None:
     at = page()
     at.selectbox(key=key(at, "ask-what")).set_value(what).run()
-    assert f"The {said}" in words(at)
-    assert "Δ" in words(at)
+    assert f"The {said}" in texts(at)
+    assert "Δ" in texts(at)
     pay(at)
     assert [answer.question.description for answer in history(book, "rand-hie")] == [said]
 
@@ -110,15 +104,15 @@ def test_every_statistic_can_be_asked(book: Ledger, what: str, said: str) -> Non
 def test_a_share_needs_to_know_of_what_and_a_number_its_bounds(book: Ledger) -> None:
     at = page()
     at.selectbox(key=key(at, "ask-what")).set_value("proportion").run()
-    assert "Not yet a question" in words(at)
+    assert "Not yet a question" in texts(at)
     at.multiselect(key=key(at, "ask-of")).set_value(["sex"]).run()
     at.multiselect(key=key(at, "ask-of-sex-values")).set_value(["female"]).run()
-    assert "share of rows with sex is female" in words(at)
+    assert "share of rows with sex is female" in texts(at)
     at.selectbox(key=key(at, "ask-what")).set_value("mean").run()
     at.text_input(key=key(at, "ask-low-age")).set_value("90").run()
-    assert "must be below" in words(at)
+    assert "must be below" in texts(at)
     at.text_input(key=key(at, "ask-low-age")).set_value("").run()
-    assert "say between which bounds age lies" in words(at)
+    assert "say between which bounds age lies" in texts(at)
     assert book.datasets() == []
 
 
@@ -127,15 +121,15 @@ def test_what_is_no_price_is_said(book: Ledger, typed: str) -> None:
     at = page()
     at.text_input(key=key(at, "ask-epsilon")).set_value(typed).run()
     assert not at.exception
-    assert "Not yet a question" in words(at)
+    assert "Not yet a question" in texts(at)
     assert book.datasets() == []
 
 
 def test_over_the_cap_nothing_is_asked(book: Ledger) -> None:
     book.set_cap("rand-hie", "0.05")
     at = page()
-    assert "does not allow this" in words(at)
-    assert "Nothing was drawn, and nothing spent." in words(at)
+    assert "does not allow this" in texts(at)
+    assert "Nothing was drawn, and nothing spent." in texts(at)
     assert key(at, "ask-pay") not in {button.key for button in at.button}
 
 
@@ -144,12 +138,12 @@ def test_the_budget_and_the_address_show_an_answer_as_one(book: Ledger) -> None:
     (answer,) = history(book, "rand-hie")
     at.switch_page("pages/budget.py").run()
     assert not at.exception
-    assert answer.answer_id in words(at)
+    assert answer.answer_id in texts(at)
     assert any(link.proto.query_string == f"answer={answer.answer_id}" for link in at.get("page_link"))
     at.query_params["release"] = answer.answer_id
     at.switch_page("pages/publish.py").run()
     assert not at.exception
-    assert "the answer to a question" in words(at)
+    assert "the answer to a question" in texts(at)
 
 
 def test_answers_can_be_taken_along(book: Ledger) -> None:

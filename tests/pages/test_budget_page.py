@@ -19,9 +19,8 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.query import Count, Question
 from pages.parts.shared.wording import percent
 from tests.charges import charge
-from tests.pages.visits import held
+from tests.pages.visits import held, metrics, texts, visit
 
-ENTRY = Path(__file__).parents[2] / "app.py"
 ONE, OTHER = b"\x01" * 32, b"\x02" * 32
 
 
@@ -57,7 +56,7 @@ class Known:
 
 
 def page(own: Plan | None = None, *, recognised: bool = False) -> AppTest:
-    at = AppTest.from_file(str(ENTRY), default_timeout=30).run()
+    at = visit()
     if own is not None:
         held(at).plan = own
     if recognised:
@@ -65,14 +64,6 @@ def page(own: Plan | None = None, *, recognised: bool = False) -> AppTest:
     at.switch_page("pages/budget.py").run()
     assert not at.exception
     return at
-
-
-def words(at: AppTest) -> str:
-    return "\n".join(element.value for element in (*at.markdown, *at.caption, *at.info, *at.warning))
-
-
-def metrics(at: AppTest) -> dict[str, str]:
-    return {metric.label: metric.value for metric in at.metric}
 
 
 def review(at: AppTest, text: str) -> None:
@@ -84,7 +75,7 @@ def review(at: AppTest, text: str) -> None:
 @pytest.mark.usefixtures("book")
 def test_an_empty_ledger_explains_what_a_budget_is() -> None:
     at = page()
-    assert "A budget is the total ε that a dataset may ever spend" in words(at)
+    assert "A budget is the total ε that a dataset may ever spend" in texts(at)
     assert len(at.get("page_link")) == 1
     assert not at.metric
 
@@ -98,7 +89,7 @@ def test_spent_left_cap_and_history_are_the_ledgers(book: Ledger) -> None:
     shown = at.dataframe[0].value
     assert list(shown["title"]) == ["Release 2", "Release 1"]
     assert list(shown["epsilon"]) == ["0.25", "0.5"]
-    assert percent(posterior(0.5, Fraction(3, 4))) in words(at)
+    assert percent(posterior(0.5, Fraction(3, 4))) in texts(at)
 
 
 def test_a_sum_that_is_no_short_decimal_says_so(book: Ledger) -> None:
@@ -112,10 +103,10 @@ def test_names_that_share_data_are_shown_as_one_account(book: Ledger) -> None:
     spend(book, 3, dataset="school", data=OTHER)
     at = page(plan("clinic"))
     assert metrics(at)["Spent, in ε"] == "1"
-    assert "copy\\_of\\_it" in words(at)
+    assert "copy_of_it" in texts(at)
     at.selectbox(key="budget_dataset").select("school").run()
     assert metrics(at)["Spent, in ε"] == "0.5"
-    assert "The same data was also published" not in words(at)
+    assert "The same data was also published" not in texts(at)
 
 
 @pytest.mark.parametrize(
@@ -131,26 +122,26 @@ def test_how_many_more_releases_fit_is_counted_exactly(book: Ledger, cap: str | 
     spend(book, 1)
     if cap is not None:
         book.set_cap("clinic", cap)
-    assert said in words(page(plan()))
+    assert said in texts(page(plan()))
 
 
 def test_a_plan_that_is_published_costs_nothing_more(book: Ledger) -> None:
     own = plan()
     charge(book, decide(own).plan_id, rows=b"digest", epsilon=own.epsilon, title="", summary="sex")
     at = page(own, recognised=True)
-    assert "Your plan is published already. Opening it again costs nothing" in words(at)
-    assert "would add" not in words(at)
+    assert "Your plan is published already. Opening it again costs nothing" in texts(at)
+    assert "would add" not in texts(at)
     bars = json.loads(at.get("plotly_chart")[0].proto.spec)["data"]
     assert [bar["name"] for bar in bars] == ["sex"]
-    assert "would add" in words(page(plan(epsilon="0.25"), recognised=True)), "another ε is another release"
-    assert "would add" in words(page(own)), "and a table that is not recognised may be any"
+    assert "would add" in texts(page(plan(epsilon="0.25"), recognised=True)), "another ε is another release"
+    assert "would add" in texts(page(own)), "and a table that is not recognised may be any"
 
 
 def test_a_choice_is_shown_here_and_not_offered_as_a_table(book: Ledger) -> None:
     spend(book, 1)
     drawn = draw_once(Candidates.of(["red", "blue"], [3, 1], 1, "0.5"), "clinic", book, "Which colour?")
     at = page()
-    assert f"### {drawn.name}" in words(at)
+    assert f"### {drawn.name}" in texts(at)
     assert not [link for link in at.get("page_link") if "release=" in link.proto.query_string]
     at.query_params["release"] = drawn.release_id
     at.switch_page("pages/publish.py").run()
@@ -162,8 +153,8 @@ def test_an_answer_is_shown_here_too(book: Ledger) -> None:
         pd.DataFrame({"sex": ["yes", "no"] * 50}), Question(dataset="clinic", epsilon="1/2", statistic=Count()), book
     )
     at = page()
-    assert f"**{asked.value}**" in words(at)
-    assert "95 % interval" in words(at)
+    assert f"**{asked.value}**" in texts(at)
+    assert "95 % interval" in texts(at)
 
 
 def test_the_planner_says_what_each_release_may_cost(book: Ledger) -> None:
@@ -171,18 +162,18 @@ def test_the_planner_says_what_each_release_may_cost(book: Ledger) -> None:
     spend(book, 1, epsilon="1")
     at = page()
     assert at.text_input(key="planner_total").value == "3"
-    assert "20 releases within ε = 3 in all: each may cost ε = 0.15" in words(at)
+    assert "20 releases within ε = 3 in all: each may cost ε = 0.15" in texts(at)
     told = at.dataframe[-1].value.set_index("rule")
     assert told.loc["added up", "each"] == pytest.approx(0.15)
     assert told.loc["added up", "together"] == pytest.approx(3)
     million = Fraction(1, 10**6)
     assert told.loc["zCDP", "each"] == float(allowance(Rule.ZCDP, Fraction(3), 20, million))
     at.number_input(key="planner_a_year").set_value(200).run()
-    assert "A ledger that allows a δ could spend" in words(at)
+    assert "A ledger that allows a δ could spend" in texts(at)
     at.number_input(key="planner_group").set_value(2).run()
     assert (
         f"For a group of 2, one release multiplies the odds by at most {odds_factor(Fraction(6, 1000)):.3g} "
-        in words(at)
+        in texts(at)
     )
     assert not at.exception
 
@@ -208,7 +199,7 @@ def test_a_plan_of_another_dataset_is_not_put_on_this_account(book: Ledger) -> N
     spend(book, 1)
     at = page(plan("school"))
     at.selectbox(key="budget_dataset").select("clinic").run()
-    assert "your plan" not in words(at).lower()
+    assert "your plan" not in texts(at).lower()
 
 
 def test_a_cap_is_set_only_after_it_was_confirmed(book: Ledger) -> None:
@@ -216,7 +207,7 @@ def test_a_cap_is_set_only_after_it_was_confirmed(book: Ledger) -> None:
     at = page()
     review(at, "2.5")
     assert book.cap("clinic") is None
-    assert "would leave **2** to spend" in words(at)
+    assert "would leave **2** to spend" in texts(at)
     at.button(key="budget_cap_set").click().run()
     assert not at.exception
     assert book.cap("clinic") == Fraction(5, 2)
@@ -229,14 +220,14 @@ def test_a_reviewed_cap_can_be_left_alone(book: Ledger) -> None:
     review(at, "3")
     at.button(key="budget_cap_leave").click().run()
     assert book.cap("clinic") is None
-    assert "would leave" not in words(at)
+    assert "would leave" not in texts(at)
 
 
 def test_a_cap_below_what_is_spent_says_what_follows(book: Ledger) -> None:
     spend(book, 1)
     at = page()
     review(at, "1/4")
-    assert "nothing more could be published" in words(at)
+    assert "nothing more could be published" in texts(at)
 
 
 @pytest.mark.parametrize("text", ["", "many", "0", "-1", "1/0", "nan", "inf"])
@@ -254,7 +245,7 @@ def test_a_review_for_one_dataset_is_not_confirmed_for_another(book: Ledger) -> 
     at = page()
     review(at, "3")
     at.selectbox(key="budget_dataset").select("school").run()
-    assert "would leave" not in words(at)
+    assert "would leave" not in texts(at)
 
 
 def test_every_release_can_be_opened_again_by_its_name(book: Ledger) -> None:
@@ -269,7 +260,7 @@ def test_every_release_can_be_opened_again_by_its_name(book: Ledger) -> None:
 def test_no_fingerprint_is_on_the_page(book: Ledger) -> None:
     spend(book, 1)
     at = page()
-    everything = words(at) + json.dumps(at.dataframe[0].value.astype(str).to_dict()) + str(at.main)
+    everything = texts(at) + json.dumps(at.dataframe[0].value.astype(str).to_dict()) + str(at.main)
     assert ONE.hex() not in everything
     assert "fingerprint" not in everything
 

@@ -26,8 +26,22 @@ def visit(**address: str) -> AppTest:
 
 def texts(page: AppTest) -> str:
     """Return all that the page says, as a reader sees it."""
-    kinds = (page.markdown, page.caption, page.info, page.warning, page.success, page.title, page.header, page.metric)
+    kinds = (
+        page.title, page.header, page.subheader, page.markdown, page.caption, page.info, page.success, page.warning,
+        page.error, page.metric,
+    )  # fmt: skip
     return "\n".join(str(part.value) for parts in kinds for part in parts).replace("\\", "")
+
+
+def metrics(page: AppTest) -> dict[str, str]:
+    """Return the values of the page's metrics by label."""
+    return {metric.label: metric.value for metric in page.metric}
+
+
+def whole(page: AppTest) -> AppTest:
+    """Return the page, which must have been drawn without a fault of the program."""
+    assert not page.exception
+    return page
 
 
 def labelled(elements: Any, label: str) -> Any:

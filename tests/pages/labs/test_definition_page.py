@@ -4,30 +4,19 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine.lessons import definition as lesson
 from pages.parts.shared.wording import percent
-
-ENTRY = Path(__file__).parents[3] / "app.py"
+from tests.pages.visits import texts, visit, whole
 
 
 @pytest.fixture
 def at() -> AppTest:
-    entered = AppTest.from_file(str(ENTRY), default_timeout=30).run()
+    entered = visit()
     return whole(entered.switch_page("pages/labs/definition.py").run())
-
-
-def whole(page: AppTest) -> AppTest:
-    assert not page.exception
-    return page
-
-
-def words(page: AppTest) -> str:
-    return "\n".join(each.value for each in (*page.markdown, *page.caption, *page.error))
 
 
 def metric(page: AppTest, label: str) -> str:
@@ -40,7 +29,7 @@ def ask(page: AppTest, question: str) -> AppTest:
 
 def test_the_largest_ratio_is_e_to_epsilon_and_reached(at: AppTest) -> None:
     assert metric(at, "Largest ratio") == metric(at, "Allowed: e^ε") == "2.72"
-    assert "No answer exceeds the factor e^ε = 2.72; every answer of 1 or less, and of 2 or more, reaches it" in words(
+    assert "No answer exceeds the factor e^ε = 2.72; every answer of 1 or less, and of 2 or more, reaches it" in texts(
         at
     )
 
@@ -56,7 +45,7 @@ def test_moving_epsilon_moves_the_ratio_and_what_a_guesser_gets(at: AppTest, eps
 def test_whoever_does_not_count_changes_nothing(at: AppTest) -> None:
     whole(at.selectbox(key="definition_person").set_value("Fatma").run())
     assert metric(at, "Largest ratio") == "1"
-    assert "Both tables have the same true answer" in words(at)
+    assert "Both tables have the same true answer" in texts(at)
 
 
 def test_the_tables_differ_in_the_person_who_leaves(at: AppTest) -> None:
@@ -69,8 +58,8 @@ def test_the_tables_differ_in_the_person_who_leaves(at: AppTest) -> None:
 def test_a_sum_is_clamped_and_its_sensitivity_is_the_bound(at: AppTest) -> None:
     ask(at, "Sum of incomes")
     whole(at.number_input(key="definition_cap").set_value(60).run())
-    assert "The true answers are 165 and 105" in words(at)
-    assert "**Δ = 60**" in words(at)
+    assert "The true answers are 165 and 105" in texts(at)
+    assert "**Δ = 60**" in texts(at)
     assert metric(at, "Largest ratio") == "2.72"
 
 
@@ -79,7 +68,7 @@ def test_noise_made_for_too_small_a_change_breaks_the_promise_in_sight(at: AppTe
     delta = next(each for each in at.number_input if each.label.startswith("Δ"))
     whole(delta.set_value(50).run())
     assert metric(at, "Largest ratio") == f"{math.exp(2):.3g}"
-    assert "The promise is broken" in words(at)
+    assert "The promise is broken" in texts(at)
 
 
 def test_the_table_twin_has_the_numbers_of_the_picture(at: AppTest) -> None:
@@ -103,9 +92,9 @@ def open_example(page: AppTest, name: str) -> AppTest:
 
 def test_the_senator_is_never_given_away_beyond_epsilon(at: AppTest) -> None:
     open_example(at, "The senator's zip code")
-    assert "10 % sure becomes at most 23 % and at least 3.9 %" in words(at)
+    assert "10 % sure becomes at most 23 % and at least 3.9 %" in texts(at)
     whole(at.slider(key="definition_prior").set_value(50).run())
-    assert "50 % sure becomes at most 73 %" in words(at)
+    assert "50 % sure becomes at most 73 %" in texts(at)
 
 
 def test_a_higher_bound_cuts_less_and_is_noisier(at: AppTest) -> None:
@@ -113,9 +102,9 @@ def test_a_higher_bound_cuts_less_and_is_noisier(at: AppTest) -> None:
     low = metric(at, "Noise, typically")
     whole(at.slider(key="definition_upper").set_value(108).run())
     assert float(metric(at, "Noise, typically")[2:].split()[0]) > float(low[2:].split()[0])
-    assert "cutting changes the average by 0.00 inches" in words(at)
+    assert "cutting changes the average by 0.00 inches" in texts(at)
 
 
 def test_it_says_what_this_means_for_a_release(at: AppTest) -> None:
-    assert "becomes at most 73 % sure" in words(at)
-    assert "a group of three within 20.1" in words(at)
+    assert "becomes at most 73 % sure" in texts(at)
+    assert "a group of three within 20.1" in texts(at)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -16,9 +15,8 @@ from dpengine.lessons import linkage, syntactic, textbook_patients
 from dpengine.sources.open import Table
 from pages.parts.shared.wording import percent
 from pages.parts.visit.plan_form import Entries
-from tests.pages.visits import held
+from tests.pages.visits import held, metrics, texts, visit, whole
 
-ENTRY = Path(__file__).parents[3] / "app.py"
 ROWS = pd.DataFrame(
     {
         "zip": ["90210", "90210", "90211", "90211", "90211", None],
@@ -30,24 +28,11 @@ ROWS = pd.DataFrame(
 
 
 def page(table: Table | None = None, entries: Entries | None = None) -> AppTest:
-    at = AppTest.from_file(str(ENTRY), default_timeout=60).run()
+    at = visit()
     if table is not None:
         held(at).table = table
         held(at).entries = entries or Entries()
     return whole(at.switch_page("pages/labs/risk.py").run())
-
-
-def whole(at: AppTest) -> AppTest:
-    assert not at.exception
-    return at
-
-
-def words(at: AppTest) -> str:
-    return "\n".join(each.value for each in (*at.markdown, *at.caption, *at.warning))
-
-
-def metrics(at: AppTest) -> dict[str, str]:
-    return {each.label: each.value for each in at.metric}
 
 
 def lesson(name: str) -> AppTest:
@@ -74,7 +59,7 @@ def test_the_textbooks_patients_have_the_numbers_of_the_library(form: str, table
     found = syntactic.profile(textbook_patients.classes(table))
     shown = metrics(at)
     assert (shown["k"], shown["ℓ"], shown["Alone"]) == (str(found.k), str(found.distinct), str(found.unique))
-    assert "Machanavajjhala" in words(at)
+    assert "Machanavajjhala" in texts(at)
 
 
 def test_without_a_table_one_is_sent_to_where_tables_are_brought() -> None:
@@ -85,10 +70,10 @@ def test_the_owners_table_is_looked_at_for_the_owners_eyes_only() -> None:
     with open_table(ROWS) as table:
         at = choose(page(table), ["zip", "age"], "ill")
         expected = syntactic.profile(class_sizes(table, ["zip", "age"], "ill"))
-        assert "For your eyes only" in words(at)
+        assert "For your eyes only" in texts(at)
         shown = metrics(at)
         assert (shown["Alone"], shown["k"], shown["ℓ"]) == ("1", "1", str(expected.distinct))
-        assert "1 of 6 people is alone; 3 classes" in words(at)
+        assert "1 of 6 people is alone; 3 classes" in texts(at)
 
 
 def test_nothing_of_the_owners_table_can_be_downloaded() -> None:
@@ -101,7 +86,7 @@ def test_nothing_of_the_owners_table_can_be_downloaded() -> None:
 def test_no_value_of_the_owners_table_is_shown() -> None:
     with open_table(ROWS) as table:
         at = choose(page(table), ["zip", "age"], "ill")
-        everything = words(at) + "".join(frame.value.to_csv() for frame in at.dataframe)
+        everything = texts(at) + "".join(frame.value.to_csv() for frame in at.dataframe)
         assert "look alike" in everything
         assert not [value for value in ("90210", "90211", "scurvy", "gout") if value in everything]
 
@@ -119,29 +104,29 @@ def test_people_with_several_rows_are_counted_once() -> None:
     with open_table(ROWS) as table:
         at = choose(page(table, Entries(several_rows=True, id_column="who")), ["zip"])
         assert metrics(at)["Alone"] == "2", "the two rows of 90210 are one person's"
-        assert "told apart by who" in words(at)
+        assert "told apart by who" in texts(at)
         assert "who" not in at.multiselect[0].options
 
 
 def test_nothing_chosen_and_nobody_there_are_said_calmly() -> None:
     with open_table(ROWS) as table:
-        assert "Choose at least one column" in words(page(table))
+        assert "Choose at least one column" in texts(page(table))
     with open_table(ROWS[:0]) as empty:
-        assert "nobody in this table" in words(choose(page(empty), ["zip"]))
+        assert "nobody in this table" in texts(choose(page(empty), ["zip"]))
 
 
 def test_a_table_that_is_gone_is_a_warning_and_no_fault() -> None:
     table = open_table(ROWS)
     at = page(table)
     table.close()
-    assert "the table is closed" in words(choose(at, ["zip"]))
+    assert "the table is closed" in texts(choose(at, ["zip"]))
 
 
 def test_homogeneity_and_background_knowledge_name_the_condition() -> None:
     at = lesson("All the same")
-    assert "all have **cancer**" in words(at)
+    assert "all have **cancer**" in texts(at)
     whole(at.segmented_control(key="risk_story").set_value("Background knowledge").run())
-    assert "**viral infection** is left" in words(at)
+    assert "**viral infection** is left" in texts(at)
 
 
 def test_two_tables_give_away_more_than_one() -> None:
@@ -168,10 +153,10 @@ def test_names_come_back_and_coarser_dates_stop_that() -> None:
 def test_who_knows_the_others_wins_against_k_anonymity_and_not_against_a_release() -> None:
     at = lesson("Names come back")
     whole(at.segmented_control(key="risk_knows").set_value("everyone else's condition too").run())
-    assert "Right for 100 % of those in the 5-anonymous table" in words(at)
+    assert "Right for 100 % of those in the 5-anonymous table" in texts(at)
     twin = next(frame.value for frame in at.dataframe if "without the person" in frame.value).set_index("published")
     assert twin.loc["ours, ε = 0.1", "as it is"].split(" %")[0] < "30"
-    assert "at most 1.11 times as likely" in words(at)
+    assert "at most 1.11 times as likely" in texts(at)
 
 
 def test_running_again_takes_other_people() -> None:

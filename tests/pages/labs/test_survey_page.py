@@ -6,7 +6,6 @@ import base64
 import json
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,31 +16,18 @@ from dpengine import Plan, open_table
 from dpengine.accounting.ledger import Ledger
 from dpengine.lessons import survey
 from dpengine.mechanisms.local.randomized_response import FAIR
+from dpengine.sources.table import Table
 from pages.parts.shared.wording import people, percent
 from pages.parts.survey.tabs import VIEWS, epsilon_words
+from tests.pages.visits import held, metrics, texts, visit, whole
 
-ENTRY = Path(__file__).parents[3] / "app.py"
 SIGMAS = 7  # of a normal number: beyond with a chance below 1e-11, for some hundred answers
 
 
-def page(**session: object) -> AppTest:
-    at = AppTest.from_file(str(ENTRY), default_timeout=60).run()
-    for name, value in session.items():
-        at.session_state[name] = value
+def page(table: Table | None = None, plan: Plan | None = None) -> AppTest:
+    at = visit()
+    held(at).table, held(at).plan = table, plan
     return whole(at.switch_page("pages/labs/survey.py").run())
-
-
-def whole(at: AppTest) -> AppTest:
-    assert not at.exception
-    return at
-
-
-def words(at: AppTest) -> str:
-    return "\n".join(each.value for each in (*at.markdown, *at.caption, *at.warning))
-
-
-def metrics(at: AppTest) -> dict[str, str]:
-    return {each.label: each.value for each in at.metric}
 
 
 def charts(at: AppTest) -> list[dict[str, dict[str, object]]]:
@@ -97,11 +83,11 @@ def test_fitting_is_said_to_be_post_processing() -> None:
     at = page()
     at.number_input(key="survey_answers").set_value(60).run()
     at.select_slider(key="survey_people").set_value(100).run()
-    assert "Fitted by post-processing" not in words(at)
+    assert "Fitted by post-processing" not in texts(at)
     whole(at.checkbox(key="survey_fit").check().run())
     assert min(first(at)[1]) >= 0
-    assert "Fitted by post-processing: shares of a whole, no longer unbiased" in words(at)
-    assert "The 30 most frequent of 60 answers" in words(at)
+    assert "Fitted by post-processing: shares of a whole, no longer unbiased" in texts(at)
+    assert "The 30 most frequent of 60 answers" in texts(at)
 
 
 def test_coins_grow_with_the_root_of_people_and_the_curator_stays() -> None:
@@ -120,7 +106,7 @@ def test_samples_are_asked_column_by_column(sample: str, size: int) -> None:
     for column in box.options[:2]:
         whole(at.selectbox(key=f"survey_column_{sample}").set_value(column).run())
         true, told, within = first(at)
-        assert f"{size:,} people" in words(at)
+        assert f"{size:,} people" in texts(at)
         assert 0.98 * size < true.sum() <= size, "the most frequent answers, where there are many"
         assert (np.abs(told - true) < SIGMAS * within / 1.96).all()
 
@@ -141,7 +127,7 @@ def test_two_bits_tell_nine_times_as_much_of_their_and() -> None:
     shown = metrics(at)
     assert (shown["ε of one answer"], shown["ε of both"]) == ("1.0987", "2.1973")
     assert shown["yes, yes over no, no"] == "9 times"
-    assert "chance 9/16 if both answers are yes, and 1/16 if both are no" in words(at)
+    assert "chance 9/16 if both answers are yes, and 1/16 if both are no" in texts(at)
     whole(at.select_slider(key="survey_and_coin").set_value(Fraction(4, 5)).run())
     assert metrics(at)["yes, yes over no, no"] == "2.25 times"
 
@@ -151,11 +137,11 @@ def test_four_cells_are_of_all_people_and_the_curators_error_is_constant() -> No
     at.session_state["survey_view"] = "Two questions, four cells"
     whole(at.run())
     typical = people(survey.curator_error(2 * FAIR.epsilon))
-    assert "The four cells of 10,000 people: within ±2" in words(at)
-    assert f"off by about {typical} with a curator" in words(at)
+    assert "The four cells of 10,000 people: within ±2" in texts(at)
+    assert f"off by about {typical} with a curator" in texts(at)
     whole(at.select_slider(key="survey_people").set_value(1_000_000).run())
-    assert "The four cells of 1,000,000 people: within ±2,3" in words(at)
-    assert f"off by about {typical} with a curator" in words(at)
+    assert "The four cells of 1,000,000 people: within ±2,3" in texts(at)
+    assert f"off by about {typical} with a curator" in texts(at)
 
 
 def test_asking_every_day_wears_privacy_down() -> None:
@@ -178,7 +164,7 @@ def test_the_owners_own_table_is_added_up_for_the_owner_alone() -> None:
         true, told, within = first(at)
         assert true.tolist() == [700, 300]
         assert (np.abs(told - true) < SIGMAS * within / 1.96).all()
-        assert "For your eyes only" in words(at)
+        assert "For your eyes only" in texts(at)
         assert at.get("plotly_chart")[0].proto.config.find('"displayModeBar": false') > 0
         lines = charts(at)[1]["everyone flips coins"]
         made = survey.METHODS["Randomized response"](2, Fraction(1))

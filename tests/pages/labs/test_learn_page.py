@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -18,14 +17,14 @@ from dpengine.mechanisms.online_learning import (
     regret_bound,
     zcdp_rate,
 )
+from tests.pages.visits import texts, visit
 
-ENTRY = Path(__file__).parents[2] / "app.py"
 MILLIONTH = Fraction(1, 10**6)
 TABLE = "day,a,b\n" + "Mon,0,1\nTue,0.5,1\nWed,1,0\n" * 20
 
 
 def page() -> AppTest:
-    at = AppTest.from_file(str(ENTRY), default_timeout=30).run()
+    at = visit()
     at.switch_page("pages/labs/learn.py").run()
     assert not at.exception
     return at
@@ -37,10 +36,6 @@ def own(content: str) -> AppTest:
     at.file_uploader(key="learn_file").upload("losses.csv", content.encode()).run()
     assert not at.exception
     return at
-
-
-def words(at: AppTest) -> str:
-    return "\n".join(element.value for element in (*at.markdown, *at.caption, *at.warning))
 
 
 def lines(at: AppTest, chart: int) -> dict[str, dict[str, list[float]]]:
@@ -83,7 +78,7 @@ def test_real_prices_are_offered_and_said_to_be_real() -> None:
     at = page()
     at.segmented_control(key="learn_kind").set_value("Six shares, 2018–19").run()
     assert not at.exception
-    assert "Real prices of six shares in 104 weeks" in words(at)
+    assert "Real prices of six shares in 104 weeks" in texts(at)
 
 
 def test_a_rate_that_is_not_proved_is_not_drawn() -> None:
@@ -93,15 +88,15 @@ def test_a_rate_that_is_not_proved_is_not_drawn() -> None:
     at.segmented_control(key="learn_rate").set_value("by advanced composition").run()
     assert not at.exception
     assert {"ε = 1"} == {name for name in lines(at, 0) if name.startswith("ε")}
-    assert "There is no proven rate by advanced composition at ε = 30" in words(at)
+    assert "There is no proven rate by advanced composition at ε = 30" in texts(at)
     at.pills(key="learn_epsilons").set_value([]).run()
     assert not at.exception
-    assert "no private learner chosen" in words(at)
+    assert "no private learner chosen" in texts(at)
 
 
 def test_an_own_table_is_learned_from() -> None:
     at = own(TABLE)
-    assert "2 experts, 60 rounds" in words(at)
+    assert "2 experts, 60 rounds" in texts(at)
     assert "follow the leader" in lines(at, 0)
 
 

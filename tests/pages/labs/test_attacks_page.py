@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting.composition import posterior
 from dpengine.accounting.ledger import Ledger
+from tests.pages.visits import texts, visit
 
-ENTRY = Path(__file__).parents[2] / "app.py"
 OURS = "This engine"
 
 
 def page(attack: str = "Differencing") -> AppTest:
-    at = AppTest.from_file(str(ENTRY), default_timeout=60).run()
+    at = visit()
     at.switch_page("pages/labs/attacks.py").run()
     at.segmented_control(key="attacks_attack").set_value(attack).run()
     assert not at.exception
     return at
-
-
-def words(at: AppTest) -> str:
-    return "\n".join(element.value for element in (*at.markdown, *at.caption))
 
 
 def lines(at: AppTest, chart: int = 0) -> dict[str, dict[str, list[float]]]:
@@ -35,8 +30,8 @@ def lines(at: AppTest, chart: int = 0) -> dict[str, dict[str, list[float]]]:
 @pytest.mark.parametrize("attack", ["Differencing", "Averaging"])
 def test_true_counts_lose_at_once_and_this_engine_stays_within_its_bound(attack: str) -> None:
     at = page(attack)
-    assert "True counts: after 1,000" in words(at)
-    assert "right in 1,000 of 1,000. The attack wins" in words(at)
+    assert "True counts: after 1,000" in texts(at)
+    assert "right in 1,000 of 1,000. The attack wins" in texts(at)
     drawn = lines(at)
     assert set(drawn["True counts"]["y"]) == {1}
     ours = at.dataframe[-1].value.set_index("defence").loc[OURS]
@@ -44,7 +39,7 @@ def test_true_counts_lose_at_once_and_this_engine_stays_within_its_bound(attack:
     # seven rates of 1,000 games each at 0.731; one beyond 0.84 is less likely than 1e-15
     assert max(drawn[OURS]["y"]) < 0.84
     at.selectbox(key="attacks_defence").set_value(OURS).run()
-    assert "That is within what ε allows" in words(at)
+    assert "That is within what ε allows" in texts(at)
     assert f"{posterior(0.5, Fraction(1)):.1%}" in at.get("plotly_chart")[0].proto.spec
     assert not Ledger().history()
 
@@ -52,10 +47,10 @@ def test_true_counts_lose_at_once_and_this_engine_stays_within_its_bound(attack:
 def test_rounding_withstands_averaging_and_falls_to_differences() -> None:
     at = page("Averaging")
     at.selectbox(key="attacks_defence").set_value("Rounded to 10s").run()
-    assert "a defence has to withstand every attack" in words(at)
+    assert "a defence has to withstand every attack" in texts(at)
     at.segmented_control(key="attacks_attack").set_value("Differencing").run()
     at.selectbox(key="attacks_defence").set_value("Rounded to 10s").run()
-    assert "Rounded to 10s: after 1,000 pairs of questions, right in 1,000 of 1,000. The attack wins" in words(at)
+    assert "Rounded to 10s: after 1,000 pairs of questions, right in 1,000 of 1,000. The attack wins" in texts(at)
 
 
 def test_the_whole_engine_is_asked_ten_times_and_answers_once() -> None:
@@ -79,13 +74,13 @@ def test_run_it_again_draws_afresh_and_looking_does_not() -> None:
 
 def test_reconstruction_runs_when_asked_and_finds_everybody_but_here() -> None:
     at = page("Reconstruction")
-    assert "Nothing has been run with these settings yet" in words(at)
+    assert "Nothing has been run with these settings yet" in texts(at)
     assert not at.get("plotly_chart")
     at.segmented_control(key="attacks_people").set_value(100).run()
     at.button(key="attacks_run").click().run()
     assert not at.exception
-    assert "True counts: after 800 questions, right in 100 of 100. The attack wins" in words(at)
-    assert "True counts: 100 of 100 people guessed right from 800 answers" in words(at)
+    assert "True counts: after 800 questions, right in 100 of 100. The attack wins" in texts(at)
+    assert "True counts: 100 of 100 people guessed right from 800 answers" in texts(at)
     assert at.button(key="attacks_run").label == "Run it again"
     tiles = lines(at, 2)
     assert len(tiles["guessed right"]["x"]) + len(tiles["guessed wrong"]["x"]) == 100
@@ -101,7 +96,7 @@ def test_a_reconstruction_that_is_stopped_keeps_what_it_found() -> None:
     job.left.append(("True counts", 900))
     job.found.pop(OURS)
     at.run()
-    assert "True counts: after 900 questions" in words(at)
+    assert "True counts: after 900 questions" in texts(at)
     assert not at.exception
 
 
@@ -133,11 +128,11 @@ def test_more_doubles_can_be_looked_at() -> None:
 
 def test_the_audit_catches_half_the_noise_and_finds_ours_within_its_promise() -> None:
     at = page("Try to break ours")
-    assert "Nothing has been run at this ε yet" in words(at)
+    assert "Nothing has been run at this ε yet" in texts(at)
     at.button(key="attacks_break").click().run()
     assert not at.exception
     told = at.dataframe[0].value.set_index("release")["least"]
     # 95 % bounds on both sides at once: wrong in fewer than 1 of 100 runs; 1.2 would take more than 1e-9
     assert told[OURS] < 1.2
     assert told["With half the noise"] > 1
-    assert "Half the noise is caught" in words(at)
+    assert "Half the noise is caught" in texts(at)

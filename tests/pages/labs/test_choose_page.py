@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,19 +12,14 @@ from dpengine.accounting.ledger import Ledger
 from dpengine.choose import Candidates, Mechanism, draw_once, probabilities
 from pages.parts.choose.samples import SAMPLES
 from pages.parts.shared.wording import percent
-
-ENTRY = Path(__file__).parents[2] / "app.py"
+from tests.pages.visits import texts, visit
 
 
 def page() -> AppTest:
-    at = AppTest.from_file(str(ENTRY), default_timeout=30).run()
+    at = visit()
     at.switch_page("pages/labs/choose.py").run()
     assert not at.exception
     return at
-
-
-def words(at: AppTest) -> str:
-    return "\n".join(element.value for element in (*at.markdown, *at.caption, *at.warning))
 
 
 def sample(name: str, epsilon: str = "0.05") -> Candidates:
@@ -62,13 +56,13 @@ def test_a_larger_epsilon_draws_the_best_more_often() -> None:
 
 def test_a_demonstration_costs_nothing_and_says_so() -> None:
     at = page()
-    assert "nothing is charged or kept" in words(at)
+    assert "nothing is charged or kept" in texts(at)
     at.button(key="choose_lesson").click().run()
-    assert "Drawn as a demonstration" in words(at)
+    assert "Drawn as a demonstration" in texts(at)
     at.button(key="choose_lesson").click().run()
-    assert "before:" in words(at)
+    assert "before:" in texts(at)
     at.select_slider(key="choose_epsilon").set_value(Fraction(1)).run()
-    assert "Drawn as a demonstration" not in words(at), "another choice has not been drawn"
+    assert "Drawn as a demonstration" not in texts(at), "another choice has not been drawn"
     assert not Ledger().history()
 
 
@@ -76,18 +70,18 @@ def test_a_private_draw_is_charged_once_and_then_shown_again() -> None:
     Ledger().set_cap("auction", "1/4")
     at = page()
     private(at, "auction")
-    assert "0.2 left after" in words(at)
+    assert "0.2 left after" in texts(at)
     at.button(key="choose_charge").click().run()
     assert not at.exception
-    assert "costs 0" in words(at)
+    assert "costs 0" in texts(at)
     drawn = draw_once(sample("Best price"), "auction", Ledger())
-    assert f"### {drawn.name}" in words(at)
+    assert f"### {drawn.name}" in texts(at)
     assert not [button for button in at.button if button.key == "choose_charge"]
     (entry,) = Ledger().history("auction")
     assert entry.epsilon == Fraction(1, 20)
     again = page()
     private(again, "auction")
-    assert drawn.release_id in words(again)
+    assert drawn.release_id in texts(again)
     assert Ledger().spent("auction") == Fraction(1, 20)
 
 
