@@ -26,13 +26,15 @@ QUESTION = "import dpengine as dpe\nquestion = dpe.Question(dataset='clinic', ep
 DOORS = {
     "predict": PLAN + "assert len(dpe.predict(plan, ['0.5', 1])) == 6",
     "predict, simulated": ADAPTIVE + "assert dpe.predict(plan).attrs['simulated']",
+    "preview": PLAN + "assert len(dpe.preview(plan).synthetic()) > 0",
+    "preview, adaptive": ADAPTIVE + "assert len(dpe.preview(plan).tables) == 3",
     "epsilon_for": PLAN + "assert dpe.epsilon_for(plan, half_width=10) > 0",
     "expect": QUESTION + "assert dpe.expect(question).half_width == 3",
 }
 
 
 def loaded(script: str) -> set[str]:
-    """The modules that are loaded once ``script`` has run, each with the packages that it lies in."""
+    """Return the modules that are loaded after `script` has run, each with the packages that it lies in."""
     script += "\nimport sys\nprint(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
     parts = [name.split(".") for name in run.stdout.split()]
@@ -57,6 +59,12 @@ def test_verify_loads_no_reader_of_rows_no_ledger_and_nothing_that_makes_a_relea
 def test_verify_on_the_command_line_loads_no_more() -> None:
     script = f"from dpengine.cli import main\nmain(['verify', {str(BUNDLES[0])!r}], standalone_mode=False)"
     assert not loaded(script) & (READERS | LEDGERS | MAKERS)
+
+
+def test_verifying_a_release_loads_no_reader_of_rows_and_no_ledger(bundle: bytes, tmp_path: Path) -> None:
+    (tmp_path / "release.zip").write_bytes(bundle)
+    script = f"import dpengine as dpe\nassert dpe.verify({str(tmp_path / 'release.zip')!r})['dataset'] == 'clinic-2026'"
+    assert not loaded(script) & (READERS | LEDGERS)
 
 
 def test_opening_a_table_does_load_a_reader() -> None:
