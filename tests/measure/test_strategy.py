@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +16,10 @@ from scipy import optimize
 from dpengine import Ledger, Plan, PlanError, release
 from dpengine.marginals.graphs import junction_order, maximal
 from dpengine.marginals.least_squares import LeastSquares
+from dpengine.marginals.measurement import Measurements
 from dpengine.measure.allocation import allocate_directly
-from dpengine.measure.strategy import decide
+from dpengine.measure.strategy import Strategy, decide, resolved
+from dpengine.results.mock_table import mock_counts
 from tests.plans import letters_plan, plans
 from tests.work import calls
 
@@ -173,3 +177,42 @@ def test_noise_that_would_bury_everything_is_refused_before_anything_is_spent(pl
     with pytest.raises(PlanError, match=fault):
         release(pa.table({name: ["x"] for name in ("a", "b", "c", "who")}), plan, ledger)
     assert ledger.history() == []
+
+
+@pytest.mark.parametrize("strategy", ["direct", "optimised", "adaptive"])
+def test_measurements_that_do_not_cost_epsilon_exactly_never_leave_the_strategy(
+    strategy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted fault: one marginal too few, and one too many."""
+    decided = decide(letters_plan([20, 10, 8], [["a", "b"], ["b", "c"]], strategy=strategy))
+    honest = type(decided)._measure
+    for keep in (slice(1, None), slice(None)):
+
+        def measure_wrongly(self: Strategy, *arguments: Any, keep: slice = keep) -> Measurements:
+            measured = honest(self, *arguments)
+            extra = measured.marginals[:1] if keep.start is None else ()
+            return replace(measured, marginals=(*measured.marginals[keep], *extra))
+
+        monkeypatch.setattr(type(decided), "_measure", measure_wrongly)
+        with pytest.raises(ArithmeticError, match="does not cost ε exactly"):
+            decided.measure(lambda marginals: [mock_counts(decided.plan, table) for table in marginals])
+    monkeypatch.undo()
+    measured = decided.measure(lambda marginals: [mock_counts(decided.plan, table) for table in marginals])
+    assert measured.cost == decided.plan.epsilon
+
+
+def test_the_plan_of_a_release_keeps_its_strategy_whatever_auto_would_decide_now() -> None:
+    sparse = letters_plan([30, 20, 9], [["a", "b", "c"]], epsilon="0.1", rows_about=2000)
+    assert not decide(sparse).closed_form
+    assert resolved(sparse).closed_form, "in a release, auto stands for direct"
+    adaptive = decide(sparse).plan
+    assert resolved(adaptive).plan_id == decide(adaptive).plan_id == decide(sparse).plan_id
+
+
+def test_a_strategy_at_another_epsilon_is_of_the_same_kind() -> None:
+    plan = letters_plan([30, 20, 9], [["a", "b", "c"]], epsilon="1", rows_about=100_000)
+    strategy = decide(plan)
+    assert strategy.closed_form
+    assert strategy.at("0.001").closed_form
+    assert not decide(plan.at("0.001")).closed_form
+    assert sum(each.epsilon for each in strategy.at("0.001").allocations) == Fraction(1, 1000)
