@@ -1,4 +1,4 @@
-"""Ask: one private question at a time, from the same budget as releases."""
+"""Ask page: one private question at a time, from the same budget as releases."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from dpengine.results.answer import Answer, expect, reopen
 from dpengine.sources.table import Table
 from dpengine.spec.query import Question
 from pages.parts.ask import form
-from pages.parts.ask.history import show_answer, show_history
+from pages.parts.ask.history import show_history
 from pages.parts.ask.wording import error_words, sensitivity_words
+from pages.parts.release.ledger_entry import show_answer
 from pages.parts.shared.wording import plain, sure
 from pages.parts.visit import background_read, plan_form
 from pages.parts.visit.fault_text import sentence
@@ -29,31 +30,32 @@ PUBLISH, BUDGET = "pages/publish.py", "pages/budget.py"
 
 CURIOUS = r"""
 **Noise.** Counts, sums, and the two numbers behind a share or an average get discrete Laplace noise of scale
-$\Delta/\varepsilon$, whole numbers drawn exactly (Dwork, McSherry, Nissim and Smith 2006; Ghosh, Roughgarden and
-Sundararajan 2009). Numbers are first cut off at the bounds and rounded to steps, so that sums are whole numbers of
-steps and one person moves them by no more than $\Delta$.
+$\Delta/\varepsilon$: whole numbers, drawn exactly (Dwork, McSherry, Nissim and Smith 2006; Ghosh, Roughgarden and
+Sundararajan 2009). Numbers are first cut off at the bounds and rounded to steps, so sums are whole numbers of steps
+and one person changes them by at most $\Delta$.
 
-**Averages and shares** are $A/(A+B)$, where $A$ adds up how far values lie above the lower bound, $B$ how far below the
-upper one. A row adds the same to both together, so both get all of $\varepsilon$: half the variance of a noisy sum
-about the middle over a noisy count at $\varepsilon/2$ each. The interval holds all parts $\theta$ for which
-$(1-\theta)A-\theta B$ is no larger than noise is in 95 of 100 draws (Fieller 1954).
+**Averages and shares** are $A/(A+B)$: $A$ adds up how far values lie above the lower bound, $B$ how far below the
+upper one. A row adds the same to $A+B$ whatever its value, so both sums get all of $\varepsilon$. This has half the
+variance of dividing a noisy sum by a noisy count at $\varepsilon/2$ each. The interval holds all shares $\theta$ for
+which $(1-\theta)A-\theta B$ is no larger than its noise is in 95 of 100 draws (Fieller 1954).
 
-**Quantiles and the most common value** are chosen by permute-and-flip (McKenna and Sheldon 2020), exactly: each
-candidate with a probability that falls exponentially in how far it is from the best.
+**Quantiles and the most common value** are chosen by permute-and-flip (McKenna and Sheldon 2020), exactly: the
+probability of a candidate falls exponentially with its distance from the best.
 
 **Neighbouring tables** differ in one person, added or removed.
 """
 
 
 def main() -> None:
+    """Draw the page."""
     st.title("Ask", anchor=False)
     st.markdown(
         "One private question at a time, paid from the same budget as releases. You see how wrong the answer will be "
-        "*before* you spend anything; what was answered is kept, and never costs twice."
+        "*before* you spend anything. Answers are stored, so the same question never costs twice."
     )
     wanted = st.query_params.get("answer")
     if wanted is not None:
-        _from_the_address(wanted)
+        _show_linked(wanted)
     table = visit().table
     if table is None:
         _bring()
@@ -63,7 +65,7 @@ def main() -> None:
     except PlanError as error:
         names = plan_form.used(visit().entries)
         st.info("\n\n".join(plain(sentence(fault, names)) for fault in error.faults), icon=":material/edit_note:")
-        st.page_link(PUBLISH, label="Say on Publish what is publicly known", icon=":material/edit_note:")
+        st.page_link(PUBLISH, label="Finish steps 2–4 on Publish first", icon=":material/edit_note:")
         return
     try:
         owner.check_asked(table, (), plan.unit)
@@ -79,7 +81,7 @@ def main() -> None:
 
 @st.fragment
 def _ask(plan: Plan, table: Table) -> None:
-    """The question on the left, its consequence on the right: a change of the one redraws no more than both."""
+    """Show the question on the left and its consequence on the right; a change redraws only these two."""
     left, right = st.columns([5, 6], gap="large")
     with left, st.container(border=True):
         try:
@@ -97,15 +99,15 @@ def _ask(plan: Plan, table: Table) -> None:
 
 
 def _bring() -> None:
-    """No table yet: bring one, or try a sample."""
+    """Ask for a table, or offer the samples."""
     with st.container(border=True):
-        st.markdown("Bring a table on Publish and say there what is publicly known about it; or try a sample.")
+        st.markdown("Bring a table on Publish and enter what is publicly known about it, or try a sample.")
         st.page_link(PUBLISH, label="Bring a table on Publish", icon=":material/upload_file:")
         show_samples("ask")
 
 
-def _from_the_address(wanted: str) -> None:
-    """The answer that the address names, as the Budget page links to it."""
+def _show_linked(wanted: str) -> None:
+    """Show the answer that the address names, as the Budget page links to it."""
     entry, payload = visit().ledger.entry(wanted), visit().ledger.payload(wanted)
     if entry is None or payload is None or entry.kind is not Kind.ANSWER:
         st.warning("There is no answer of that name in this ledger.", icon=":material/search_off:")
@@ -114,7 +116,7 @@ def _from_the_address(wanted: str) -> None:
 
 
 def _consequence(question: Question, table: Table) -> None:
-    """The question in words, its sensitivity, its expected error and its price; then the button, or the answer."""
+    """Show the question in words, its sensitivity, expected error and price; then the button to ask, or the answer."""
     with st.container(border=True):
         st.markdown(f"#### The {plain(question.description)}")
         st.markdown(sensitivity_words(question))
@@ -122,7 +124,8 @@ def _consequence(question: Question, table: Table) -> None:
         belief = sure(posterior(0.5, question.epsilon))
         st.caption(
             f"Someone who is 50 % sure that a person is in the table can become {belief} by this answer, whatever else "
-            "they know. What bounds and steps change of the truth comes on top of the noise."
+            "they know. Cutting values at your bounds and rounding to steps also changes the answer; the error above "
+            "does not include that."
         )
     digest = digest_of_table()
     if digest is None:
@@ -130,7 +133,7 @@ def _consequence(question: Question, table: Table) -> None:
     book, data = visit().ledger, visit().ledger.fingerprint(digest)
     before = published(digest, question, book)
     if before is not None:
-        st.markdown("**Already answered: costs 0.** The same question of the same data is one answer, drawn once.")
+        st.markdown("**Already answered: costs 0.** The same question on the same data has one answer, drawn once.")
         show_answer(before)
         return
     spent, left = book.spent(question.dataset, data), book.left(question.dataset, data)
@@ -157,8 +160,9 @@ def _consequence(question: Question, table: Table) -> None:
 
 
 def _refused(error: BudgetError | LedgerError) -> None:
+    """Show why the ledger refuses."""
     background_read.show_refusal(error)
-    st.caption("Nothing was drawn, and nothing spent.")
+    st.caption("Nothing was drawn or spent.")
     st.page_link(BUDGET, label="See the budget", icon=":material/account_balance_wallet:")
 
 

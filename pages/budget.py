@@ -17,7 +17,7 @@ from dpengine.exact import exact_text, rational
 from dpengine.spec.plan import Plan
 from pages.parts.budget.charts import spending_figure
 from pages.parts.budget.planner import planner
-from pages.parts.release.ledger_entry import show_kept
+from pages.parts.release.ledger_entry import show_entry
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import plain, plural, sure
 from pages.parts.visit.recognition import is_published
@@ -174,7 +174,7 @@ def releases(book: Ledger, history: list[Entry], dataset: str) -> None:
     )
     payload = book.payload(entry.release_id)
     if payload is not None and entry.kind is not Kind.RELEASE:
-        show_kept(entry.kind, payload)
+        show_entry(entry.kind, payload)
     else:
         link.page_link(
             PUBLISH, label="Open on Publish", icon=":material/open_in_new:", query_params={"release": entry.release_id}

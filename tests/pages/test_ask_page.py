@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting.ledger import Ledger
 from dpengine.ask import history
-from pages.parts.ask.wording import number
+from pages.parts.shared.answer_wording import number
 from tests.pages.visits import held, texts, visit
 
 
@@ -58,7 +58,7 @@ def test_a_count_is_told_priced_paid_and_then_free(book: Ledger) -> None:
     at = page()
     assert "The number of rows" in texts(at)
     assert "at most 5 rows" in texts(at)
-    assert "in 95 of 100 draws by **150** at most" in texts(at), "Δ = 5 at ε = 0.1"
+    assert "95 times in 100 by at most **150**" in texts(at), "Δ = 5 at ε = 0.1"
     assert bill(at) == {"Spent so far": "0", "This question": "0.1", "Left after": "no cap"}
     assert book.datasets() == []
     at = pay(at)
@@ -112,7 +112,7 @@ def test_a_share_needs_to_know_of_what_and_a_number_its_bounds(book: Ledger) -> 
     at.text_input(key=key(at, "ask-low-age")).set_value("90").run()
     assert "must be below" in texts(at)
     at.text_input(key=key(at, "ask-low-age")).set_value("").run()
-    assert "say between which bounds age lies" in texts(at)
+    assert "enter public bounds for age" in texts(at)
     assert book.datasets() == []
 
 
@@ -129,7 +129,7 @@ def test_over_the_cap_nothing_is_asked(book: Ledger) -> None:
     book.set_cap("rand-hie", "0.05")
     at = page()
     assert "does not allow this" in texts(at)
-    assert "Nothing was drawn, and nothing spent." in texts(at)
+    assert "Nothing was drawn or spent." in texts(at)
     assert key(at, "ask-pay") not in {button.key for button in at.button}
 
 

@@ -1,4 +1,4 @@
-"""Ask: the question, put together from columns, cells and bounds; every part of it is public."""
+"""Form of the Ask page: a question made of columns, cells and bounds, all of them public."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WAYS = ("Values", "From – to", "Mask")
 
 
 def build(plan: Plan, fields: tuple[Field, ...]) -> Question:
-    """The question as entered. Raises `PlanError` with what is still wrong with it."""
+    """Return the question as entered. Raises `PlanError` with everything that is still missing or wrong."""
     kind = st.selectbox(
         "What do you want to know?", list(STATISTICS), format_func=STATISTICS.__getitem__, key=visit().key("ask-what")
     )
@@ -42,7 +42,7 @@ def build(plan: Plan, fields: tuple[Field, ...]) -> Question:
         "Price: ε of the budget",
         "0.1",
         key=visit().key("ask-epsilon"),
-        help="An exact number. A larger one buys a more exact answer, and tells more about each person.",
+        help="A decimal or a fraction. A larger ε gives a more exact answer, and reveals more about each person.",
     )
     rows = plan.rows_about
     if kind in ("proportion", "mean"):
@@ -51,9 +51,9 @@ def build(plan: Plan, fields: tuple[Field, ...]) -> Question:
             1,
             10**12,
             value=plan.rows_about,
-            placeholder="as anyone may know",
+            placeholder="such as 5000",
             key=visit().key("ask-rows"),
-            help="A public guess, to tell the error beforehand. The answer does not depend on it.",
+            help="A rough size that is public knowledge, to predict the error. The answer does not depend on it.",
         )
     if faults or statistic is None:
         raise PlanError(faults or "choose a column")
@@ -67,7 +67,7 @@ def _statistic(kind: str, plan: Plan, fields: tuple[Field, ...], faults: list[st
         case "proportion":
             of = _conditions("ask-of", "… that meet this", plan, faults)
             if not of and not faults:
-                faults.append("say what the rows of the share have in common")
+                faults.append("choose the condition of the share")
             return _made(faults, Proportion, of=of) if of else None
         case "mode":
             names = [column.name for column in plan.columns]
@@ -82,7 +82,7 @@ def _statistic(kind: str, plan: Plan, fields: tuple[Field, ...], faults: list[st
                     "Share of the rows below it",
                     "0.5",
                     key=visit().key("ask-level"),
-                    help="0.5 is the median, 0.9 the value that nine in ten do not pass.",
+                    help="0.5 gives the median; 0.9 the value that nine in ten rows do not exceed.",
                 )
                 return _made(faults, Quantile, of=grid, level=level)
             return _made(faults, {"sum": Sum, "mean": Mean}[kind], of=grid)
@@ -90,7 +90,7 @@ def _statistic(kind: str, plan: Plan, fields: tuple[Field, ...], faults: list[st
 
 
 def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> Grid | None:
-    """A numeric column with bounds and a step that are public."""
+    """Return a numeric column with public bounds and a public step; None while something is missing."""
     declared = {column.name: column for column in plan.columns if isinstance(column, Number)}
     others = [
         field.name
@@ -111,18 +111,18 @@ def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> G
         "step": step.text_input("In steps of", "1", key=visit().key(f"ask-step-{name}")),
     }
     st.caption(
-        "From public knowledge, not from the data. Values beyond a bound count as that bound, those between two steps "
-        "as the nearer; wide bounds mean much noise."
+        "Bounds come from public knowledge, not from the data. Values beyond a bound count as that bound, and values "
+        "between two steps as the nearer one. Wider bounds need more noise."
     )
     absent = st.text_input(
         "A missing value counts as",
         "",
         key=visit().key(f"ask-absent-{name}"),
         placeholder="nothing: its row is left out",
-        help="Missing, not a number, infinite or unreadable.",
+        help="This includes empty, infinite and unreadable values.",
     )
     if any(not text.strip() for text in bounds.values()):
-        faults.append(f"say between which bounds {name} lies, as anyone may know")
+        faults.append(f"enter public bounds for {name}")
         return None
     missing_as = () if column is None else column.missing_as
     found: Grid | None = _made(faults, Grid, name=name, **bounds, absent=absent.strip() or None, missing_as=missing_as)
@@ -132,7 +132,7 @@ def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> G
 def _conditions(key: str, label: str, plan: Plan, faults: list[str | Fault]) -> tuple[Condition, ...]:
     names = [column.name for column in plan.columns]
     chosen = st.multiselect(
-        label, names, key=visit().key(key), placeholder="all rows: choose columns to narrow it down"
+        label, names, key=visit().key(key), placeholder="all rows; choose columns to narrow it down"
     )
     found = []
     for name in chosen:
@@ -150,12 +150,12 @@ def _conditions(key: str, label: str, plan: Plan, faults: list[str | Fault]) -> 
 
 
 def _condition(key: str, column: Column) -> Condition | None:
-    """Some cells of a column: picked, by a range, or by a mask of bits."""
+    """Return a condition on a column: chosen values, a range, or a mask of bits; None while nothing is chosen."""
     ways = [way for way in WAYS if way != "From – to" or isinstance(column, Number)]
     title, choice = st.columns([1, 1], vertical_alignment="center")
     title.markdown(f"**{plain(column.name)}**")
     way = choice.segmented_control(
-        f"How to choose of {column.name}",
+        f"How to choose values of {column.name}",
         ways,
         default=ways[0],
         required=True,
@@ -186,7 +186,7 @@ def _condition(key: str, column: Column) -> Condition | None:
 
 
 def _made(faults: list[str | Fault], make: Any, **fields: Any) -> Any:
-    """What ``make`` makes of the fields; None where they are at fault, which is noted."""
+    """Return what `make` makes of the fields; None if it refuses, with its faults added to `faults`."""
     try:
         return make(**fields)
     except PlanError as error:

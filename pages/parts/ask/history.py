@@ -1,4 +1,4 @@
-"""Ask: what was answered, to read again and take along, and what one release in place of it would have cost."""
+"""Answers so far on the Ask page: a list, files to download, and the price of one release instead."""
 
 from __future__ import annotations
 
@@ -12,25 +12,15 @@ from dpengine.exact import exact_text
 from dpengine.results.answer import Answer
 from dpengine.results.batch_pricing import Batch, price_batch
 from dpengine.safe_csv import guard
-from pages.parts.ask.wording import interval, shown, told
+from pages.parts.shared.answer_wording import answer_interval, answer_value
 from pages.parts.shared.wording import name_of, plain, plural
 from pages.parts.visit.state import visit
 
-__all__ = ["show_answer", "show_history"]
-
-
-def show_answer(answer: Answer) -> None:
-    """One answer, as it may be told to anyone."""
-    with st.container(border=True):
-        st.markdown(told(answer))
-        st.caption(
-            f"Paid once and kept: asking again costs nothing. Of {answer.created[:10]}, in the ledger as "
-            f"{answer.answer_id}; it may be passed on."
-        )
+__all__ = ["show_history"]
 
 
 def show_history(dataset: str) -> None:
-    """All answers on this account, the latest first."""
+    """List all answers on this account, the latest first."""
     answers = history(visit().ledger, dataset)
     if not answers:
         return
@@ -39,8 +29,8 @@ def show_history(dataset: str) -> None:
         {
             "when": [answer.created for answer in answers],
             "question": [answer.question.description for answer in answers],
-            "answer": [shown(answer) for answer in answers],
-            "95 %": [interval(answer) for answer in answers],
+            "answer": [answer_value(answer) for answer in answers],
+            "95 %": [answer_interval(answer) for answer in answers],
             "ε": [exact_text(answer.question.epsilon) for answer in answers],
         }
     )
@@ -52,7 +42,7 @@ def show_history(dataset: str) -> None:
         column_config={
             "when": st.column_config.DatetimeColumn("when", format="YYYY-MM-DD HH:mm"),
             "question": st.column_config.TextColumn("question", width="large"),
-            "95 %": st.column_config.TextColumn("95 %", help="Where the true number lies, in 95 of 100 such answers."),
+            "95 %": st.column_config.TextColumn("95 %", help="This interval holds the true number, 95 times in 100."),
         },
     )
     with st.container(horizontal=True):
@@ -93,7 +83,7 @@ def _rows(answers: list[Answer]) -> list[dict[str, str | None]]:
 def _csv(answers: list[Answer]) -> str:
     frame = pd.DataFrame(_rows(answers))
     labels = [isinstance(answer.value, str) for answer in answers]
-    # A label that starts like a formula would be one in a spreadsheet; numbers may well start with a minus.
+    # A spreadsheet runs a label that starts like a formula; numbers may start with a minus sign.
     for name, texts in (("question", [True] * len(answers)), ("answer", labels), ("dataset", [True] * len(answers))):
         frame[name] = [guard(cell) if is_text else cell for cell, is_text in zip(frame[name], texts, strict=True)]
     return frame.to_csv(index=False)
@@ -107,27 +97,26 @@ def _json(answers: list[Answer]) -> str:
 
 
 def _instead(answers: list[Answer]) -> None:
-    """Interactive against non-interactive: one by one, or all at once."""
-    found: Batch | None = price_batch([answer.question for answer in answers])
-    if found is None:
+    """Compare the price of the counting questions, asked one by one, with that of one release that answers all."""
+    batch: Batch | None = price_batch([answer.question for answer in answers])
+    if batch is None:
         return
     st.subheader("One by one, or all at once", anchor=False)
-    price, tables = found.plan.epsilon, " and ".join(plain(name_of(table)) for table in found.plan.marginals)
-    counts = plural(len(found.questions), "count")
-    rest = len(answers) - len(found.questions)
+    price, tables = batch.plan.epsilon, " and ".join(plain(name_of(table)) for table in batch.plan.marginals)
+    counts = plural(len(batch.questions), "count")
+    rest = len(answers) - len(batch.questions)
     one_by_one, at_once = st.columns(2)
-    one_by_one.metric(f"These {counts}, asked one by one", f"ε = {exact_text(found.apart)}", border=True)
+    one_by_one.metric(f"These {counts}, asked one by one", f"ε = {exact_text(batch.apart)}", border=True)
     at_once.metric("One release that answers all of them", f"ε = {exact_text(price)}", border=True)
-    if price < found.apart:
-        said = (
-            f"A release of {tables} holds every one of these {counts} at least as exactly, and all other cells as "
-            "well. Noise is paid for once there, and what you ask of it later is free."
+    if price < batch.apart:
+        st.markdown(
+            f"A release of {tables} gives all of these {counts} at least as exactly, and every other cell as well. You "
+            "pay once, and whatever you ask of it later is free."
         )
     else:
-        said = (
-            f"A release of {tables} would need more to be as exact, for these questions add up many of its cells. "
-            "For a few broad questions asking is the better way; for many, a release."
+        st.markdown(
+            f"A release of {tables} would cost more to be as exact, since these questions add up many of its cells. "
+            "Asking is better for a few broad questions, a release for many."
         )
-    st.markdown(said)
-    others = f" {plural(rest, 'other question')} of yours {'is' if rest == 1 else 'are'} no sum of cells, and left out."
-    st.caption(f"From predicted errors alone, 95 % half-widths alike for each question.{others if rest else ''}")
+    others = f" Left out: {plural(rest, 'question')} that cannot be answered by adding up cells." if rest else ""
+    st.caption(f"From predicted errors, with the same 95 % half-width for each question.{others}")

@@ -6,13 +6,14 @@ from fractions import Fraction
 
 import streamlit as st
 
-from dpengine.choose import Candidates, Drawn, draw_once, published, sample
+from dpengine.choose import Candidates, draw_once, published, sample
 from dpengine.errors import BudgetError, LedgerError
 from dpengine.exact import exact_text
+from pages.parts.release.ledger_entry import show_drawn
 from pages.parts.shared.wording import plain
 from pages.parts.visit.state import visit
 
-__all__ = ["draw_part", "show_drawn"]
+__all__ = ["draw_part"]
 
 DEMONSTRATION, CHARGED = "Made up: a demonstration", "Private: charge a dataset"
 
@@ -73,14 +74,3 @@ def _charged(candidates: Candidates, question: str) -> None:
     except (BudgetError, LedgerError) as refused:
         st.warning(plain(" ".join(map(str, refused.faults))), icon=":material/block:")
         st.caption("Nothing was drawn or spent.")
-
-
-def show_drawn(drawn: Drawn) -> None:
-    """Show the answer, which may be published."""
-    if drawn.question:
-        st.markdown(plain(drawn.question))
-    st.markdown(f"### {plain(drawn.name)}")
-    st.caption(
-        f"Drawn by {drawn.mechanism.value} at ε = {exact_text(drawn.epsilon)} from {len(drawn.names):,} candidates "
-        f"on {drawn.created[:10]}. It may be published. Ledger entry {drawn.release_id}."
-    )
