@@ -1,12 +1,12 @@
-"""Noisy boxes within boxes → what is believed of every cell and range: least squares along the tree, in two passes.
+"""Estimates of every cell and range from a tree of noisy boxes: least squares in two passes along the tree.
 
-Upwards, each box's own noisy count is averaged with the sum of its children's, by precision; downwards, what parents
-and children disagree on is spread over the children by their variance (Hay et al., PVLDB 2010, Theorem 3, there for
-equal variances). This is the Gauss–Markov estimate, which the tests also solve densely. The non-negative estimate
-takes the same way down but stays within {x ≥ 0} in every family. A box that was not split shares evenly over its
-cells, which is a guess and no measurement.
+Upwards, each box's own noisy count is averaged with the sum of its children's, by precision. Downwards, the difference
+between a parent and its children is spread over these by their variance (Hay et al., PVLDB 2010, Theorem 3, there for
+equal variances). This is the Gauss–Markov estimate, which the tests also solve densely. The estimate without negative
+numbers is computed the same way, but stays within {x ≥ 0} in every family. The count of a box that was not split is
+spread evenly over its cells: a guess, not a measurement.
 
-Everything here sees noisy numbers and public structure only (post-processing: Dwork & Roth 2014, Proposition 2.1).
+All of this is post-processing of noisy numbers and public structure (Dwork & Roth 2014, Proposition 2.1).
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from dpengine.noise import moments
 __all__ = ["BoxTree"]
 
 
-TAIL = 2.2  # standard deviations: 95 in 100 of a sum of Laplace variables lie within 2.12, of one of them
-WHOLE = 0.5  # what that leaves out where noise is so small that it is mostly 0
+TAIL = 2.2  # standard deviations: 95 % of Laplace noise, and of sums of it, lie within 2.12 of them
+ROUNDING = 0.5  # added to half-widths, since noise of very small scale is whole and mostly 0
 
 
 @dataclass(frozen=True)
 class BoxTree:
-    """What boxes say. Arrays over boxes are in their order, parents first."""
+    """A tree of noisy boxes and its estimates. Arrays over boxes are in their order, parents first."""
 
     boxes: Boxes
 
     @cached_property
     def cells(self) -> Ints:
-        """How many cells each box has."""
+        """Number of cells of each box."""
         cells: Ints = (self.boxes.last - self.boxes.first).prod(axis=1)
         return cells
 
@@ -61,7 +61,7 @@ class BoxTree:
 
     @cached_property
     def _upwards(self) -> tuple[Floats, Floats]:
-        """Estimate of each box from itself and all below it, and its variance."""
+        """Estimate of each box from itself and all boxes within it, and the variance of that."""
         parts, place = np.unique(self.boxes.parts, return_inverse=True)
         own = np.array([moments.variance(self.boxes.scale(int(part))) for part in parts])[place]
         value, variance = self.boxes.values.astype(np.float64), own.copy()
@@ -75,7 +75,7 @@ class BoxTree:
 
     @cached_property
     def unbiased(self) -> Floats:
-        """The least-squares estimate of every box."""
+        """Least-squares estimate of every box."""
         value, variance = self._upwards
         best = value.copy()
         for places in self._generations:
@@ -86,26 +86,26 @@ class BoxTree:
 
     @cached_property
     def deviations(self) -> Floats:
-        """The standard deviation of every unbiased estimate."""
+        """Standard deviation of every unbiased estimate."""
         _, variance = self._upwards
         spread = variance.copy()
         for places in self._generations:
             parents = self.boxes.parents[places]
-            share = variance[places] / self._sums(variance, places)[parents]
-            spread[places] = variance[places] * (1 - share) + share**2 * spread[parents]
+            portion = variance[places] / self._sums(variance, places)[parents]
+            spread[places] = variance[places] * (1 - portion) + portion**2 * spread[parents]
         return np.sqrt(spread)
 
     @cached_property
     def expected(self) -> Floats:
-        """A non-negative estimate of every box; children add up to their parent."""
+        """Estimate of every box without negative numbers; children add up to their parent."""
         value, variance = self._upwards
         best = np.maximum(value, 0)
         for places in self._generations:
-            best[places] = _within(value[places], variance[places], self.boxes.parents[places], best)
+            best[places] = _project_families(value[places], variance[places], self.boxes.parents[places], best)
         return best
 
     def _sums(self, values: Floats, places: Ints) -> Floats:
-        """Sum of ``values`` over the children among ``places``, for every box."""
+        """Return the sum of `values` over the children among `places`, for every box."""
         return np.bincount(self.boxes.parents[places], values[places], minlength=self.cells.size).astype(np.float64)
 
     @cached_property
@@ -128,7 +128,7 @@ class BoxTree:
 
     @cached_property
     def starts(self) -> Ints:
-        """Where the stretch of each box begins in `order`."""
+        """Start of the stretch of each box in `order`."""
         starts = np.zeros(self.cells.size, dtype=np.int64)
         for places in self._generations:
             parents = self.boxes.parents[places]
@@ -140,7 +140,7 @@ class BoxTree:
         return starts
 
     def spread(self, over_boxes: Floats) -> Floats:
-        """A table of the shape of the boxes' in which each unsplit box's number is shared evenly by its cells."""
+        """Return a table over all cells; the number of each unsplit box is spread evenly over its cells."""
         leaves = self.leaves
         by_stretch = leaves[np.argsort(self.starts[leaves])]
         table = np.empty(math.prod(self.boxes.shape))
@@ -149,18 +149,18 @@ class BoxTree:
 
     @cached_property
     def table(self) -> Floats:
-        """The expected count of every cell."""
+        """Expected count of every cell, one axis a column."""
         return self.spread(self.expected)
 
     def estimate(self, columns: Columns) -> Floats:
-        """Expected counts over some of the columns."""
+        """Return the expected counts over some of the columns."""
         return Marginal(self.boxes.columns, self.table).project(columns).values
 
     def bounds(self, columns: Columns) -> tuple[Floats, Floats]:
-        """Least and greatest true count of each cell over ``columns`` that are believable: 95 in 100 lie between.
+        """Return the ends of a 95 % interval for the true count of each cell over `columns`.
 
-        A cell is the sum of unsplit boxes that lie in it, which noise alone makes uncertain, and of unknown parts of
-        boxes that reach beyond it: anything from none to all of them.
+        A cell is the sum of the unsplit boxes within it, uncertain by their noise alone, and of unknown parts of boxes
+        that reach beyond it: anything from none to all of their counts.
         """
         if columns == self.boxes.columns:
             return self._bounds_of_cells()
@@ -178,15 +178,15 @@ class BoxTree:
 
     def _bounds_of_cells(self) -> tuple[Floats, Floats]:
         alone = self.cells == 1
-        reach = TAIL * self.deviations + WHOLE
+        half_width = TAIL * self.deviations + ROUNDING
         per_cell = self.cells  # spread divides by it
-        low = self.spread(np.where(alone, self.unbiased - reach, 0.0))
-        return low, self.spread((self.unbiased + reach) * per_cell)
+        low = self.spread(np.where(alone, self.unbiased - half_width, 0.0))
+        return low, self.spread((self.unbiased + half_width) * per_cell)
 
     def _sum_of(self, leaves: Ints) -> tuple[float, float]:
-        """The unbiased sum of unsplit boxes and how far 95 in 100 such sums are off at most.
+        """Return the unbiased sum of unsplit boxes, and the half-width of its 95 % interval.
 
-        With w_k the share of child k in what its family is corrected by, a weighted sum Σ f_k x_k over a family is
+        With w_k the portion of its family's correction that child k takes, a weighted sum Σ f_k x_k over a family is
         Σ (f_k − F) z_k + F·x_parent with F = Σ f_k w_k, and the two parts are uncorrelated.
         """
         if leaves.size == 0:
@@ -197,20 +197,22 @@ class BoxTree:
         total = 0.0
         for places in reversed(self._generations):
             parents = self.boxes.parents[places]
-            share = variance[places] / self._sums(variance, places)[parents]
-            mean = np.bincount(parents, weight[places] * share, minlength=self.cells.size)
+            portion = variance[places] / self._sums(variance, places)[parents]
+            mean = np.bincount(parents, weight[places] * portion, minlength=self.cells.size)
             total += float(((weight[places] - mean[parents]) ** 2) @ variance[places])
             weight[np.unique(parents)] = mean[np.unique(parents)]
         roots = self.boxes.parents < 0
         total += float(weight[roots] ** 2 @ variance[roots])
-        return float(self.unbiased[leaves].sum()), TAIL * math.sqrt(total) + WHOLE
+        return float(self.unbiased[leaves].sum()), TAIL * math.sqrt(total) + ROUNDING
 
 
-def _within(values: Floats, variances: Floats, parents: Ints, totals: Floats) -> Floats:
-    """The nearest x ≥ 0 to ``values``, in each family with the sum that its parent has in ``totals``.
+def _project_families(values: Floats, variances: Floats, parents: Ints, totals: Floats) -> Floats:
+    """Return the x ≥ 0 nearest to `values` whose sum over each family is that of its parent in `totals`.
 
-    Nearest by Σ (x − value)²/variance: every child of a family moves in proportion to its variance, and those that
-    would fall below 0 stay there (Duchi et al. 2008, with weights).
+    Nearest by Σ (x − value)²/variance: every child of a family moves in proportion to its variance, and is held at 0
+    where it would fall below.
+
+    Source: Duchi et al. 2008, with weights.
     """
     families, family = np.unique(parents, return_inverse=True)
     wanted = totals[families]

@@ -1,9 +1,8 @@
 """Weighted least squares over any set of noisy marginals, in closed form.
 
-A table splits into one component for each subset A of its columns: summed over the other columns, and
-freed of its mean along every column of A. Components of different A never mix, so the best linear
-unbiased estimate of each is the average of what the marginals that contain A say of it, weighted by
-their precision. No matrix is ever built.
+A table splits into one component for each subset A of its columns: its sums over the other columns, less
+their mean along every column of A. Components of different A never mix. So the best linear unbiased estimate
+of each is an average over the marginals that contain A, weighted by precision. No matrix is ever built.
 
 With y_S a marginal measured with independent cell variance v_S, n_B the number of cells over columns B:
 
@@ -33,7 +32,7 @@ __all__ = ["LeastSquares", "NoiseTerm", "subsets"]
 
 @dataclass(frozen=True, slots=True)
 class NoiseTerm:
-    """``times`` independent draws from the noise of measurement ``measured``, each weighted by ``weight``."""
+    """`times` independent draws from the noise of measurement number `measured`, each weighted by `weight`."""
 
     measured: int
     weight: float
@@ -42,7 +41,7 @@ class NoiseTerm:
 
 @dataclass(frozen=True)
 class LeastSquares:
-    """The estimator for marginals ``measured`` with cell ``variances``; ``sizes`` gives the cells of each column."""
+    """Estimator from marginals `measured` with cell `variances`; `sizes` gives the number of cells of each column."""
 
     sizes: Mapping[str, int]
     measured: tuple[Columns, ...]
@@ -59,19 +58,19 @@ class LeastSquares:
         columns = frozenset(self.measured[measured])
         return 1 / (self.variances[measured] * self._cells(columns - component)) if component <= columns else 0.0
 
-    def _shares(self, table: Columns) -> dict[frozenset[str], dict[int, float]]:
-        """For each component of ``table``, the part that each measurement has in its estimate."""
-        shares = {}
+    def _weights(self, table: Columns) -> dict[frozenset[str], dict[int, float]]:
+        """Return the weight of each measurement in the estimate of each component of `table`; they add up to 1."""
+        weights_of = {}
         for component in subsets(table):
             weights = {s: w for s in range(len(self.measured)) if (w := self._weight(s, component)) > 0}
             total = math.fsum(weights.values())
             if total == 0:
                 raise ValueError(f"table {' × '.join(table)} does not lie within a measured marginal")
-            shares[component] = {s: w / total for s, w in weights.items()}
-        return shares
+            weights_of[component] = {s: w / total for s, w in weights.items()}
+        return weights_of
 
     def variance(self, table: Columns) -> float:
-        """Variance of every cell of the estimate of ``table``."""
+        """Return the variance of the estimate of `table`: the same for every cell."""
         total = 0.0
         for component in subsets(table):
             precision = math.fsum(self._weight(s, component) for s in range(len(self.measured)))
@@ -80,16 +79,19 @@ class LeastSquares:
         return total
 
     def estimate(self, table: Columns, values: Sequence[npt.NDArray[np.int64]]) -> Floats:
-        """Unbiased least-squares estimate of ``table``, of the table's shape, from the measured ``values``."""
+        """Return the unbiased least-squares estimate of `table`, one axis a column, from the measured `values`.
+
+        Raises ValueError for a table that lies within no measured marginal.
+        """
         if len(self.measured) == 1:  # the sum; also exact where the components would be too many to list
             return Marginal(self.measured[0], values[0].astype(np.float64)).project(table).values
-        shares = self._shares(table)
+        weights_of = self._weights(table)
         result = np.zeros(tuple(self.sizes[name] for name in table))
         for s, columns in enumerate(self.measured):
             shared = tuple(name for name in table if name in columns)
             seen = Marginal(columns, values[s].astype(np.float64)).project(shared).values
             for component in subsets(shared):
-                share = shares[component].get(s, 0.0) / self._cells(frozenset(table) - component)
+                weight = weights_of[component].get(s, 0.0) / self._cells(frozenset(table) - component)
                 part = seen
                 for axis, name in enumerate(shared):
                     if name in component:
@@ -97,28 +99,28 @@ class LeastSquares:
                     else:
                         part = part.sum(axis=axis, keepdims=True)
                 spread = [self.sizes[name] if name in component else 1 for name in table]
-                result += share * part.reshape(spread)
+                result += weight * part.reshape(spread)
         return result
 
     def noise(self, table: Columns) -> list[NoiseTerm]:
-        """The noise in one cell of the estimate of ``table``, as a weighted sum of independent draws.
+        """Return the noise in one cell of the estimate of `table`, as a weighted sum of independent draws.
 
-        By symmetry a measured cell's weight depends only on which of the shared columns it differs in
-        from the estimated cell.
+        By symmetry, the weight of a measured cell depends only on the set of shared columns in which it differs from
+        the estimated cell.
         """
         if len(self.measured) == 1:
             return [NoiseTerm(0, 1.0, self._cells(frozenset(self.measured[0]) - frozenset(table)))]
-        shares = self._shares(table)
+        weights_of = self._weights(table)
         terms = []
         for s, columns in enumerate(self.measured):
             shared = tuple(name for name in table if name in columns)
             outside = self._cells(frozenset(columns) - frozenset(shared))
-            # weights[d]: what a cell that differs along the axes where d is 1 counts for; first what each component
-            # contributes, then summed over components one axis at a time, which is 2^k·k steps and not 4^k.
+            # weights[d] is the weight of cells that differ along the axes where d is 1. It starts as the contribution
+            # of each component, and is summed over components one axis at a time: 2^k·k steps, not 4^k.
             weights = np.zeros((2,) * len(shared))
             for component in subsets(shared):
-                share = shares[component].get(s, 0.0) / self._cells(frozenset(table) - component)
-                weights[tuple(int(name in component) for name in shared)] = share
+                weight = weights_of[component].get(s, 0.0) / self._cells(frozenset(table) - component)
+                weights[tuple(int(name in component) for name in shared)] = weight
             for axis, name in enumerate(shared):
                 mean, contrast = np.split(weights, 2, axis=axis)
                 weights = np.concatenate([mean + (1 - 1 / self.sizes[name]) * contrast,
@@ -132,7 +134,11 @@ class LeastSquares:
 
 
 def subsets(columns: Columns) -> Iterator[frozenset[str]]:
-    """All sets of some of the columns, from none to all."""
+    """Yield all subsets of the columns, the empty one first.
+
+    >>> [sorted(each) for each in subsets(("a", "b"))]
+    [[], ['a'], ['b'], ['a', 'b']]
+    """
     for size in range(len(columns) + 1):
         for subset in combinations(columns, size):
             yield frozenset(subset)

@@ -1,4 +1,4 @@
-"""What was measured: noisy numbers, each with what it cost. Everything a release is made from."""
+"""Noisy numbers, each with the ε that it cost: everything that a release is made from."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = [
 ]
 
 
-PARTS = 1_000_000  # of ε: shares found by calculation are whole numbers of them, so that they add up exactly
+PARTS = 1_000_000  # of ε: calculated allocations are whole numbers of these, so they add up exactly
 DISCRETE_LAPLACE = "discrete Laplace"
 PERMUTE_AND_FLIP = "permute-and-flip"
-AUDIT_EDGES = (0.5, 2.0, 10.0, 50.0, 200.0, 1000.0)  # expected counts that part cells by size
+AUDIT_EDGES = (0.5, 2.0, 10.0, 50.0, 200.0, 1000.0)  # expected counts that separate cells by size
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +41,15 @@ class Allocation:
 
     @property
     def scale(self) -> Fraction:
-        """Scale of the discrete Laplace noise that gives the share: sensitivity/ε."""
+        """Scale of the discrete Laplace noise: sensitivity/ε."""
         return self.sensitivity / self.epsilon
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A marginal's noisy counts, one axis a column, with the share of ε that they cost.
+    """Noisy counts of a marginal, one axis a column, with the allocation of ε that they cost.
 
-    Where neighbouring cells were merged before counting, ``merged`` gives for each axis the merged bin of every cell.
+    Where neighbouring cells were merged before counting, `merged` gives for each axis the merged bin of every cell.
     """
 
     allocation: Allocation
@@ -59,7 +59,7 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A private answer that steered what was measured next: what was asked, how, and what it cost."""
+    """A private choice of the marginals to measure next: its description, mechanism and cost."""
 
     what: str
     mechanism: str
@@ -69,10 +69,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """How far off the expected counts of ``tables`` are in all: noisy sums of |true − expected| by size of cell.
+    """Total error of the expected counts of `tables`: noisy sums of |true − expected| by size of cell.
 
-    ``sums`` are in parts of ``grain`` to one. ``cells`` says how many cells of each size there are and ``expected``
-    what they hold in all, by the model: these are public.
+    `sums` are in units of 1/`grain` rows. `cells` is the number of cells of each size, `expected` the sum of their
+    expected counts: both follow from the model, which is public.
     """
 
     tables: tuple[Columns, ...]
@@ -93,10 +93,10 @@ class Audit:
 class Boxes:
     """Noisy counts of boxes of cells of one table, each box within its parent: a tree that grew while it was measured.
 
-    ``first`` and ``last`` hold, one row a box and one column for each of ``columns``, its first cell and the one past
-    its last. A box comes after its parent; that of a root is -1, and roots cover the table. Children cover their
-    parent. ``parts`` are shares of ``epsilon``: on the way from a root to any cell they add up to exactly
-    `measure.strategy.PARTS`, so that a row of a person spends ε once.
+    `first` and `last` have one row a box and one column for each of `columns`: the first cell of the box and the one
+    past its last. A box comes after its parent; the parent of a root is -1. Roots cover the table, and children their
+    parent. `parts` are allocations of `epsilon`: from a root to any cell they add up to exactly `PARTS`, so a
+    person's row spends ε once.
     """
 
     columns: Columns
@@ -110,12 +110,12 @@ class Boxes:
     values: Ints
 
     def scale(self, part: int) -> Fraction:
-        """Scale of the discrete Laplace noise that ``part`` of ε buys."""
+        """Return the scale of the discrete Laplace noise of a box that is given `part` of ε."""
         return self.sensitivity * PARTS / (self.epsilon * part)
 
     @property
     def cost(self) -> Fraction:
-        """The ε that a row spends: the parts of all boxes that hold its cell, which are the same for every cell.
+        """The ε that a row spends: the parts of all boxes that hold its cell, of one sum for every cell.
 
         Counts the parts cell by cell, whatever the tree says of parents. Raises ValueError where cells differ.
         """

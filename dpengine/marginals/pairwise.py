@@ -1,11 +1,11 @@
-"""Noisy totals, columns and pairs of columns → a model of every pair, and from pairs of any table.
+"""A model of every pair of columns, and through pairs of any table, fitted to noisy totals, columns and pairs.
 
-What wide tables are estimated from: a pair that was measured is its noisy table, drawn towards what the rest
-says of it (`marginals.shrinkage`); a pair that was not is composed through columns that both are tied to, as
-in a tree of conditional independence (Chow & Liu 1968), or left independent. A table of more columns is the one
-of greatest entropy with the pairs' tables, by iterative proportional fitting.
+A pair that was measured is its noisy table, drawn towards a guess from all others (`marginals.shrinkage`). A pair that
+was not measured is composed through columns that both depend on, as in a tree of conditional independence (Chow & Liu
+1968), or left independent. A table of more columns is the one of greatest entropy with the pairs' tables, by iterative
+proportional fitting.
 
-The model is a fixed function of the measurements: nothing here can see a count that noise was not added to.
+The model is a fixed function of the measurements: nothing here sees exact counts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.marginals.fitting import project, rake
 from dpengine.marginals.graphs import Components
-from dpengine.marginals.latent_classes import latent_class_pairs
+from dpengine.marginals.latent_classes import fit_latent_classes
 from dpengine.marginals.marginal import Marginal, Number
 from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.marginals.shrinkage import shrink, smooth
@@ -33,10 +33,10 @@ __all__ = ["Pair", "Pairwise", "fit", "fit_one_table", "grand_total", "merge"]
 
 Pair = tuple[str, str]
 
-EMPTY = 1e-9  # a cell no lower than this can still grow under raking
-RAKINGS = 15
-TOUCHES = 3
-SWEEPS = 6
+EMPTY = 1e-9  # added to every cell, so that raking can raise it from 0
+RAKING_SWEEPS = 15
+TOUCH_UP_SWEEPS = 3
+TABLE_SWEEPS = 6
 COMPOSITIONS = 2
 UNMEASURED = 0.15  # weight of a pair that was composed, beside one that was measured
 
@@ -45,7 +45,7 @@ UNMEASURED = 0.15  # weight of a pair that was composed, beside one that was mea
 class Pairwise:
     """Expected counts of every column and every pair of columns (names in order), which agree with each other.
 
-    Where a table of all columns was measured too, ``whole`` holds it, and every table is a sum of it.
+    Where a table of all columns was measured too, it is `whole`, and every table is a sum of it.
     """
 
     total: float
@@ -54,7 +54,7 @@ class Pairwise:
     whole: Marginal[np.float64] | None = None
 
     def table(self, columns: Columns) -> Floats:
-        """Expected counts over ``columns``, one axis each: a pair's own, or of greatest entropy given the pairs."""
+        """Return the expected counts over `columns`, one axis each; of three columns or more, by greatest entropy."""
         if self.whole is not None:
             return self.whole.project(columns).values
         if len(columns) == 0:
@@ -65,16 +65,17 @@ class Pairwise:
             return self.pair(*columns)
         joint = np.ones([self.one[name].size for name in columns])
         margins = [((i, k), self.pair(columns[i], columns[k])) for i, k in combinations(range(len(columns)), 2)]
-        joint = rake(joint, margins, SWEEPS)
+        joint = rake(joint, margins, TABLE_SWEEPS)
         scaled: Floats = joint * (self.total / joint.sum())
         return scaled
 
     def pair(self, a: str, b: str) -> Floats:
+        """Return the expected counts of two columns, one axis each."""
         return self.two[a, b] if (a, b) in self.two else self.two[b, a].T
 
 
 def fit(sizes: Mapping[str, int], measured: Sequence[Measurement]) -> Pairwise:
-    """The model for columns of the given ``sizes``, every one of which is among the ``measured`` marginals.
+    """Fit the model for columns of the given `sizes` to the `measured` marginals.
 
     Raises KeyError for a column that was not measured by itself.
     """
@@ -88,15 +89,15 @@ def fit(sizes: Mapping[str, int], measured: Sequence[Measurement]) -> Pairwise:
     for pair, tables in pairs.items():
         model.two[pair] = model.updated(pair, tables, model.independent(pair))[0]
     tree, known = model.tree(pairs), dict(model.two)
-    along = model.along(tree, known)
+    along_tree = model.along_tree(tree, known)
     for pair, tables in pairs.items():
         guesses = [model.independent(pair), *model.compositions(pair, known)[:COMPOSITIONS]]
-        model.best(pair, tables, guesses if pair in tree else [*guesses, along[pair]])
+        model.best(pair, tables, guesses if pair in tree else [*guesses, along_tree[pair]])
     known = dict(model.two)
-    along = model.along(model.tree(pairs), known)
+    along_tree = model.along_tree(model.tree(pairs), known)
     for pair in combinations(sizes, 2):
         if pair not in pairs:
-            guesses = [along.get(pair, model.independent(pair)), *model.compositions(pair, known)[:1]]
+            guesses = [along_tree.get(pair, model.independent(pair)), *model.compositions(pair, known)[:1]]
             model.two[pair] = max(guesses, key=partial(model.dependence, pair))
     if len(pairs) >= len(sizes):  # a tree is modelled exactly as it is
         model.join(pairs, known)
@@ -112,17 +113,17 @@ def fit(sizes: Mapping[str, int], measured: Sequence[Measurement]) -> Pairwise:
 
 
 def fit_one_table(noisy: Floats, columns: Columns, scale: float) -> Floats:
-    """Expected counts of a noisy table of two columns and more from itself alone: non-negative, with its own total.
+    """Shrink a noisy table of two columns or more towards a model of its own sums; return counts that are not negative.
 
-    ``scale`` is that of the noise in a cell. Sums over a table are far more exact than its cells, so a model of its
-    columns and pairs tells what to draw the cells towards; where they stand clear of it, they stay. It is free: what
-    the table says of its columns was paid for with it.
+    `scale` is that of the noise in a cell; the total is kept. Sums over a table are far more exact than its cells, so
+    cells are drawn towards a model of the columns and pairs, and stay where they stand clear of it. This is free: the
+    sums are post-processing of the table.
     """
     sums = [part for size in range(3) for part in combinations(columns, size) if part != columns]
     parts = []
     for part in sums:
         values = Marginal(columns, noisy).project(part).values
-        wider = scale * math.sqrt(noisy.size / values.size)  # as many draws spread
+        wider = scale * math.sqrt(noisy.size / values.size)  # of sums of several cells
         allocation = Allocation(part, 1 / Fraction(wider).limit_denominator(10**6), 1)
         parts.append(Measurement(allocation, np.rint(values).astype(np.int64)))
     model = fit(dict(zip(columns, noisy.shape, strict=True)), parts)
@@ -132,7 +133,7 @@ def fit_one_table(noisy: Floats, columns: Columns, scale: float) -> Floats:
 
 @dataclass
 class _Pairs:
-    """The model while it is fitted."""
+    """The model while it is being fitted."""
 
     total: float
     one: dict[str, Floats]
@@ -145,7 +146,7 @@ class _Pairs:
         return float(np.abs(table - self.independent(pair)).sum())
 
     def updated(self, pair: Pair, tables: Sequence[Measurement], guess: Floats) -> tuple[Floats, float]:
-        """The pair's table after all its noisy tables, from ``guess`` on, and how likely they were on the way."""
+        """Return the pair's table updated by all its noisy tables, from `guess` on, and their log-likelihood."""
         likely = 0.0
         for noisy in tables:
             seen = merge(guess, noisy.merged)
@@ -157,20 +158,20 @@ class _Pairs:
                 down, across = noisy.merged
                 better = _fit_margins(better, np.bincount(down, rows), np.bincount(across, columns))
                 better = guess * (better / np.maximum(seen, 1e-300))[np.ix_(down, across)]
-                guess = _fit_margins(better, rows, columns, TOUCHES)
+                guess = _fit_margins(better, rows, columns, TOUCH_UP_SWEEPS)
             else:
                 guess = _fit_margins(better, rows, columns)
         return guess, likely
 
     def best(self, pair: Pair, tables: Sequence[Measurement], guesses: Sequence[Floats]) -> None:
-        """Take the pair's table after the guess that makes its noisy tables likeliest."""
+        """Update the pair from the guess that makes its noisy tables likeliest."""
         self.two[pair] = max((self.updated(pair, tables, guess) for guess in guesses), key=lambda found: found[1])[0]
 
     def join(self, pairs: Mapping[Pair, Sequence[Measurement]], known: Mapping[Pair, Floats]) -> None:
-        """Let all pairs learn from what they have in common: a few kinds of people."""
+        """Draw all pairs towards latent classes fitted to all of them."""
         weights = {pair: 1.0 if pair in pairs else UNMEASURED for pair in self.two}
-        for pair, table in latent_class_pairs(self.one, self.two, weights).items():
-            common = _fit_margins(table, self.one[pair[0]], self.one[pair[1]], TOUCHES)
+        for pair, table in fit_latent_classes(self.one, self.two, weights).items():
+            common = _fit_margins(table, self.one[pair[0]], self.one[pair[1]], TOUCH_UP_SWEEPS)
             if pair in pairs:
                 guesses = [self.independent(pair), *self.compositions(pair, known)[:COMPOSITIONS], common]
                 self.best(pair, pairs[pair], guesses)
@@ -178,13 +179,13 @@ class _Pairs:
                 self.two[pair] = (self.two[pair] + common) / 2
 
     def tree(self, pairs: Iterable[Pair]) -> list[Pair]:
-        """The measured pairs of strongest dependence that close no ring."""
+        """Return the measured pairs of strongest dependence that close no ring."""
         parts = Components(self.one)
         strongest_first = sorted(pairs, key=lambda pair: -self.dependence(pair, self.two[pair]))
         return [pair for pair in strongest_first if parts.add(*pair)]
 
-    def along(self, tree: Sequence[Pair], two: Mapping[Pair, Floats]) -> dict[Pair, Floats]:
-        """Tables of all pairs that the tree joins: products of conditional tables along its paths."""
+    def along_tree(self, tree: Sequence[Pair], two: Mapping[Pair, Floats]) -> dict[Pair, Floats]:
+        """Return the tables of all pairs that the tree joins: products of conditional tables along its paths."""
         near: dict[str, list[tuple[str, Floats]]] = {name: [] for name in self.one}
         for a, b in tree:
             near[a].append((b, two[a, b] / self.one[a][:, None]))
@@ -204,26 +205,30 @@ class _Pairs:
         return found
 
     def compositions(self, pair: Pair, two: Mapping[Pair, Floats]) -> list[Floats]:
-        """The pair through each column that was measured with both, the strongest dependence first."""
+        """Compose the pair through each column that was measured with both; the strongest dependence comes first."""
         a, c = pair
-        ways = []
+        composed = []
         for b in self.one:
             left = two[a, b] if (a, b) in two else two[b, a].T if (b, a) in two else None
             right = two[b, c] if (b, c) in two else two[c, b].T if (c, b) in two else None
             if b not in pair and left is not None and right is not None:
-                ways.append((left / self.one[b]) @ right)
-        return sorted(ways, key=lambda table: -self.dependence(pair, table))
+                composed.append((left / self.one[b]) @ right)
+        return sorted(composed, key=lambda table: -self.dependence(pair, table))
 
 
 def merge(table: npt.NDArray[Number], merged: tuple[Ints, ...]) -> npt.NDArray[Number]:
-    """Sum neighbouring cells of ``table`` into merged bins, given for each axis as rising whole numbers from 0."""
+    """Sum neighbouring cells of `table` into merged bins, given for each axis as rising whole numbers from 0.
+
+    >>> merge(np.array([1.0, 2.0, 3.0]), (np.array([0, 0, 1]),))
+    array([3., 3.])
+    """
     for axis, bins in enumerate(merged):
         table = np.add.reduceat(table, np.searchsorted(bins, np.arange(bins[-1] + 1)), axis=axis)
     return table
 
 
 def grand_total(measured: Sequence[Measurement]) -> float:
-    """All that was measured by itself tells the total: the mean of its sums, weighted by their precision."""
+    """Return the total: the mean of the sums of all single columns and totals, weighted by their precision."""
     sums = [
         (float(one.values.sum()), one.values.size * float(one.allocation.scale) ** 2)
         for one in measured
@@ -232,12 +237,14 @@ def grand_total(measured: Sequence[Measurement]) -> float:
     return sum(value / variance for value, variance in sums) / sum(1 / variance for _, variance in sums)
 
 
-def _fit_margins(table: Floats, rows: npt.NDArray[Any], columns: npt.NDArray[Any], sweeps: int = RAKINGS) -> Floats:
+def _fit_margins(
+    table: Floats, rows: npt.NDArray[Any], columns: npt.NDArray[Any], sweeps: int = RAKING_SWEEPS
+) -> Floats:
     return rake(table + EMPTY, [((0,), rows), ((1,), columns)], sweeps)
 
 
 def _single(name: str, size: int, measured: Sequence[Measurement], total: float) -> Floats:
-    """Counts of one column, from its own noisy counts and the margins of its pairs, weighted by their precision."""
+    """Return the counts of one column: its own noisy counts and the margins of its pairs, weighted by precision."""
     weighted, precision = np.zeros(size), 0.0
     for one in measured:
         if name not in one.allocation.columns or len(one.allocation.columns) > 2:

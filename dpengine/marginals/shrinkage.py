@@ -1,12 +1,12 @@
-"""Noisy counts and a guess at them → better counts: empirical Bayes, told by the noisy numbers alone.
+"""Shrinkage: noisy counts drawn towards a guess, by empirical Bayes.
 
-A count x is believed to lie around a prior guess m like a Laplace variable of scale s = c·m^g; the noise is
-Laplace of scale b. How far guesses of this kind are off, (c, g), is read from the noisy counts themselves, by
-maximum likelihood over a small grid; each count is then the median of what is believed after seeing it. Where
-the noisy counts are no farther from the guess than noise alone explains, the guess stays.
+The prior of a count is a Laplace distribution around the guess m, of scale s = c·m^g; the noise is Laplace of scale
+b. The spread of the prior, (c, g), is estimated from the noisy counts themselves, by maximum likelihood over a small
+grid; the result is the posterior median of each count. Where noise alone explains the distance between noisy counts
+and guess, the guess stays.
 
-All functions take noisy numbers and public structure, so nothing here costs privacy. They use the continuous
-Laplace density for the noise, which is discrete: what they give is an estimate, and no guarantee rests on it.
+All functions take noisy numbers and public structure, so nothing here costs privacy. They use the continuous Laplace
+density for noise that is discrete: the results are estimates, and no guarantee rests on them.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ MIN_TO_SMOOTH = 8
 
 
 def shrink(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float]:
-    """``noisy`` drawn towards ``guess``, both of one shape, and the log-likelihood of the noisy counts.
+    """Return `noisy` drawn towards `guess`, both of one shape, and the log-likelihood of the noisy counts.
 
-    ``scale`` is that of the noise. The likelihood ranks guesses: the best explains the noisy counts best.
+    `scale` is that of the noise. The likelihood ranks guesses: the best one explains the noisy counts best.
     """
     off = np.abs(noisy - guess)
     likelihood, spread = _spread(off, np.maximum(guess, MIN_GUESS), scale, SPREADS, POWERS)
@@ -42,10 +42,10 @@ def shrink(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float]:
 
 
 def smooth(noisy: Floats, scale: float, total: float) -> Floats:
-    """A single column's counts, one axis, non-negative with sum ``total``; neighbours tell of each other if they do.
+    """Smooth the noisy counts of one column; return counts that are not negative and add up to `total`.
 
-    The guess at a cell is the mean of its neighbours. Columns without order show a wide spread around it,
-    and are left as they are.
+    The guess at a cell is the mean of its neighbours. Columns without order spread widely around it, and are only
+    projected.
     """
     plain = project(noisy, total)
     if noisy.size < MIN_TO_SMOOTH:
@@ -72,7 +72,7 @@ def smooth(noisy: Floats, scale: float, total: float) -> Floats:
 def _spread(
     off: Floats, guess: Floats, scale: float, spreads: Floats, powers: tuple[float, ...]
 ) -> tuple[float, Floats]:
-    """The likeliest (log-likelihood, spread of each cell), over spreads c and powers g.
+    """Return the greatest log-likelihood over spreads c and powers g, and the spread of each cell that has it.
 
     The difference of two Laplace variables of scales s ≠ b has density (s·e^(−r/s) − b·e^(−r/b)) / 2(s² − b²).
     """
@@ -91,10 +91,10 @@ def _spread(
 
 
 def _median(off: Floats, spread: Floats, scale: float) -> Floats:
-    """How far from the guess, of ``off``, the posterior median lies: between 0 and ``off``.
+    """Return the distance of the posterior median from the guess: between 0 and `off`, that of the noisy count.
 
-    After a count is seen at distance r from the guess, what is believed falls off as e^(−αt) beyond either end,
-    with α = 1/s + 1/b, and is proportional to e^(βt) between them, with β = 1/b − 1/s; solved for half the mass.
+    Beyond the guess and the noisy count, the posterior density falls as e^(−αt) with α = 1/s + 1/b; between them it is
+    proportional to e^(βt) with β = 1/b − 1/s. Solved for half the mass.
     """
     alpha, beta = 1 / spread + 1 / scale, 1 / scale - 1 / spread
     beta = np.where(np.abs(beta) < 1e-6 / scale, 1e-6 / scale, beta)

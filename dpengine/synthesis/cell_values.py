@@ -1,15 +1,15 @@
-"""Cells → values typed like the declared columns, and back: what stands in a synthetic row.
+"""Values of synthetic rows, typed like the declared columns, from their cells; and cells from written values.
 
-All that a release knows of a row is its cells. Within a cell, values are laid evenly, by a rule and not by chance:
+A release knows only the cells of a row. Within a cell, values are spread evenly, by a rule and not by chance:
 
 * numbers on the grid of the edges' own decimals (whole numbers where all edges are whole), from the lower edge to
   below the upper one, which the last bin includes; a bin that holds one grid value gives just that one;
 * dates on the days of the period that lie within the declared span;
 * categories, yes and no are themselves; *other* is its label, *missing* is nothing.
 
-Every value of a bin's grid serves equally many rows, to within one; which row gets which follows from a hash of the
-row's place, so that the places in two columns have nothing to do with each other. Values that the plan declares to
-mean *missing* are passed over. So a row falls in its own cells again when it is counted by the plan.
+Every value of a bin's grid serves equally many rows, to within one. A hash of the row's place decides which row gets
+which, so the places in two columns are unrelated. Missing markers of the plan are passed over. So a row falls in its
+own cells again when it is counted by the plan.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ EPOCH = date(1970, 1, 1).toordinal()
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """Whole steps of each declared cell: the first, how many, and those in them that are passed over, rising."""
+    """Whole steps of each declared cell: the first, their number, and the steps to pass over, rising."""
 
     first: Ints
     steps: Ints
@@ -58,10 +58,10 @@ class _Grid:
     decimals: int = 0
 
     def at(self, codes: Ints, salt: int) -> Ints:
-        """The step of each row, rows given by declared cell."""
+        """Return the step of each row, rows given by declared cell."""
         before = np.searchsorted(self.skipped, self.first)
         free = self.steps - (np.searchsorted(self.skipped, self.first + self.steps) - before)
-        free = np.where(free > 0, free, self.steps)  # a cell of nothing else keeps what it has
+        free = np.where(free > 0, free, self.steps)  # a cell of missing markers alone keeps them
         place = _even(codes, salt)
         found: Ints = self.first[codes] + np.minimum((place * free[codes]).astype(np.int64), free[codes] - 1)
         for step in self.skipped:
@@ -72,9 +72,9 @@ class _Grid:
 
 
 def values(column: Column, codes: Ints, salt: int) -> Any:
-    """The value of each row's cell as an Arrow array, null in *other* and *missing*.
+    """Return a value for each row's cell as an Arrow array, null in *other* and *missing*.
 
-    Numbers are int64 or float64, dates date32, all else texts, each once in a dictionary. ``salt`` tells columns apart.
+    Numbers are int64 or float64, dates date32, all else texts in a dictionary. Columns should differ in `salt`.
     """
     declared = len(column.declared)
     inside = codes < declared
@@ -99,9 +99,9 @@ def values(column: Column, codes: Ints, salt: int) -> Any:
 
 
 def texts(column: Column, found: Any, codes: Ints) -> Any:
-    """What `values` found for rows of ``codes``, or a part of it, as texts.
+    """Return the `found` values of rows of `codes` as texts.
 
-    Dates are in the plan's format or else as ISO, *other* is its label, *missing* empty.
+    Dates are in the plan's format or else in ISO 8601, *other* is its label, *missing* is empty.
     """
     if isinstance(column, Date) and column.format is not None:
         found = _formatted(column, found)
@@ -111,7 +111,7 @@ def texts(column: Column, found: Any, codes: Ints) -> Any:
 
 
 def series(column: Column, codes: Ints, salt: int) -> pd.Series[Any]:
-    """The same as a pandas column: of the values' own type, or of Python objects where *other* occurs."""
+    """Return the values of rows as a pandas column: of their own type, or of Python objects where *other* occurs."""
     import pandas as pd
 
     found = values(column, codes, salt)
@@ -131,7 +131,7 @@ def series(column: Column, codes: Ints, salt: int) -> pd.Series[Any]:
 
 
 def cells(column: Column, written: Any) -> Ints:
-    """The cell of each text that `texts` may have written, as it stands in a file; −1 for any other text."""
+    """Return the cell of each text that `texts` may have written, as read from a file; −1 for any other text."""
     flat = written.combine_chunks() if isinstance(written, pa.ChunkedArray) else written
     encoded = flat.dictionary_encode()
     known = [safe_csv.unguard(text) for text in encoded.dictionary.to_pylist()]
@@ -152,7 +152,7 @@ def cells(column: Column, written: Any) -> Ints:
 
 
 def other_text(column: Column) -> str:
-    """``(other)``, in more brackets where the plan has that mean something else."""
+    """Return `(other)`, in more brackets where that is a value or missing marker of the plan."""
     label = OTHER
     while label in column.missing_as or label in column.declared:
         label = f"({label})"
@@ -160,9 +160,9 @@ def other_text(column: Column) -> str:
 
 
 def _even(codes: Ints, salt: int) -> npt.NDArray[np.float64]:
-    """For each row a place between 0 and 1: the middles of as many equal parts as its cell has rows, shuffled."""
+    """Return a place between 0 and 1 for each row: the middles of n equal parts, shuffled, for the n rows of a cell."""
     order = shuffled(len(codes), salt)
-    small = codes.astype(np.min_scalar_type(codes.max(initial=0)))  # so that they are sorted by their digits
+    small = codes.astype(np.min_scalar_type(codes.max(initial=0)))  # small integers are sorted by their digits
     order = order[np.argsort(small[order], kind="stable")]
     sizes = np.bincount(codes)
     rank = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -174,31 +174,31 @@ def _even(codes: Ints, salt: int) -> npt.NDArray[np.float64]:
 def _numbers(column: Number, codes: Ints, salt: int) -> npt.NDArray[Any]:
     edges = column.edges
     decimals = max(0, *(-int(edge.normalize().as_tuple().exponent) for edge in edges))
-    marks = _marks(column)
+    missing = _missing_numbers(column)
     while max(abs(edge) for edge in edges) * 10**decimals < 10**MAX_DIGITS:
-        grid = _number_grid(edges, marks, decimals)
+        grid = _number_grid(edges, missing, decimals)
         if (np.diff(np.searchsorted(grid.skipped, [grid.first, grid.first + grid.steps]), axis=0) < grid.steps).all():
             found = grid.at(codes, salt)
             return found if decimals == 0 else found / 10**decimals
-        decimals += 1  # a bin of nothing but numbers that mean missing has others between them
+        decimals += 1  # a bin whose grid values are all missing markers has others between them
     low, high = (np.array([float(edge) for edge in side]) for side in (edges[:-1], edges[1:]))
     between = low[codes] + (high - low)[codes] * _even(codes, salt)
     clipped: npt.NDArray[np.float64] = np.clip(between, low[codes], np.nextafter(high, -np.inf)[codes])
     return clipped
 
 
-def _number_grid(edges: Sequence[Decimal], marks: Sequence[Decimal], decimals: int) -> _Grid:
+def _number_grid(edges: Sequence[Decimal], missing: Sequence[Decimal], decimals: int) -> _Grid:
     ends = np.array([int(edge.scaleb(decimals)) for edge in edges], dtype=np.int64)
     steps = np.diff(ends)
     steps[-1] += 1  # the last bin is closed
-    scaled = (Fraction(mark) * 10**decimals for mark in marks)
+    scaled = (Fraction(number) * 10**decimals for number in missing)
     low, high = int(ends[0]), int(ends[-1])
-    skipped = sorted({int(mark) for mark in scaled if mark.denominator == 1 and low <= mark <= high})
+    skipped = sorted({int(number) for number in scaled if number.denominator == 1 and low <= number <= high})
     return _Grid(ends[:-1], steps, np.array(skipped, dtype=np.int64))
 
 
-def _marks(column: Number) -> list[Decimal]:
-    """The numbers that mean missing."""
+def _missing_numbers(column: Number) -> list[Decimal]:
+    """Return the missing markers that are numbers."""
     found = []
     for text in column.missing_as:
         try:
@@ -228,7 +228,7 @@ def _days(column: Date, codes: Ints, salt: int) -> npt.NDArray[np.int32]:
 
 
 def _formatted(column: Date, days: Any) -> Any:
-    """Days in the plan's format; as ISO where that format would not read them back to the same period."""
+    """Return days in the plan's format; in ISO 8601 where that format would not read them back to the same period."""
     encoded = days.dictionary_encode()
     known = encoded.dictionary
     texts = []
@@ -240,6 +240,6 @@ def _formatted(column: Date, days: Any) -> Any:
 
 
 def _period(column: Date, day: date) -> int:
-    """The cell of a day, −1 outside of the span."""
+    """Return the cell of a day, −1 outside of the span."""
     inside = column.first <= day <= column.last
     return column.ordinal(day) - column.ordinal(column.first) if inside else -1

@@ -1,16 +1,16 @@
-"""A model of pairs → synthetic rows, each with how often it stands, whose tables come as near to the pairs' as may be.
+"""Synthetic rows with weights, whose tables come near to a model of pairs of columns.
 
-Rows are first dealt along the tree of strongest dependence: the counts of a column among the rows that share a
-value of its parent are those of the model, rounded, and what rounding takes from one value it gives to the next.
-Then single values are changed, a few rows and one column at a time, wherever that brings the tables of all pairs
-together nearer to the model's in the sum of squares. Rows are not sampled: sampling n rows would add an error as
-of √n to every count, which is more than the noise at usual ε.
+Rows are first generated along the tree of strongest dependence. Among the rows that share a value of the parent, the
+counts of a column are those of the model, rounded; rounding errors are carried over to the next value. Then the rows
+are repaired: single values are changed, a few rows and one column at a time, wherever that brings the tables of all
+pairs together nearer to the model's in the sum of squares. Rows are not sampled: sampling n rows would add an error of
+the order √n to every count, which is more than the noise at usual ε.
 
-Up to some number every row stands once. Beyond it, so that time and memory do not grow with the number of people, nine
-in ten people are dealt as rows that stand equally often, nine in ten of the rest as some of the same rows, which stand
-less often and are changed in turn to take out what is still off, and so on down to rows that stand once.
+Up to `MAX_ONCE` people every row has weight 1. Beyond it, rows get larger weights, so that time and memory do not grow
+with the number of people. Nine in ten people are represented by rows of one large weight, nine in ten of the rest by
+some of the same rows at a smaller weight, repaired in turn to remove the remaining error, and so on down to weight 1.
 
-A fixed function of the model: where an order is needed that has no meaning, it is that of a hash.
+A fixed function of the model: orders without meaning are those of a hash.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ __all__ = ["Codes", "SyntheticRows", "generate_rows", "realise"]
 
 Codes = npt.NDArray[np.int32]
 
-MAX_ONCE = 2**17  # people who are dealt one by one; of more, nine in ten are dealt as one or two times COARSE rows
+MAX_ONCE = 2**17  # people who get a row each; of more, nine in ten are represented by COARSE rows, or up to twice that
 COARSE = 2**16
-COARSE_WIDE = 2**19  # where tables of three columns and more are counted too: these want many different rows
-FINE = 2**15  # rows that stand for nine in ten of those who are left, again and again
-BATCHES = 192  # a pass looks at all rows in about so many batches
-# Part of a batch's helpful changes, the most helpful first, that a pass makes at once: many undo each other's help.
+COARSE_WIDE = 2**19  # where tables of three columns or more are counted too: these need many different rows
+FINE = 2**15  # rows of every further level but the last
+BATCHES = 192  # of rows in a pass, about
+# Part of the helpful changes in a batch, the most helpful first, that a pass makes at once: many changes would undo
+# each other's gain.
 ACCEPTED = (0.1, 0.05, 0.05, 0.03, 0.02)
-PASSES = (3, 1, 3)  # over the first rows, over others and over the last ones, where rows stand several times
+PASSES = (3, 1, 3)  # over the first level, the middle ones and the last, where there are several
 
 
 @dataclass(frozen=True)
@@ -83,36 +84,36 @@ def realise(fitted: ConsistentTables | Pairwise, widest: int) -> SyntheticRows |
 
 
 def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes, Ints]:
-    """Codes of synthetic rows, of shape (columns, rows), columns in the order of the model's, and their times.
+    """Return codes of synthetic rows, of shape (columns, rows), columns in the order of the model's, and their weights.
 
-    Each row stands for as many of the ``people`` as its times say, one at least; together for all of them. ``widest``
-    is the most columns of a table that will be counted from them.
+    Weights are 1 at least and add up to `people`. `widest` is the number of columns of the widest table that will be
+    counted from the rows.
     """
     names = list(model.one)
     if people == 0:
         return np.zeros((len(names), 0), dtype=np.int32), np.zeros(0, dtype=np.int64)
     if len(names) == 1:
         counts = largest_remainders(model.one[names[0]] + 1e-9, people)
-        held = np.flatnonzero(counts)
-        return held[None].astype(np.int32), counts[held]
+        values = np.flatnonzero(counts)
+        return values[None].astype(np.int32), counts[values]
     (weight, rows), *finer = _levels(people, COARSE if widest <= 2 else COARSE_WIDE)
     starts = np.cumsum([0, *(counts.size for counts in model.one.values())])
-    codes, times = _along_tree(model, names, rows), np.full(rows, weight, dtype=np.int64)
-    _mend(codes, weight, _excess(model, starts, codes, times), starts, ACCEPTED[: PASSES[0]] if finer else ACCEPTED)
+    codes, weights = _along_tree(model, names, rows), np.full(rows, weight, dtype=np.int64)
+    _repair(codes, weight, _excess(model, starts, codes, weights), starts, ACCEPTED[: PASSES[0]] if finer else ACCEPTED)
     for weight, count in finer:
         source = np.arange(count) * rows // count
-        dealt = codes[:, source]
-        over = _excess(model, starts, np.hstack((codes, dealt)), np.append(times, np.full(count, weight)))
-        _mend(dealt, weight, over, starts, ACCEPTED[: PASSES[2 if (weight, count) == finer[-1] else 1]])
-        changed = (dealt != codes[:, source]).any(axis=0)
-        np.add.at(times, source[~changed], weight)
-        codes = np.hstack((codes, dealt[:, changed]))
-        times = np.append(times, np.full(np.count_nonzero(changed), weight))
-    return codes, times
+        finer_codes = codes[:, source]
+        excess = _excess(model, starts, np.hstack((codes, finer_codes)), np.append(weights, np.full(count, weight)))
+        _repair(finer_codes, weight, excess, starts, ACCEPTED[: PASSES[2 if (weight, count) == finer[-1] else 1]])
+        changed = (finer_codes != codes[:, source]).any(axis=0)
+        np.add.at(weights, source[~changed], weight)
+        codes = np.hstack((codes, finer_codes[:, changed]))
+        weights = np.append(weights, np.full(np.count_nonzero(changed), weight))
+    return codes, weights
 
 
 def _levels(people: int, coarse: int) -> list[tuple[int, int]]:
-    """How often the rows of each level stand, and how many there are; the last ones stand once."""
+    """Return (weight, count) of the rows of each level; those of the last have weight 1."""
     levels, rest = [], people
     if people > MAX_ONCE:
         levels.append(_nine_in_ten(people, coarse))
@@ -124,13 +125,14 @@ def _levels(people: int, coarse: int) -> list[tuple[int, int]]:
 
 
 def _nine_in_ten(people: int, rows: int) -> tuple[int, int]:
-    """How often each of so many rows, or up to twice as many, stands for nine in ten people; and how many they are."""
+    """Return (weight, count) of rows that represent 90 % of the people: `rows` of them, or up to twice as many."""
     part = people * 9 // 10
     weight = max(1, part // rows)
     return weight, part // weight
 
 
 def _along_tree(model: Pairwise, names: list[str], rows: int) -> Codes:
+    """Return rows whose columns follow the pairs of a tree, each pair to within rounding."""
     place = {name: k for k, name in enumerate(names)}
     codes = np.zeros((len(names), rows), dtype=np.int32)
     codes[0] = np.repeat(np.arange(model.one[names[0]].size), largest_remainders(model.one[names[0]] + 1e-9, rows))
@@ -160,73 +162,75 @@ def _dependence_tree(model: Pairwise, names: list[str]) -> list[tuple[str, str]]
     return [(parent, child) for parent, child, _ in spanning_tree(names, strength)]
 
 
-def _excess(model: Pairwise, starts: Ints, codes: Codes, times: Ints) -> npt.NDArray[np.float32]:
-    """By how much values x and y of two columns are held together too often; 0 where they are of one column.
+def _excess(model: Pairwise, starts: Ints, codes: Codes, weights: Ints) -> npt.NDArray[np.float32]:
+    """Return by how much values x and y of two columns occur together too often; 0 for two values of one column.
 
-    Values of all columns are numbered through, from ``starts`` on.
+    Values of all columns are numbered in one sequence; those of each column begin at its entry of `starts`.
     """
-    over = np.zeros((starts[-1], starts[-1]), dtype=np.float32)
-    part = int(times.sum()) / model.total
+    excess = np.zeros((starts[-1], starts[-1]), dtype=np.float32)
+    part = int(weights.sum()) / model.total
     names = list(model.one)
     for i, a in enumerate(names):
         for k, b in enumerate(names[:i]):
             table = model.pair(b, a)
-            held = np.zeros(table.size, dtype=np.int64)
-            np.add.at(held, codes[k] * table.shape[1] + codes[i], times)
-            excess = held.reshape(table.shape) - part * table
-            over[starts[k] : starts[k + 1], starts[i] : starts[i + 1]] = excess
-            over[starts[i] : starts[i + 1], starts[k] : starts[k + 1]] = excess.T
-    return over
+            counts = np.zeros(table.size, dtype=np.int64)
+            np.add.at(counts, codes[k] * table.shape[1] + codes[i], weights)
+            difference = counts.reshape(table.shape) - part * table
+            excess[starts[k] : starts[k + 1], starts[i] : starts[i + 1]] = difference
+            excess[starts[i] : starts[i + 1], starts[k] : starts[k + 1]] = difference.T
+    return excess
 
 
-def _mend(codes: Codes, weight: int, over: npt.NDArray[np.float32], starts: Ints, passes: tuple[float, ...]) -> None:
-    """Change single values of rows, which stand ``weight`` times each, while that lowers the squares of ``over``."""
+def _repair(
+    codes: Codes, weight: int, excess: npt.NDArray[np.float32], starts: Ints, passes: tuple[float, ...]
+) -> None:
+    """Change single values of rows, all of one `weight`, while that lowers the sum of squares of `excess`."""
     columns, rows = codes.shape
     size = max(64, -(-rows // BATCHES))
     first = starts[:-1].astype(np.int32)
     for salt, part in enumerate(passes):
         order = shuffled(rows, columns + salt)
-        held = np.ascontiguousarray((codes[:, order] + first[:, None]).T)
+        values = np.ascontiguousarray((codes[:, order] + first[:, None]).T)
         for start in range(0, rows, size):
             batch = slice(start, start + size)
-            held[batch] = _improved(held[batch], weight, over, starts, part)
-        codes[:, order] = held.T - first[:, None]
+            values[batch] = _improved(values[batch], weight, excess, starts, part)
+        codes[:, order] = values.T - first[:, None]
 
 
-def _improved(batch: Codes, weight: int, over: npt.NDArray[np.float32], starts: Ints, part: float) -> Codes:
-    """Rows of shape (rows, columns), some of them moved to the best value of one column after another.
+def _improved(batch: Codes, weight: int, excess: npt.NDArray[np.float32], starts: Ints, part: float) -> Codes:
+    """Return rows, of shape (rows, columns), some of them moved to the best value of one column after another.
 
-    Moving a row from value u to v changes the sum of squares by 2·weight·Σ_y (over[y, v] − over[y, u] + weight), over
-    the row's values y of other columns.
+    Moving a row from value u to v changes the sum of squares by 2·weight·Σ_y (excess[y, v] − excess[y, u] + weight),
+    over the row's values y of other columns.
     """
-    from scipy.sparse import csr_array  # only where rows are dealt: it takes long to load
+    from scipy.sparse import csr_array  # only where rows are generated: it takes long to load
 
     rows, columns = batch.shape
-    lanes, flat, width = np.arange(rows), over.reshape(-1), len(over)
-    # Which values each row has, as a sparse matrix of ones; held is a view of its indices, and changes it.
+    lanes, flat, width = np.arange(rows), excess.reshape(-1), len(excess)
+    # The values of each row as a sparse matrix of ones; `values` is a view of its indices, and changes it.
     ends = np.arange(0, batch.size + 1, columns, dtype=np.int32)
     own = csr_array((np.ones(batch.size, np.float32), batch.ravel(), ends), shape=(rows, width))
-    held: Codes = own.indices.reshape(rows, columns)
+    values: Codes = own.indices.reshape(rows, columns)
     for a in range(columns):
-        cost = own @ np.ascontiguousarray(over[:, starts[a] : starts[a + 1]])
+        cost = own @ np.ascontiguousarray(excess[:, starts[a] : starts[a + 1]])
         best = cost.argmin(axis=1)
-        gain = cost[lanes, held[:, a] - starts[a]] - cost[lanes, best] - weight * (columns - 1)
+        gain = cost[lanes, values[:, a] - starts[a]] - cost[lanes, best] - weight * (columns - 1)
         helpful = np.flatnonzero(gain > 0)
         if helpful.size == 0:
             continue
         moved = helpful[_greatest(gain[helpful], max(1, int(part * helpful.size)))]
-        others = held[moved].astype(np.int64)
+        others = values[moved].astype(np.int64)
         old, new = others[:, a].copy(), best[moved] + starts[a]
         others = others[:, np.arange(columns) != a]
         for value, step in ((old[:, None], -weight), (new[:, None], weight)):
             np.add.at(flat, (others * width + value).ravel(), np.float32(step))
             np.add.at(flat, (value * width + others).ravel(), np.float32(step))
-        held[moved, a] = new
-    return held
+        values[moved, a] = new
+    return values
 
 
 def _greatest(values: npt.NDArray[np.float32], count: int) -> npt.NDArray[np.intp]:
-    """Where the ``count`` greatest values stand, in order of place; of equal ones, the first."""
+    """Return the places of the `count` greatest values, in order of place; of equal ones, the first."""
     least = np.partition(values, values.size - count)[values.size - count]
     chosen = values > least
     chosen[np.flatnonzero(values == least)[: count - np.count_nonzero(chosen)]] = True

@@ -1,13 +1,13 @@
-"""A consistent model → rows: synthetic people who add up to the published tables.
+"""Rows of a consistent model, in any number: synthetic people who add up to the published tables.
 
-Rows hold cells, since cells are all that a release knows; `synthesis.cell_values` gives them values. Where the model
-is a tree of tables, a row's columns are drawn together table by table: given the columns that two tables share, the
-rest are paired evenly (as if independent), which is the least that the published tables say.
+Rows hold cells, since a release knows nothing finer; `synthesis.cell_values` gives them values. Where the model is a
+tree of tables, columns are put together table by table. Given the columns that two tables share, the others are paired
+evenly, as if independent: the published tables say no more.
 
-For another number of rows a row that stands t times is taken ⌊t·N/n⌋ or ⌈t·N/n⌉ times. So every count c, of every
-table, becomes one between ⌊N/n⌋·c and ⌈N/n⌉·c: what was empty stays empty, and a whole multiple of n is exact. Which
-rows are taken once more is not sampled: they are picked evenly along the rows, then swapped while that brings the
-tables nearer to the published ones, scaled.
+For N rows in place of n, a row of weight t is taken ⌊t·N/n⌋ or ⌈t·N/n⌉ times. So every count c, of every table, becomes
+one between ⌊N/n⌋·c and ⌈N/n⌉·c: empty cells stay empty, and whole multiples of n are exact. The rows that are taken
+once more are not sampled: they are picked evenly along the rows, then swapped while that brings the tables nearer to
+the published ones, scaled.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from dpengine.synthesis.generate_rows import SyntheticRows
 __all__ = ["expand", "rescale", "unique_rows"]
 
 
-MAX_CELLS_MENDED = 2_000_000  # of all tables together; beyond it, their pairs of columns stand for them
-MAX_MENDED = 200_000_000  # rows times tables looked at
+MAX_CELLS_COMPARED = 2_000_000  # of all tables together; beyond it, only their pairs of columns are compared
+MAX_SWAPPED = 200_000_000  # rows times tables: beyond it, no rows are swapped
 BATCHES = 96
 ACCEPTED = (0.2, 0.1, 0.1, 0.05)  # part of a batch's helpful swaps that a pass makes at once
 
@@ -57,6 +57,7 @@ def expand(weights: Ints) -> Ints:
 
 
 def _joined(model: ConsistentTables) -> dict[str, Ints]:
+    """Return one row for each person of the tables, as the cells of each column."""
     rows: dict[str, Ints] = {}
     for table in model.tables:
         shared = tuple(name for name in table.columns if name in rows)
@@ -91,34 +92,33 @@ def rescale(
 
 
 def _compared(tables: Iterable[Columns], sizes: Mapping[str, int]) -> list[Columns]:
-    """The tables and what they hold of single columns and pairs; without the tables themselves where they are large."""
+    """Return the single columns and pairs of the tables, and the tables themselves where they are small."""
     wanted = list(tables)
     parts = {part for table in wanted for k in (1, 2) for part in combinations(sorted(table), k)}
     whole = {tuple(sorted(table)) for table in wanted}
-    fit = sum(math.prod(sizes[name] for name in table) for table in whole) <= MAX_CELLS_MENDED
+    fit = sum(math.prod(sizes[name] for name in table) for table in whole) <= MAX_CELLS_COMPARED
     return sorted(parts | whole if fit else parts)
 
 
 def _swap(
     more: npt.NDArray[np.bool_],
-    share: npt.NDArray[np.float64],
+    exact: npt.NDArray[np.float64],
     rows: Mapping[str, Ints],
     tables: Sequence[Columns],
     sizes: Mapping[str, int],
 ) -> None:
-    """Swap rows that are taken once more for others while the tables' sum of squares falls.
+    """Swap rows that are taken once more (`more`) for others while the tables' sum of squares falls.
 
-    ``share`` says how much of once more would be exact for each. With ``over`` by how much each cell is held too often,
-    taking out a row and putting in another one changes the sum by 2·(Σ over[the other's cells] − Σ over[its own]) + 2
-    for each table in which their cells differ.
+    `exact` is the fraction of one more time that would be exact for each row. Taking out a row and putting in another
+    changes the sum by 2·(Σ excess[the other's cells] − Σ excess[its own]) + 2 for each table in which they differ.
     """
-    if more.size * len(tables) > MAX_MENDED:
+    if more.size * len(tables) > MAX_SWAPPED:
         return
-    over = []
+    excess = []
     for table in tables:
         cell = _cells(rows, table, sizes, slice(None))
         cells = math.prod(sizes[name] for name in table)
-        over.append(np.bincount(cell, more - share, minlength=cells))
+        excess.append(np.bincount(cell, more - exact, minlength=cells))
     size = max(256, -(-more.size // BATCHES))
     for salt, accepted in enumerate(ACCEPTED):
         order = shuffled(more.size, salt)
@@ -126,10 +126,10 @@ def _swap(
             batch = order[start : start + size]
             own = [_cells(rows, table, sizes, batch) for table in tables]
             score = np.zeros(batch.size)
-            for excess, cell in zip(over, own, strict=True):
-                score += excess[cell]
-            held = more[batch]
-            out, into = np.flatnonzero(held), np.flatnonzero(~held & (share[batch] > 0))
+            for table_excess, cell in zip(excess, own, strict=True):
+                score += table_excess[cell]
+            taken = more[batch]
+            out, into = np.flatnonzero(taken), np.flatnonzero(~taken & (exact[batch] > 0))
             out, into = out[np.argsort(-score[out], kind="stable")], into[np.argsort(score[into], kind="stable")]
             pairs = min(out.size, into.size)
             gain = score[out[:pairs]] - score[into[:pairs]] - len(tables)
@@ -137,8 +137,8 @@ def _swap(
             made = max(1, int(accepted * helpful)) if helpful else 0
             for places, step in ((out[:made], -1), (into[:made], 1)):
                 more[batch[places]] = step > 0
-                for excess, cell in zip(over, own, strict=True):
-                    np.add.at(excess, cell[places], step)
+                for table_excess, cell in zip(excess, own, strict=True):
+                    np.add.at(table_excess, cell[places], step)
 
 
 def _cells(
@@ -151,10 +151,10 @@ def _cells(
 
 
 def _spread_within_groups(rows: Mapping[str, Ints], shared: Domain) -> Ints:
-    """Positions of the rows, group by group of equal shared columns, and within a group in golden order.
+    """Return positions of the rows, group by group of equal shared columns, and within a group in golden order.
 
-    Filling a sorted column into these positions pairs it evenly with what the rows already hold: the
-    multiples of the golden section leave every stretch of a group the least uneven (Weyl; Niederreiter 1992).
+    Filling a sorted column into these positions pairs it evenly with the columns that the rows have already, since
+    multiples of the golden section spread evenly over every stretch of a group.
     """
     count = len(next(iter(rows.values())))
     group = shared.cells([rows[name] for name in shared]) if shared.names else np.zeros(count, dtype=np.int64)

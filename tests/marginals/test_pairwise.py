@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dpengine.marginals.latent_classes import latent_class_pairs
+from dpengine.marginals.latent_classes import fit_latent_classes
 from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.marginals.pairwise import fit, grand_total, merge
 
@@ -105,6 +105,6 @@ def test_kinds_of_people_find_what_pairs_have_in_common() -> None:
     two = dict.fromkeys(combinations(names, 2), table)
     two["a", "b"] = np.outer(one["a"], one["b"]) / 10_000
     weights = dict.fromkeys(two, 1.0) | {("a", "b"): 0.01}
-    found = latent_class_pairs(one, two, weights)
+    found = fit_latent_classes(one, two, weights)
     assert np.abs(found["a", "b"] - table).sum() < 0.1 * np.abs(two["a", "b"] - table).sum()
     assert found["a", "b"].sum() == pytest.approx(10_000, rel=1e-6)
