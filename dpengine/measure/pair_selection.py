@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpengine.array_types import Floats, Ints
+from dpengine.marginals.graphs import Components
 from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Choice
 from dpengine.marginals.pairwise import Pair, Pairwise, merge
 from dpengine.measure.workload import Run
@@ -114,7 +115,7 @@ def choose_pairs(
     run.choices.append(Choice(f"up to {picks} pairs", PERMUTE_AND_FLIP, each * picks, GRAIN * run.sensitivity))
     multiples = _multiples(candidates)
     scores = np.array([candidate.score(scale * m) for candidate, m in zip(candidates, multiples, strict=True)] + [0])
-    joined = {name: name for candidate in candidates for name in candidate.pair}
+    joined = Components(name for candidate in candidates for name in candidate.pair)
     live = np.ones(len(scores), dtype=bool)
     picked: list[Candidate] = []
     for _ in range(picks):
@@ -125,9 +126,8 @@ def choose_pairs(
         chosen = candidates[place]
         picked.append(chosen)
         if tree:
-            a, b = (joined[name] for name in chosen.pair)
-            joined = {name: a if root == b else root for name, root in joined.items()}
+            joined.add(*chosen.pair)
         for k, candidate in enumerate(candidates):
-            if candidate.pair == chosen.pair or (tree and joined[candidate.pair[0]] == joined[candidate.pair[1]]):
+            if candidate.pair == chosen.pair or (tree and joined.connected(*candidate.pair)):
                 live[k] = False
     return picked
