@@ -23,6 +23,7 @@ from pages.parts.visit.state import require_entry, visit
 
 
 def main() -> None:
+    """Draw a finished release, or the steps on the left and what they would give on the right."""
     if (found := _release_of_the_address()) is not None:
         show_release(found)
         return

@@ -15,6 +15,7 @@ from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.results.result import EXACT, Result
 from pages.parts.release.view import figure_with_choice
 from pages.parts.shared.decided import decided
+from pages.parts.shared.figures import is_dark
 from pages.parts.shared.wording import name_of, noun, people, plain
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategies import is_adaptive, show_strategies
@@ -89,10 +90,6 @@ COLUMNS: dict[str, Any] = {
     "half_width_95": st.column_config.NumberColumn("95 in 100 within ±", format="%.0f"),
     "total_half_width_95": st.column_config.NumberColumn("total within ±", format="%.0f"),
 }
-
-
-def is_dark() -> bool:
-    return st.context.theme.type == "dark"
 
 
 def _previewed(plan: Plan, *, afresh: bool) -> Result:

@@ -16,6 +16,7 @@ from dpengine.exact import exact_text
 from dpengine.release import Release, true_counts
 from dpengine.results.result import Result
 from pages.parts.release.synthetic_rows import show_rows
+from pages.parts.shared.figures import is_dark
 from pages.parts.shared.wording import name_of, noun, people, plain, sure
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
@@ -45,7 +46,7 @@ def figure_with_choice(result: Result, *, key: str) -> tuple[str, ...]:
     if len(tables) > 1:
         table = st.selectbox("Table", tables, format_func=name_of, key=f"{key}-table", label_visibility="collapsed")
     fixed = _fixed(result, table, key)
-    dark = st.context.theme.type == "dark"
+    dark = is_dark()
     figure = figures.release_figure(result, table, fixed=fixed, dark=dark)
     side_by_side = len(table) - len(fixed) > 2
     with st.container(key=f"{key}-{'facets' if side_by_side else 'chart'}"):
@@ -180,7 +181,7 @@ def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
         labels = [name for name in frame.columns if name not in NUMBERS]
         order = [*labels, "true (private)", "count", "off by", "low", "high"]
         numbers.dataframe(frame, hide_index=True, column_order=order, column_config=NUMBERS, height=420)
-        figure = figures.comparison_figure(release, shown, exact, dark=st.context.theme.type == "dark")
+        figure = figures.comparison_figure(release, shown, exact, dark=is_dark())
         picture.plotly_chart(
             figure.update_layout(height=420),
             key="compare-figure",
