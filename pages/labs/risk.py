@@ -1,4 +1,4 @@
-"""Risk: who stands out in a table, and why a table without names is not a private one."""
+"""Risk lab: who stands out in a table, and why a table without names is not a private one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dpengine.lessons.syntactic import profile
 from dpengine.sources.open import Table
 from pages.parts.risk.lessons import LESSONS, patients_frame
 from pages.parts.risk.own_table import show_own_table
-from pages.parts.risk.profile import explained, show_profile
+from pages.parts.risk.profile import explain_measures, show_profile
 from pages.parts.visit.state import require_entry, visit
 
 OWN, SAMPLE = "Your table", "A textbook's patients"
@@ -21,24 +21,25 @@ TABLES = {
 
 
 def choose_source() -> Table | None:
-    """The table of this visit, where there is one and it is asked for."""
+    """Return the owner's table if there is one and the visitor wants to see it, else None."""
     table = visit().table
     if table is None:
-        st.page_link("pages/publish.py", label="Bring a table of yours on Publish, and look at it here",
+        st.page_link("pages/publish.py", label="Bring a table of yours on Publish to see it here",
                      icon=":material/table_view:")  # fmt: skip
         return None
-    asked = st.segmented_control("Look at", (OWN, SAMPLE), default=OWN, required=True, key="risk_source")
-    return table if asked == OWN else None
+    chosen = st.segmented_control("Look at", (OWN, SAMPLE), default=OWN, required=True, key="risk_source")
+    return table if chosen == OWN else None
 
 
 @st.fragment
 def own(table: Table) -> None:
+    """Show the owner's table."""
     show_own_table(table)
 
 
 @st.fragment
 def sample() -> None:
-    """The inpatient table, in three forms."""
+    """Show the inpatient table of the textbook in one of three forms."""
     chosen = st.segmented_control(
         "Twelve patients", list(TABLES), default="4-anonymous", required=True, key="risk_form"
     )
@@ -49,11 +50,12 @@ def sample() -> None:
     with right:
         classes = textbook_patients.classes(TABLES[chosen])
         show_profile(classes, 12, profile(classes).unique, "sample", across=2)
-    explained()
+    explain_measures()
 
 
 @st.fragment
 def lessons() -> None:
+    """Show attacks on tables without names, in tabs."""
     st.subheader("Why that is not enough")
     tabs = st.tabs(list(LESSONS), on_change="rerun", key="risk_lesson")
     for tab, lesson in zip(tabs, LESSONS.values(), strict=True):
@@ -63,11 +65,12 @@ def lessons() -> None:
 
 
 def meaning() -> None:
+    """Say what this means for a release."""
     st.subheader("What this means for your release")
     st.markdown(
-        "A release from here holds no rows, and no count without noise. What it gives away of a person is bounded by ε "
-        "for every reader, whatever they know and whatever else is published; k, ℓ and t bound none of that. So there "
-        "is no need to guess which columns a neighbour might know."
+        "A release from here holds no rows, and no count without noise. ε limits what it reveals about a person, for "
+        "every reader, whatever they know and whatever else is published. k, ℓ and t set no such limit. So you need "
+        "not guess which columns a neighbour might know."
     )
     with st.container(horizontal=True):
         st.page_link("pages/publish.py", label="Publish", icon=":material/publish:")
@@ -76,7 +79,7 @@ def meaning() -> None:
 
 require_entry()
 st.title("Risk")
-st.markdown("How many people stand out in a table, and why taking out their names, or blurring them, is not enough.")
+st.markdown("How many people stand out in a table, and why removing names or making values coarser is not enough.")
 if (mine := choose_source()) is not None:
     own(mine)
 else:

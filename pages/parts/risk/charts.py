@@ -1,4 +1,4 @@
-"""Figures of the Risk lab: people by size of class, who is alone on which columns, how often attacks succeed."""
+"""Figures of the Risk lab: people by size of class, who is alone by which columns, and how often attacks succeed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import plotly.graph_objects as go
 from dpengine.charts.style import escape, shorten
 from dpengine.lessons.success_rate import Rate
 from dpengine.lessons.syntactic import Band
-from pages.parts.shared.figures import tones
+from pages.parts.shared.figures import hatched, mark, tones
 
 __all__ = ["alone_figure", "band_name", "bands_figure", "curve_figure", "rates_figure"]
 
 
 def band_name(band: Band) -> str:
-    """Sizes of class in words.
+    """Return the sizes of a band of classes as a label.
 
     >>> band_name(Band(1, 1, 0, 0)), band_name(Band(3, 4, 0, 0)), band_name(Band(100, None, 0, 0))
     ('1', '3–4', '100 +')
@@ -26,7 +26,7 @@ def band_name(band: Band) -> str:
 
 
 def bands_figure(bands: Sequence[Band]) -> go.Figure:
-    """People by how many look like them; those who are alone hatched, in a colour of their own."""
+    """Draw people by how many share their class; those who are alone hatched, in another colour."""
     tone = tones()
     figure = go.Figure()
     for alone in (True, False):
@@ -35,21 +35,18 @@ def bands_figure(bands: Sequence[Band]) -> go.Figure:
             x=[band_name(band) for band in chosen],
             y=[band.people for band in chosen],
             customdata=[band.classes for band in chosen],
-            name="alone" if alone else "in company",
-            marker={
-                "color": tone["other" if alone else "accent"],
-                "pattern": {"shape": "/" if alone else "", "fillmode": "overlay", "fgcolor": tone["ground"], "size": 6},
-            },
+            name="alone" if alone else "not alone",
+            marker=hatched(tone["other"], "/") if alone else hatched(tone["accent"], ""),
             hovertemplate="%{y:,} people in %{customdata:,} classes of %{x}<extra></extra>",
         )
     figure.update_layout(showlegend=any(band.people for band in bands if band.low == 1))
-    figure.update_xaxes(title_text="people who look alike", type="category")
+    figure.update_xaxes(title_text="people who agree on these columns", type="category")
     figure.update_yaxes(title_text="people", rangemode="tozero", tickformat=",~d")
     return figure
 
 
 def alone_figure(names: Sequence[str], shares: Sequence[float]) -> go.Figure:
-    """Part of the people that are alone, for each set of columns, largest at the top."""
+    """Draw the share of people who are alone, for each set of columns, largest at the top."""
     tone = tones()
     short = [escape(name) for name in shorten(names)]
     figure = go.Figure()
@@ -60,10 +57,7 @@ def alone_figure(names: Sequence[str], shares: Sequence[float]) -> go.Figure:
         text=[f"{share:.1%}" for share in shares],
         textposition="outside",
         cliponaxis=False,
-        marker={
-            "color": tone["other"],
-            "pattern": {"shape": "/", "fillmode": "overlay", "fgcolor": tone["ground"], "size": 6},
-        },
+        marker=hatched(tone["other"], "/"),
         customdata=[escape(name) for name in names],
         hovertemplate="%{customdata}: %{x:.2%} alone<extra></extra>",
     )
@@ -74,7 +68,7 @@ def alone_figure(names: Sequence[str], shares: Sequence[float]) -> go.Figure:
 
 
 def rates_figure(places: Sequence[str], rates: Mapping[str, Sequence[Rate]], axis: str) -> go.Figure:
-    """Success rates with their 95 % intervals: a group of bars a place, a bar for each of ``rates``."""
+    """Draw success rates with 95 % intervals: a group of bars for each place, a bar for each of `rates`."""
     tone = tones()
     looks = ((tone["accent"], ""), (tone["grey"], "/"), (tone["other"], "x"))
     figure = go.Figure()
@@ -84,18 +78,8 @@ def rates_figure(places: Sequence[str], rates: Mapping[str, Sequence[Rate]], axi
             x=list(places),
             y=[rate.share for rate in each],
             name=name,
-            marker={
-                "color": colour,
-                "pattern": {"shape": pattern, "fillmode": "overlay", "fgcolor": tone["ground"], "size": 6},
-            },
-            error_y={
-                "type": "data",
-                "symmetric": False,
-                "array": [high - rate.share for rate, (_, high) in zip(each, ends, strict=True)],
-                "arrayminus": [rate.share - low for rate, (low, _) in zip(each, ends, strict=True)],
-                "thickness": 1.2,
-                "width": 4,
-            },
+            marker=hatched(colour, pattern),
+            error_y=_whiskers(each),
             customdata=[f"{low:.1%} to {high:.1%}" for low, high in ends],
             hovertemplate="%{y:.1%} (95 %: %{customdata})<extra>" + name + "</extra>",
         )
@@ -106,12 +90,11 @@ def rates_figure(places: Sequence[str], rates: Mapping[str, Sequence[Rate]], axi
 
 
 def curve_figure(x: Sequence[int], rates: Mapping[str, Sequence[Rate]], now: int, axes: tuple[str, str]) -> go.Figure:
-    """Success rates over a number, with their 95 % intervals."""
+    """Draw success rates over a number with 95 % intervals, one line for each of `rates`."""
     tone = tones()
     looks = (("accent", "solid", "circle"), ("other", "dash", "diamond"), ("grey", "dot", "square"))
     figure = go.Figure()
     for (name, each), (colour, dash, symbol) in zip(rates.items(), looks, strict=False):
-        ends = [rate.interval() for rate in each]
         figure.add_scatter(
             x=list(x),
             y=[rate.share for rate in each],
@@ -119,17 +102,21 @@ def curve_figure(x: Sequence[int], rates: Mapping[str, Sequence[Rate]], now: int
             mode="lines+markers",
             line={"color": tone[colour], "dash": dash, "width": 2.5},
             marker={"symbol": symbol, "size": 8},
-            error_y={
-                "type": "data",
-                "symmetric": False,
-                "array": [high - rate.share for rate, (_, high) in zip(each, ends, strict=True)],
-                "arrayminus": [rate.share - low for rate, (low, _) in zip(each, ends, strict=True)],
-                "thickness": 1,
-                "width": 3,
-            },
+            error_y=_whiskers(each),
             hovertemplate="%{x}: %{y:.1%}<extra>" + name + "</extra>",
         )
-    figure.add_vline(x=now, line={"color": tone["grey"], "width": 1, "dash": "dot"})
+    mark(figure, now)
     figure.update_xaxes(title_text=axes[0])
     figure.update_yaxes(title_text=axes[1], tickformat=".0%", range=[-0.03, 1.05])
     return figure
+
+
+def _whiskers(rates: Sequence[Rate]) -> dict[str, object]:
+    """Return the error bars of 95 % intervals around the rates."""
+    ends = [rate.interval() for rate in rates]
+    return {
+        "array": [high - rate.share for rate, (_, high) in zip(rates, ends, strict=True)],
+        "arrayminus": [rate.share - low for rate, (low, _) in zip(rates, ends, strict=True)],
+        "thickness": 1.2,
+        "width": 4,
+    }

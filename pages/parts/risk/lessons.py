@@ -1,5 +1,4 @@
-"""Why a table without names, or a k-anonymous one, is not a private one: shown on a textbook's patients, measured on
-made-up people."""
+"""Why a table without names, or a k-anonymous one, is not private: on a textbook's patients and made-up people."""
 
 from __future__ import annotations
 
@@ -9,24 +8,28 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
+from dpengine.exact import exact_text
 from dpengine.lessons import textbook_patients
 from dpengine.lessons.success_rate import Rate
 from dpengine.lessons.textbook_patients import Patient
-from pages.parts.risk import numbers as numbers
+from pages.parts.risk import numbers
 from pages.parts.risk.charts import curve_figure, rates_figure
+from pages.parts.shared.data_twin import twin
+from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
-from pages.parts.shared.wording import percent
+from pages.parts.shared.wording import percent, plural
+from pages.parts.visit.state import visit
 
-__all__ = ["LESSONS", "patients_frame", "run_again"]
+__all__ = ["LESSONS", "patients_frame"]
 
 KS = (2, 3, 4, 5, 6, 8, 10)
 COARSE = {"exact date": 1, "month": 30, "year": 365}
-EPSILONS = ("0.01", "0.1", "0.5", "1", "2", "5")
-KNOWS = ("how the person looks", "everyone else's condition too")
+EPSILONS = tuple(map(exact_text, rungs("0.01", "5")))
+KNOWS = ("zip code, birth and sex", "everyone else's condition too")
 
 
 def patients_frame(table: tuple[Patient, ...]) -> pd.DataFrame:
-    """A table of the textbook as one would read it."""
+    """Return a table of the textbook for display."""
     return pd.DataFrame(
         [(each.zip, each.age, each.nationality, each.condition) for each in table],
         columns=["zip code", "age", "nationality", "condition"],
@@ -34,31 +37,33 @@ def patients_frame(table: tuple[Patient, ...]) -> pd.DataFrame:
     )
 
 
-def run_again(key: str) -> int:
-    """The seed of this lesson's people: another one at each press."""
-    seed = int(st.session_state.setdefault(f"risk_seed_{key}", 0))
-    what = "With other made-up people. Seeds make these people come again; the release never has one."
-    again = f"risk_again_{key}"
-    st.button("Run it again", icon=":material/casino:", key=again, on_click=_other, args=(key,), help=what)
-    return seed
+def _seed(lesson: str) -> int:
+    """Return the seed of a lesson's made-up people, with a button that takes the next one."""
+    name = f"risk-{lesson}"
+    note = "With other made-up people. A seed lets you see the same people again; a release never has one."
+    st.button(
+        "Run it again",
+        icon=":material/casino:",
+        key=f"risk_again_{lesson}",
+        on_click=visit().turn,
+        args=(name,),
+        help=note,
+    )
+    return visit().turns(name)
 
 
-def _other(key: str) -> None:
-    st.session_state[f"risk_seed_{key}"] += 1
-
-
-def _said(rate: Rate) -> str:
-    """A measured rate; where all tries succeeded it is 100 %, of so many tries."""
+def _share(rate: Rate) -> str:
+    """Return a measured rate as a percentage, 100 % only if every try succeeded."""
     return "100 %" if rate.successes == rate.tries else percent(rate.share)
 
 
 def _interval(rate: Rate) -> str:
     low, high = rate.interval()
-    return f"{_said(rate)} (95 %: {100 * low:.1f} to {100 * high:.1f})"
+    return f"{_share(rate)} (95 %: {100 * low:.1f} to {100 * high:.1f})"
 
 
 def homogeneity() -> None:
-    """All of a class have the same, or all but what one can rule out."""
+    """Show a class whose members all have the same condition, or all but one that can be ruled out."""
     stories = {story.title: story for story in textbook_patients.STORIES}
     chosen = st.segmented_control("Attack", list(stories), default="Homogeneity", required=True, key="risk_story")
     story = stories[chosen]
@@ -77,48 +82,50 @@ def homogeneity() -> None:
         remaining = sorted(set(story.remaining))
         st.metric("Conditions left", len(remaining), border=True)
         named = f"**{' or '.join(remaining).lower()}**"
-        told = (
-            f". Without {' and '.join(story.never).lower()}, {named} is left" if story.never else f": all have {named}"
-        )
-        st.markdown(f"Four rows fit, as 4-anonymity says{told}. No name was needed.")
+        if story.never:
+            result = f"Without {' and '.join(story.never).lower()}, only {named} is left"
+        else:
+            result = f"All four have {named}"
+        st.markdown(f"Four rows fit, as 4-anonymity promises. {result}. No name was needed.")
 
 
 def two_tables() -> None:
-    """Each of two tables keeps its k; together they do not."""
+    """Show that two k-anonymous tables together are not k-anonymous."""
     st.markdown(
-        "400 people were in two hospitals, and each hospital publishes a k-anonymous table of its own patients. "
-        "How often is one's condition given away?"
+        "400 people were patients of two hospitals, and each hospital publishes a k-anonymous table of its own "
+        "patients. How often do the tables reveal a patient's condition?"
     )
     k = st.select_slider("k", KS, value=3, key="risk_k")
-    seed = run_again("two")
+    seed = _seed("two")
     rates = numbers.given_away(seed, KS)
     one, two = rates[KS.index(k)]
     with st.grid(2, min_column_width=150):
-        st.metric("By one table", _said(one), border=True)
-        st.metric("By both together", _said(two), border=True)
-    line = f"With k = {k}, one table gives away {_said(one)} of people, and both together {_said(two)}"
+        st.metric("By one table", _share(one), border=True)
+        st.metric("By both together", _share(two), border=True)
+    line = (
+        f"With k = {k}, one table reveals the condition of {_share(one)} of people, and both together of {_share(two)}"
+    )
     st.markdown(f"**{line}.**")
     lines = {"both tables": [each[1] for each in rates], "one table": [each[0] for each in rates]}
-    draw(curve_figure(KS, lines, k, ("k of both tables", "given away")), f"{line}.", "risk-two", 320)
-    _twin(
-        [
-            {"k": each, "one table": _interval(a), "both tables": _interval(b)}
-            for each, (a, b) in zip(KS, rates, strict=True)
-        ]
-    )
+    draw(curve_figure(KS, lines, k, ("k of both tables", "conditions revealed")), f"{line}.", "risk-two", 320)
+    rows = [
+        {"k": each, "one table": _interval(a), "both tables": _interval(b)}
+        for each, (a, b) in zip(KS, rates, strict=True)
+    ]
+    twin(pd.DataFrame(rows), "risk-two")
     st.markdown(
-        "Nothing in k-anonymity says what happens when tables meet. Budgets add up: two releases of ε/2 are "
-        "together one of ε, whatever their tables."
+        "k-anonymity says nothing about what several tables reveal together. Privacy budgets add up: two releases with "
+        "ε/2 each count as one with ε, whatever their tables."
     )
 
 
 def one_more() -> None:
-    """The table of today and that of tomorrow."""
+    """Show what the table of today and that of tomorrow reveal about a newcomer."""
     after = (*textbook_patients.FOUR_ANONYMOUS, textbook_patients.NEWCOMER)
     new = textbook_patients.added_rows(textbook_patients.FOUR_ANONYMOUS, after)[0]
     st.markdown(
-        "The hospital publishes its 4-anonymous table on Monday, and again on Tuesday. A neighbour, 44 years old, "
-        "zip code 14853, was taken there on Tuesday."
+        "The hospital publishes its 4-anonymous table on Monday, and again on Tuesday. A neighbour, 44 years old, zip "
+        "code 14853, was admitted on Tuesday."
     )
     class_ = [
         each.condition for each in textbook_patients.FOUR_ANONYMOUS if each.quasi_identifiers == new.quasi_identifiers
@@ -128,25 +135,25 @@ def one_more() -> None:
     counts["difference"] = counts["Tuesday"] - counts["Monday"]
     st.dataframe(counts.rename_axis("condition of people like them").reset_index(), hide_index=True)
     st.markdown(
-        f"Both tables are 4-anonymous. Their difference is one row: **{new.condition.lower()}**. With noise in both, "
-        "the difference is mostly noise, and its price is the sum of the two ε."
+        f"Both tables are 4-anonymous. Their difference is one row: **{new.condition.lower()}**. If both tables had "
+        "noise, the difference would be mostly noise, and it would cost the sum of the two ε."
     )
 
 
 def names_back() -> None:
-    """Sweeney's linkage, and what is learned without any name."""
+    """Show Sweeney's linkage, and what an attacker learns without any name."""
     st.markdown(
-        "A hospital publishes 4,000 rows without names, of a made-up town of 40,000; seven in ten residents stand on a "
-        "public list of voters with ZIP code, date of birth and sex. Conditions are independent of all else."
+        "In a made-up town of 40,000, a hospital publishes 4,000 rows without names. Seven in ten residents are on a "
+        "public list of voters with ZIP code, date of birth and sex. Conditions do not depend on any of these."
     )
-    seed = run_again("names")
+    seed = _seed("names")
     born = st.segmented_control("Date of birth as", list(COARSE), default="exact date", required=True, key="risk_birth")
     found = numbers.names_found(seed, COARSE[born])
     with st.grid(2, min_column_width=150):
-        st.metric("Rows that get a name back", _said(found.rate), border=True)
+        st.metric("Rows that get a name back", _share(found.rate), border=True)
         sure = percent(found.right / found.claimed) if found.claimed else "no claims"
         st.metric("Claims that are right", sure, border=True)
-    st.markdown("**Names are not needed.** How often is a patient's condition guessed right by someone who knows …")
+    st.markdown("**Names are not needed.** How often does someone guess a patient's condition, knowing …")
     knows = st.segmented_control("Knows", KNOWS, default=KNOWS[0], required=True, key="risk_knows",
                                  label_visibility="collapsed")  # fmt: skip
     left, right = st.columns(2)
@@ -155,64 +162,67 @@ def names_back() -> None:
     defences = {
         "names removed": ("raw", ""),
         f"{k}-anonymous": ("k", str(k)),
-        f"ours, ε = {epsilon}": ("ours", epsilon),
+        f"ours, ε = {epsilon}": ("release", epsilon),
     }
-    told = {name: numbers.guesses(seed, *which)[KNOWS.index(knows)] for name, which in defences.items()}
-    ours = told[f"ours, ε = {epsilon}"]
+    guesses = {name: numbers.guesses(seed, *which)[KNOWS.index(knows)] for name, which in defences.items()}
+    ours = guesses[f"ours, ε = {epsilon}"]
     line = (
-        f"Right for {_said(told[f'{k}-anonymous'].inside)} of those in the {k}-anonymous table, and for "
-        f"{_said(ours.inside)} of those in our release; had they not been in it, {_said(ours.outside)}"
+        f"Right for {_share(guesses[f'{k}-anonymous'].inside)} of the people in the {k}-anonymous table, and for "
+        f"{_share(ours.inside)} of those in our release ({_share(ours.outside)} if they had been left out)"
     )
     st.markdown(f"**{line}.**")
-    bars = {"as it is": [each.inside for each in told.values()],
-            "had the person not been in it": [each.outside for each in told.values()]}  # fmt: skip
-    draw(rates_figure(list(told), bars, "condition guessed right"), f"{line}.", "risk-guesses", 340)
-    _twin([{"published": name, "as it is": _interval(each.inside), "without the person": _interval(each.outside)}
-           for name, each in told.items()])  # fmt: skip
+    bars = {"with the person": [each.inside for each in guesses.values()],
+            "without the person": [each.outside for each in guesses.values()]}  # fmt: skip
+    draw(rates_figure(list(guesses), bars, "condition guessed right"), f"{line}.", "risk-guesses", 340)
+    rows = [
+        {"published": name, "with the person": _interval(each.inside), "without the person": _interval(each.outside)}
+        for name, each in guesses.items()
+    ]
+    twin(pd.DataFrame(rows), "risk-guesses")
     most = math.exp(float(epsilon))
     st.markdown(
         f"With ε = {epsilon}, being in the table makes a right guess at most {most:.3g} times as likely, whatever the "
-        "attacker knows. The commonest condition alone is right for 1 in 5. A k-anonymous table has no "
-        "such bound: who knows the others' conditions reads off the last one's, at any k."
+        "attacker knows. Always guessing the most common condition is right for 1 in 5. A k-anonymous table has no "
+        "such bound: whoever knows the others' conditions can read off the last one, for any k."
     )
-    st.caption("Our release is drawn afresh by ZIP code, decade of birth, sex and condition. After Sweeney 2000.")
+    st.caption(
+        "Our release, drawn anew, counts people by ZIP code, decade of birth, sex and condition. After Sweeney 2000."
+    )
 
 
 def films() -> None:
-    """Narayanan and Shmatikov's attack on ratings."""
+    """Show Narayanan and Shmatikov's attack on ratings."""
     st.markdown(
         "2,000 made-up people rate films, and the ratings are published without names. Someone knows a few films that "
-        "a friend has seen, how many stars they gave (give or take one), and when (within two weeks)."
+        "a friend has rated, with how many stars (to within one), and when (to within two weeks)."
     )
     left, right = st.columns(2)
     known = left.select_slider("Films known", numbers.KNOWN, value=4, key="risk_known")
-    wrong = right.select_slider("of which wrong", (0, 1, 2), key="risk_wrong")
+    wrong = right.select_slider("Wrong films among them", (0, 1, 2), key="risk_wrong")
     epsilon = "1"
-    seed = run_again("films")
+    seed = _seed("films")
     found = numbers.films(seed, epsilon, wrong)
     at = numbers.KNOWN.index(known)
     with st.grid(3, min_column_width=150):
         for name, each in found.items():
-            st.metric(name.capitalize(), _said(each[at].rate), border=True, help="People whose record is found.")
-    line = f"{known} films find {_said(found['names removed'][at].rate)} of people where only names were removed"
-    line += f", and {_said(found['our release'][at].rate)} in our release"
+            st.metric(name.capitalize(), _share(each[at].rate), border=True, help="People whose record is found.")
+    line = (
+        f"Knowing {plural(known, 'film')} finds {_share(found['names removed'][at].rate)} of people if only names were "
+        f"removed, and {_share(found['our release'][at].rate)} in our release"
+    )
     st.markdown(f"**{line}.**")
     rates = {name: [each.rate for each in own] for name, own in found.items()}
-    draw(
-        curve_figure(numbers.KNOWN, rates, known, ("films known", "people found again")), f"{line}.", "risk-films", 340
-    )
-    _twin([{"films known": each, **{name: _interval(own[place]) for name, own in rates.items()}}
-           for place, each in enumerate(numbers.KNOWN)])  # fmt: skip
+    draw(curve_figure(numbers.KNOWN, rates, known, ("films known", "people found")), f"{line}.", "risk-films", 340)
+    rows = [
+        {"films known": each, **{name: _interval(own[place]) for name, own in rates.items()}}
+        for place, each in enumerate(numbers.KNOWN)
+    ]
+    twin(pd.DataFrame(rows), "risk-films")
     st.caption(
-        f"Scoreboard-RH of Narayanan & Shmatikov 2008, {numbers.TARGETS} people looked for; a record is claimed where "
-        f"its score stands out. Our release counts films by stars at ε = {epsilon}, 40 ratings a person; records are "
-        "dealt from its counts. They belong to nobody, so a claim is right by chance, 1 in 2,000."
+        f"Scoreboard-RH of Narayanan & Shmatikov 2008, searching for {numbers.TARGETS} people; a record is claimed if "
+        f"its score stands out. Our release counts films by stars at ε = {epsilon}, with up to 40 ratings a person. "
+        "Records are made from its counts and belong to nobody, so a claim is right only by chance, 1 in 2,000."
     )
-
-
-def _twin(rows: list[dict[str, object]]) -> None:
-    with st.expander("The same as a table", icon=":material/table_rows:"):
-        st.dataframe(pd.DataFrame(rows), hide_index=True)
 
 
 LESSONS: dict[str, Callable[[], None]] = {

@@ -1,4 +1,4 @@
-"""What the Risk lab measures on made-up people: kept for the session, since its sliders move often."""
+"""Attacks of the Risk lab on made-up people, kept for the session because its sliders move often."""
 
 from __future__ import annotations
 
@@ -27,12 +27,16 @@ def _town(seed: int) -> Town:
 
 @_kept
 def names_found(seed: int, days: int) -> Linked:
+    """Link names to the hospital's table, with dates of birth as coarse as `days`."""
     return linkage.link_names(_town(seed), days=days)
 
 
 @_kept
 def guesses(seed: int, defence: str, number: str) -> tuple[Guesses, Guesses]:
-    """Of someone who knows the person, and of someone who knows all others too."""
+    """Guess conditions from a table: as someone who knows the person, and as someone who knows all others too.
+
+    `defence` is "raw", "k" with k as `number`, or "release" with ε.
+    """
     town = _town(seed)
     if defence == "raw":
         published = linkage.publish_raw(town)
@@ -45,7 +49,7 @@ def guesses(seed: int, defence: str, number: str) -> tuple[Guesses, Guesses]:
 
 @_kept
 def given_away(seed: int, ks: Sequence[int]) -> list[tuple[Rate, Rate]]:
-    """By one k-anonymous table and by two, for each k."""
+    """Measure for each k how often one k-anonymous table, and two together, reveal a condition."""
     return [linkage.composition_attack(_town(seed), k) for k in ks]
 
 
@@ -66,7 +70,7 @@ def _published(seed: int, epsilon: str) -> dict[str, Ratings]:
 
 @st.cache_data(scope="session", max_entries=16, show_spinner="Looking for people")
 def films(seed: int, epsilon: str, wrong: int) -> dict[str, list[Search]]:
-    """People found again for each number of known films, by what is published."""
+    """Search for people by each number of known films, in everything that might be published."""
     return {
         name: [
             deanonymisation.find_people(

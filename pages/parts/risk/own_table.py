@@ -1,6 +1,6 @@
-"""The owner's table in the Risk lab: exact numbers for the owner's eyes, which no one else may see.
+"""The owner's table in the Risk lab: exact numbers that only the owner may see.
 
-What is counted is held in the session alone, with the table, and offered in no file.
+They are held in the session alone, with the table, and offered in no file.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from dpengine import owner
 from dpengine.owner import Classes, Uniqueness
 from dpengine.sources.open import Table
 from pages.parts.risk.charts import alone_figure
-from pages.parts.risk.profile import explained, show_profile
+from pages.parts.risk.profile import explain_measures, show_profile
 from pages.parts.server.jobs import Progress
+from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import percent, plain, plural
 from pages.parts.visit import background_read
@@ -24,13 +25,14 @@ from pages.parts.visit.state import visit
 __all__ = ["show_own_table"]
 
 MAX_COLUMNS = 8
-ALL_SUBSETS = 5  # up to so many columns every combination is tried, beyond only single ones, pairs, and all
-SHOWN = 10
+ALL_SUBSETS = 5  # with more columns, only single ones, pairs, and all of them together are counted
+MAX_BARS = 10
 
 Counted = tuple[Classes, dict[tuple[str, ...], Uniqueness], int]
 
 
 def show_own_table(table: Table) -> None:
+    """Show who stands out in the owner's table by the chosen columns."""
     names = [column.name for column in table.columns]
     entries = visit().entries
     person = entries.id_column if entries.several_rows and entries.id_column in names else None
@@ -44,7 +46,7 @@ def show_own_table(table: Table) -> None:
         max_selections=MAX_COLUMNS,
         key=visit().key("risk_columns"),
         placeholder="such as age, sex, postcode",
-        help="The quasi-identifiers: columns that others can know of a person from elsewhere.",
+        help="Quasi-identifiers: columns that others may know about a person from elsewhere.",
     )
     sensitive = right.selectbox(
         "What should stay unknown?",
@@ -59,8 +61,8 @@ def show_own_table(table: Table) -> None:
         return
     with st.container(border=True, key="private"):
         st.markdown(
-            ":material/visibility_lock: **For your eyes only.** These are exact numbers of your table, without noise: "
-            "shown to others, even k is a disclosure. They are saved nowhere and cannot be downloaded."
+            ":material/visibility_lock: **For your eyes only.** These are exact numbers of your table, without noise. "
+            "Showing even k to others is a disclosure. The numbers are saved nowhere and cannot be downloaded."
         )
         if (counted := _counted(table, columns, sensitive, person)) is None:
             return
@@ -73,22 +75,22 @@ def show_own_table(table: Table) -> None:
             _combinations(alone, people)
         if person is not None:
             st.caption(
-                f"People are told apart by {plain(person)}; someone with several rows may be in several classes."
+                f"Rows belong to one person by {plain(person)}; someone with several rows may be in several classes."
             )
-    explained()
+    explain_measures()
 
 
 def _counted(table: Table, columns: list[str], sensitive: str | None, person: str | None) -> Counted | None:
-    """What counting says of these columns."""
+    """Count classes and unique people by these columns, in the background; None while it is awaited."""
     sizes = range(1, len(columns) + 1) if len(columns) <= ALL_SUBSETS else (1, 2, len(columns))
     sets = [each for size in sizes for each in combinations(columns, size)]
 
-    def work(tell: Progress) -> Counted:
-        tell("classes")
+    def work(progress: Progress) -> Counted:
+        progress("classes")
         classes = owner.class_sizes(table, columns, sensitive, person=person)
-        tell("combinations")
+        progress("combinations")
         alone = owner.unique_people(table, sets, person=person)
-        tell("people")
+        progress("people")
         people = owner.people_count(table, person)
         owner.check_unchanged(table)
         return classes, alone, people
@@ -97,25 +99,23 @@ def _counted(table: Table, columns: list[str], sensitive: str | None, person: st
 
 
 def _combinations(alone: dict[tuple[str, ...], Uniqueness], people: int) -> None:
-    """Which columns, alone or together, give people away."""
+    """Show which columns, alone or together, single people out."""
     ranked = sorted(alone.items(), key=lambda item: (-item[1].people, len(item[0])))
     named = {" × ".join(names): found for names, found in ranked}
-    top = list(named.items())[:SHOWN]
+    top = list(named.items())[:MAX_BARS]
     singly = max(found.people for names, found in alone.items() if len(names) == 1)
-    one = f"no column leaves more than {percent(singly / people)} alone" if singly else "no column leaves anybody alone"
-    together = f"{plural(max(map(len, alone)), 'column')} together leave {percent(ranked[0][1].people / people)}"
-    line = f"By itself {one}; {together}"
+    one = f"at most {percent(singly / people)} of people" if singly else "nobody"
+    together = f"{plural(max(map(len, alone)), 'column')} together single out {percent(ranked[0][1].people / people)}"
+    line = f"One column alone singles out {one}; {together}"
     st.markdown(f"**{line}**")
     figure = alone_figure([name for name, _ in top], [found.people / people for _, found in top])
     draw(figure, f"{line}.", "risk-alone", 90 + 28 * len(top), private=True)
-    with st.expander("The same as a table, all combinations", icon=":material/table_rows:", key="risk-alone-twin"):
-        told = [
-            {"columns": name, "alone": found.people, "of all": found.people / people, "classes": found.classes}
-            for name, found in named.items()
-        ]
-        columns = {
-            "alone": st.column_config.NumberColumn("alone", format="localized"),
-            "of all": st.column_config.NumberColumn("of all", format="percent"),
-            "classes": st.column_config.NumberColumn("classes", format="localized"),
-        }
-        st.dataframe(pd.DataFrame(told), hide_index=True, column_config=columns)
+    rows = [
+        {"columns": name, "alone": found.people, "of all": found.people / people, "classes": found.classes}
+        for name, found in named.items()
+    ]
+    number = st.column_config.NumberColumn
+    columns = {"of all": number("of all", format="percent")} | {
+        name: number(name, format="localized") for name in ("alone", "classes")
+    }
+    twin(pd.DataFrame(rows), "risk-alone", columns)

@@ -87,7 +87,7 @@ def test_no_value_of_the_owners_table_is_shown() -> None:
     with open_table(ROWS) as table:
         at = choose(page(table), ["zip", "age"], "ill")
         everything = texts(at) + "".join(frame.value.to_csv() for frame in at.dataframe)
-        assert "look alike" in everything
+        assert "alone" in everything
         assert not [value for value in ("90210", "90211", "scurvy", "gout") if value in everything]
 
 
@@ -104,7 +104,7 @@ def test_people_with_several_rows_are_counted_once() -> None:
     with open_table(ROWS) as table:
         at = choose(page(table, Entries(several_rows=True, id_column="who")), ["zip"])
         assert metrics(at)["Alone"] == "2", "the two rows of 90210 are one person's"
-        assert "told apart by who" in texts(at)
+        assert "one person by who" in texts(at)
         assert "who" not in at.multiselect[0].options
 
 
@@ -124,9 +124,9 @@ def test_a_table_that_is_gone_is_a_warning_and_no_fault() -> None:
 
 def test_homogeneity_and_background_knowledge_name_the_condition() -> None:
     at = lesson("All the same")
-    assert "all have **cancer**" in texts(at)
+    assert "All four have **cancer**" in texts(at)
     whole(at.segmented_control(key="risk_story").set_value("Background knowledge").run())
-    assert "**viral infection** is left" in texts(at)
+    assert "only **viral infection** is left" in texts(at)
 
 
 def test_two_tables_give_away_more_than_one() -> None:
@@ -153,9 +153,9 @@ def test_names_come_back_and_coarser_dates_stop_that() -> None:
 def test_who_knows_the_others_wins_against_k_anonymity_and_not_against_a_release() -> None:
     at = lesson("Names come back")
     whole(at.segmented_control(key="risk_knows").set_value("everyone else's condition too").run())
-    assert "Right for 100 % of those in the 5-anonymous table" in texts(at)
+    assert "Right for 100 % of the people in the 5-anonymous table" in texts(at)
     twin = next(frame.value for frame in at.dataframe if "without the person" in frame.value).set_index("published")
-    assert twin.loc["ours, ε = 0.1", "as it is"].split(" %")[0] < "30"
+    assert twin.loc["ours, ε = 0.1", "with the person"].split(" %")[0] < "30"
     assert "at most 1.11 times as likely" in texts(at)
 
 
