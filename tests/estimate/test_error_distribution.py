@@ -21,15 +21,15 @@ from tests.plans import CLINIC, letters_plan, plans
 
 
 @pytest.mark.parametrize("epsilon", ["1/1000", "0.1", "0.5", "1", "3/7", "2", "10"])
-def test_one_draw_has_the_closed_forms_of_the_discrete_laplace_law(epsilon: str) -> None:
+def test_one_draw_has_the_closed_forms_of_discrete_laplace_noise(epsilon: str) -> None:
     plan = letters_plan([4], [["a"]], epsilon=epsilon)
-    law = table_error(plan, decide(plan).allocations, ("a",))
+    error = table_error(plan, decide(plan).allocations, ("a",))
     oracle = stats.dlaplace(float(plan.epsilon))
     reach = np.arange(int(60 / float(plan.epsilon)) + 2)
-    assert law.sd**2 == pytest.approx(oracle.var(), rel=1e-9)
-    assert law.mean_abs == pytest.approx(2 * (reach * oracle.pmf(reach)).sum(), rel=1e-9)
+    assert error.sd**2 == pytest.approx(oracle.var(), rel=1e-9)
+    assert error.mean_abs == pytest.approx(2 * (reach * oracle.pmf(reach)).sum(), rel=1e-9)
     for confidence in [0.5, 0.9, 0.95, 0.99, 0.999999]:
-        half_width = int(law.half_width(confidence))
+        half_width = int(error.half_width(confidence))
         within = oracle.cdf(reach) - oracle.cdf(-reach - 1)
         assert half_width == int(np.argmax(within >= confidence - 1e-12))
 
@@ -39,17 +39,17 @@ def test_clipping_lifts_an_empty_cell_by_half_the_mean_error() -> None:
     for epsilon, bias in [("0.1", 4.99), ("0.5", 0.96), ("1", 0.43)]:
         plan = letters_plan([4], [["a"]], epsilon=epsilon)
         a = math.exp(-float(plan.epsilon))
-        law = table_error(plan, decide(plan).allocations, ("a",))
-        assert law.empty_cell_bias == pytest.approx(a / (1 - a**2), rel=1e-9)
-        assert law.empty_cell_bias == pytest.approx(bias, abs=0.005)
+        error = table_error(plan, decide(plan).allocations, ("a",))
+        assert error.empty_cell_bias == pytest.approx(a / (1 - a**2), rel=1e-9)
+        assert error.empty_cell_bias == pytest.approx(bias, abs=0.005)
 
 
 def test_half_widths_are_those_worked_out_by_hand() -> None:
     expected = {"0.1": (30, 46), "0.5": (6, 9), "1": (3, 4), "2": (1, 2)}
     for epsilon, (at_95, at_99) in expected.items():
         plan = letters_plan([4], [["a"]], epsilon=epsilon)
-        law = table_error(plan, decide(plan).allocations, ("a",))
-        assert (law.half_width(), law.half_width(0.99)) == (at_95, at_99)
+        error = table_error(plan, decide(plan).allocations, ("a",))
+        assert (error.half_width(), error.half_width(0.99)) == (at_95, at_99)
 
 
 @pytest.mark.parametrize(("epsilon", "times", "expected"), [("0.5", 2, 8), ("1", 10, 9), ("0.1", 50, 196)])
@@ -58,29 +58,29 @@ def test_sums_of_draws_have_exact_half_widths(epsilon: str, times: int, expected
 
 
 @pytest.mark.parametrize("times", [2, 3, 6])
-def test_sums_of_draws_have_the_law_of_convolution(times: int) -> None:
+def test_sums_of_draws_are_distributed_as_the_convolution(times: int) -> None:
     pmf = stats.dlaplace(1.0).pmf(np.arange(-60, 61))
     whole = pmf
     for _ in range(times - 1):
         whole = np.convolve(whole, pmf)
     distance = np.abs(np.arange(len(whole)) - len(whole) // 2)
-    law = _weighted_sum(((1.0, times, Fraction(1)),))
-    assert law.mean_abs == pytest.approx((whole * distance).sum(), rel=1e-9)
+    error = _weighted_sum(((1.0, times, Fraction(1)),))
+    assert error.mean_abs == pytest.approx((whole * distance).sum(), rel=1e-9)
     for confidence in [0.5, 0.95, 0.999]:
         within = np.array([whole[distance <= m].sum() for m in range(60)])
-        assert law.half_width(confidence) == int(np.argmax(within >= confidence))
+        assert error.half_width(confidence) == int(np.argmax(within >= confidence))
 
 
 def test_weighted_sums_agree_with_simulation() -> None:
     terms = ((0.7, 1, Fraction(3)), (0.2, 5, Fraction(4)), (0.05, 30, Fraction(3)))
-    law = _weighted_sum(terms)
+    error = _weighted_sum(terms)
     draws = 200_000
-    error = sum(w * discrete_laplace(scale, (times, draws)).sum(axis=0) for w, times, scale in terms)
-    observed = np.abs(error)
-    z = (observed.mean() - law.mean_abs) / (observed.std() / math.sqrt(draws))
+    drawn = sum(w * discrete_laplace(scale, (times, draws)).sum(axis=0) for w, times, scale in terms)
+    observed = np.abs(drawn)
+    z = (observed.mean() - error.mean_abs) / (observed.std() / math.sqrt(draws))
     assert abs(z) < 6, "false alarm 2e-9"
     for confidence in [0.8, 0.95, 0.99]:
-        covered = (observed <= law.half_width(confidence)).mean()
+        covered = (observed <= error.half_width(confidence)).mean()
         assert covered > confidence - 6 * math.sqrt(confidence * (1 - confidence) / draws)
         assert covered < confidence + 0.01, "and the interval is not much wider than it must be"
 

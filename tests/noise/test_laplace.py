@@ -43,7 +43,7 @@ EXACT = Context(prec=160, rounding=ROUND_FLOOR)
 
 
 class Script:
-    """A bit source that gives what it is told and is asked for: words for each lane, or one word for all."""
+    """A bit source that replays prepared words: words for each lane, or one word for all."""
 
     def __init__(self, *answers: Iterable[int] | int) -> None:
         self.answers = list(answers)
@@ -138,7 +138,7 @@ def test_64_bits_fall_on_the_right_side_of_every_breakpoint(level: noise._Level)
 
 @each_level
 @pytest.mark.parametrize("depth", [128, 192])
-def test_ties_are_settled_by_further_bits(level: noise._Level, depth: int) -> None:
+def test_ties_are_decided_by_further_bits(level: noise._Level, depth: int) -> None:
     points = list(floors(level.distribution, depth).values())
     chosen = [point for point in points if 0 < point >> (depth - 64) < MASK]
     chosen = chosen[:: len(chosen) // 12 + 1]
@@ -180,7 +180,7 @@ def test_parts_are_adjacent_and_small(scale: int) -> None:
 
 
 @pytest.mark.parametrize("scale", ["13", "20", "200", "1000", "30000"])
-def test_parts_compose_to_the_discrete_laplace_law(scale: str) -> None:
+def test_parts_compose_to_the_discrete_laplace_distribution(scale: str) -> None:
     coarse, *fine = _levels(Fraction(scale))
     most = min(15, _CHUNK // coarse.distribution.unit // 2)
     grids, probability = [], np.ones(())
@@ -287,7 +287,7 @@ LAWFUL = ["1/2", "1", "3/7", "10", "13", "200", "1000", "1000000", "1000000000",
 
 
 @pytest.mark.parametrize("scale", LAWFUL)
-def test_draws_follow_the_law(scale: str) -> None:
+def test_draws_follow_the_distribution(scale: str) -> None:
     exact = Fraction(scale)
     assert not rejections(discrete_laplace(scale, DRAWS), discrete_laplace(exact, DRAWS), float(exact))
 

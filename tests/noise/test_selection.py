@@ -83,7 +83,7 @@ def test_candidates_come_as_often_as_the_definition_says(
     assert stats.chisquare(seen, wanted).pvalue > ALPHA
     wrong = LAWS[draw](whole, each * Fraction(13, 10), sensitivity, monotone=monotone) * draws
     if epsilon == "1":
-        assert stats.chisquare(seen, wrong).pvalue < ALPHA, "negative control: another ε is told apart"
+        assert stats.chisquare(seen, wrong).pvalue < ALPHA, "negative control: another ε is rejected"
 
 
 @pytest.mark.parametrize("draw", LAWS, ids=lambda draw: draw.__name__)
@@ -101,7 +101,7 @@ def test_no_neighbours_differ_by_more_than_epsilon(draw: selection.Draw, monoton
 
 @pytest.mark.parametrize("draw", LAWS, ids=lambda draw: draw.__name__)
 def test_scores_that_move_both_ways_are_not_monotone(draw: selection.Draw) -> None:
-    """Negative control: without the 2, neighbours whose scores move apart are told too well."""
+    """Negative control: without the 2, neighbours whose scores move apart differ by more than ε."""
     here, there = (LAWS[draw](np.array(s), Fraction(1), monotone=True) for s in ([0, 3, 3], [1, 2, 2]))
     assert float(np.abs(np.log(here / there)).max()) > 1.2
 

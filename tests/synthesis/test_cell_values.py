@@ -175,8 +175,8 @@ def several(request: pytest.FixtureRequest) -> Result:
 @pytest.mark.parametrize("rows", [0, 1, 100, 3000, 20_001])
 def test_any_number_of_rows_scales_the_tables_but_for_rounding(several: Result, rows: int) -> None:
     """Each count c becomes one between ⌊N/n⌋·c and ⌈N/n⌉·c; in the mean it is nearer to N/n·c than chance would be."""
-    made, held = several.rows(rows), several.rows()
-    names, published = list(made), len(held["a"])
+    made, published_rows = several.rows(rows), several.rows()
+    names, published = list(made), len(published_rows["a"])
     assert {len(codes) for codes in made.values()} == {rows}
     assert len(several.synthetic(rows)) == rows
     least, most = rows // published, -(-rows // published)
@@ -193,10 +193,10 @@ def test_any_number_of_rows_scales_the_tables_but_for_rounding(several: Result, 
 
 
 def test_whole_multiples_are_exact(several: Result) -> None:
-    held = several.rows()
+    published_rows = several.rows()
     for times in (1, 3):
-        made = several.rows(times * len(held["a"]))
-        assert all(np.array_equal(made[name], np.tile(held[name], times)) for name in held)
+        made = several.rows(times * len(published_rows["a"]))
+        assert all(np.array_equal(made[name], np.tile(codes, times)) for name, codes in published_rows.items())
 
 
 @pytest.mark.parametrize("rows", [-1, 1.5, "10", True, 10**9])

@@ -34,7 +34,7 @@ def model_of(people: np.ndarray, size: int) -> Pairwise:
 
 
 def larger(model: Pairwise, times: int) -> Pairwise:
-    """The same of so many times as many people."""
+    """Return the same model with every count multiplied by `times`."""
     one = {name: times * counts for name, counts in model.one.items()}
     return replace(model, total=times * model.total, one=one, two={pair: times * t for pair, t in model.two.items()})
 
@@ -107,8 +107,8 @@ def levels(share: int) -> dict[str, int]:
 def test_tables_are_those_of_the_repeated_rows(count: int, size: int, widest: int, data: st.DataObject) -> None:
     """For any model and number of people: each row has weight 1 at least, and the weights add up to everybody."""
     codes = data.draw(st.lists(st.integers(0, size**4 - 1), min_size=1, max_size=30))
-    held = model_of(np.stack(np.unravel_index(codes, (size,) * 4)), size)
-    model = replace(larger(held, count), total=float(count * len(codes)))
+    smallest = model_of(np.stack(np.unravel_index(codes, (size,) * 4)), size)
+    model = replace(larger(smallest, count), total=float(count * len(codes)))
     with pytest.MonkeyPatch.context() as smaller:
         for name, rows in levels(256).items():
             smaller.setattr(rooms, name, rows)
