@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psycopg
+import pyarrow as pa
 import pytest
 from hypothesis import settings
 
@@ -58,6 +59,28 @@ def spark() -> Iterator[SparkSession]:
     """Spark; tests that use it are in one group, so that one process starts it."""
     with engines.spark() as session:
         yield session
+
+
+@pytest.fixture(params=["duckdb", "postgres", pytest.param("spark", marks=pytest.mark.xdist_group("spark"))])
+def in_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[pa.Table], Any]]:
+    """A function from an Arrow table to an Ibis table in another engine."""
+    from tests import ibis_tables  # Ibis takes long to load
+
+    tables: list[Any] = []
+
+    def put(table: pa.Table) -> Any:
+        match request.param:
+            case "duckdb":
+                tables.append(ibis_tables.in_duckdb(table))
+            case "postgres":
+                tables.append(ibis_tables.in_postgres(table, request.getfixturevalue("postgres")))
+            case "spark":
+                return ibis_tables.in_spark(table, request.getfixturevalue("spark"), tmp_path)
+        return tables[-1]
+
+    yield put
+    for table in tables:
+        table.get_backend().disconnect()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -1,4 +1,4 @@
-"""Step functions of typed values: the cuts stand where reading a value by way of its text would put them."""
+"""Bin boundaries of typed values stand where reading each value by its text would put them."""
 
 import math
 import struct
@@ -20,7 +20,7 @@ quick = settings(max_examples=100, deadline=None, derandomize=True)
 
 
 def cell_of(number):
-    """The cell of a number in 64 bits, as a person would look it up."""
+    """Return the cell of a 64-bit number, looked up as a person would."""
     edges = [float(edge) for edge in EDGES]
     if number in (17.0, -9.0, math.inf, 0.7):
         return NUMBER.missing_code
@@ -52,8 +52,8 @@ def test_a_whole_number(number):
 @quick
 @given(st.integers(-(10**9), 10**9) | st.integers(-1200, 12000))
 def test_a_decimal(number):
-    steps = boundaries_of(NUMBER, "DECIMAL(10,2)", 100)
-    assert steps.code(Decimal(number).scaleb(-2)) == cell_of(number / 100)
+    boundaries = boundaries_of(NUMBER, "DECIMAL(10,2)", 100)
+    assert boundaries.code(Decimal(number).scaleb(-2)) == cell_of(number / 100)
 
 
 @quick
@@ -66,12 +66,12 @@ def test_numbers_that_64_bits_must_round_fall_where_they_are_rounded_to(power, n
     assert boundaries_of(column, f"DECIMAL(38,{scale})", 100).code(Decimal(number).scaleb(-scale)) == expected
 
 
-def test_cuts_stay_within_what_the_type_can_hold():
+def test_boundaries_stay_within_the_values_of_the_type():
     wide = Number(name="x", edges=["-1e30", "0", "1e30"])
     for type_name, low, high in (("UTINYINT", 0, 255), ("SMALLINT", -32768, 32767), ("DECIMAL(3,1)", -99.9, 99.9)):
-        steps = boundaries_of(wide, type_name, 100)
-        assert all(low < cut <= high for cut in steps.bounds)
-        assert steps.code(high) == 1
+        boundaries = boundaries_of(wide, type_name, 100)
+        assert all(low < bound <= high for bound in boundaries.bounds)
+        assert boundaries.code(high) == 1
 
 
 @pytest.mark.parametrize("type_name", ["DOUBLE", "FLOAT"])
@@ -80,19 +80,19 @@ def test_cuts_stay_within_what_the_type_can_hold():
 def test_a_category_is_a_number_s_own_text(type_name, number):
     with duckdb.connect() as connection:
         [(own,)] = connection.execute(f"SELECT (?::{type_name})::VARCHAR", [number]).fetchall()
-    steps = boundaries_of(Category(name="x", values=[own, "something else"]), type_name, 100)
+    boundaries = boundaries_of(Category(name="x", values=[own, "something else"]), type_name, 100)
     bits = struct.unpack("f", struct.pack("f", number))[0]
     if number != 0:
-        assert steps.code(bits) == 0
+        assert boundaries.code(bits) == 0
 
 
-def test_words_of_yes_and_no():
-    steps = boundaries_of(YesNo(name="x"), "DOUBLE", 100)
-    assert [steps.code(value) for value in (1.0, 0.0, -0.0, 2.0, math.inf)] == [0, 1, 1, 2, 2]
-    assert [boundaries_of(YesNo(name="x"), "BOOLEAN", 100).code(truth) for truth in (True, False)] == [0, 1]
+def test_the_words_of_yes_and_no_have_their_codes():
+    boundaries = boundaries_of(YesNo(name="x"), "DOUBLE", 100)
+    assert [boundaries.code(value) for value in (1.0, 0.0, -0.0, 2.0, math.inf)] == [0, 1, 1, 2, 2]
+    assert [boundaries_of(YesNo(name="x"), "BOOLEAN", 100).code(value) for value in (True, False)] == [0, 1]
 
 
-def test_texts_and_many_cells_have_none():
+def test_texts_and_columns_of_many_cells_have_no_boundaries():
     assert boundaries_of(NUMBER, "VARCHAR", 100) is None
     assert boundaries_of(NUMBER, "DOUBLE", 3) is None
     assert family_of("INTEGER[]") is None

@@ -1,4 +1,4 @@
-"""Codes from arrays are the codes from SQL: the second are what a person's rows are chosen by, and an older road."""
+"""NumPy gives the same codes as SQL, and a lookup of values the same as a search among the bounds."""
 
 import datetime as dt
 import math
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dpengine import Plan, open_table
 from dpengine.counting.count import count
+from dpengine.counting.encode_numpy import lookup
 
 NUMBERS = [
     {"kind": "number", "edges": [-1, 0, 0.1, 18, 100.5], "missing_as": ["17", "-9", "inf", "NA"]},
@@ -74,7 +75,7 @@ def same_both_ways(values, columns):
 
 @quick
 @given(st.lists(TEXTS | st.none(), min_size=40, max_size=200))
-def test_texts(texts):
+def test_texts_have_the_codes_of_sql(texts):
     values = pa.array(texts, pa.string())
     same_both_ways(values, NUMBERS + DATES)
     for column in PICKY:
@@ -84,7 +85,7 @@ def test_texts(texts):
 @pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.int64(), pa.uint8(), pa.decimal128(9, 2), pa.bool_()])
 @quick
 @given(data=st.data())
-def test_typed_values(kind, data):
+def test_typed_values_have_the_codes_of_sql(kind, data):
     if pa.types.is_boolean(kind):
         values = st.booleans()
     elif pa.types.is_floating(kind):
@@ -97,7 +98,7 @@ def test_typed_values(kind, data):
 
 @quick
 @given(st.lists(DAYS | st.dates() | st.none(), min_size=20, max_size=100), st.integers(0, 86399))
-def test_days_and_moments(days, second):
+def test_dates_and_timestamps_have_the_codes_of_sql(days, second):
     same_both_ways(pa.array(days, pa.date32()), DATES)
     moments = [day and dt.datetime.combine(day, dt.time()) + dt.timedelta(seconds=second) for day in days]
     for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
@@ -106,7 +107,7 @@ def test_days_and_moments(days, second):
 
 @quick
 @given(st.lists(TEXTS | st.none(), min_size=20, max_size=100), st.lists(TEXTS | st.none(), min_size=20, max_size=100))
-def test_a_column_of_entries_counts_as_the_texts_it_stands_for(first, second):
+def test_a_dictionary_encoded_column_counts_as_its_texts(first, second):
     texts = [pa.array(part, pa.string()) for part in (first, second)]
     entries = pa.chunked_array([part.dictionary_encode().slice(3) for part in texts])
     plain = pa.chunked_array([part.slice(3) for part in texts])
@@ -166,3 +167,68 @@ def test_a_table_far_larger_than_a_batch():
     expected = np.zeros(counts.shape, dtype=np.int64)
     np.add.at(expected, (x, y), 1)
     assert np.array_equal(counts, expected)
+
+
+# The lookup of values.
+
+MISSING = 99
+thorough = settings(max_examples=300, deadline=None, derandomize=True)
+FLOATS = st.floats(allow_nan=False) | st.sampled_from([0.0, -0.0, 0.1, 1e-310, 5e-324, 1e308, -1e308, 1e16])
+INTEGERS = st.integers(-(2**63), 2**63 - 1) | st.integers(-1000, 1000)
+
+
+def codes_for(bounds):
+    return np.arange(len(bounds) + 1, dtype=np.int32) * 7 % 11
+
+
+@thorough
+@given(st.lists(FLOATS, max_size=40), st.lists(FLOATS | st.just(math.nan), max_size=20))
+def test_a_lookup_of_floats_is_a_search(bounds, values):
+    bounds = np.unique(np.array(bounds, dtype=np.float64))
+    near = [math.nextafter(bound, side) for bound in bounds for side in (-math.inf, math.inf)]
+    values = np.array([*values, *bounds, *near], dtype=np.float64)
+    expected = codes_for(bounds)[np.searchsorted(bounds, values, side="right")]
+    expected[np.isnan(values)] = MISSING
+    assert np.array_equal(lookup(bounds, codes_for(bounds), MISSING)(values), expected)
+
+
+@thorough
+@given(st.lists(INTEGERS, max_size=40), st.lists(INTEGERS, max_size=20))
+def test_a_lookup_of_integers_is_a_search(bounds, values):
+    bounds = np.unique(np.array(bounds, dtype=np.int64))
+    near = [int(bound) + side for bound in bounds for side in (-1, 1) if -(2**63) <= int(bound) + side < 2**63]
+    values = np.array([*values, *bounds.tolist(), *near], dtype=np.int64)
+    expected = codes_for(bounds)[np.searchsorted(bounds, values, side="right")]
+    assert np.array_equal(lookup(bounds, codes_for(bounds), MISSING)(values), expected)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32])
+def test_integers_of_few_bits_are_looked_up_as_they_are(kind):
+    values = np.array([np.iinfo(kind).min, 0, 1, 17, 100, np.iinfo(kind).max], dtype=kind)
+    bounds = np.array([1, 17, 101])
+    expected = np.searchsorted(bounds, values.astype(np.int64), side="right")
+    assert np.array_equal(lookup(bounds, np.arange(4, dtype=np.int32), MISSING)(values), expected)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        np.arange(0, 1e5),
+        np.geomspace(1e-9, 1e9, 5000),
+        np.array([0.0, 1e-300, 1.0]),
+        np.array([-math.inf, 0.0, math.inf]),
+    ],
+)
+def test_many_crowded_and_infinite_bounds(bounds):
+    values = np.concatenate(
+        [bounds, np.nextafter(bounds, -1), np.nextafter(bounds, 1), [-math.inf, math.inf, -1.0, 0.0]]
+    )
+    expected = np.searchsorted(bounds, values, side="right").astype(np.int32)
+    assert np.array_equal(lookup(bounds, np.arange(len(bounds) + 1, dtype=np.int32), MISSING)(values), expected)
+
+
+def test_more_values_than_one_piece():
+    values = np.linspace(-1, 11, 100_001)
+    bounds = np.array([0.0, 2.5, 10.0])
+    expected = np.searchsorted(bounds, values, side="right")
+    assert np.array_equal(lookup(bounds, np.arange(4, dtype=np.int32), MISSING)(values), expected)

@@ -1,4 +1,4 @@
-"""Coding: which cell one value falls in, for every kind of column and every type of value."""
+"""The cell of one value, for every kind of column and every type of value."""
 
 import datetime as dt
 import math
@@ -28,7 +28,7 @@ def counted(values, plan):
 
 
 def cell_of(column, value, type=None):
-    """Label of the one cell that a table with this one value fills."""
+    """Return the label of the one cell that a table of this single value fills."""
     plan = plan_of(column)
     array = counted(pa.array([value], type), plan)
     assert array.sum() == 1
@@ -92,7 +92,7 @@ def test_as_many_bins_as_were_asked_for(low, high, bins, value, expected):
     assert np.flatnonzero(array).tolist() == [expected]
 
 
-def test_a_number_that_means_missing():
+def test_a_number_that_is_a_missing_marker():
     column = {**AGE, "missing_as": ["-99", "?", "17"]}
     for text in ("-99", "-99.0", " ? "):
         assert cell_of(column, text, pa.string()) == MISSING
@@ -102,14 +102,14 @@ def test_a_number_that_means_missing():
 
 
 @pytest.mark.parametrize("value", [0, 0.0, "0"])
-def test_a_mark_beyond_all_numbers_is_a_text_alone(value):
+def test_a_missing_marker_beyond_all_numbers_counts_as_text_only(value):
     column = {**AGE, "missing_as": ["1e400", "-1e999"]}
     assert cell_of(column, value) == YOUNG
     assert cell_of(column, "1e400", pa.string()) == MISSING
     assert cell_of(column, math.inf, pa.float64()) == OTHER
 
 
-def test_marks_that_are_no_numerals_are_texts_that_no_number_equals():
+def test_missing_markers_that_are_no_numerals_equal_no_number():
     column = {**AGE, "missing_as": ["nan", "inf", "-Infinity", "none"]}
     for text in ("inf", " inf ", "-Infinity", "none", "nan", "NaN"):
         assert cell_of(column, text, pa.string()) == MISSING
@@ -159,12 +159,12 @@ def test_a_typed_value_in_a_category_column(value, type, cell):
 
 
 @pytest.mark.parametrize("values", [["True", "False"], ["true", "false"], ["TRUE", "FALSE"]])
-def test_truths_match_any_usual_spelling(values):
+def test_booleans_match_any_usual_spelling(values):
     column = {"kind": "category", "values": values}
     assert [cell_of(column, value, pa.bool_()) for value in (True, False)] == values
 
 
-def test_a_text_that_means_missing_goes_before_the_match():
+def test_a_missing_marker_goes_before_a_declared_value():
     column = {"kind": "category", "values": ["a", "?"], "missing_as": ["?", "N/A"]}
     assert [cell_of(column, text) for text in ("a", "?", " ?", "N/A", "n/a")] == ["a", MISSING, MISSING, MISSING, OTHER]
 

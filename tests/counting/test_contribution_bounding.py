@@ -1,0 +1,55 @@
+"""Which rows of a person are kept: by a keyed hash of (cell codes, copy number, ID), the same in every engine."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dpengine import Plan, open_table
+from dpengine.counting.contribution_bounding import among
+from dpengine.counting.count import count
+
+KEY = b"any key"
+COLUMNS = [{"name": "age", "kind": "number", "edges": [0, 18, 65]}, {"name": "smokes", "kind": "yesno"}]
+PEOPLE = pa.table(
+    {
+        "age": [i * 7 % 80 for i in range(300)],
+        "smokes": ["yes" if i % 3 else "no" for i in range(300)],
+        "who": [f"p{i % 40}" for i in range(300)],
+    }
+)
+
+
+def kept_by_hand(rows: int) -> np.ndarray:
+    """The counts of the rows that the documented hash keeps."""
+    by_person = defaultdict(list)
+    for age, smokes, who in zip(*(column.to_pylist() for column in PEOPLE.columns), strict=True):
+        by_person[who].append((0 if age < 18 else 1 if age <= 65 else 2, 0 if smokes == "yes" else 1))
+    counts = np.zeros((4, 4), np.int64)
+    for who, cells in by_person.items():
+        copies: Counter[tuple[int, int]] = Counter()
+        hashed = {}
+        for cell in cells:
+            copies[cell] += 1
+            text = ",".join([hashlib.sha256(KEY).hexdigest(), *map(str, cell), str(copies[cell]), who])
+            hashed[hashlib.md5(text.encode()).hexdigest()] = cell
+        for text in sorted(hashed)[:rows]:
+            counts[hashed[text]] += 1
+    return counts
+
+
+@pytest.mark.parametrize("rows", [1, 3, 100])
+def test_the_rows_of_a_person_with_the_smallest_hashes_are_kept(rows: int) -> None:
+    plan = Plan(dataset="d", epsilon="1", columns=COLUMNS, tables=[["age", "smokes"]], unit={"id": "who", "rows": rows})
+    with open_table(PEOPLE) as table:
+        (counts,) = count(table, plan, plan.marginals, truncation_key=KEY)
+    assert (counts == kept_by_hand(rows)).all()
+
+
+def test_runs_of_codes_are_one_comparison_each() -> None:
+    assert among("k", [5]) == "(k BETWEEN 5 AND 5)"
+    assert among("k", [0, 1, 3, 4]) == "(k BETWEEN 0 AND 1 OR k BETWEEN 3 AND 4)"

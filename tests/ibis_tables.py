@@ -1,0 +1,39 @@
+"""Arrow tables put into another engine, as Ibis tables."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Any
+
+import ibis
+import psycopg
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+_POSTGRES_TYPES = {
+    pa.string(): "text", pa.int16(): "smallint", pa.int32(): "integer", pa.int64(): "bigint", pa.float32(): "real",
+    pa.float64(): "double precision", pa.bool_(): "boolean", pa.date32(): "date", pa.timestamp("us"): "timestamp",
+    pa.timestamp("us", "UTC"): "timestamptz", pa.decimal128(9, 2): "numeric(9, 2)",
+}  # fmt: skip
+
+
+def in_duckdb(table: pa.Table) -> Any:
+    return ibis.duckdb.connect().create_table("rows of ours", table)
+
+
+def in_postgres(table: pa.Table, address: str) -> Any:
+    name = f"t{secrets.token_hex(8)}"
+    columns = ", ".join(f'"{field.name}" {_POSTGRES_TYPES[field.type]}' for field in table.schema)
+    with psycopg.connect(address) as connection:
+        connection.execute(f"CREATE TABLE {name} ({columns})")
+        with connection.cursor().copy(f"COPY {name} FROM STDIN") as copy:
+            for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+                copy.write_row(row)
+    return ibis.connect(address).table(name)
+
+
+def in_spark(table: pa.Table, session: Any, folder: Path) -> Any:
+    path = folder / f"{secrets.token_hex(4)}.parquet"
+    pq.write_table(table, path)
+    return ibis.pyspark.connect(session).read_parquet(path)
