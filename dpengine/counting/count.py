@@ -9,7 +9,6 @@ With an ID column, each person keeps a bounded number of rows (`contribution_bou
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from dpengine.array_types import Columns, Ints
 from dpengine.counting.compatibility import column_faults, missing_column
@@ -19,8 +18,6 @@ from dpengine.counting.scan import LocalRows
 from dpengine.errors import TableError
 from dpengine.sources.remote import RemoteTable
 from dpengine.sources.table import LocalTable, Table
-from dpengine.spec.domain import Column
-from dpengine.spec.numeric_grid import Grid
 from dpengine.spec.plan import Plan
 
 __all__ = [
@@ -28,19 +25,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Rows(Protocol):
-    """The rows of a table, wherever they are: they can be counted, recognised and checked."""
-
-    def faults(self, columns: Sequence[Column | Grid]) -> list[str]: ...
-    def count(self, plan: Plan, joints: JointTables, key: bytes, progress: Callable[[float], None]) -> list[Ints]: ...
-    def digest(self) -> bytes: ...
-    def digest_of_texts(self) -> bytes: ...
-    def row_count(self) -> int: ...
-    def distinct_texts(self, place: int, limit: int) -> list[str]: ...
-    def check_unchanged(self) -> None: ...
-
-
-def _rows(table: Table) -> Rows:
+def _rows(table: Table) -> LocalRows | RemoteRows:
     """Decide, in one place, whether rows are read here or where they are."""
     if isinstance(table, RemoteTable):
         return RemoteRows(table)

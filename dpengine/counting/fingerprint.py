@@ -178,9 +178,9 @@ def _of_bytes(buffer: Bytes, starts: Ints, lengths: Ints) -> Words:
         words[long] = _of_texts(arrow.from_texts([hashlib.md5(buffer[i:j].tobytes()).hexdigest() for i, j in ends]))
     longer, done = np.flatnonzero((lengths > 8) & (lengths <= _MAX_BYTES)), 8
     while len(longer):
-        own = words[longer]
-        _mix(own, np.empty_like(own))
-        words[longer] = own ^ (eight[starts[longer] + done] & _FIRST_BYTES[np.minimum(lengths[longer] - done, 8)])
+        hashed = words[longer]
+        _mix(hashed, np.empty_like(hashed))
+        words[longer] = hashed ^ (eight[starts[longer] + done] & _FIRST_BYTES[np.minimum(lengths[longer] - done, 8)])
         done += 8
         longer = longer[lengths[longer] > done]
     return words

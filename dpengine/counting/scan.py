@@ -172,9 +172,9 @@ class Totals:
         """Add a batch of `rows` rows; `shown` is what the columns show, one after the other."""
         arrays = iter(shown)
         codes = [column.codes(list(islice(arrays, len(column.shown)))) for column in self.columns]
-        lacking = [own < 0 for own, column in zip(codes, self.columns, strict=True) if not column.complete]
+        lacking = [code < 0 for code, column in zip(codes, self.columns, strict=True) if not column.complete]
         if lacking and (left_out := np.logical_or.reduce(lacking)).any():
-            codes = [own[~left_out] for own in codes]
+            codes = [column[~left_out] for column in codes]
             rows = len(codes[0])
         cells = np.empty(rows, dtype=np.int64)
         for counts, axes in zip(self.counts, self._axes, strict=True):
@@ -301,7 +301,7 @@ def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
 
 def _codes_of_entries(codes: Codes, shown: Sequence[Any]) -> Codes:
     places, null = arrow.values_and_nulls(shown[0].indices)
-    found = codes.take(places, mode="clip")
+    row_codes: Codes = codes.take(places, mode="clip")
     if null is not None:
-        found[null] = codes[-1]
-    return found
+        row_codes[null] = codes[-1]
+    return row_codes
