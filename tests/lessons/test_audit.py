@@ -1,4 +1,4 @@
-"""An audit from outside: it finds what is promised to be there, catches what is broken, and is seldom wrong."""
+"""An audit from outside finds the promised ε, catches a broken promise, and is rarely wrong."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RUNS = 4000
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(2)])
-def test_releases_on_neighbouring_tables_show_epsilon_and_no_more(epsilon: Fraction) -> None:
+def test_releases_of_neighbouring_tables_show_at_most_epsilon(epsilon: Fraction) -> None:
     found = audit(released_counts(5, epsilon, RUNS), released_counts(6, epsilon, RUNS), ALPHA)
     assert 0 < found.least_epsilon <= epsilon
 
@@ -30,13 +30,13 @@ def test_tables_that_do_not_differ_show_nothing() -> None:
     assert audit(released_counts(5, Fraction(1), RUNS), released_counts(5, Fraction(1), RUNS), ALPHA).least_epsilon <= 0
 
 
-def test_an_answer_that_only_one_table_gives_shows_much() -> None:
+def test_an_answer_that_only_one_table_gives_shows_a_large_epsilon() -> None:
     found = audit(np.zeros(400), np.ones(400), 0.05)
     assert (found.frequent.share, found.rare.share) == (1, 0)
     assert found.least_epsilon > 3.5
 
 
-def test_nothing_seen_is_nothing_shown() -> None:
+def test_an_event_that_was_never_seen_shows_nothing() -> None:
     assert least_epsilon(0, 100, 50, 100, 0.05) == -math.inf
 
 

@@ -1,4 +1,4 @@
-"""A few films find a person again in ratings without names, and nobody in what a release gives."""
+"""A few films identify a person in ratings without names, and nobody in a release."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def test_everyone_rates_a_film_once_and_few_films_are_rated_by_many() -> None:
     assert seen[0] > 3 * np.median(seen)
 
 
-def test_four_films_with_about_when_find_nearly_everybody() -> None:
+def test_four_films_with_approximate_days_find_nearly_everybody() -> None:
     assert lesson.find_people(RATINGS, RATINGS, 4).rate.interval(SURE)[0] > 0.75
 
 
-def test_two_wrong_films_of_eight_do_not_help_the_person() -> None:
+def test_two_wrong_films_of_eight_do_not_protect_the_person() -> None:
     assert lesson.find_people(RATINGS, RATINGS, 8, wrong=2).rate.interval(SURE)[0] > 0.75
 
 
@@ -42,7 +42,7 @@ def test_without_days_more_films_are_needed() -> None:
     assert few.interval(SURE)[1] < many.interval(SURE)[0]
 
 
-def test_nobody_is_found_again_in_a_release() -> None:
+def test_nobody_is_found_in_a_release() -> None:
     found = lesson.find_people(RATINGS, lesson.synthetic_ratings(RATINGS, Fraction(10)), 12)
     assert found.rate.interval(SURE)[0] <= 1 / RATINGS.people
     assert found.rate.share < 0.1
@@ -65,6 +65,6 @@ def test_a_person_whose_record_is_left_out_cannot_be_found() -> None:
         lambda: lesson.made_up_ratings(films=10, each=11),
     ],
 )
-def test_what_makes_no_sense_is_refused(wrong: object) -> None:
+def test_searches_and_ratings_without_meaning_are_refused(wrong: object) -> None:
     with pytest.raises(PlanError, match="film"):
         wrong()  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""The definition, looked at: exact laws on neighbouring tables, within e^ε of each other and no nearer."""
+"""The definition: exact distributions on neighbouring tables, within e^ε of each other and no nearer."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ WIDE = np.arange(-4_000, 4_001)
 
 
 @given(SMALL, EPSILON)
-def test_a_law_adds_up_to_one_and_centres_on_the_truth(true: int, epsilon: Fraction) -> None:
+def test_probabilities_add_up_to_one_around_the_truth(true: int, epsilon: Fraction) -> None:
     probabilities = lesson.probabilities(true, 1 / epsilon, WIDE)
     assert probabilities.sum() == pytest.approx(1, abs=1e-12)
     assert (probabilities @ WIDE) == pytest.approx(true, abs=1e-6)
 
 
 @given(SMALL, SMALL, EPSILON)
-def test_tails_are_sums_of_the_law(true: int, bound: int, epsilon: Fraction) -> None:
+def test_tails_are_sums_of_probabilities(true: int, bound: int, epsilon: Fraction) -> None:
     beyond = lesson.probabilities(true, 1 / epsilon, WIDE)[bound <= WIDE].sum()
     assert lesson.tail_probability(true, 1 / epsilon, bound) == pytest.approx(beyond, abs=1e-12)
 
@@ -43,7 +43,7 @@ def test_neighbours_are_within_e_to_epsilon_everywhere(
 
 
 @given(SMALL, st.integers(min_value=1, max_value=12), EPSILON)
-def test_the_bound_is_attained_where_an_answer_does_not_lie_between(first: int, apart: int, epsilon: Fraction) -> None:
+def test_the_bound_is_attained_by_answers_that_do_not_lie_between(first: int, apart: int, epsilon: Fraction) -> None:
     seen = lesson.compare(first, first + apart, apart, epsilon)
     between = (first < seen.answers) & (seen.answers < first + apart)
     assert (seen.attained == ~between).all()
@@ -61,7 +61,7 @@ def test_a_group_of_c_people_is_within_e_to_c_epsilon() -> None:
 
 
 @given(st.integers(min_value=0, max_value=9), EPSILON)
-def test_total_variation_is_that_of_the_two_laws(apart: int, epsilon: Fraction) -> None:
+def test_total_variation_is_that_of_the_two_distributions(apart: int, epsilon: Fraction) -> None:
     seen = lesson.compare(0, apart, 1, epsilon, WIDE)
     assert seen.total_variation == pytest.approx(np.abs(seen.first - seen.second).sum() / 2, abs=1e-12)
 
@@ -73,20 +73,20 @@ def test_no_answer_moves_a_reader_beyond_the_bound_of_the_guarantee(prior: float
     assert 1 - after.min() == pytest.approx(posterior(1 - prior, epsilon))
 
 
-def test_what_a_reader_believes_is_on_average_what_they_believed_before() -> None:
+def test_a_reader_believes_on_average_what_they_believed_before() -> None:
     seen = lesson.compare(8, 7, 1, Fraction(1), WIDE)
     answered = 0.3 * seen.first + 0.7 * seen.second
     assert (answered @ lesson.belief_after(0.3, seen)) == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize("epsilon", ["1/10", "1", "3"])
-def test_the_height_of_one_man_is_the_example_of_the_text(epsilon: str) -> None:
+def test_the_height_of_one_man_has_the_ratio_of_the_textbook(epsilon: str) -> None:
     scale = 1 / Fraction(epsilon)
     ratio = lesson.tail_probability(68, scale, 70) / lesson.tail_probability(67, scale, 70)
     assert ratio == pytest.approx(math.exp(Fraction(epsilon)))
 
 
-def test_answers_worth_looking_at_hold_nearly_all_and_stay_few() -> None:
+def test_plotted_answers_hold_nearly_all_probability_and_stay_few() -> None:
     seen = lesson.compare(150_000, 50_000, 100_000, Fraction(1, 10))
     assert len(seen.answers) <= lesson.MAX_ANSWERS + 3
     assert {150_000, 50_000} <= set(seen.answers.tolist())
@@ -110,7 +110,7 @@ def test_one_person_never_changes_a_clamped_sum_by_more_than_its_sensitivity(
     assert abs(change) <= lesson.sum_sensitivity(low, low + width)
 
 
-def test_narrow_bounds_cut_and_wide_ones_cost_noise() -> None:
+def test_narrow_bounds_cut_values_and_wide_bounds_need_noise() -> None:
     men = [66, 67, 68, 69, 70, 107]
     narrow = lesson.bounded_mean(men, 60, 72, Fraction(1))
     wide = lesson.bounded_mean(men, 60, 120, Fraction(1))
@@ -131,6 +131,6 @@ def test_narrow_bounds_cut_and_wide_ones_cost_noise() -> None:
         (lambda: lesson.bounded_mean([], 0, 1, Fraction(1)), "at least one value"),
     ],
 )
-def test_what_makes_no_sense_is_refused(wrong: object, said: str) -> None:
+def test_settings_without_meaning_are_refused(wrong: object, said: str) -> None:
     with pytest.raises(PlanError, match=said):
         wrong()  # type: ignore[operator]

@@ -41,7 +41,7 @@ def test_the_formula_is_numpys_own_to_the_last_bit(scale: float, true: float) ->
 @pytest.mark.parametrize("true", [0.0, 1.0])
 @pytest.mark.parametrize("scale", [0.5, 1.0, 100.0])
 @pytest.mark.parametrize("uniform", [1e-9, 0.01, 0.2, 0.3, 0.49, 0.51, 0.7, 0.9, 0.9999])
-def test_what_is_possible_is_what_enumeration_gives(
+def test_possible_outputs_are_those_that_enumeration_finds(
     sampler: Sampler, true: float, scale: float, uniform: float
 ) -> None:
     k = np.arange(-60, 61) + round(uniform * LATTICE)
@@ -57,14 +57,14 @@ def test_what_is_possible_is_what_enumeration_gives(
 @both
 @pytest.mark.parametrize("true", [0.0, 1.0])
 @pytest.mark.parametrize("scale", [0.1, 1.0, 1000.0])
-def test_all_that_is_drawn_is_possible(sampler: Sampler, true: float, scale: float) -> None:
+def test_every_output_that_is_drawn_is_possible(sampler: Sampler, true: float, scale: float) -> None:
     drawn = sampler.draw(np.full(5000, true), scale, None)
     assert possible(sampler, drawn, true, scale).all()
 
 
 @both
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_impossible_outputs_give_the_truth_away_whatever_epsilon_says(sampler: Sampler, epsilon: Fraction) -> None:
+def test_impossible_outputs_prove_the_truth_at_any_epsilon(sampler: Sampler, epsilon: Fraction) -> None:
     verdicts = attack_sampler(sampler, epsilon, GAMES)
     assert verdicts.mistaken == 0
     # About 0.82 are proved and 0.9 right; a false alarm is less likely than one at 0.77 and 0.86.
@@ -75,7 +75,7 @@ def test_impossible_outputs_give_the_truth_away_whatever_epsilon_says(sampler: S
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_on_this_engine_nothing_is_proved_and_guesses_are_as_good_as_epsilon_allows(epsilon: Fraction) -> None:
+def test_outputs_of_this_engine_prove_nothing_and_guesses_reach_the_bound(epsilon: Fraction) -> None:
     verdicts = attack_engine(epsilon, GAMES)
     assert verdicts.proved.successes == 0
     assert agrees(verdicts.right, posterior(0.5, epsilon))
@@ -83,7 +83,7 @@ def test_on_this_engine_nothing_is_proved_and_guesses_are_as_good_as_epsilon_all
 
 @both
 @pytest.mark.parametrize("output", [0.3, -2.2, 5.5])
-def test_around_an_output_doubles_follow_each_other_and_tell(sampler: Sampler, output: float) -> None:
+def test_doubles_around_an_output_are_consecutive_and_often_conclusive(sampler: Sampler, output: float) -> None:
     seen = neighbourhood(sampler, output, Fraction(1), 500)
     assert seen.doubles[500] == output
     assert np.array_equal(np.nextafter(seen.doubles[:-1], np.inf), seen.doubles[1:])
@@ -108,6 +108,6 @@ def test_a_seed_repeats_a_demonstration() -> None:
         lambda: possible(NUMPY, np.ones(1), 100.0, 1.0),
     ],
 )
-def test_what_cannot_be_looked_at_is_refused(wrong: object) -> None:
+def test_settings_out_of_range_are_refused(wrong: object) -> None:
     with pytest.raises(PlanError):
         wrong()  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""Linkage in a made-up town: it wins against tables without names, and is held to e^ε by a release."""
+"""Linkage in a made-up town wins against tables without names, and is held to e^ε by a release."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_zip_code_birth_date_and_sex_give_most_patients_their_name_back() -> Non
     assert found.right / listed > 0.85, "nearly all who can be found are"
 
 
-def test_claims_are_those_of_a_loop_over_people() -> None:
+def test_names_are_linked_as_by_a_loop_over_people() -> None:
     town = lesson.made_up_town(400, 100, seed=1)
     keys = [(int(z), int(b) // 4_000, int(s)) for z, b, s in zip(town.zip, town.birth, town.sex, strict=True)]
     claimed = right = 0
@@ -57,7 +57,7 @@ def test_generalised_tables_are_k_anonymous(k: int) -> None:
     assert np.median(sizes) < 4 * k, "and no coarser than they must be"
 
 
-def test_boxes_of_others_are_those_of_the_patients_around_them() -> None:
+def test_everyone_falls_into_the_box_of_the_patients_around_them() -> None:
     box = lesson.generalise(TOWN.quasi_identifiers, TOWN.ours, 20)
     for each in range(0, int(box.max()), 29):
         within, members = TOWN.quasi_identifiers[box == each], TOWN.quasi_identifiers[(box == each) & TOWN.ours]
@@ -65,50 +65,50 @@ def test_boxes_of_others_are_those_of_the_patients_around_them() -> None:
     assert np.bincount(box, minlength=int(box.max()) + 1).min() >= 20
 
 
-def test_without_names_conditions_are_still_there_to_be_read() -> None:
-    told = lesson.guess_conditions(TOWN, lesson.publish_raw(TOWN))
-    assert told.inside.interval(SURE)[0] > 0.98
-    assert told.outside.interval(SURE)[1] < 0.3
+def test_a_table_without_names_still_reveals_conditions() -> None:
+    guesses = lesson.guess_conditions(TOWN, lesson.publish_raw(TOWN))
+    assert guesses.inside.interval(SURE)[0] > 0.98
+    assert guesses.outside.interval(SURE)[1] < 0.3
 
 
-def test_a_5_anonymous_table_gives_away_more_than_chance() -> None:
-    told = lesson.guess_conditions(TOWN, lesson.publish_k_anonymous(TOWN, 5))
-    assert told.inside.interval(SURE)[0] > told.outside.interval(SURE)[1]
+def test_a_5_anonymous_table_reveals_more_than_chance() -> None:
+    guesses = lesson.guess_conditions(TOWN, lesson.publish_k_anonymous(TOWN, 5))
+    assert guesses.inside.interval(SURE)[0] > guesses.outside.interval(SURE)[1]
 
 
 @pytest.mark.parametrize("k", [5, 500])
-def test_who_knows_the_others_reads_the_last_one_off_any_k_anonymous_table(k: int) -> None:
-    told = lesson.guess_conditions(TOWN, lesson.publish_k_anonymous(TOWN, k), informed=True)
-    assert told.inside.share == 1
-    assert told.outside.interval(SURE)[1] < 0.25
+def test_who_knows_all_others_learns_the_last_condition_from_any_k_anonymous_table(k: int) -> None:
+    guesses = lesson.guess_conditions(TOWN, lesson.publish_k_anonymous(TOWN, k), informed=True)
+    assert guesses.inside.share == 1
+    assert guesses.outside.interval(SURE)[1] < 0.25
 
 
 @pytest.mark.parametrize("informed", [False, True])
 @pytest.mark.parametrize("epsilon", ["1/10", "1"])
-def test_against_a_release_being_in_the_table_costs_no_more_than_epsilon_says(epsilon: str, informed: bool) -> None:
-    told = lesson.guess_conditions(TOWN, lesson.publish_release(TOWN, Fraction(epsilon)), informed=informed)
-    assert told.inside.interval(SURE)[0] <= math.exp(Fraction(epsilon)) * told.outside.interval(SURE)[1]
+def test_being_in_a_release_helps_an_attacker_at_most_as_epsilon_allows(epsilon: str, informed: bool) -> None:
+    guesses = lesson.guess_conditions(TOWN, lesson.publish_release(TOWN, Fraction(epsilon)), informed=informed)
+    assert guesses.inside.interval(SURE)[0] <= math.exp(Fraction(epsilon)) * guesses.outside.interval(SURE)[1]
 
 
-def test_the_bound_is_no_empty_one_since_a_k_anonymous_table_breaks_it() -> None:
-    told = lesson.guess_conditions(TOWN, lesson.publish_k_anonymous(TOWN, 50), informed=True)
-    assert told.inside.interval(SURE)[0] > math.exp(1) * told.outside.interval(SURE)[1]
+def test_a_k_anonymous_table_breaks_that_bound() -> None:
+    guesses = lesson.guess_conditions(TOWN, lesson.publish_k_anonymous(TOWN, 50), informed=True)
+    assert guesses.inside.interval(SURE)[0] > math.exp(1) * guesses.outside.interval(SURE)[1]
 
 
 def test_at_a_small_epsilon_the_attack_does_no_better_than_chance() -> None:
-    told = lesson.guess_conditions(TOWN, lesson.publish_release(TOWN, Fraction(1, 100)))
-    assert told.advantage < 0.05
-    assert told.inside.share < 0.3, "the commonest condition alone would be right for 1 in 5"
+    guesses = lesson.guess_conditions(TOWN, lesson.publish_release(TOWN, Fraction(1, 100)))
+    assert guesses.advantage < 0.05
+    assert guesses.inside.share < 0.3, "the commonest condition alone would be right for 1 in 5"
 
 
 def test_a_guess_is_the_commonest_condition_of_the_group() -> None:
     counts = np.zeros((2, len(lesson.CONDITIONS)))
     counts[0, 3], counts[1, 5], counts[1, 2] = 4, 2, 1.5
     group = np.where(TOWN.condition == 3, 0, 1)
-    told = lesson.guess_conditions(TOWN, lesson.Published(group, counts))
+    guesses = lesson.guess_conditions(TOWN, lesson.Published(group, counts))
     held = np.bincount(TOWN.condition[TOWN.ours])
-    assert told.inside.successes == held[3] + held[5]
-    assert told.outside.successes == held[3], "without the person, 5 is no longer the commonest"
+    assert guesses.inside.successes == held[3] + held[5]
+    assert guesses.outside.successes == held[3], "without the person, 5 is no longer the commonest"
 
 
 def test_an_empty_group_is_guessed_by_what_is_common_in_town() -> None:
@@ -116,7 +116,7 @@ def test_an_empty_group_is_guessed_by_what_is_common_in_town() -> None:
     assert lesson.guess_conditions(TOWN, nobody).inside.successes == (TOWN.condition[TOWN.ours] == 0).sum()
 
 
-def test_two_4_anonymous_tables_give_away_what_neither_does() -> None:
+def test_two_4_anonymous_tables_reveal_more_than_one() -> None:
     one, two = lesson.composition_attack(TOWN, 4)
     assert one.tries == 400
     assert one.interval(SURE)[1] < two.interval(SURE)[0]
@@ -130,6 +130,6 @@ def test_two_4_anonymous_tables_give_away_what_neither_does() -> None:
         (lambda: lesson.generalise(TOWN.quasi_identifiers, TOWN.ours, 0), "cannot be made"),
     ],
 )
-def test_what_makes_no_sense_is_refused(wrong: object, said: str) -> None:
+def test_settings_without_meaning_are_refused(wrong: object, said: str) -> None:
     with pytest.raises(PlanError, match=said):
         wrong()  # type: ignore[operator]

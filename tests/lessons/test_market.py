@@ -1,4 +1,4 @@
-"""The markets of the lesson: the same for everybody, within 0 and 1, and what they are said to be."""
+"""Markets are the same for everybody, have losses from 0 to 1, and are as described."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dpengine.lessons.market import MAX_LOSSES, read_losses, share_prices, simul
 from dpengine.mechanisms.online_learning import on_grid
 
 
-def test_the_simulated_market_is_the_same_each_time_and_as_described() -> None:
+def test_the_simulated_market_is_reproducible_and_as_described() -> None:
     market = simulated_market()
     assert (market.losses == simulated_market().losses).all()
     assert market.losses.shape == (5000, 8) == (5000, len(market.names))
@@ -49,7 +49,7 @@ def test_a_table_is_read_and_names_of_rounds_are_left_out(text: str) -> None:
         (b"a,b\n" + b"0,1\n" * (MAX_LOSSES // 2 + 1), "more than"),
     ],
 )
-def test_what_is_no_table_is_refused_without_quoting_it(content: bytes, said: str) -> None:
+def test_a_file_that_is_no_table_is_refused_without_quoting_it(content: bytes, said: str) -> None:
     with pytest.raises(TableError, match=said) as refused:
         read_losses(content)
     assert "secret" not in str(refused.value)

@@ -32,6 +32,6 @@ def _log_binomial(k: int, n: int, p: float) -> float:
 
 
 @pytest.mark.parametrize(("successes", "tries"), [(0, 0), (3, 2), (-1, 5)])
-def test_what_is_no_rate_is_refused(successes: int, tries: int) -> None:
+def test_impossible_numbers_of_successes_are_refused(successes: int, tries: int) -> None:
     with pytest.raises(PlanError, match="at least one try"):
         Rate(successes, tries)

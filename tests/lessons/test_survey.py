@@ -1,4 +1,4 @@
-"""The survey lesson: people who are made up add up, errors are as predicted, and repeating wears privacy down."""
+"""Surveys: counts add up, errors are as predicted, and repeated questions wear privacy down."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ SIGMAS = 6.2  # a normal number lies beyond with a chance below 1e-9
 
 
 @pytest.mark.parametrize(("answers", "people"), [(2, 1), (5, 100), (7, 10**6), (100, 12_345)])
-def test_made_up_people_are_all_there(answers: int, people: int) -> None:
+def test_made_up_counts_add_up(answers: int, people: int) -> None:
     counts = survey.made_up_counts(answers, people)
     assert counts.sum() == people
     assert (np.diff(counts) <= 0).all()
     assert counts.min() >= 0
 
 
-def test_a_table_keeps_its_proportions() -> None:
+def test_scaled_counts_keep_their_proportions() -> None:
     assert survey.scaled_counts(np.array([3, 0, 9]), 4).tolist() == [1, 0, 3]
     assert survey.scaled_counts(np.array([1, 1, 1]), 100).sum() == 100
     with pytest.raises(TableError, match="nobody"):
@@ -34,12 +34,12 @@ def test_a_table_keeps_its_proportions() -> None:
 def test_every_method_finds_the_shares(method: str) -> None:
     counts = survey.made_up_counts(5, 100_000)
     protocol = survey.METHODS[method](5, Fraction(2))
-    told = survey.ask_people(protocol, counts)
+    estimate = survey.ask_people(protocol, counts)
     spread = np.sqrt(protocol.variance(counts / 100_000, 100_000))
-    assert np.abs((told.shares - counts / 100_000) / spread).max() < SIGMAS
+    assert np.abs((estimate.shares - counts / 100_000) / spread).max() < SIGMAS
 
 
-def test_the_error_of_coins_grows_as_the_root_and_the_curators_not_at_all() -> None:
+def test_the_error_of_coins_grows_as_the_root_of_people_and_the_curators_is_constant() -> None:
     protocol = KaryResponse.of(8, Fraction(1))
     shares = np.full(8, 1 / 8)
     assert survey.local_error(protocol, shares, 40_000) == pytest.approx(20 * survey.local_error(protocol, shares, 100))
@@ -62,7 +62,7 @@ def test_the_curator_hides_which_of_two_answers_was_given() -> None:
     assert abs(noise.var() / variance - 1) < SIGMAS * math.sqrt(kurtosis / noise.size)
 
 
-def test_two_bits_told_by_fair_coins_tell_nine_times_as_much_of_their_and() -> None:
+def test_the_and_of_two_reports_is_nine_times_as_likely_if_both_are_true() -> None:
     laws = survey.pair_distributions(FAIR)
     assert all(sum(law) == 1 for law in laws.values())
     assert [law[3] for law in laws.values()] == [Fraction(k, 16) for k in (1, 3, 3, 9)]
@@ -71,14 +71,14 @@ def test_two_bits_told_by_fair_coins_tell_nine_times_as_much_of_their_and() -> N
     )
 
 
-def test_four_cells_are_found_by_both_and_better_by_the_curator() -> None:
+def test_four_cells_are_estimated_by_coins_and_better_by_the_curator() -> None:
     cells = np.array([[40_000, 10_000], [20_000, 30_000]])
-    told, published = survey.ask_pairs(FAIR, cells)
-    assert np.abs((told.shares * 10**5 - cells) / (np.sqrt(told.variances) * 10**5)).max() < SIGMAS
+    estimate, published = survey.ask_pairs(FAIR, cells)
+    assert np.abs((estimate.shares * 10**5 - cells) / (np.sqrt(estimate.variances) * 10**5)).max() < SIGMAS
     assert np.abs(published - cells).max() < 100, "noise of scale 2/ln 9 beyond it has a chance below 1e-40"
 
 
-def test_reports_of_the_same_answer_add_up_to_knowing_it() -> None:
+def test_repeated_reports_reveal_the_answer() -> None:
     right = [survey.repeated_guess(FAIR.ratio, days)[0] for days in (1, 2, 3, 30, 365)]
     assert right[0] == right[1] == 0.75, "two reports that differ are no better than one"
     assert right[2] == pytest.approx(0.75**3 + 3 * 0.75**2 * 0.25)

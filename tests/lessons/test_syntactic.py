@@ -1,4 +1,4 @@
-"""k, ℓ and t: as their definitions say, on tables small enough to check by hand, and quick on large ones."""
+"""k, ℓ and t follow their definitions on small tables, and take little work on large ones."""
 
 from __future__ import annotations
 
@@ -94,48 +94,15 @@ def test_before_they_were_generalised_all_patients_were_unique() -> None:
     assert (found.k, found.unique) == (1, 12)
 
 
-def test_generalised_tables_are_of_the_same_patients() -> None:
-    for table in (textbook_patients.FOUR_ANONYMOUS, textbook_patients.THREE_DIVERSE):
-        for row, patient in zip(table, textbook_patients.PATIENTS, strict=True):
-            assert row.condition == patient.condition
-            assert patient.zip.startswith(row.zip.rstrip("*"))
-
-
-def test_whoever_knows_the_neighbour_learns_of_the_cancer() -> None:
-    homogeneity, background = textbook_patients.STORIES
-    assert homogeneity.remaining == ["Cancer"] * 4
-    assert background.remaining == ["Viral infection"] * 2
-    assert set(textbook_patients.candidates(textbook_patients.FOUR_ANONYMOUS, background.patient)) == {
-        "Heart disease",
-        "Viral infection",
-    }
-
-
-def test_two_tables_together_say_more_than_either() -> None:
-    first, second = textbook_patients.FOUR_ANONYMOUS, textbook_patients.THREE_DIVERSE
-    both = lesson.classes_of([(a.quasi_identifiers, b.quasi_identifiers) for a, b in zip(first, second, strict=True)])
-    assert lesson.k_anonymity(both) == 2, "each alone is 4-anonymous"
-    assert textbook_patients.common_candidates(second, first, 3) == ["Heart disease", "Viral infection"]
-    assert len(set(textbook_patients.candidates(second, 3))) == 3
-    assert textbook_patients.common_candidates(second, first, 9) == ["Cancer"]
-
-
-def test_a_table_of_today_and_one_of_tomorrow_tell_of_who_came_in_between() -> None:
-    today, tomorrow = textbook_patients.FOUR_ANONYMOUS, (*textbook_patients.FOUR_ANONYMOUS, textbook_patients.NEWCOMER)
-    assert all(lesson.k_anonymity(textbook_patients.classes(table)) == 4 for table in (today, tomorrow))
-    assert textbook_patients.added_rows(today, tomorrow) == [textbook_patients.NEWCOMER]
-    assert textbook_patients.added_rows(today, today) == []
-
-
-def test_people_stand_in_bands_by_size_of_their_class() -> None:
+def test_people_are_counted_in_bands_by_size_of_their_class() -> None:
     bands = lesson.size_bands(lesson.classes_of("aabbbcdddddddddddd"))
-    told = {(band.low, band.high): (band.classes, band.people) for band in bands if band.classes}
-    assert told == {(1, 1): (1, 1), (2, 2): (1, 2), (3, 4): (1, 3), (10, 19): (1, 12)}
+    table = {(band.low, band.high): (band.classes, band.people) for band in bands if band.classes}
+    assert table == {(1, 1): (1, 1), (2, 2): (1, 2), (3, 4): (1, 3), (10, 19): (1, 12)}
     assert sum(band.people for band in bands) == 18
     assert bands[-1].high is None
 
 
-def test_without_a_sensitive_column_only_k_is_told() -> None:
+def test_without_a_sensitive_column_only_k_is_known() -> None:
     found = lesson.profile(lesson.classes_of("aab"))
     assert (found.k, found.unique, found.distinct, found.t_equal) == (1, 1, None, None)
 
@@ -149,7 +116,7 @@ def test_without_a_sensitive_column_only_k_is_told() -> None:
         (lambda: lesson.classes_of("ab", ["x"]), "2 rows cannot have 1"),
     ],
 )
-def test_what_makes_no_sense_is_refused(wrong: object, said: str) -> None:
+def test_classes_and_settings_without_meaning_are_refused(wrong: object, said: str) -> None:
     with pytest.raises(PlanError, match=said):
         wrong()  # type: ignore[operator]
 

@@ -1,4 +1,4 @@
-"""The page on accuracy shows what `predict` says of the visitor's plan, at any ε, and touches nothing else."""
+"""The accuracy page shows what `predict` says of the visitor's plan, at any ε, and touches nothing else."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def category(name: str, size: int) -> dict[str, object]:
 
 
 def plan(**changes: object) -> Plan:
-    told: dict[str, object] = {
+    fields: dict[str, object] = {
         "title": "Survey",
         "dataset": "clinic",
         "epsilon": "0.5",
@@ -36,7 +36,7 @@ def plan(**changes: object) -> Plan:
         "columns": [category("age", 8), category("region", 30), category("sex", 2)],
         "tables": [["age", "region"], ["region", "sex"]],
     }
-    return Plan(**(told | changes))
+    return Plan(**(fields | changes))
 
 
 def page(own: Plan | None = None, view: str | None = None) -> AppTest:
@@ -50,7 +50,7 @@ def page(own: Plan | None = None, view: str | None = None) -> AppTest:
     return at
 
 
-def test_a_first_visit_is_told_where_to_start_and_given_a_sample() -> None:
+def test_a_first_visit_learns_where_to_start_and_gets_a_sample() -> None:
     at = page()
     assert "You have no plan yet" in texts(at)
     assert [link.proto.page for link in at.get("page_link")]
@@ -81,7 +81,7 @@ def test_moving_epsilon_or_choosing_a_table_moves_the_figures_and_not_the_plan()
     assert held(at).plan is own
 
 
-def test_a_wanted_error_is_answered_with_the_least_epsilon_and_can_be_looked_at() -> None:
+def test_a_wanted_error_gives_the_least_epsilon_which_can_be_shown() -> None:
     own = plan()
     at = page(own)
     at.number_input(key="accuracy_within").set_value(25).run()
@@ -93,7 +93,7 @@ def test_a_wanted_error_is_answered_with_the_least_epsilon_and_can_be_looked_at(
     assert not at.exception
 
 
-def test_an_error_that_no_epsilon_reaches_is_said_and_not_raised() -> None:
+def test_an_error_that_no_epsilon_reaches_is_explained() -> None:
     own = plan(unit={"id": "person", "rows": 1000})
     at = page(own)
     at.number_input(key="accuracy_within").set_value(0).run()
@@ -101,7 +101,7 @@ def test_an_error_that_no_epsilon_reaches_is_said_and_not_raised() -> None:
     assert "no ε up to 1000" in texts(at)
 
 
-def test_without_a_rough_size_the_page_asks_for_it_and_speaks_of_odds_meanwhile() -> None:
+def test_without_a_rough_size_the_page_asks_for_it_and_shows_odds_meanwhile() -> None:
     own = plan(rows_about=None)
     at = page(own)
     assert metrics(at)["50 % sure becomes"] == "≤ " + percent(posterior(0.5, own.epsilon))
@@ -116,7 +116,7 @@ def test_every_view_opens_with_and_without_a_rough_size(view: str, rows: int | N
     page(plan(rows_about=rows), view)
 
 
-def test_every_chart_has_words_for_those_who_cannot_see_it_and_a_table() -> None:
+def test_every_chart_has_a_description_and_a_table() -> None:
     for view, charts in (("Every table", 1), ("Mostly noise", 2), ("What ε means", 2)):
         at = page(plan(), view)
         drawn = at.get("plotly_chart")
@@ -180,7 +180,7 @@ def test_why_a_table_is_measured_follows_the_strategy(tables: list[list[str]], s
     assert text.startswith(said if len(shares) == 1 else f"ε is split over {len(shares)} tables")
 
 
-def test_numbers_are_said_without_false_certainty() -> None:
+def test_numbers_claim_no_false_certainty() -> None:
     assert [percent(p) for p in (0.5, 0.99999, 0.00001)] == ["50 %", "over 99.9 %", "under 0.1 %"]
     assert [people(x) for x in (0.0, 0.03, 9.96, 1234.5)] == ["0", "under 0.1", "10", "1,234"]
     assert np.all(np.diff([float(e) for e in EPSILONS]) > 0)
@@ -194,23 +194,23 @@ def test_all_strategies_are_compared_over_epsilon_on_request(strategy: str) -> N
     assert "has the smallest error" not in texts(at)
     at.button(key="compare-strategies").click().run()
     assert not at.exception
-    told = next(frame.value for frame in at.dataframe if "direct (exact prediction)" in frame.value.columns)
-    assert list(told.columns) == [
+    shown = next(frame.value for frame in at.dataframe if "direct (exact prediction)" in frame.value.columns)
+    assert list(shown.columns) == [
         "ε",
         "direct (exact prediction)",
         "optimised (exact prediction)",
         "adaptive (simulated)",
     ]
-    assert list(told["ε"]) == [0.1, 0.3, 1, 3, 10]
+    assert list(shown["ε"]) == [0.1, 0.3, 1, 3, 10]
     for name in ("direct", "optimised"):
         exact = predict(own.model_copy(update={"strategy": name}).at("0.3"))[:-1]
         expected = (exact["mean_abs_error"] * exact["cells"]).mean() / 4000
-        assert told[f"{name} (exact prediction)"][1] == pytest.approx(expected)
-    assert (told.diff().drop(columns="ε")[1:] < 0).all(axis=None), "more ε, fewer errors"
+        assert shown[f"{name} (exact prediction)"][1] == pytest.approx(expected)
+    assert (shown.diff().drop(columns="ε")[1:] < 0).all(axis=None), "more ε, fewer errors"
     assert "has the smallest error: " in texts(at)
 
 
-def test_a_strategy_that_cannot_is_said_to_be_unable() -> None:
+def test_an_impossible_strategy_is_explained() -> None:
     columns = [category(f"c{k}", 12) for k in range(7)]
     own = plan(columns=columns, tables={"each": 3}, strategy="adaptive", rows_about=1000)
     at = page(own)

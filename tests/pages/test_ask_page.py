@@ -1,4 +1,4 @@
-"""Ask: a question is told in words and priced before it is paid; the answer is kept and never costs twice."""
+"""The Ask page describes and prices a question before it is paid; the answer is stored and never costs twice."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_without_a_table_the_samples_are_offered_and_nothing_can_be_asked() -> N
     assert not at.selectbox
 
 
-def test_a_count_is_told_priced_paid_and_then_free(book: Ledger) -> None:
+def test_a_count_is_described_priced_paid_and_then_free(book: Ledger) -> None:
     at = page()
     assert "The number of rows" in texts(at)
     assert "at most 5 rows" in texts(at)
@@ -70,7 +70,7 @@ def test_a_count_is_told_priced_paid_and_then_free(book: Ledger) -> None:
     assert list(at.dataframe[0].value["question"]) == ["number of rows"]
 
 
-def test_conditions_narrow_a_question_down_and_two_make_a_comparison(book: Ledger) -> None:
+def test_conditions_narrow_a_question_and_two_counts_are_compared_with_a_release(book: Ledger) -> None:
     at = page()
     for label in ("female", "male"):
         at.multiselect(key=key(at, "ask-where")).set_value(["sex"]).run()
@@ -101,7 +101,7 @@ def test_every_statistic_can_be_asked(book: Ledger, what: str, said: str) -> Non
     assert [answer.question.description for answer in history(book, "rand-hie")] == [said]
 
 
-def test_a_share_needs_to_know_of_what_and_a_number_its_bounds(book: Ledger) -> None:
+def test_a_share_needs_a_condition_and_a_number_its_bounds(book: Ledger) -> None:
     at = page()
     at.selectbox(key=key(at, "ask-what")).set_value("proportion").run()
     assert "Not yet a question" in texts(at)
@@ -117,7 +117,7 @@ def test_a_share_needs_to_know_of_what_and_a_number_its_bounds(book: Ledger) -> 
 
 
 @pytest.mark.parametrize("typed", ["", "0", "-1", "many", "nan"])
-def test_what_is_no_price_is_said(book: Ledger, typed: str) -> None:
+def test_an_unusable_price_is_explained(book: Ledger, typed: str) -> None:
     at = page()
     at.text_input(key=key(at, "ask-epsilon")).set_value(typed).run()
     assert not at.exception
@@ -146,7 +146,7 @@ def test_the_budget_and_the_address_show_an_answer_as_one(book: Ledger) -> None:
     assert "the answer to a question" in texts(at)
 
 
-def test_answers_can_be_taken_along(book: Ledger) -> None:
+def test_answers_can_be_downloaded(book: Ledger) -> None:
     from pages.parts.ask.history import _csv, _json
 
     pay(page())

@@ -92,7 +92,7 @@ def test_spent_left_cap_and_history_are_the_ledgers(book: Ledger) -> None:
     assert percent(posterior(0.5, Fraction(3, 4))) in texts(at)
 
 
-def test_a_sum_that_is_no_short_decimal_says_so(book: Ledger) -> None:
+def test_a_sum_that_is_no_short_decimal_is_marked_as_rounded(book: Ledger) -> None:
     spend(book, 1, epsilon="1/3")
     assert metrics(page())["Spent, in ε"] == "≈ 0.3333"
 
@@ -163,11 +163,11 @@ def test_the_planner_says_what_each_release_may_cost(book: Ledger) -> None:
     at = page()
     assert at.text_input(key="planner_total").value == "3"
     assert "20 releases within ε = 3 in all: each may cost ε = 0.15" in texts(at)
-    told = at.dataframe[-1].value.set_index("rule")
-    assert told.loc["added up", "each"] == pytest.approx(0.15)
-    assert told.loc["added up", "together"] == pytest.approx(3)
+    shown = at.dataframe[-1].value.set_index("rule")
+    assert shown.loc["added up", "each"] == pytest.approx(0.15)
+    assert shown.loc["added up", "together"] == pytest.approx(3)
     million = Fraction(1, 10**6)
-    assert told.loc["zCDP", "each"] == float(allowance(Rule.ZCDP, Fraction(3), 20, million))
+    assert shown.loc["zCDP", "each"] == float(allowance(Rule.ZCDP, Fraction(3), 20, million))
     at.number_input(key="planner_a_year").set_value(200).run()
     assert "A ledger that allows a δ could spend" in texts(at)
     at.number_input(key="planner_group").set_value(2).run()
@@ -179,7 +179,7 @@ def test_the_planner_says_what_each_release_may_cost(book: Ledger) -> None:
 
 
 @pytest.mark.parametrize("total", ["", "0", "-1", "many"])
-def test_a_total_that_is_none_is_said_in_words(total: str) -> None:
+def test_an_unusable_total_is_explained(total: str) -> None:
     at = page()
     at.text_input(key="planner_total").set_value(total).run()
     assert not at.exception
@@ -223,7 +223,7 @@ def test_a_reviewed_cap_can_be_left_alone(book: Ledger) -> None:
     assert "would leave" not in texts(at)
 
 
-def test_a_cap_below_what_is_spent_says_what_follows(book: Ledger) -> None:
+def test_a_cap_below_the_spent_sum_warns(book: Ledger) -> None:
     spend(book, 1)
     at = page()
     review(at, "1/4")
@@ -231,7 +231,7 @@ def test_a_cap_below_what_is_spent_says_what_follows(book: Ledger) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "many", "0", "-1", "1/0", "nan", "inf"])
-def test_what_is_no_cap_is_refused_in_words(book: Ledger, text: str) -> None:
+def test_an_unusable_cap_is_refused_in_words(book: Ledger, text: str) -> None:
     spend(book, 1)
     at = page()
     review(at, text)
@@ -275,7 +275,7 @@ def test_a_hundred_releases_are_drawn_as_few(book: Ledger) -> None:
     assert sum(bar["x"][0] for bar in bars) == pytest.approx(1)
 
 
-def test_a_ledger_that_does_not_hold_together_is_said_calmly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_ledger_is_reported_without_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = tmp_path / "broken.db"
     broken.write_bytes(b"this is no database" * 100)
     monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", f"sqlite:///{broken}")

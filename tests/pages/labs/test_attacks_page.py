@@ -1,4 +1,4 @@
-"""The Attacks lab runs every attack for real, says what came of it, and spends nothing."""
+"""The Attacks lab runs every attack for real, reports the result, and spends nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def lines(at: AppTest, chart: int = 0) -> dict[str, dict[str, list[float]]]:
 
 
 @pytest.mark.parametrize("attack", ["Differencing", "Averaging"])
-def test_true_counts_lose_at_once_and_this_engine_stays_within_its_bound(attack: str) -> None:
+def test_true_counts_lose_at_once_and_this_engine_keeps_its_bound(attack: str) -> None:
     at = page(attack)
     assert "True counts: after 1,000" in texts(at)
     assert "right in 1,000 of 1,000. The attack wins" in texts(at)
@@ -56,14 +56,14 @@ def test_rounding_withstands_averaging_and_falls_to_differences() -> None:
 def test_the_whole_engine_is_asked_ten_times_and_answers_once() -> None:
     at = page("Averaging")
     at.selectbox(key="attacks_defence").set_value(OURS).run()
-    (told,) = [line.value for line in at.markdown if "Through the whole engine" in line.value]
-    answers = told.split("Answers: ")[1].split(". Spent")[0].split(", ")
+    (shown,) = [line.value for line in at.markdown if "Through the whole engine" in line.value]
+    answers = shown.split("Answers: ")[1].split(". Spent")[0].split(", ")
     assert len(answers) == 10
     assert len(set(answers)) == 1
-    assert "Spent: ε = 1, once" in told
+    assert "Spent: ε = 1, once" in shown
 
 
-def test_run_it_again_draws_afresh_and_looking_does_not() -> None:
+def test_only_run_it_again_draws_anew() -> None:
     at = page()
     first = lines(at)[OURS]["y"]
     at.run()
@@ -72,7 +72,7 @@ def test_run_it_again_draws_afresh_and_looking_does_not() -> None:
     assert lines(at)[OURS]["y"] != first
 
 
-def test_reconstruction_runs_when_asked_and_finds_everybody_but_here() -> None:
+def test_reconstruction_runs_on_request_and_fails_only_on_this_engine() -> None:
     at = page("Reconstruction")
     assert "Nothing has been run with these settings yet" in texts(at)
     assert not at.get("plotly_chart")
@@ -105,9 +105,9 @@ def test_floating_point_outputs_prove_the_truth_and_ours_prove_nothing(sampler: 
     at = page("Floating point")
     at.segmented_control(key="attacks_sampler").set_value(sampler).run()
     assert not at.exception
-    told = at.dataframe[0].value.set_index("noise")
-    assert told.loc[sampler, "proved"] > 650  # about 820 are expected
-    assert told.loc[OURS, "proved"] == 0
+    shown = at.dataframe[0].value.set_index("noise")
+    assert shown.loc[sampler, "proved"] > 650  # about 820 are expected
+    assert shown.loc[OURS, "proved"] == 0
     shown = at.dataframe[1].value
     assert (shown["zero"] | shown["one"]).all()
     (said,) = [line.value for line in at.markdown if line.value.startswith("Out came")]
@@ -131,8 +131,8 @@ def test_the_audit_catches_half_the_noise_and_finds_ours_within_its_promise() ->
     assert "Nothing has been run at this ε yet" in texts(at)
     at.button(key="attacks_break").click().run()
     assert not at.exception
-    told = at.dataframe[0].value.set_index("release")["least"]
+    shown = at.dataframe[0].value.set_index("release")["least"]
     # 95 % bounds on both sides at once: wrong in fewer than 1 of 100 runs; 1.2 would take more than 1e-9
-    assert told[OURS] < 1.2
-    assert told["With half the noise"] > 1
+    assert shown[OURS] < 1.2
+    assert shown["With half the noise"] > 1
     assert "Half the noise is caught" in texts(at)

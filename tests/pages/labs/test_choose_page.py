@@ -96,7 +96,7 @@ def test_a_draw_over_the_cap_is_refused_in_words() -> None:
 
 
 @pytest.mark.parametrize("sensitivity", ["0", "-1", "many", ""])
-def test_a_sensitivity_that_is_none_is_refused_in_words(sensitivity: str) -> None:
+def test_an_unusable_sensitivity_is_refused_in_words(sensitivity: str) -> None:
     at = page()
     at.text_input(key="choose_sensitivity_Best price").set_value(sensitivity).run()
     assert not at.exception

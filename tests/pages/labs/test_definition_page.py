@@ -35,14 +35,14 @@ def test_the_largest_ratio_is_e_to_epsilon_and_reached(at: AppTest) -> None:
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "3"])
-def test_moving_epsilon_moves_the_ratio_and_what_a_guesser_gets(at: AppTest, epsilon: str) -> None:
+def test_epsilon_decides_the_ratio_and_the_success_of_a_guess(at: AppTest, epsilon: str) -> None:
     whole(at.select_slider(key="definition_epsilon").set_value(Fraction(epsilon)).run())
     assert metric(at, "Largest ratio") == f"{math.exp(Fraction(epsilon)):.3g}"
     seen = lesson.compare(2, 1, 1, Fraction(epsilon))
     assert metric(at, "Best guess is right") == percent((1 + seen.total_variation) / 2)
 
 
-def test_whoever_does_not_count_changes_nothing(at: AppTest) -> None:
+def test_a_person_who_does_not_count_changes_nothing(at: AppTest) -> None:
     whole(at.selectbox(key="definition_person").set_value("Fatma").run())
     assert metric(at, "Largest ratio") == "1"
     assert "Both tables have the same true answer" in texts(at)
@@ -63,7 +63,7 @@ def test_a_sum_is_clamped_and_its_sensitivity_is_the_bound(at: AppTest) -> None:
     assert metric(at, "Largest ratio") == "2.72"
 
 
-def test_noise_made_for_too_small_a_change_breaks_the_promise_in_sight(at: AppTest) -> None:
+def test_too_small_a_sensitivity_visibly_breaks_the_promise(at: AppTest) -> None:
     ask(at, "Sum of incomes")
     delta = next(each for each in at.number_input if each.label.startswith("Δ"))
     whole(delta.set_value(50).run())
@@ -79,7 +79,7 @@ def test_the_table_twin_has_the_numbers_of_the_picture(at: AppTest) -> None:
     assert twin["ratio"].max() == pytest.approx(math.e)
 
 
-def test_the_example_of_one_man_has_the_ratio_of_the_text(at: AppTest) -> None:
+def test_the_example_of_one_man_has_the_ratio_of_the_textbook(at: AppTest) -> None:
     assert metric(at, "Ratio") == "2.718"
     whole(at.slider(key="definition_height").set_value(64).run())
     assert float(metric(at, "Ratio")) < 1.1
@@ -90,7 +90,7 @@ def open_example(page: AppTest, name: str) -> AppTest:
     return whole(page.run())
 
 
-def test_the_senator_is_never_given_away_beyond_epsilon(at: AppTest) -> None:
+def test_the_senators_secret_is_protected_within_epsilon(at: AppTest) -> None:
     open_example(at, "The senator's zip code")
     assert "10 % sure becomes at most 23 % and at least 3.9 %" in texts(at)
     whole(at.slider(key="definition_prior").set_value(50).run())

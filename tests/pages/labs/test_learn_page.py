@@ -1,4 +1,4 @@
-"""The Learn lab runs real learners on real or simulated losses, again when asked, and refuses what is no table."""
+"""The Learn lab runs real learners on real or simulated losses, and refuses files that are no table."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def lines(at: AppTest, chart: int) -> dict[str, dict[str, list[float]]]:
     }
 
 
-def test_every_learner_is_drawn_and_told_in_numbers() -> None:
+def test_every_learner_is_drawn_and_listed() -> None:
     at = page()
     drawn = lines(at, 0)
     assert {"ε = 0.1", "ε = 1", "ε = 10", "no privacy", "follow the leader"} <= set(drawn)
-    told = at.dataframe[0].value.set_index("learner")
-    assert float(told.loc["ε = 1", "regret"]) == pytest.approx(drawn["ε = 1"]["y"][-1])
+    shown = at.dataframe[0].value.set_index("learner")
+    assert float(shown.loc["ε = 1", "regret"]) == pytest.approx(drawn["ε = 1"]["y"][-1])
     eta = zcdp_rate(Fraction(1), MILLIONTH, 5000)
-    assert told.loc["ε = 1", "bound"] == f"{regret_bound(eta, 5000, 8):.3f}"
-    assert told.loc["follow the leader", "eta"] == "none"
+    assert shown.loc["ε = 1", "bound"] == f"{regret_bound(eta, 5000, 8):.3f}"
+    assert shown.loc["follow the leader", "eta"] == "none"
 
 
 def test_what_epsilon_costs_is_the_expectation_over_all_draws() -> None:
@@ -64,7 +64,7 @@ def test_what_epsilon_costs_is_the_expectation_over_all_draws() -> None:
     assert expected["y"] == sorted(expected["y"], reverse=True)
 
 
-def test_run_it_again_draws_afresh_and_nothing_else_does() -> None:
+def test_only_run_it_again_draws_anew() -> None:
     at = page()
     first = lines(at, 0)["ε = 1"]["y"]
     at.run()
@@ -74,14 +74,14 @@ def test_run_it_again_draws_afresh_and_nothing_else_does() -> None:
     assert not Ledger().history()
 
 
-def test_real_prices_are_offered_and_said_to_be_real() -> None:
+def test_real_prices_are_offered_and_called_real() -> None:
     at = page()
     at.segmented_control(key="learn_kind").set_value("Six shares, 2018–19").run()
     assert not at.exception
     assert "Real prices of six shares in 104 weeks" in texts(at)
 
 
-def test_a_rate_that_is_not_proved_is_not_drawn() -> None:
+def test_a_learner_without_a_proven_rate_is_not_drawn() -> None:
     at = own("a,b\n0,1\n")
     at.pills(key="learn_epsilons").set_value([Fraction(1), Fraction(30)]).run()
     assert "ε = 30" in lines(at, 0)
@@ -116,7 +116,7 @@ def test_one_round_or_two_are_enough(text: str) -> None:
         ("", "no CSV"),
     ],
 )
-def test_what_is_no_table_of_losses_is_said_in_words(text: str, said: str) -> None:
+def test_a_file_that_is_no_table_of_losses_is_refused_in_words(text: str, said: str) -> None:
     at = own(text)
     assert said in at.warning[0].value
     assert not at.get("plotly_chart")

@@ -62,11 +62,11 @@ def test_the_textbooks_patients_have_the_numbers_of_the_library(form: str, table
     assert "Machanavajjhala" in texts(at)
 
 
-def test_without_a_table_one_is_sent_to_where_tables_are_brought() -> None:
+def test_without_a_table_the_page_links_to_publish() -> None:
     assert "Bring a table of yours" in "".join(link.proto.label for link in page().get("page_link"))
 
 
-def test_the_owners_table_is_looked_at_for_the_owners_eyes_only() -> None:
+def test_the_owners_table_is_shown_for_the_owners_eyes_only() -> None:
     with open_table(ROWS) as table:
         at = choose(page(table), ["zip", "age"], "ill")
         expected = syntactic.profile(class_sizes(table, ["zip", "age"], "ill"))
@@ -108,14 +108,14 @@ def test_people_with_several_rows_are_counted_once() -> None:
         assert "who" not in at.multiselect[0].options
 
 
-def test_nothing_chosen_and_nobody_there_are_said_calmly() -> None:
+def test_no_column_and_an_empty_table_are_explained() -> None:
     with open_table(ROWS) as table:
         assert "Choose at least one column" in texts(page(table))
     with open_table(ROWS[:0]) as empty:
         assert "nobody in this table" in texts(choose(page(empty), ["zip"]))
 
 
-def test_a_table_that_is_gone_is_a_warning_and_no_fault() -> None:
+def test_a_closed_table_gives_a_warning() -> None:
     table = open_table(ROWS)
     at = page(table)
     table.close()
@@ -129,7 +129,7 @@ def test_homogeneity_and_background_knowledge_name_the_condition() -> None:
     assert "only **viral infection** is left" in texts(at)
 
 
-def test_two_tables_give_away_more_than_one() -> None:
+def test_two_tables_reveal_more_than_one() -> None:
     at = lesson("Two tables")
     one, two = linkage.composition_attack(linkage.made_up_town(seed=0), 3)
     shown = metrics(at)
@@ -150,7 +150,7 @@ def test_names_come_back_and_coarser_dates_stop_that() -> None:
     assert metrics(at)["Rows that get a name back"] in ("0 %", "under 0.1 %")
 
 
-def test_who_knows_the_others_wins_against_k_anonymity_and_not_against_a_release() -> None:
+def test_who_knows_all_others_wins_against_k_anonymity_but_not_against_a_release() -> None:
     at = lesson("Names come back")
     whole(at.segmented_control(key="risk_knows").set_value("everyone else's condition too").run())
     assert "Right for 100 % of the people in the 5-anonymous table" in texts(at)
@@ -159,7 +159,7 @@ def test_who_knows_the_others_wins_against_k_anonymity_and_not_against_a_release
     assert "at most 1.11 times as likely" in texts(at)
 
 
-def test_running_again_takes_other_people() -> None:
+def test_run_it_again_takes_other_people() -> None:
     at = lesson("Names come back")
     before = metrics(at)
     whole(at.button(key="risk_again_names").click().run())

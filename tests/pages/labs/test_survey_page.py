@@ -1,4 +1,4 @@
-"""The Survey lab: what coins tell against the truth and a curator, of made-up people, samples, and one's own table."""
+"""The Survey lab compares coins with the truth and a curator: for made-up people, samples, and the owner's table."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def charts(at: AppTest) -> list[dict[str, dict[str, object]]]:
 def first(at: AppTest) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Truth, estimates, and half-widths of the picture."""
     bars = charts(at)[0]
-    told = bars["estimate from reports, 95 % interval"]
-    return tuple(np.array(numbers(each)) for each in (bars["truth"]["y"], told["y"], told["error_y"]["array"]))  # type: ignore[index,return-value]
+    shown = bars["estimate from reports, 95 % interval"]
+    return tuple(np.array(numbers(each)) for each in (bars["truth"]["y"], shown["y"], shown["error_y"]["array"]))  # type: ignore[index,return-value]
 
 
 def numbers(values: object) -> list[float]:
@@ -55,9 +55,9 @@ def test_estimates_are_near_the_truth_for_every_method(method: str) -> None:
     at = page()
     whole(at.selectbox(key="survey_method").set_value(method).run())
     whole(at.select_slider(key="survey_people").set_value(100_000).run())
-    true, told, within = first(at)
+    true, shown, within = first(at)
     assert true.tolist() == survey.made_up_counts(8, 100_000).tolist()
-    assert (np.abs(told - true) < SIGMAS * within / 1.96).all()
+    assert (np.abs(shown - true) < SIGMAS * within / 1.96).all()
     assert metrics(at)["ε of a report"] == "1"
     assert metrics(at)["With a curator"] == people(survey.curator_error(Fraction(1)))
 
@@ -72,14 +72,14 @@ def test_fair_coins_cost_ln_3_rounded_up() -> None:
 
 def test_a_run_stays_until_another_is_asked_for() -> None:
     at = page()
-    _, told, _ = first(at)
+    _, shown, _ = first(at)
     whole(at.run())
-    assert (first(at)[1] == told).all()
+    assert (first(at)[1] == shown).all()
     whole(at.button(key="survey_again").click().run())
-    assert (first(at)[1] != told).any()
+    assert (first(at)[1] != shown).any()
 
 
-def test_fitting_is_said_to_be_post_processing() -> None:
+def test_fitting_is_called_post_processing() -> None:
     at = page()
     at.number_input(key="survey_answers").set_value(60).run()
     at.select_slider(key="survey_people").set_value(100).run()
@@ -105,13 +105,13 @@ def test_samples_are_asked_column_by_column(sample: str, size: int) -> None:
     box = at.selectbox(key=f"survey_column_{sample}")
     for column in box.options[:2]:
         whole(at.selectbox(key=f"survey_column_{sample}").set_value(column).run())
-        true, told, within = first(at)
+        true, shown, within = first(at)
         assert f"{size:,} people" in texts(at)
         assert 0.98 * size < true.sum() <= size, "the most frequent answers, where there are many"
-        assert (np.abs(told - true) < SIGMAS * within / 1.96).all()
+        assert (np.abs(shown - true) < SIGMAS * within / 1.96).all()
 
 
-def test_each_view_draws_its_picture_with_a_twin() -> None:
+def test_each_tab_draws_its_figure_with_a_table() -> None:
     at = page()
     for view in VIEWS:
         at.session_state["survey_view"] = view
@@ -120,7 +120,7 @@ def test_each_view_draws_its_picture_with_a_twin() -> None:
         assert [each.label for each in at.expander].count("The same as a table") == 2
 
 
-def test_two_bits_tell_nine_times_as_much_of_their_and() -> None:
+def test_two_protected_bits_reveal_nine_times_as_much_by_their_and() -> None:
     at = page()
     at.session_state["survey_view"] = "The AND of two answers"
     whole(at.run())
@@ -144,7 +144,7 @@ def test_four_cells_are_of_all_people_and_the_curators_error_is_constant() -> No
     assert f"off by about {typical} with a curator" in texts(at)
 
 
-def test_asking_every_day_wears_privacy_down() -> None:
+def test_repeated_questions_wear_privacy_down() -> None:
     at = page()
     at.session_state["survey_view"] = "Every day again"
     whole(at.run())
@@ -154,16 +154,16 @@ def test_asking_every_day_wears_privacy_down() -> None:
     assert metrics(at)["ε after all days"] == "1"
 
 
-def test_the_owners_own_table_is_added_up_for_the_owner_alone() -> None:
+def test_the_owners_table_is_counted_for_the_owner_alone() -> None:
     table = open_table(pd.DataFrame({"ill": ["no"] * 700 + ["yes"] * 300, "name": "x"}))
     columns = [{"name": "ill", "kind": "category", "values": ["no", "yes"], "other": False, "missing": False}]
     plan = Plan(dataset="ward", epsilon="1", tables=[["ill"]], columns=columns)
     with table:
         at = page(table=table, plan=plan)
         whole(at.segmented_control(key="survey_who").set_value("Your table").run())
-        true, told, within = first(at)
+        true, shown, within = first(at)
         assert true.tolist() == [700, 300]
-        assert (np.abs(told - true) < SIGMAS * within / 1.96).all()
+        assert (np.abs(shown - true) < SIGMAS * within / 1.96).all()
         assert "For your eyes only" in texts(at)
         assert at.get("plotly_chart")[0].proto.config.find('"displayModeBar": false') > 0
         lines = charts(at)[1]["everyone flips coins"]
