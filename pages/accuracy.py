@@ -212,7 +212,7 @@ if (chosen := choose_plan()) is not None:
         show_strategies(chosen)
     else:
         try:
-            resolved(chosen).allocations  # noqa: B018 (raises if the tables cannot agree)
+            _ = resolved(chosen).allocations  # raises if the tables cannot agree
         except PlanError as refused:
             st.error(plain(" ".join(map(str, refused.faults))), icon=":material/edit_note:")
         else:

@@ -37,7 +37,15 @@ READ = {
     **dict.fromkeys(("H", "-H"), "[01]?[0-9]|2[0-3]"),
     **dict.fromkeys(("I", "-I"), "0?[1-9]|1[0-2]"),
     **dict.fromkeys(("M", "S", "-M", "-S"), "[0-5]?[0-9]"),
-    **{"p": "AM|PM", "f": "[0-9]{1,6}", "g": "[0-9]{1,3}", "u": "[1-7]", "w": "[0-6]"},
+    **{"p": "AM|PM", "f": "[0-9]{1,6}", "g": "[0-9]{1,3}", "n": "[0-9]{1,9}"},
+    **{
+        "G": "([0-9]{1,4})",
+        "V": "([0-9]{1,2})",
+        "U": "([0-9]{1,2})",
+        "W": "([0-9]{1,2})",
+        "u": "([1-7])",
+        "w": "([0-6])",
+    },
     **{"z": "[+-][0-9]{2}(?::?[0-9]{2})?", "%": "%"},
 }
 
@@ -82,7 +90,7 @@ def _written(day: date, field: str) -> str:
 
 @cache
 def _pattern(format: str) -> tuple[re.Pattern[str] | None, tuple[str, ...]]:
-    """Return what texts of a format look like, and the field of each group; None for a field of weeks or zones."""
+    """Return what texts of a format look like, and the field of each group; None for a field of zones."""
     *parts, last = FIELD.split(_spelled_out(format))
     between, fields = parts[::2], parts[1::2]
     if not set(fields) <= READ.keys():
@@ -106,8 +114,21 @@ def _day(fields: dict[str, str]) -> date:
         if day.year != year:
             raise ValueError(fields["j"])
         return day
+    if "G" in fields and "V" in fields:
+        return date.fromisocalendar(int(fields["G"]), int(fields["V"]), int(fields.get("u", 1)))
+    if not fields.keys() & {"m", "d", "B", "b", "h"} and fields.keys() & {"U", "W"}:
+        return _day_of_week(year, fields)
     month = int(fields.get("m", 1))
     for names, key in ((MONTHS, "B"), (SHORT_MONTHS, "b"), (SHORT_MONTHS, "h")):
         if key in fields:
             month = [name.lower() for name in names].index(fields[key].lower()) + 1
     return date(year, month, int(fields.get("d", 1)))
+
+
+def _day_of_week(year: int, fields: dict[str, str]) -> date:
+    """Return the day of a week that is counted from the first Monday (%W) or Sunday (%U) of a year."""
+    start = 0 if "W" in fields else 6  # Monday is 0
+    new_year = date(year, 1, 1)
+    first = new_year + timedelta(days=(start - new_year.weekday()) % 7)
+    weekday = (int(fields["w"]) - 1) % 7 if "w" in fields else int(fields["u"]) - 1 if "u" in fields else start
+    return first + timedelta(weeks=int(fields.get("W", fields.get("U", "0"))) - 1, days=(weekday - start) % 7)

@@ -17,6 +17,7 @@ FORMATS = [
     "%d.%m.%Y", "%-d.%-m.%y", "%m/%d/%Y", "%-m/%-d/%Y", "%Y%m%d", "%d%m%y", "%b %Y", "%d %b %Y", "%d-%b-%y", "%Y-%j",
     "%B %d, %Y", "%A, %d %B %Y", "%a %d %h %y", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S%z",
     "%x", "%c", "%Y/%m/%d %X", "%d/%m/%Y %I:%M %p", "%Y-%m", "%m/%Y", "%Y", "%y", "%d.%m.", "100%% %d.%m.%Y",
+    "%G-W%V-%u", "%Y-%W-%w", "%Y %U %a", "%Y-%W",
 ]  # fmt: skip
 
 
