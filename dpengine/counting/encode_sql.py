@@ -41,7 +41,7 @@ from dpengine.spec.numeric_grid import Grid
 from dpengine.sql import literal
 
 __all__ = [
-    "BLANKS", "Coding", "any_of", "binning", "boundary_tree", "code_of", "code_of_boundaries", "completes",
+    "BLANKS", "Coding", "any_of", "boundary_tree", "code_of", "code_of_boundaries", "completes",
     "grid_code_of", "identity", "number_of", "scalar", "yes_or_no",
 ]  # fmt: skip
 
@@ -225,7 +225,7 @@ def _number(column: Number | Grid, index: int, family: Family) -> Coding:
     boundaries = None if isinstance(column, Grid) else boundaries_of(column, "DOUBLE", _MAX_CELLS)
     functions: dict[str, Callable[[Any], Any]] = {}
     if boundaries is None:
-        functions = {f"bin_{index}": column.places if isinstance(column, Grid) else binning(column)}
+        functions = {f"bin_{index}": column.places if isinstance(column, Grid) else _binning(column)}
         code = f"bin_{index}({value})"
     else:
         code = boundary_tree(boundaries, value, "DOUBLE", LOCAL)
@@ -259,14 +259,9 @@ def number_of(column: Number | Grid, index: int, family: Family) -> tuple[dict[s
     return cells, value, _unless_missing(column, raw, form, family, "", blank=f" OR lower({form}) = 'nan'")
 
 
-def binning(column: Number) -> Callable[[Any], Any]:
-    """Return a function from an Arrow batch of numbers to codes."""
+def _binning(column: Number) -> Callable[[Any], Any]:
     codes_of = number_codes(column)
-
-    def binned(batch: Any) -> Any:
-        return arrow.from_numpy(codes_of(arrow.to_numpy(batch)))
-
-    return binned
+    return lambda batch: arrow.from_numpy(codes_of(arrow.to_numpy(batch)))
 
 
 def _category(column: Category, index: int, family: Family, cells: dict[str, str], form: str) -> Coding:
