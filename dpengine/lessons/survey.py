@@ -20,6 +20,7 @@ from scipy import stats
 
 from dpengine.array_types import Floats, Ints
 from dpengine.errors import TableError
+from dpengine.marginals.fitting import largest_remainders
 from dpengine.mechanisms.local.frequency_oracles import HadamardResponse, LocalHashing, UnaryEncoding
 from dpengine.mechanisms.local.protocol import Estimate, PureProtocol
 from dpengine.mechanisms.local.randomized_response import KaryResponse, RandomizedResponse, pair_table
@@ -51,7 +52,7 @@ def made_up_counts(answers: int, people: int) -> Ints:
     >>> made_up_counts(3, 11).tolist()
     [6, 3, 2]
     """
-    return _rounded(1 / np.arange(1, answers + 1), people)
+    return largest_remainders(1 / np.arange(1, answers + 1), people)
 
 
 def scaled_counts(counts: Ints, people: int) -> Ints:
@@ -62,7 +63,7 @@ def scaled_counts(counts: Ints, people: int) -> Ints:
     """
     if not counts.sum():
         raise TableError("nobody has answered: there is no row to count")
-    return _rounded(counts, people)
+    return largest_remainders(counts.astype(np.float64), people)
 
 
 def ask_people(protocol: Protocol, counts: Ints) -> Estimate:
@@ -155,15 +156,6 @@ def repeated_guess(ratio: Fraction, days: int) -> tuple[float, float]:
     most = float(stats.binom.sf(days // 2, days, right))
     tied = float(stats.binom.pmf(days // 2, days, right)) / 2 if days % 2 == 0 else 0.0
     return most + tied, 1 / (1 + math.exp(-min(days * math.log(ratio), 700)))
-
-
-def _rounded(weights: npt.NDArray[np.generic], people: int) -> Ints:
-    """Round to whole counts in proportion to `weights` that add up to `people`, by largest remainders."""
-    exact = weights * (people / weights.sum())
-    whole: Ints = np.floor(exact).astype(np.int64)
-    order = np.argsort(whole - exact, kind="stable")
-    whole[order[: people - int(whole.sum())]] += 1
-    return whole
 
 
 def _root(errors: Floats | Ints) -> float:
