@@ -131,7 +131,7 @@ def show(seen: lesson.Comparison, question: Question, epsilon: Fraction, person:
     kept = seen.max_log_ratio <= epsilon
     st.markdown(
         "How many times as likely is an answer on one table as on the other? ε promises that this ratio never exceeds "
-        "e^ε, so nobody can tell the two tables apart with confidence."
+        "e^ε. The smaller ε, the less an answer reveals about which table it came from."
     )
     with st.grid(3, min_column_width=150):
         st.metric(

@@ -193,7 +193,7 @@ require_entry()
 st.title("Learn")
 st.markdown(
     "Each day, follow one of several experts. Learn whom to trust, without your choices revealing what happened on any "
-    "single day."
+    "single day. *Regret* is how much more a learner loses per day, on average, than the best expert."
 )
 st.caption(
     "A demonstration: nothing is charged, since nothing leaves this page. Losses and regret are as private as the "

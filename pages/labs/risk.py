@@ -16,7 +16,7 @@ OWN, SAMPLE = "Your table", "A textbook's patients"
 TABLES = {
     "4-anonymous": textbook_patients.FOUR_ANONYMOUS,
     "3-diverse": textbook_patients.THREE_DIVERSE,
-    "before either": textbook_patients.PATIENTS,
+    "original": textbook_patients.PATIENTS,
 }
 
 

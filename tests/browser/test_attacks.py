@@ -33,7 +33,7 @@ def test_a_long_attack_is_stopped_and_keeps_what_it_found(new_page: NewPage) -> 
     page = new_page("/attacks")
     attack(page, "Reconstruction")
     page.get_by_role("combobox", name="Solve by").click()
-    page.get_by_role("option", name="linear program, least largest error").click()
+    page.get_by_role("option", name="linear program, smallest largest error").click()
     page.get_by_role("button", name="Run the attack").click()
     expect(page.get_by_text("True counts: 750 questions")).to_be_visible()  # the first step is done
     page.get_by_role("button", name="Stop").click()

@@ -36,7 +36,7 @@ def pictures(page: Page) -> list[str]:
     ("lab", "control", "choice"),
     [
         ("Definition", "definition_epsilon", ""),
-        ("Risk", "risk_form", "before either"),
+        ("Risk", "risk_form", "original"),
         ("Survey", "survey_epsilon", ""),
         ("Choose", "choose_epsilon", ""),
         ("Learn", "learn_epsilons", "3"),

@@ -51,7 +51,7 @@ def choose(at: AppTest, columns: list[str], sensitive: str | None = None) -> App
     [
         ("4-anonymous", textbook_patients.FOUR_ANONYMOUS),
         ("3-diverse", textbook_patients.THREE_DIVERSE),
-        ("before either", textbook_patients.PATIENTS),
+        ("original", textbook_patients.PATIENTS),
     ],
 )
 def test_the_textbooks_patients_have_the_numbers_of_the_library(form: str, table: textbook_patients.Published) -> None:
