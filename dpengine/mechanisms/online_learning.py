@@ -7,7 +7,7 @@ L_i is the sum of its losses, each in [0, 1], in the rounds before. That is the 
 - One round moves every sum by at most 1. So each later pick is 2η-differentially private; earlier picks do not change.
 - The picks may be published. The weights, the losses and the regret may not.
 
-Losses are whole numbers of steps of 1/`grid`, their sums are exact integers, and η is rational. So every exponent is
+Losses are whole numbers of steps of 1/`GRID`, their sums are exact integers, and η is rational. So every exponent is
 rational, and each pick is drawn with its exact probability.
 
 Source: Littlestone & Warmuth 1994; Freund & Schapire 1997.
@@ -31,23 +31,21 @@ __all__ = [
     "on_grid", "picked_loss", "regret_bound", "weighted_majority", "zcdp_rate",
 ]  # fmt: skip
 
-
-GRID = 10**6
-MAX_GRID = 10**9
+GRID = 10**6  # steps of a loss from 0 to 1
 MAX_ROUNDS = 10**7
 _BLOCK = 2**20  # sums of losses held at once
-_LANES = 2**17  # tries at once
+_LANES = 2**17  # draws at once
 _RATE_STEPS = 10**12
 
 
-def on_grid(losses: npt.ArrayLike, grid: int = GRID) -> Ints:
-    """Round `losses`, one row for each round and one column for each expert, to whole steps of 1/`grid`.
+def on_grid(losses: npt.ArrayLike) -> Ints:
+    """Round `losses`, one row for each round and one column for each expert, to whole steps of 1/`GRID`.
 
     Raises `TableError` unless they are a table of numbers from 0 to 1 with at least one round and two experts. A
     message names the place of a fault, never a loss.
 
-    >>> on_grid([[0, 0.25], [1, 0.5]], grid=4).tolist()
-    [[0, 1], [4, 2]]
+    >>> on_grid([[0, 0.25], [1, 0.5]]).tolist()
+    [[0, 250000], [1000000, 500000]]
     """
     try:
         table = np.asarray(losses, dtype=np.float64)
@@ -61,15 +59,15 @@ def on_grid(losses: npt.ArrayLike, grid: int = GRID) -> Ints:
         if wrong.any():
             row, column = np.argwhere(wrong)[0] + 1
             raise TableError(f"the loss of expert {column} in round {row} {what}; scale losses to lie in 0 to 1")
-    steps: Ints = np.rint(table * _checked_grid(grid)).astype(np.int64)
+    steps: Ints = np.rint(table * GRID).astype(np.int64)
     return steps
 
 
 def advanced_rate(epsilon: Fraction, delta: Fraction, rounds: int) -> Fraction:
     """Return the η at which `rounds` picks are (ε, δ)-private by advanced composition: ε/√(32·T·ln(1/δ)), rounded down.
 
-    T = `rounds` must be known beforehand. The theorem behind it holds for larger ε than the source states, to about
-    4·ln(1/δ) if rounds are many. Raises `PlanError` where `advanced_composition` does not prove this η.
+    T = `rounds` must be known beforehand. The theorem also holds for larger ε than the source states, up to about
+    4·ln(1/δ) for many rounds. Raises `PlanError` where `advanced_composition` does not prove this η.
 
     Source: Dwork & Roth 2014, Corollary 3.21 and Section 11.2, for ε up to 1.
 
@@ -81,7 +79,7 @@ def advanced_rate(epsilon: Fraction, delta: Fraction, rounds: int) -> Fraction:
         raise PlanError("ε must be above 0")
     eta = _down(float(epsilon) / math.sqrt(32 * rounds * composition.log_inverse(delta)))
     if composition.advanced_composition(2 * eta, rounds, delta) > epsilon:
-        raise PlanError("advanced composition proves this rate for smaller ε only: take one, or the rate by zCDP")
+        raise PlanError("advanced composition proves this rate for smaller ε only: lower ε, or take the rate by zCDP")
     return eta
 
 
@@ -103,7 +101,7 @@ def zcdp_rate(epsilon: Fraction, delta: Fraction, rounds: int) -> Fraction:
 
 
 def free_rate(rounds: int, experts: int) -> Fraction:
-    """Return the η of least `regret_bound`, √(ln k/T): the best rate where nothing is private.
+    """Return the η that minimises `regret_bound`, √(ln k/T): the best rate without privacy.
 
     The bound is then 2√(ln k/T). A private η above this rate helps neither privacy nor regret: take the smaller one.
 
@@ -115,7 +113,7 @@ def free_rate(rounds: int, experts: int) -> Fraction:
 
 
 def regret_bound(eta: Fraction, rounds: int, experts: int) -> float:
-    """Return a bound on expected average loss minus that of the best expert: η + ln k/(ηT), whatever the losses.
+    """Return an upper bound on expected average regret for any losses: η + ln k/(ηT).
 
     A bound above 1 says nothing.
 
@@ -129,23 +127,23 @@ def regret_bound(eta: Fraction, rounds: int, experts: int) -> float:
     return float(eta) + math.log(experts) / (float(eta) * rounds)
 
 
-def weighted_majority(losses: Ints, eta: Fraction, grid: int = GRID) -> Ints:
-    """Pick an expert in each round: exact draws, independent given the losses; a vector as long as `losses`.
+def weighted_majority(losses: Ints, eta: Fraction) -> Ints:
+    """Return the number of the expert picked in each round, drawn with its exact probability.
 
-    `losses` are whole steps of the `grid`, as `on_grid` returns them. The picks are private as the module says; drawing
-    again for the same losses costs the same again.
+    `losses` are whole steps, as `on_grid` returns them. Given the losses, picks are independent. Each is
+    2η-differentially private; drawing again for the same losses costs the same again.
 
-    In each round an expert is drawn uniformly and kept if a coin of probability exp(−η·(L_i − min L)) lands heads,
-    otherwise another is drawn. The running time depends on the losses.
+    An expert is drawn uniformly and kept if a coin of probability exp(−η·(L_i − min L)) lands heads, otherwise another
+    is drawn. The running time depends on the losses.
 
     Raises `TableError` for losses off the grid, `PlanError` for a rate that is not above 0.
 
     >>> weighted_majority(on_grid([[0, 1]] * 5), Fraction(1, 10)).size
     5
     """
-    _check_losses(losses, grid)
+    _check_losses(losses)
     _check_rate(eta)
-    unit = Fraction(eta) / grid
+    unit = Fraction(eta) / GRID
     rounds, experts = losses.shape
     picks = np.empty(rounds, dtype=np.int64)
     before = np.zeros(experts, dtype=np.int64)
@@ -158,22 +156,22 @@ def weighted_majority(losses: Ints, eta: Fraction, grid: int = GRID) -> Ints:
     return picks
 
 
-def expected_loss(losses: Ints, eta: Fraction, grid: int = GRID) -> Floats:
-    """Return the expected loss of `weighted_majority` in each round, as floats: as private as the losses.
+def expected_loss(losses: Ints, eta: Fraction) -> Floats:
+    """Return the expected loss of `weighted_majority` in each round. It is as private as the losses: never publish it.
 
     >>> expected_loss(on_grid([[0, 1], [0, 1]]), Fraction(1)).round(3).tolist()
     [0.5, 0.269]
     """
-    _check_losses(losses, grid)
+    _check_losses(losses)
     _check_rate(eta)
     sums = np.cumsum(losses, axis=0, dtype=np.int64) - losses
-    weights = np.exp((sums.min(axis=1, keepdims=True) - sums) * (float(eta) / grid))
-    expected: Floats = (weights * losses).sum(axis=1) / (weights.sum(axis=1) * grid)
+    weights = np.exp((sums.min(axis=1, keepdims=True) - sums) * (float(eta) / GRID))
+    expected: Floats = (weights * losses).sum(axis=1) / (weights.sum(axis=1) * GRID)
     return expected
 
 
 def follow_the_leader(losses: Ints) -> Ints:
-    """Return the expert with the least loss so far in each round, the first of equals: not private, easily misled.
+    """Return in each round the expert with the least loss so far, the first of equals. Not private, and easily misled.
 
     >>> follow_the_leader(on_grid([[1, 0], [0, 1], [0, 1]])).tolist()
     [0, 1, 0]
@@ -184,7 +182,7 @@ def follow_the_leader(losses: Ints) -> Ints:
 
 
 def best_expert(losses: Ints) -> int:
-    """Return the expert of least loss in all rounds, the first of equals; it is known only afterwards.
+    """Return the expert with the least total loss, the first of equals. It is known only after the last round.
 
     >>> best_expert(on_grid([[1, 0], [1, 0.5]]))
     1
@@ -192,25 +190,25 @@ def best_expert(losses: Ints) -> int:
     return int(losses.sum(axis=0).argmin())
 
 
-def picked_loss(losses: Ints, picks: Ints, grid: int = GRID) -> Floats:
-    """Return the loss in each round of the expert in `picks`.
+def picked_loss(losses: Ints, picks: Ints) -> Floats:
+    """Return the loss of the picked expert in each round.
 
     >>> picked_loss(on_grid([[1, 0], [1, 0.5]]), np.array([0, 1])).tolist()
     [1.0, 0.5]
     """
-    met: Floats = np.take_along_axis(losses, picks[:, None], axis=1)[:, 0] / grid
-    return met
+    incurred: Floats = np.take_along_axis(losses, picks[:, None], axis=1)[:, 0] / GRID
+    return incurred
 
 
-def average_regret(losses: Ints, met: Floats, grid: int = GRID) -> Floats:
-    """Return after each round the average of the losses `met`, minus that of the best expert until then.
+def average_regret(losses: Ints, incurred: Floats) -> Floats:
+    """Return the average regret after each round: the mean loss `incurred` until then, minus the best expert's.
 
     >>> average_regret(on_grid([[1, 0], [1, 0.5]]), np.array([1.0, 0.5])).tolist()
     [1.0, 0.5]
     """
     counted = np.arange(1, len(losses) + 1)
-    best = np.cumsum(losses, axis=0, dtype=np.int64).min(axis=1) / grid
-    regret: Floats = (np.cumsum(met) - best) / counted
+    best = np.cumsum(losses, axis=0, dtype=np.int64).min(axis=1) / GRID
+    regret: Floats = (np.cumsum(incurred) - best) / counted
     return regret
 
 
@@ -236,12 +234,6 @@ def _down(rate: float) -> Fraction:
     return Fraction(math.floor(rate * (1 - 1e-12) * _RATE_STEPS), _RATE_STEPS)
 
 
-def _checked_grid(grid: int) -> int:
-    if not 1 <= grid <= MAX_GRID:
-        raise PlanError(f"the grid of losses must have from 1 to {MAX_GRID:,} steps")
-    return grid
-
-
 def _check_rate(eta: Fraction) -> None:
     if eta <= 0:
         raise PlanError("the rate η must be above 0; take a larger ε, or fewer rounds")
@@ -261,7 +253,7 @@ def _check_shape(shape: tuple[int, ...]) -> None:
         raise TableError("there must be two experts or more: with one there is nothing to choose")
 
 
-def _check_losses(losses: Ints, grid: int) -> None:
+def _check_losses(losses: Ints) -> None:
     _check_shape(losses.shape)
-    if not np.issubdtype(losses.dtype, np.integer) or losses.min() < 0 or losses.max() > _checked_grid(grid):
+    if not np.issubdtype(losses.dtype, np.integer) or losses.min() < 0 or losses.max() > GRID:
         raise TableError("losses must be whole steps of the grid, from 0 to 1: make them with on_grid")

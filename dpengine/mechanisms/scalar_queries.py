@@ -17,7 +17,6 @@ from dpengine.noise.laplace import discrete_laplace
 
 __all__ = ["add_noise", "quantile_scores", "ratio_half_width", "ratio_interval", "selection_error"]
 
-
 CONFIDENCE = 0.95
 
 
@@ -63,8 +62,8 @@ def quantile_scores(counts: Ints, level: Fraction) -> Ints:
     return scores
 
 
-def selection_error(candidates: int, unit: Fraction, confidence: float = CONFIDENCE) -> int:
-    """Return a whole t such that permute-and-flip picks a score within t of the best, with probability `confidence`.
+def selection_error(candidates: int, unit: Fraction) -> int:
+    """Return a whole t such that permute-and-flip picks a score within t of the best, with probability `CONFIDENCE`.
 
     `unit` is the weight of one step of score in the exponent: ε/2Δ, or ε/Δ for monotone scores. A candidate that is
     worse than the best by t is picked only if its own coin lands heads, which has probability exp(−t·unit). So a
@@ -75,11 +74,11 @@ def selection_error(candidates: int, unit: Fraction, confidence: float = CONFIDE
     """
     if candidates < 2:
         return 0
-    return max(0, math.ceil(math.log((candidates - 1) / (1 - confidence)) / float(unit) - 1 - 1e-9))
+    return max(0, math.ceil(math.log((candidates - 1) / (1 - CONFIDENCE)) / float(unit) - 1 - 1e-9))
 
 
-def ratio_half_width(part: float, scale: float, confidence: float = CONFIDENCE) -> float:
-    """Return h with P(|(1 − part)·Z₁ − part·Z₂| ≤ h) ≥ `confidence`, for discrete Laplace noise Z₁, Z₂ of `scale`.
+def ratio_half_width(part: float, scale: float) -> float:
+    """Return h with P(|(1 − part)·Z₁ − part·Z₂| ≤ h) ≥ `CONFIDENCE`, for discrete Laplace noise Z₁, Z₂ of `scale`.
 
     For continuous Laplace noise of that scale and weights w > v the tail beyond t is
     (w²·exp(−t/(w·scale)) − v²·exp(−t/(v·scale)))/(w² − v²), and (1 + t/(2w·scale))·exp(−t/(w·scale)) where they are
@@ -97,18 +96,16 @@ def ratio_half_width(part: float, scale: float, confidence: float = CONFIDENCE) 
         tail = wide**2 * math.exp(-t / wide)
         return (tail - (narrow**2 * math.exp(-t / narrow) if narrow else 0.0)) / (wide**2 - narrow**2)
 
-    return scale * _root(lambda t: 1 - confidence - beyond(t), 0.0, 60.0) + 1
+    return scale * _root(lambda t: 1 - CONFIDENCE - beyond(t), 0.0, 60.0) + 1
 
 
-def ratio_interval(
-    first: int, second: int, scale: Fraction, confidence: float = CONFIDENCE
-) -> tuple[float, float, float]:
+def ratio_interval(first: int, second: int, scale: Fraction) -> tuple[float, float, float]:
     """Estimate the part A/(A + B) from A and B with noise of `scale`: (estimate, low, high), each in [0, 1].
 
-    At the true part θ, (1 − θ)·A − θ·B is 0, so the same of the noisy numbers is noise alone. It stays within
-    `ratio_half_width` of 0 with probability at least `confidence`, whatever A and B are: the interval holds every θ
-    for which it does. Where the noisy total is below four times the scale, the interval is all of [0, 1]: there are
-    too few rows to say anything.
+    At the true part θ, (1 − θ)·A − θ·B is 0, so the same expression in the noisy numbers is noise alone. It stays
+    within `ratio_half_width` of 0 with probability at least `CONFIDENCE`, whatever A and B are. The interval holds
+    every θ for which it does. A noisy total below four times the scale is too small to say anything: the interval is
+    all of [0, 1].
 
     Source: Fieller 1954, without the normal approximation.
 
@@ -121,15 +118,15 @@ def ratio_interval(
         return estimate, 0.0, 1.0
 
     def above(part: float) -> float:
-        return part * total - first - ratio_half_width(part, width, confidence)
+        return part * total - first - ratio_half_width(part, width)
 
     def below(part: float) -> float:
-        return part * total - first + ratio_half_width(part, width, confidence)
+        return part * total - first + ratio_half_width(part, width)
 
     low = 0.0 if below(0.0) >= 0 else _root(below, 0.0, 1.0) if below(1.0) > 0 else 1.0
     high = 1.0 if above(1.0) <= 0 else _root(above, 0.0, 1.0) if above(0.0) < 0 else 0.0
-    # Where noise has put A or B below zero even by this measure, no part fits: the nearest, with a margin.
-    margin = ratio_half_width(0.0, width, confidence) / total
+    # If noise has put A or B so far below zero that no part fits, the interval is the nearest part with a margin.
+    margin = ratio_half_width(0.0, width) / total
     return estimate, min(low, max(0.0, 1 - margin)), max(high, min(1.0, margin))
 
 

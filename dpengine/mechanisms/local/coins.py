@@ -2,8 +2,8 @@
 
 People who answer a survey with coins are protected before anything leaves their hands. The cost of such an answer is
 the largest ratio of the probabilities of any report under two true answers: a rational number, as all coins are
-rational. Its logarithm is irrational, so ε is that logarithm rounded up. For a given ε, coins are chosen whose ε, so
-rounded, does not exceed it.
+rational. Its logarithm is irrational, so ε is that logarithm rounded up. For a given ε, the coins are chosen so that
+even the rounded value does not exceed it.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def coins(chance: Fraction, size: int) -> Bools:
 
 
 def flip(heads: Bools, chance: Fraction, bits: BitSource) -> None:
-    """Fill the vector `heads` with coins of probability `chance`, using `bits`.
+    """Fill the vector `heads` with coins of probability `chance`, using random `bits`.
 
     A coin is heads if a uniform number lies below `chance`. Eight of its bits decide that unless they equal the first
     eight of `chance`; then the rest of the number is compared with the rest of `chance` in the same way.
@@ -120,7 +120,7 @@ def least_chance(epsilon: Fraction, ratio: Callable[[Fraction], Fraction]) -> Fr
 
 
 def least_flip(epsilon: Fraction, bits: int = 1) -> Fraction:
-    """Return the least probability of a flipped bit at which an answer that shows in `bits` bits costs at most ε.
+    """Return the smallest probability of flipping a bit at which a report costs at most ε, if answers differ in `bits`.
 
     The ratio is ((1 − q)/q)^`bits`. Raises `PlanError` as `least_chance` does.
 
@@ -131,7 +131,7 @@ def least_flip(epsilon: Fraction, bits: int = 1) -> Fraction:
 
 
 def composed(ratio: Fraction, times: int) -> Fraction:
-    """Return the ε of `times` independent reports about one person, each of this `ratio`, rounded up.
+    """Return the ε of `times` independent reports about one person, each with e^ε = `ratio`, rounded up.
 
     The probabilities of independent reports multiply: two answers by fair coins cost ln 9, not ln 3. Raises
     `PlanError` unless `times` is from 1 to `MAX_TIMES`.
@@ -146,19 +146,23 @@ def composed(ratio: Fraction, times: int) -> Fraction:
     return log_up(Fraction(ratio) ** times) if times <= 64 else times * log_up(Fraction(ratio))
 
 
-def check_chance(chance: Fraction, most: Fraction = Fraction(1)) -> Fraction:
-    """Return `chance` as an exact number above 0 and at most `most`. Raises `PlanError` for any other.
+def check_chance(chance: Fraction, below: Fraction | None = None) -> None:
+    """Raise `PlanError` unless `chance` is exact, above 0, at most 1, and less than `below`.
 
-    >>> check_chance(Fraction(1, 3))
-    Fraction(1, 3)
+    `below` is the chance at which reports no longer depend on the answers.
+
+    >>> check_chance(Fraction(1, 2), below=Fraction(1, 2))
+    Traceback (most recent call last):
+    dpengine.errors.PlanError: the chance of a coin must lie below 1/2: at 1/2 nothing can be learned
     """
-    if isinstance(chance, float | bool) or not 0 < (exact := Fraction(chance)) <= most:
-        raise PlanError(f"the chance of a coin must be exact, above 0 and at most {most}")
-    return exact
+    if isinstance(chance, float | bool) or not 0 < Fraction(chance) <= 1:
+        raise PlanError("the chance of a coin must be exact, above 0 and at most 1")
+    if below is not None and chance >= below:
+        raise PlanError(f"the chance of a coin must lie below {below}: at {below} nothing can be learned")
 
 
 def check_answers(answers: int) -> int:
-    """Return the number of answers. Raises `PlanError` unless it is a whole number from 2 to `MAX_ANSWERS`.
+    """Return `answers`, their number. Raises `PlanError` unless it is a whole number from 2 to `MAX_ANSWERS`.
 
     >>> check_answers(5)
     5
@@ -171,9 +175,9 @@ def check_answers(answers: int) -> int:
 
 
 def check_values(values: npt.ArrayLike, answers: int) -> Ints:
-    """Return true answers as a vector of whole numbers, one for each person.
+    """Return `values` as a vector of answer numbers, one for each person.
 
-    Raises `TableError` unless there is one at least, and all are whole numbers from 0 to `answers` − 1.
+    Raises `TableError` unless there is at least one, and all are whole numbers from 0 to `answers` − 1.
 
     >>> check_values([0, 2, 1], 3).tolist()
     [0, 2, 1]

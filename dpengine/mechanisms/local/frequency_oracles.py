@@ -42,7 +42,7 @@ _BLOCK = 2**19  # bits of reports held unpacked at once
 
 @dataclass(frozen=True, slots=True)
 class UnaryEncoding(PureProtocol[Bits]):
-    """Unary encoding: one bit for each answer, set with probability ½ for the own answer and `stray` for others.
+    """Unary encoding: one bit for each answer, set with probability ½ for the true one and `stray` for others.
 
     p = ½, q = 1/(e^ε + 1), e^ε = (1−q)/q, and the variance is about 4e^ε/((e^ε−1)²n) for rare answers. Two answers
     differ in two bits: one changes the probability of a report by (½)/q at most, the other by (1−q)/½.
@@ -63,12 +63,11 @@ class UnaryEncoding(PureProtocol[Bits]):
     def __post_init__(self) -> None:
         if check_answers(self.answers) > MAX_UNARY:
             raise PlanError(f"unary encoding sends a bit for each answer: at most {MAX_UNARY:,} answers")
-        if check_chance(self.stray, HALF) == HALF:
-            raise PlanError("if every bit is a fair coin, nothing can be learned; take a smaller chance")
+        check_chance(self.stray, below=HALF)
 
     @classmethod
     def of(cls, answers: int, epsilon: Fraction) -> UnaryEncoding:
-        """Return the protocol for ε: the least probability of a stray bit that costs no more."""
+        """Return the protocol with the smallest `stray` that costs at most `epsilon`."""
         return cls(answers, least_flip(epsilon))
 
     @property
@@ -106,13 +105,13 @@ class HashedReports:
 
 @dataclass(frozen=True, slots=True)
 class LocalHashing(PureProtocol[HashedReports]):
-    """Local hashing: each person draws a hash function into `buckets` and reports the own bucket by k-ary response.
+    """Local hashing: each person draws a hash function, and reports the bucket of the answer by k-ary response.
 
     With g = `buckets`, about e^ε + 1 of them, and λ = `random`: p is that of k-ary response on the buckets, q = 1/g,
     and the variance is that of unary encoding. Hashes collide with probability 1/g exactly (`universal_hashing`). The
-    function is drawn without regard to the answer, so only the bucket costs: e^ε = 1 + g(1−λ)/λ.
+    function is drawn independently of the answer, so only the bucket costs: e^ε = 1 + g(1−λ)/λ.
 
-    An estimate tries each answer on each report: time grows with people × answers.
+    An estimate compares each report with each answer: time grows with people × answers.
 
     Source: Wang et al. 2017 (optimised local hashing).
 
@@ -130,12 +129,14 @@ class LocalHashing(PureProtocol[HashedReports]):
         check_answers(self.answers)
         if not 2 <= self.buckets <= MAX_BUCKETS:
             raise PlanError(f"answers must be hashed into from 2 to {MAX_BUCKETS:,} buckets")
-        if check_chance(self.random) == 1:
-            raise PlanError("if everybody answers at random, nothing can be learned; take a smaller chance")
+        check_chance(self.random, below=Fraction(1))
 
     @classmethod
     def of(cls, answers: int, epsilon: Fraction, buckets: int | None = None) -> LocalHashing:
-        """Return the protocol for ε: the coin of least probability, and the best number of buckets unless given."""
+        """Return the protocol with the smallest `random` that costs at most `epsilon`.
+
+        By default it has the number of `buckets` with the least variance.
+        """
         if buckets is None:
             buckets = min(round(math.exp(min(epsilon, Fraction(20)))) + 1, MAX_BUCKETS)
         return cls(answers, buckets, least_chance(epsilon, lambda random: kary_ratio(buckets, random)))
@@ -172,7 +173,7 @@ class LocalHashing(PureProtocol[HashedReports]):
 
 @dataclass(frozen=True, slots=True)
 class HadamardResponse(PureProtocol[Ints]):
-    """Hadamard response: a uniform code from the half that belongs to the answer, or with `flip` from the other half.
+    """Hadamard response: a uniform code from the half that belongs to the answer, or, with chance `flip`, from the other.
 
     Codes are 0 … K−1, where K is the least power of two above the number of answers. The half of answer x is where row
     x + 1 of the Hadamard matrix has +1. Two halves overlap in K/4 codes, so q = ½; p = 1 − flip, e^ε = p/(1 − p), and
@@ -192,12 +193,11 @@ class HadamardResponse(PureProtocol[Ints]):
 
     def __post_init__(self) -> None:
         check_answers(self.answers)
-        if check_chance(self.flip, HALF) == HALF:
-            raise PlanError("if both halves are as likely, nothing can be learned; take a smaller chance")
+        check_chance(self.flip, below=HALF)
 
     @classmethod
     def of(cls, answers: int, epsilon: Fraction) -> HadamardResponse:
-        """Return the protocol for ε: the least probability of the other half that costs no more."""
+        """Return the protocol with the smallest `flip` that costs at most `epsilon`."""
         return cls(answers, least_flip(epsilon))
 
     @property
@@ -218,7 +218,7 @@ class HadamardResponse(PureProtocol[Ints]):
         return (1 - self.flip) / self.flip
 
     def randomise(self, values: npt.ArrayLike) -> Ints:
-        """Draw a uniform code each; in the wrong half, flip one binary digit, which pairs up the halves."""
+        """Draw uniform codes; one in the wrong half moves to the other half by a change of one binary digit."""
         rows = check_values(values, self.answers) + 1
         codes = uniform_below(self.codes, rows.size)
         outside = (np.bitwise_count(codes & rows) & 1).astype(np.bool_)
@@ -234,7 +234,7 @@ class HadamardResponse(PureProtocol[Ints]):
 
 
 def noisy_bits(own: Ints, width: int, hit: Fraction, stray: Fraction) -> Bits:
-    """Draw a row of `width` bits for each of `own`: bit `own` is set with probability `hit`, others with `stray`.
+    """Draw `width` bits for each place in `own`: the bit there is set with probability `hit`, others with `stray`.
 
     Rows are packed eight bits to a byte.
 

@@ -56,9 +56,9 @@ class Estimate:
         return project(self.shares, 1.0)
 
     def half_widths(self, confidence: float = 0.95) -> Floats:
-        """Return half-widths of intervals for the shares, each by itself.
+        """Return half-widths of intervals that hold each share with probability `confidence`.
 
-        They use the normal approximation, which is good for some hundred people or more. Raises `PlanError` unless
+        They use the normal approximation, which is good from some hundred people on. Raises `PlanError` unless
         0 < `confidence` < 1.
 
         >>> Estimate(np.array([0.7, 0.3]), np.array([0.01, 0.01]), 100).half_widths().round(3).tolist()
@@ -116,7 +116,7 @@ class PureProtocol(ABC, Generic[Reports]):
         return Estimate(shares, self.variance(shares, people), people)
 
     def variance(self, shares: npt.ArrayLike, people: int) -> Floats:
-        """Return the variance of the estimated share of answers with these true `shares` of `people`; needs no data.
+        """Return the variance of the estimate for answers that a true share of `people` gives. Needs no data.
 
         (f·p(1−p) + (1−f)·q(1−q)) / (n(p−q)²), since each person is one coin of probability p or q. `shares` outside
         0 to 1, as estimates may be, are taken as 0 or 1.

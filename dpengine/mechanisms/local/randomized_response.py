@@ -41,12 +41,13 @@ class RandomizedResponse(PureProtocol[Bools]):
 
     def __post_init__(self) -> None:
         check_chance(self.random)
-        if check_chance(self.yes) == 1 or self.answers != 2:
+        check_chance(self.yes)
+        if self.yes == 1 or self.answers != 2:
             raise PlanError("the second coin must have two sides, and the question two answers")
 
     @classmethod
     def of(cls, epsilon: Fraction) -> RandomizedResponse:
-        """Return the protocol for ε: the first coin that costs no more, and a fair second one."""
+        """Return the protocol with the smallest `random` that costs at most `epsilon`, and a fair second coin."""
         return cls(least_chance(epsilon, lambda random: cls(random).ratio))
 
     @property
@@ -91,12 +92,11 @@ class KaryResponse(PureProtocol[Small]):
 
     def __post_init__(self) -> None:
         check_answers(self.answers)
-        if check_chance(self.random) == 1:
-            raise PlanError("if everybody answers at random, nothing can be learned; take a smaller chance")
+        check_chance(self.random, below=Fraction(1))
 
     @classmethod
     def of(cls, answers: int, epsilon: Fraction) -> KaryResponse:
-        """Return the protocol for ε: the coin of least probability that costs no more."""
+        """Return the protocol with the smallest `random` that costs at most `epsilon`."""
         return cls(answers, least_chance(epsilon, lambda random: kary_ratio(check_answers(answers), random)))
 
     @property
@@ -128,7 +128,7 @@ def kary_ratio(answers: int, random: Fraction) -> Fraction:
 
 
 def randomise_kary(values: Ints, answers: int, random: Fraction) -> Small:
-    """Replace each of `values` with probability `random` by a uniform answer; in as few bytes as answers need.
+    """Replace each of `values` with probability `random` by a uniform answer. Reports take as few bytes as they need.
 
     >>> randomise_kary(np.array([0, 3, 1]), 4, Fraction(1, 2)).size
     3
@@ -140,7 +140,7 @@ def randomise_kary(values: Ints, answers: int, random: Fraction) -> Small:
 
 
 def pair_table(coin: RandomizedResponse, first: npt.ArrayLike, second: npt.ArrayLike) -> Estimate:
-    """Estimate the four cells of two yes-or-no questions from reports on both, each randomised with `coin` by itself.
+    """Estimate the four cells of two yes-or-no questions from reports that were randomised independently with `coin`.
 
     Shares and variances have shape (2, 2): no and yes to the first question, then to the second; the last cell
     is the logical AND. Each report costs `coin.epsilon`, the pair twice that: e^ε is `coin.ratio`².

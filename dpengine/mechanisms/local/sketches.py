@@ -1,7 +1,7 @@
 """Count-mean sketches: local mechanisms for very many answers. Hash functions are shared, and each person draws one.
 
-Answers that share a bucket under some function disturb each other. So an estimate is unbiased over the draw of the
-functions, and off by a fixed amount under any one draw. The variance covers both; it is derived here.
+Answers that share a bucket under some function disturb each other. So an estimate is unbiased over the random choice
+of the functions, but off by a fixed amount for any one choice. The variance covers both; it is derived here.
 
 Source: Apple, "Learning with Privacy at Scale" (2017), whose variance is corrected by Pan 2024.
 """
@@ -60,15 +60,14 @@ class _Sketch(PureProtocol[SketchReports]):
             raise PlanError(f"a sketch needs a hash function, and a power of two from 2 to {MAX_WIDTH:,} as its width")
         if self.functions * max(self.answers, self.width) > MAX_CELLS:
             raise PlanError("the sketch is too large: take fewer hash functions, or a smaller width")
-        if check_chance(self.flip, HALF) == HALF:
-            raise PlanError("if every bit is a fair coin, nothing can be learned; take a smaller chance")
+        check_chance(self.flip, below=HALF)
         keys = draw_keys(self.functions, self.answers, self.width)
         object.__setattr__(self, "table", hash_table(keys, self.answers, self.width))
 
     @property
     @abstractmethod
     def beside(self) -> Fraction:
-        """The probability that a report supports an answer in another bucket than the own one."""
+        """The probability that a report supports an answer whose bucket is not that of the true answer."""
 
     @property
     def hit(self) -> Fraction:
@@ -105,7 +104,7 @@ class _Sketch(PureProtocol[SketchReports]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountMeanSketch(_Sketch):
-    """Count-mean sketch: one bit for each bucket, set for the own one, and each reported wrong with probability `flip`.
+    """Count-mean sketch: one bit for each bucket, set for the answer's, and each flipped with probability `flip`.
 
     flip = 1/(e^(ε/2) + 1): answers in different buckets differ in two bits, so e^ε = ((1−flip)/flip)². Messages are
     packed bits, one row for each person. The estimate is Apple's, m/(m−1)·(mean of M[l, h_l(d)] − n/m), written as that
@@ -118,7 +117,7 @@ class CountMeanSketch(_Sketch):
 
     @classmethod
     def of(cls, answers: int, epsilon: Fraction, functions: int = 1024, width: int = 64) -> CountMeanSketch:
-        """Return the sketch for ε: the least probability of a wrong bit that costs no more."""
+        """Return the sketch with the smallest `flip` that costs at most `epsilon`."""
         return cls(answers, least_flip(epsilon, bits=2), functions, width)
 
     @property
@@ -142,7 +141,7 @@ class CountMeanSketch(_Sketch):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HadamardSketch(_Sketch):
-    """Hadamard count-mean sketch: a uniform place l of `width`, and the sign of the Hadamard matrix at (own bucket, l).
+    """Hadamard count-mean sketch: a uniform place l of `width`, and the sign of the Hadamard matrix at (bucket, l).
 
     The sign is reported wrong with probability flip = 1/(e^ε + 1), so e^ε = (1−flip)/flip. A message is 2·l, plus 1
     where the reported sign is −1. The estimate is Apple's, written as that of a pure protocol: a report supports the
@@ -155,7 +154,7 @@ class HadamardSketch(_Sketch):
 
     @classmethod
     def of(cls, answers: int, epsilon: Fraction, functions: int = 1024, width: int = 1024) -> HadamardSketch:
-        """Return the sketch for ε: the least probability of a wrong bit that costs no more."""
+        """Return the sketch with the smallest `flip` that costs at most `epsilon`."""
         return cls(answers, least_flip(epsilon), functions, width)
 
     @property

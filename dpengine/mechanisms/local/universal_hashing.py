@@ -42,7 +42,7 @@ def draw_keys(functions: int, answers: int, buckets: int) -> Hashes:
 
 
 def hash_values(keys: Hashes, values: Ints, buckets: int) -> Hashes:
-    """Hash each of `values` by the function in the column of its own.
+    """Hash the k-th of `values` by the function whose keys are the k-th column.
 
     >>> keys = np.array([[1, 0], [2, 3], [1, 1]], dtype=np.uint8)
     >>> hash_values(keys, np.array([3, 1]), 4).tolist()
@@ -55,7 +55,7 @@ def hash_values(keys: Hashes, values: Ints, buckets: int) -> Hashes:
 
 
 def hash_table(keys: Hashes, answers: int, buckets: int) -> Hashes:
-    """Hash each of 0 … `answers` − 1, one row each, by the function of each column. Every digit doubles the table.
+    """Hash each of 0 … `answers` − 1, one row each, by every function, one column each. Every digit doubles the table.
 
     >>> hash_table(np.array([[1], [2], [1]], dtype=np.uint8), 4, 4).T.tolist()
     [[1, 3, 2, 0]]
@@ -77,9 +77,9 @@ def _added(first: Hashes, second: Hashes, buckets: int) -> Hashes:
 
 
 def walsh(sums: Ints) -> Ints:
-    """Return for each j the sum over l of (−1)^⟨j, l⟩·`sums`[…, l], where ⟨j, l⟩ counts the binary ones they share.
+    """Return the Walsh–Hadamard transform over the last axis, whose length is a power of two.
 
-    The length of the last axis is a power of two.
+    Entry j is the sum over l of (−1)^⟨j, l⟩·`sums`[…, l], where ⟨j, l⟩ is the number of binary ones that both share.
 
     >>> walsh(np.array([5, 1, 0, 2])).tolist()
     [8, 2, 4, 6]
