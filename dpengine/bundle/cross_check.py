@@ -7,7 +7,7 @@ is checked in the memory of one.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -38,7 +38,7 @@ class Numbers:
 
 
 class CrossCheck:
-    """A comparison of the tables of a bundle: first its rows are added, then its tables, small ones first.
+    """A comparison of the tables of a bundle. Add its rows first, then its tables, small ones first.
 
     Counts must agree with each other and with the rows; with `estimates`, estimates must agree with each other too.
     """
@@ -56,9 +56,8 @@ class CrossCheck:
             columns = safe_csv.read_columns(payload, plan.used)
         except ValueError as error:
             return [f"synthetic.csv {error}"]
-        rows = {
-            name: cell_values.cells(plan.column(name), column) for name, column in zip(plan.used, columns, strict=True)
-        }
+        named = zip(plan.used, columns, strict=True)
+        rows = {name: cell_values.cells(plan.column(name), column) for name, column in named}
         undeclared = [name for name, codes in rows.items() if (codes < 0).any()]
         if undeclared:
             return [f"synthetic.csv: the column {name} holds a text that is no declared cell" for name in undeclared]
@@ -66,7 +65,7 @@ class CrossCheck:
         return []
 
     def add_table(self, payload: bytes, file: str, table: Columns, half_width: float | None) -> list[str]:
-        """Return the faults of one table. `half_width` is that of each cell, or None where cells differ in it."""
+        """Return the faults of one table. `half_width` holds for each cell; it is None if cells differ in it."""
         try:
             numbers = _numbers(payload, file, table, self._plan)
         except ValueError as error:
@@ -101,7 +100,7 @@ class CrossCheck:
 def _numbers(payload: bytes, file: str, table: Columns, plan: Plan) -> Numbers:
     """Read the numbers of a table whose labels are the declared cross-product in declared order.
 
-    Raises ValueError that says what is wrong with the file.
+    Raises ValueError with what is wrong with the file.
     """
     *texts, count, estimate, low, high = safe_csv.read_columns(payload, header(table))
     if len(count) != plan.cells(table):
@@ -150,11 +149,11 @@ def _interval(numbers: Numbers, half_width: float) -> tuple[Floats, Floats]:
     return low, np.maximum(np.floor(numbers.estimate + half_width), numbers.count)
 
 
-def _count(rows: Mapping[str, Ints], table: Sequence[str], plan: Plan) -> Ints:
+def _count(rows: Mapping[str, Ints], table: Columns, plan: Plan) -> Ints:
     """Count rows, given as cells of each column, into a table with one axis for each of its columns."""
     if not table:
         return np.array(len(rows[plan.used[0]]))
-    shape = plan.shape(tuple(table))
+    shape = plan.shape(table)
     cell = np.ravel_multi_index([rows[name] for name in table], shape)
     counted: Ints = np.bincount(cell, minlength=math.prod(shape)).reshape(shape)
     return counted

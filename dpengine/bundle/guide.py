@@ -1,6 +1,6 @@
 """The reader's guide to a release: the same sentences for the report and for the README.
 
-Text is written for people who use the numbers and know nothing of privacy.
+It is written for people who use the numbers and know nothing of differential privacy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SIZES = (10, 100, 1000)
 
 
 class Entry(NamedTuple):
-    """An entry of the guide: a name or heading, its explanation, and what to do with it, which may be nothing."""
+    """An entry of the guide: a name or heading, an explanation, and advice, which may be empty."""
 
     name: str
     text: str
@@ -127,7 +127,7 @@ def number_columns(result: Result) -> list[Entry]:
 
 
 def reading(result: Result) -> list[Entry]:
-    """Return how to add up, compare and otherwise use the numbers."""
+    """Return how to add up and compare the numbers, and what synthetic rows are for."""
     first = result.plan.marginals[0]
     half_width = result.half_width(first)
     example = {"table": " × ".join(first), "one": people(half_width), "four": people(2 * half_width)}
@@ -136,7 +136,7 @@ def reading(result: Result) -> list[Entry]:
 
 
 def model_errors(result: Result) -> str:
-    """Return how far cells of a model's tables are typically off, in words; nothing where there is no model."""
+    """Return in words how far cells of a model's tables are typically off. Empty without a model."""
     if not isinstance(result.estimates, ModelledEstimates):
         return ""
     errors = result.estimates.mean_errors(np.array(SIZES, dtype=np.float64))

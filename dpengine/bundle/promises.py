@@ -1,6 +1,6 @@
 """What a plan promises: every entry of a manifest that follows from the plan alone.
 
-Nothing here knows a measurement, so `verify` computes the same entries from the `plan.yaml` in a bundle and compares.
+Nothing here depends on a measurement. So `verify` can compute the same entries from the `plan.yaml` in a bundle.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def promises(plan: Plan, schema_version: int = SCHEMA_VERSION) -> dict[str, Any]
 
 
 def estimator(plan: Plan) -> Estimator:
-    """Return how the estimates of a release of `plan`, whose strategy is resolved, are made.
+    """Return which estimator a release of `plan` uses. The plan's strategy must be resolved.
 
-    It follows from the plan's own words. So `verify` need not load the strategies, which draw noise.
+    The plan alone decides. So `verify` need not load the strategies, which draw noise.
     """
     if plan.strategy != "adaptive":
         return Estimator.LEAST_SQUARES
@@ -47,7 +47,7 @@ def estimator(plan: Plan) -> Estimator:
 
 
 def table_files(plan: Plan) -> dict[Columns, str]:
-    """Return the file of each published table, then that of the total: numbered, and named by plain letters."""
+    """Map each published table, and then the total, to its file. Names have a number and plain letters."""
     digits = max(2, len(str(len(plan.marginals))))
     files: dict[Columns, str] = {}
     for number, table in enumerate(plan.marginals, start=1):

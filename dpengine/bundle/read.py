@@ -100,7 +100,7 @@ class Members(Mapping[str, bytes]):
     def __init__(self, bundle: zipfile.ZipFile) -> None:
         """Take the list of files. Raises `ReleaseError` with every fault in it."""
         entries = bundle.infolist()
-        # Judged by the sizes that the entries declare, before anything is unpacked; zipfile reads no more than these.
+        # Checked before anything is unpacked: zipfile never reads more than the sizes that the entries declare.
         if len(entries) > MAX_FILES or sum(entry.file_size for entry in entries) > MAX_BYTES:
             raise ReleaseError(f"too much to unpack: more than {MAX_FILES:,} files or {MAX_BYTES // 1024**3} GB")
         faults = []
@@ -117,7 +117,7 @@ class Members(Mapping[str, bytes]):
             raise ReleaseError(faults)
 
     def __getitem__(self, name: str) -> bytes:
-        """Unpack a file. Raises KeyError where there is none of this name, `ReleaseError` where it is damaged."""
+        """Unpack a file. Raises KeyError if there is none of this name, `ReleaseError` if it is damaged."""
         entry = self._entries[name]
         try:
             return self._bundle.read(entry)
@@ -143,7 +143,7 @@ def manifest_of(bundle: bytes) -> dict[str, Any]:
 
 @contextmanager
 def unpacked(source: Source) -> Iterator[Members]:
-    """Open a bundle and yield its files. Raises `ReleaseError` where it is no zip file or not safe to unpack."""
+    """Open a bundle and yield its files. Raises `ReleaseError` if it is not a zip file, or not safe to unpack."""
     try:
         bundle = zipfile.ZipFile(io.BytesIO(source) if isinstance(source, bytes) else source)
     except OSError as error:
@@ -180,7 +180,7 @@ def read_manifest(members: Mapping[str, bytes]) -> tuple[dict[str, Any], Manifes
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a key that stands twice: two programs could read two different values."""
+    """Build an object, and refuse one with a key twice: two programs could read two different values."""
     if len(pairs) != len(dict(pairs)):
         raise ValueError
     return dict(pairs)

@@ -1,7 +1,7 @@
 """Draft an entry for the public registry of differential privacy deployments.
 
-The form is that of the registry's own files (tiers 1 to 3, in their order). Values that only a person can know are
-left empty.
+It has the form of the registry's own files (tiers 1 to 3, in their order). Values that only a person can know are
+empty.
 """
 
 from __future__ import annotations

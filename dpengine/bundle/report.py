@@ -1,4 +1,4 @@
-"""The report, one HTML page that opens without any network, and the README: what a reader of a release reads first."""
+"""The two files that a reader of a release opens first: the report, an HTML page that works offline, and the README."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from dpengine.bundle import guide
 from dpengine.bundle.promises import table_files
 from dpengine.charts import figures, heatmap, style
 from dpengine.charts.style import shorten
+from dpengine.marginals.marginal import Marginal
 from dpengine.results.published_columns import header
 from dpengine.results.result import Result
 from dpengine.spec.domain import Category, Date
@@ -85,7 +86,7 @@ def _templates() -> Environment:
 
 
 def _fold(text: str, first: str = "", later: str = "") -> str:
-    """Break `text` into lines of the README; `first` and `later` lead the first line and those after it."""
+    """Break `text` into lines of the README; `first` and `later` are the indents of its lines."""
     return textwrap.fill(
         text, LINE, initial_indent=first, subsequent_indent=later, break_long_words=False, break_on_hyphens=False
     )
@@ -176,7 +177,7 @@ def _table(result: Result, table: Columns, file: str) -> dict[str, Any]:
 
 
 def _figure(result: Result, table: Columns, room: int) -> dict[str, Any]:
-    """Return the figure of a table as JSON, or none where it has more cells than there is `room` for."""
+    """Return the figure of a table as JSON, or None if it has more cells than there is `room` for."""
     plan = result.plan
     fixed = {name: _largest(result, table, name) for name in figures.columns_to_fix(plan, table)}
     drawn = tuple(name for name in table if name not in fixed)
@@ -196,15 +197,15 @@ def _figure(result: Result, table: Columns, room: int) -> dict[str, Any]:
 
 
 def _dark_colours() -> dict[str, str]:
-    """Map each colour of a figure to that of a dark page, so that a figure is stored only once."""
+    """Map the colours of a light page to those of a dark one, so that each figure is stored only once."""
     pairs = {tones[False]: tones[True] for tones in (style.ACCENT, style.GREY, style.INK)}
     pairs |= dict(zip(heatmap.WRITTEN[False], heatmap.WRITTEN[True], strict=True))
     return pairs | {str(light[1]): str(dark[1]) for light, dark in zip(*heatmap.SCALE.values(), strict=True)}
 
 
 def _largest(result: Result, table: Columns, name: str) -> str:
-    """Return the label with the largest count, for a figure that has room for one label of the column only."""
-    counts = result.counts(table).sum(axis=tuple(k for k, other in enumerate(table) if other != name))
+    """Return the label of a column with the largest count, for a figure that has room for one label only."""
+    counts = Marginal(table, result.counts(table)).project((name,)).values
     return result.plan.column(name).labels[int(counts.argmax())]
 
 
@@ -226,6 +227,6 @@ def _provenance(result: Result, name: str) -> dict[str, Any]:
 
 
 def _script_json(text: str) -> Markup:
-    """Return JSON that can stand in a script element: no text in it can end the element."""
+    """Escape JSON for a script element, so that no text in it can end the element."""
     safe = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     return Markup(safe)

@@ -1,9 +1,9 @@
-"""Check a release file: is it whole, consistent, and what it says it is?
+"""Check that a release file is whole, consistent, and what it claims to be.
 
 Everything that can be computed again is computed again: the promises, prices, scales and half-widths from the plan,
 each table from the synthetic rows, each interval from its estimate. Two things are not checked. Who made the file
-cannot be seen from it: whoever can make one release can make another. And `PROSE`, the files of words for people, is
-held to its SHA-256 in the manifest, but not read.
+cannot be seen from it: whoever can make one release can make another. And the texts for people, `PROSE`, are compared
+with their SHA-256 in the manifest, but not read.
 
 The file may come from a stranger. So nothing is loaded here that reads tables, opens a ledger or draws noise.
 """
@@ -36,7 +36,7 @@ PROSE = ("README.txt", "report.html", "registry.yaml")
 def verify(source: Source) -> dict[str, Any]:
     """Return the manifest of a release bundle that is whole; `source` is its path, its bytes, or an open file.
 
-    Raises `ReleaseError` with every fault found. What `PROSE` says is not read.
+    Raises `ReleaseError` with every fault found. The texts of `PROSE` are not read.
     """
     with unpacked(source) as members:
         manifest, checked = read_manifest(members)
@@ -112,7 +112,7 @@ def _wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
 
 
 def _allocation(entry: MeasurementEntry, plan: Plan, *, adaptive: bool) -> tuple[Allocation | None, list[str]]:
-    """Return what was measured and its ε, or what is wrong with it; an adaptive plan also measures no columns."""
+    """Return what was measured at what ε, or what is wrong with it. Only an adaptive plan may measure no columns."""
     epsilon = _positive(entry.epsilon)
     if epsilon is None:
         return None, [": epsilon is not a number above 0"]
@@ -128,7 +128,7 @@ def _wrong_noise(entry: MeasurementEntry, allocation: Allocation, plan: Plan, *,
     faults = []
     if _positive(entry.scale) != allocation.scale:
         faults.append(f": scale is not sensitivity / epsilon, which is {exact_text(allocation.scale)}")
-    if adaptive and entry.purpose is not None:  # no marginal of its own: a choice, the audit, a tree of boxes
+    if adaptive and entry.purpose is not None:  # not a marginal: a choice, the audit, a tree of boxes
         if entry.sensitivity % plan.unit.rows or entry.mechanism not in (DISCRETE_LAPLACE, PERMUTE_AND_FLIP):
             faults.append(": mechanism or sensitivity does not fit this purpose")
         return faults
@@ -158,7 +158,7 @@ def _wrong_coverage(checked: Manifest, plan: Plan, marginals: list[Allocation], 
 
 
 def _positive(text: str) -> Fraction | None:
-    """Return the exact number that `text` says, or None where it is not above 0."""
+    """Return `text` as an exact number, or None unless it is above 0."""
     try:
         value = rational(text)
     except ValueError:

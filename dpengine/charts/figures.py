@@ -17,6 +17,7 @@ from dpengine.array_types import Columns, Ints
 from dpengine.charts.heatmap import Grid, traces
 from dpengine.charts.style import ACCENT, GREY, INK, apply_style, category_axis, escape, join_names, shorten
 from dpengine.results.predict import half_width_curves
+from dpengine.results.published_columns import NUMBERS
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import noun
@@ -52,7 +53,7 @@ def release_figure(
 
 
 def columns_to_fix(plan: Plan, table: Columns) -> Columns:
-    """Return the columns of `table` that a figure has no room for: those past the third, and a third of many cells."""
+    """Return the columns of `table` that a figure has no room for: the third if it has many cells, and all after it."""
     roomy = 3 if len(table) > 2 and plan.column(table[2]).size <= MAX_FACETS else 2
     return table[roomy:]
 
@@ -73,14 +74,14 @@ def alt_text(result: Result, table: Columns) -> str:
 
 
 def error_curve_numbers(plan: Plan, *, epsilons: Sequence[float] = CURVE) -> dict[str, list[float]]:
-    """Return what `error_curve` draws: half-widths over ε of a cell of each of the first tables, and of the total."""
+    """Return what `error_curve` draws: half-widths at each ε, of one cell of each table and of the total."""
     return half_width_curves(plan, plan.marginals[:MAX_CURVES], epsilons)
 
 
 def error_curve(plan: Plan, *, numbers: Mapping[str, list[float]] | None = None, dark: bool = False) -> go.Figure:
-    """Draw the half-width that holds 95 in 100 counts over ε, with the plan's own ε marked. Needs no data.
+    """Draw 95 % half-widths against ε, with the plan's own ε marked. Needs no data.
 
-    `numbers` are the plan's `error_curve_numbers`, where they are known already.
+    `numbers` are the plan's `error_curve_numbers`, if they have been computed already.
     """
     here = float(plan.epsilon)
     curves = dict(numbers or error_curve_numbers(plan))
@@ -118,7 +119,7 @@ def error_curve(plan: Plan, *, numbers: Mapping[str, list[float]] | None = None,
 
 
 def comparison_figure(result: Result, table: Columns, exact: Ints, *, dark: bool = False) -> go.Figure:
-    """Draw published against `exact` counts of each cell: for the data owner only, never for publication."""
+    """Draw published counts against `exact` ones: for the data owner only, never for publication."""
     published, true = result.counts(table).ravel(), exact.ravel()
     labels = [_joined(result, table, k) for k in range(true.size)]
     top = max(int(true.max(initial=1)), int(published.max(initial=1)))
@@ -147,12 +148,8 @@ class _Cells:
         self.result, self.shown = result, shown
         plan = result.plan
         cut = tuple(slice(None) if n in shown else plan.column(n).labels.index(fixed[n]) for n in table)
-        cells = result.cells(table)
-        shape = plan.shape(table)
-        self.count = cells["count"].reshape(shape)[cut]
-        self.low = cells["low"].reshape(shape)[cut]
-        self.high = cells["high"].reshape(shape)[cut]
-        self.estimate = cells["estimate"].reshape(shape)[cut]
+        cells, shape = result.cells(table), plan.shape(table)
+        self.count, self.estimate, self.low, self.high = (cells[name].reshape(shape)[cut] for name in NUMBERS)
         self.noun = noun(plan)
         self.noisy = result.mostly_noise(table)[cut]
         self.labels = [plan.column(name).labels for name in shown]
@@ -220,7 +217,7 @@ def _heatmap(cells: _Cells, dark: bool) -> go.Figure:
 
 
 def _room_below(labels: Sequence[str]) -> int:
-    """Return the pixels that labels need below a figure: they are turned upright if they are many or long."""
+    """Return the height in pixels that labels need below a figure, where many or long ones are turned upright."""
     longest = max(map(len, labels))
     return 6 * longest if longest * len(labels) > 40 else 0
 
@@ -265,7 +262,7 @@ def _facets(cells: _Cells, dark: bool) -> go.Figure:
 
 
 def _joined(result: Result, table: Columns, flat: int) -> str:
-    """Return the labels of a cell, given by its flat index, for a hover text."""
+    """Return the labels of the cell with a flat index, for a hover text."""
     cell = np.unravel_index(flat, result.plan.shape(table)) if table else ()
     return ", ".join(escape(result.plan.column(n).labels[k]) for n, k in zip(table, cell, strict=True))
 

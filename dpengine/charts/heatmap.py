@@ -1,8 +1,8 @@
-"""Heatmaps: a colour scale on which small counts stay visible, and numbers that can be read on every colour of it.
+"""Heatmaps with a colour scale on which small counts stay visible, and numbers that are readable on every colour.
 
 Colour follows the square root of the count. Numbers are black or white, whichever has a contrast of at least 4.5 to 1
-(WCAG 2.2, contrast minimum). Both scales pass through one colour, at the same place, on which black and white have the
-same contrast: there the numbers change colour.
+(WCAG 2.2, contrast minimum). At one place both scales have a colour on which black and white have the same contrast:
+there the numbers change colour.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from dpengine.charts.style import GREY, SAVED_WIDTH
 __all__ = ["SCALE", "WRITTEN", "Grid", "traces"]
 
 MIDDLE = "#2d8186"  # relative luminance 0.18: 4.6 to 1 against black, and against white
-TURN = 0.75  # the place of that colour on the scale, after the root
+TURN = 0.75  # where that colour stands on the scale of square roots
 ENDS = {False: ("#f2f7f7", "#0a3d42"), True: ("#172123", "#c2f5f6")}
 # Colours of the numbers below and above the turn.
 WRITTEN = {False: ("#000000", "#ffffff"), True: ("#ffffff", "#000000")}
 MAX_WRITTEN = 400
-DIGIT, AXIS = 5.2, 170  # pixels: of a digit that can just be read, and of everything beside the cells
+DIGIT, AXIS = 5.2, 170  # pixels: the width of a digit that is just readable, and of everything beside the cells
 STOPS = 12
 
 

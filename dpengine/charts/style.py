@@ -14,17 +14,8 @@ from typing import Any
 import plotly.graph_objects as go
 
 __all__ = [
-    "ACCENT",
-    "CONFIG",
-    "GREY",
-    "INK",
-    "SAVED_WIDTH",
-    "apply_style",
-    "category_axis",
-    "escape",
-    "join_names",
-    "shorten",
-]
+    "ACCENT", "CONFIG", "GREY", "INK", "SAVED_WIDTH", "apply_style", "category_axis", "escape", "join_names", "shorten",
+]  # fmt: skip
 
 SAVED_WIDTH = 1000
 # No button sends a figure to a server.
@@ -43,7 +34,7 @@ INK = {False: "#1c2526", True: "#e8eeee"}
 
 
 def shorten(labels: Iterable[str]) -> list[str]:
-    """Return labels that are short enough for an axis: long ones cut in the middle, and all of them different.
+    """Shorten labels for an axis: cut long ones in the middle, and keep all of them different.
 
     >>> shorten(["Hospital of the Holy Ghost, ward for children", "Home"])
     ['Hospital of…or children', 'Home']
@@ -95,7 +86,7 @@ def join_names(names: Iterable[str]) -> str:
 
 
 def category_axis(labels: Sequence[str], *, downwards: bool = False) -> dict[str, object]:
-    """Return an axis of `labels`, short and escape, in declared order; a browser leaves out those without room."""
+    """Return an axis of `labels`, shortened and escaped, in declared order. A browser omits those without room."""
     ends = [-0.5, len(labels) - 0.5]  # marks would widen an axis that finds its own ends
     return {
         "type": "category",

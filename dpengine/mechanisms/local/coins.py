@@ -20,19 +20,8 @@ from dpengine.errors import PlanError, TableError
 from dpengine.noise.bits import BitSource, keystream
 
 __all__ = [
-    "COIN_STEPS",
-    "MAX_EPSILON",
-    "MAX_TIMES",
-    "MIN_EPSILON",
-    "check_answers",
-    "check_chance",
-    "check_values",
-    "coins",
-    "composed",
-    "flip",
-    "least_chance",
-    "least_flip",
-    "log_up",
+    "COIN_STEPS", "MAX_EPSILON", "MAX_TIMES", "MIN_EPSILON", "check_answers", "check_chance", "check_values", "coins",
+    "composed", "flip", "least_chance", "least_flip", "log_up",
 ]  # fmt: skip
 
 MIN_EPSILON, MAX_EPSILON = Fraction(1, 1000), Fraction(20)
@@ -120,7 +109,7 @@ def least_chance(epsilon: Fraction, ratio: Callable[[Fraction], Fraction]) -> Fr
 
 
 def least_flip(epsilon: Fraction, bits: int = 1) -> Fraction:
-    """Return the smallest probability of flipping a bit at which a report costs at most ε, if answers differ in `bits`.
+    """Return the least probability of flipping a bit at which reports that differ in `bits` bits cost at most ε.
 
     The ratio is ((1 − q)/q)^`bits`. Raises `PlanError` as `least_chance` does.
 

@@ -116,7 +116,7 @@ class PureProtocol(ABC, Generic[Reports]):
         return Estimate(shares, self.variance(shares, people), people)
 
     def variance(self, shares: npt.ArrayLike, people: int) -> Floats:
-        """Return the variance of the estimate for answers that a true share of `people` gives. Needs no data.
+        """Return the variance of estimated shares where `shares` are the true ones, of `people` reports. Needs no data.
 
         (f·p(1−p) + (1−f)·q(1−q)) / (n(p−q)²), since each person is one coin of probability p or q. `shares` outside
         0 to 1, as estimates may be, are taken as 0 or 1.
