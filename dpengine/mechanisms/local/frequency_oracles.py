@@ -173,7 +173,7 @@ class LocalHashing(PureProtocol[HashedReports]):
 
 @dataclass(frozen=True, slots=True)
 class HadamardResponse(PureProtocol[Ints]):
-    """Hadamard response: a uniform code from the answer's half of the codes or, with probability `flip`, from the other.
+    """Hadamard response: a uniform code from the answer's half of the codes or, with chance `flip`, from the other.
 
     Codes are 0 … K−1, where K is the least power of two above the number of answers. The half of answer x is where row
     x + 1 of the Hadamard matrix has +1. Two halves overlap in K/4 codes, so q = ½; p = 1 − flip, e^ε = p/(1 − p), and
