@@ -123,12 +123,12 @@ def text_sums(columns: Sequence[Field], rows: str, dialect: Dialect) -> str:
     utc = {i: dialect.utc.format(x=f"c{i}") for i in order if columns[i].type == "TIMESTAMP WITH TIME ZONE"}
     texts = [f"coalesce({dialect.to_text(utc.get(i, f'c{i}'))}, '') AS t{i}" for i in order]
     lengths = {i: dialect.to_text(dialect.byte_length.format(x=f"t{i}")) for i in order}
-    row = " || ".join(f"{lengths[i]} || ':' || t{i}" for i in order)
+    row = dialect.joined([part for i in order for part in (lengths[i], "':'", f"t{i}")])
     sums = []
     for word in range(4):  # the last byte of each is its highest one
         digits = " || ".join(f"substr(h, {8 * word + 2 * byte + 1}, 2)" for byte in (3, 2, 1, 0))
         number = dialect.hash_word.format(shift=32 * word, hex=f"({digits})")
-        sums.append(dialect.to_text(f"sum(CAST({number} AS DECIMAL(38, 0)))") + f" AS s{word}")
+        sums.append(dialect.to_text(f"sum({number})") + f" AS s{word}")
     hashed = f"SELECT {dialect.hash.format(x=row)} AS h FROM (SELECT {', '.join(texts)} FROM {rows}) AS texts"
     return f"SELECT count(*) AS n, {', '.join(sums)} FROM ({hashed}) AS hashed"
 

@@ -6,7 +6,7 @@ on which engines agree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Context
 
@@ -36,8 +36,10 @@ class Dialect:
     compose: str = "{x}"  # composed Unicode (NFC), where the engine can compose
     fence: str = ""  # keeps a subquery from being written out at each use of its columns
     byte_length: str = "octet_length({x})"
+    concat: bool = False  # whether concat() takes any number of texts (in PostgreSQL 100); it is faster than many ||
     hash: str = "md5({x})"
-    hash_word: str = ""  # 32 bits of a hash `h`: from bit {shift} on, or those of the hexadecimal digits {hex}
+    # A number whose sum cannot overflow: 32 bits of a hash `h`, from bit {shift} on or in hexadecimal digits {hex}.
+    hash_word: str = ""
 
     def literal(self, text: str) -> str:
         """Write a text as an SQL literal."""
@@ -49,6 +51,10 @@ class Dialect:
     def listed(self, texts: Iterable[str]) -> str:
         """Write texts as a list in parentheses."""
         return f"({', '.join(self.literal(text) for text in texts)})"
+
+    def joined(self, texts: Sequence[str]) -> str:
+        """Write the concatenation of texts."""
+        return f"concat({', '.join(texts)})" if self.concat else " || ".join(texts)
 
     def to_text(self, expression: str) -> str:
         """Write the cast of an expression to text."""
@@ -87,7 +93,7 @@ _SPARK = Dialect(
     long_to_float64="TRY_CAST({x} AS DOUBLE)",
     integer_divide="({a}) div {b}",
     days_between="datediff({a}, {b})",
-    hash_word="CAST(conv({hex}, 16, 10) AS BIGINT)",
+    hash_word="CAST(conv({hex}, 16, 10) AS DECIMAL(38, 0))",
 )
 _DUCKDB = Dialect(
     float64="DOUBLE",
@@ -102,6 +108,7 @@ _DUCKDB = Dialect(
     utc="CAST({x} AT TIME ZONE 'UTC' AS TIMESTAMP)",
     compose="nfc_normalize({x})",
     byte_length="strlen({x})",
+    concat=True,
     hash="md5_number({x})",
     hash_word="CAST((h >> {shift}) & 4294967295 AS BIGINT)",
 )
