@@ -5,8 +5,8 @@
 >>> float(dpe.predict(plan)["half_width_95"].iloc[0])
 3.0
 
-A name is loaded when it is first used. So `verify`, which reads files from strangers, and `predict`, which needs no
-table, load nothing that reads tables or opens a ledger.
+Each name is loaded on first use. `verify`, which reads files from strangers, and `predict`, which needs no table,
+therefore load nothing that reads tables or opens a ledger.
 """
 
 from __future__ import annotations
@@ -46,48 +46,13 @@ if TYPE_CHECKING:
     from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
 
 __all__ = [
-    "Answer",
-    "BudgetError",
-    "Category",
-    "Condition",
-    "Count",
-    "Date",
-    "Entry",
-    "Expected",
-    "Fault",
-    "Grid",
-    "Ledger",
-    "LedgerError",
-    "Mean",
-    "Mode",
-    "Number",
-    "Plan",
-    "PlanError",
-    "PrivateReleaseError",
-    "Proportion",
-    "Quantile",
-    "Question",
-    "Release",
-    "ReleaseError",
-    "Result",
-    "Sum",
-    "Table",
-    "TableError",
-    "Unit",
-    "YesNo",
-    "__version__",
-    "ask",
-    "epsilon_for",
-    "expect",
-    "noise",
-    "open_table",
-    "predict",
-    "preview",
-    "release",
-    "verify",
-]
+    "Answer", "BudgetError", "Category", "Condition", "Count", "Date", "Entry", "Expected", "Fault", "Grid", "Ledger",
+    "LedgerError", "Mean", "Mode", "Number", "Plan", "PlanError", "PrivateReleaseError", "Proportion", "Quantile",
+    "Question", "Release", "ReleaseError", "Result", "Sum", "Table", "TableError", "Unit", "YesNo", "__version__",
+    "ask", "epsilon_for", "expect", "noise", "open_table", "predict", "preview", "release", "verify",
+]  # fmt: skip
 
-_NAMES = {
+_MODULES = {
     "accounting.entry": ("Entry",),
     "accounting.ledger": ("Ledger",),
     "ask": ("ask",),
@@ -105,27 +70,27 @@ _NAMES = {
     "spec.plan": ("Plan", "Unit"),
     "spec.query": ("Condition", "Count", "Mean", "Mode", "Proportion", "Quantile", "Question", "Sum"),
 }
-_HOMES = {name: module for module, names in _NAMES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
 class _Package(ModuleType):
-    """This package, with names that are loaded when they are first used.
+    """The type of this package: it loads each public name on first use.
 
-    The modules `ask` and `release` each hold a function of the same name. Importing such a module would set it as an
-    attribute of the package and hide the function, so that is not done.
+    A `__getattr__` in the module would be enough, were it not for `ask` and `release`: these functions have the names
+    of their modules, and each import of such a module would set it as an attribute that hides the function.
     """
 
     def __getattr__(self, name: str) -> Any:
         if name == "noise":
             return import_module("dpengine.noise")
-        if name not in _HOMES:
+        if name not in _MODULE_OF:
             raise AttributeError(f"module 'dpengine' has no attribute {name!r}")
-        value = getattr(import_module(f"dpengine.{_HOMES[name]}"), name)
+        value = getattr(import_module(f"dpengine.{_MODULE_OF[name]}"), name)
         setattr(self, name, value)
         return value
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name not in _HOMES or not isinstance(value, ModuleType):
+        if name not in _MODULE_OF or not isinstance(value, ModuleType):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:

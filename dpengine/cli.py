@@ -125,13 +125,7 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
 @json_option
 @_faults
 def release(  # click hands over one parameter for each argument and option
-    plan: Path,
-    table: Path,
-    output: Path,
-    encoding: str | None,
-    delimiter: str | None,
-    url: str | None,
-    as_json: bool,
+    plan: Path, table: Path, output: Path, encoding: str | None, delimiter: str | None, url: str | None, as_json: bool
 ) -> None:
     """Publish PLAN of TABLE once, charge the ledger, and write the release bundle."""
     from dpengine.accounting.entry import same_name

@@ -51,11 +51,7 @@ def test_any_text_survives_the_mark(text: str) -> None:
 def test_hostile_labels_and_headers_are_harmless_and_survive() -> None:
     columns = [
         {"name": "=cmd|' /C calc'!A0", "kind": "category", "values": ODD},
-        {
-            "name": "count",
-            "kind": "category",
-            "values": PLAIN,
-        },
+        {"name": "count", "kind": "category", "values": PLAIN},
     ]
     result = preview(Plan(dataset="d", epsilon=10, columns=columns, tables=[["=cmd|' /C calc'!A0", "count"]]))
     bundle = write.pack(result)

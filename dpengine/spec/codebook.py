@@ -1,7 +1,8 @@
-"""Codebooks: public knowledge about columns that someone has already written down.
+"""Codebooks: files with public knowledge about columns.
 
 A codebook is a YAML file with the same ``columns:`` as a plan. For one category column it may also be a CSV file, with
-the values in a column named ``value`` or in the first, or a JSON file with a list, or with lists by column name.
+the values in a column named ``value``, else in the first column; or a JSON file with a list, or with lists by column
+name.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Codebook(Declared):
 
 
 def loads(text: str) -> Codebook:
-    """Read the text of a YAML codebook; its columns have ``source: codebook``. Raises `PlanError`."""
+    """Read the text of a YAML codebook; its columns get ``source: codebook``. Raises `PlanError`."""
     fields = strict_yaml.mapping(text, "a codebook")
     listed = fields.get("columns")
     if not isinstance(listed, list) or not all(isinstance(column, dict) for column in listed):
@@ -45,7 +46,7 @@ def loads(text: str) -> Codebook:
 
 
 def values_from(text: str, name: str, *, column: str) -> tuple[str, ...]:
-    """Return the values that a CSV or JSON file lists for `column`; `name` is its name. Raises `PlanError`.
+    """Return the values that the CSV or JSON file `name`, with this text, lists for `column`. Raises `PlanError`.
 
     >>> values_from("value,meaning\\nN,north\\nS,south\\n", "regions.csv", column="region")
     ('N', 'S')
@@ -56,7 +57,7 @@ def values_from(text: str, name: str, *, column: str) -> tuple[str, ...]:
         except json.JSONDecodeError as error:
             raise PlanError(f"codebook {name}, line {error.lineno}: this is not readable JSON") from None
         except (ValueError, RecursionError):
-            raise PlanError(f"codebook {name}: this JSON holds too long a number, or is too deep") from None
+            raise PlanError(f"codebook {name}: this JSON is nested too deeply, or holds too long a number") from None
         listed = content.get(column) if isinstance(content, dict) else content
         try:
             return TypeAdapter(tuple[str, ...]).validate_python(listed)
@@ -69,7 +70,7 @@ def values_from(text: str, name: str, *, column: str) -> tuple[str, ...]:
     except csv.Error:
         raise PlanError(f"codebook {name}: this is not readable CSV") from None
     if len(rows) < 2:
-        raise PlanError(f"codebook {name} lists no values: it needs a header line and a line a value")
+        raise PlanError(f"codebook {name} lists no values: it needs a header line, then one line for each value")
     position = rows[0].index("value") if "value" in rows[0] else 0
     return tuple(row[position] for row in rows[1:] if len(row) > position)
 
@@ -77,7 +78,7 @@ def values_from(text: str, name: str, *, column: str) -> tuple[str, ...]:
 def resolve(plan: dict[str, Any], folder: Path | None) -> dict[str, Any]:
     """Fill in the values of category columns that name a codebook file in `folder`. Raises `PlanError`.
 
-    Columns fill in standard lists themselves.
+    `Category` fills in standard lists itself.
     """
     columns = plan.get("columns")
     if not isinstance(columns, list):
@@ -94,7 +95,7 @@ def _resolved(column: Any, folder: Path | None) -> Any:
     try:
         path = (folder / wanted).resolve()
         within = path.is_relative_to(folder.resolve())
-    except ValueError:  # a NUL, say, is no part of any path
+    except ValueError:  # for example NUL, which no path may hold
         within = False
     if not within:
         raise PlanError(f"column {column.get('name')!r}: the codebook must lie in the folder of the plan")

@@ -1,4 +1,4 @@
-"""Values that a person declares: frozen, checked on construction, and refused in plain words."""
+"""The base of all values that a person declares: frozen, and checked on construction with plain messages."""
 
 from __future__ import annotations
 
@@ -16,32 +16,38 @@ __all__ = ["KINDS", "NEEDED", "Declared", "Line", "Text", "readable_faults"]
 KINDS = ("number", "category", "yesno", "date")
 NEEDED = "this is needed and is not given"
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_CONTROL_BUT_LAYOUT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
+def _without(characters: str, message: str) -> AfterValidator:
+    """Return a validator that refuses texts with one of the characters."""
+    search = re.compile(f"[{characters}\x7f-\x9f\ud800-\udfff]").search
 
-def _without_control(text: str) -> str:
-    if _CONTROL.search(text):
-        raise ValueError("this text holds a control character, such as a tab or a line break, or half a character")
-    return text
+    def check(text: str) -> str:
+        if search(text):
+            raise ValueError(message)
+        return text
 
-
-def _without_control_but_layout(text: str) -> str:
-    if _CONTROL_BUT_LAYOUT.search(text):
-        raise ValueError("this text holds a control character or half a character; only line breaks and tabs may stand")
-    return text
+    return AfterValidator(check)
 
 
 # Headers and cells of real tables hold line breaks and tabs; names of budgets, files and formats do not.
-Line = Annotated[str, AfterValidator(_without_control)]
-Text = Annotated[str, AfterValidator(_without_control_but_layout)]
+Line = Annotated[
+    str,
+    _without("\x00-\x1f", "this text holds a control character, such as a tab or a line break, or half a character"),
+]
+Text = Annotated[
+    str,
+    _without(
+        "\x00-\x08\x0b\x0c\x0e-\x1f",
+        "this text holds a control character or half a character; only line breaks and tabs are allowed",
+    ),
+]
 
 
 def readable_faults(error: ValidationError) -> Iterator[Fault]:
     """Yield each fault in plain words, with its place in the plan."""
     for fault in error.errors(include_url=False, include_input=False):
         if fault["type"] == "model_type" and fault["loc"][-1:] == ("Each",):
-            continue  # a list of tables has its own faults; that it is no `Each` is none
+            continue  # a list of tables reports its own faults; not being an `Each` is not one
         steps = [step for step in fault["loc"] if str(step) not in KINDS and "[" not in str(step) and step != "Each"]
         message = fault["msg"].removeprefix("Value error, ")
         if fault["type"] == "extra_forbidden":
@@ -56,8 +62,8 @@ def readable_faults(error: ValidationError) -> Iterator[Fault]:
 class Declared(BaseModel):
     """A frozen value, checked on construction.
 
-    Raises `PlanError` with every fault found. A class that reads more types than it keeps states them in the
-    `__init__` that type checkers see; at run time there is this one alone.
+    Raises `PlanError` with every fault found. A class that accepts more types than it stores lists them in an
+    `__init__` for type checkers; at run time there is only this one.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, ignored_types=(cached_property,))

@@ -1,11 +1,11 @@
-"""Columns and their cells, as public knowledge has them, and where that knowledge comes from.
+"""Columns and their cells, as public knowledge states them, and the origin of that knowledge.
 
-A domain is declared by a person, or comes from a codebook or a standard list; it is never read off the
+A domain is declared by a person, or comes from a codebook or a standard list; it is never read from the
 private rows (law 7). Every value of a column falls in exactly one cell:
 
     the declared values, bins or periods, in declared order;  then ``(other)``;  then ``(missing)``
 
-so one person's odd value can only ever move that person, never a type, a bin or a shape.
+so an odd value can only move its own row to another cell, never change a type, a bin or a shape.
 A column with ``other: false`` has no cell for undeclared values, and rows that hold one are left
 out of the whole release. With ``missing: false``, a missing value counts as *other*, and its row is
 left out if there is no such cell either.
@@ -35,7 +35,7 @@ __all__ = ["MISSING", "OTHER", "Category", "Column", "Date", "Number", "YesNo", 
 OTHER = "(other)"
 MISSING = "(missing)"
 MAX_COLUMN_CELLS = 1_000_000
-
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}  # in a period
 
 Source = Literal["typed", "codebook", "standard", "confirmed"]
 
@@ -85,12 +85,12 @@ class _Column(Declared):
 
     @property
     def missing_code(self) -> int:
-        """Index of the cell for missing values, which is that of *other* where there is none of their own."""
+        """Index of the cell for missing values; `other_code` if they have none of their own."""
         return self.size - 1 if self.missing else self.other_code
 
 
 class Number(_Column):
-    """A numeric column, cut at `edges` into bins [a, b), the last one closed.
+    """A numeric column, divided at `edges` into bins [a, b), of which the last is closed.
 
     Edges are a list, or ``{"from": 0, "to": 100, "bins": 20}`` for bins of one width. Values are read as 64-bit
     floating point numbers, so edges must stay distinct as such.
@@ -100,19 +100,15 @@ class Number(_Column):
     """
 
     kind: Literal["number"] = "number"
-    # All edges are read below, where each is bounded; a million of them would take seconds to read again.
+    # The validator below reads and bounds every edge; validating a million of them twice would take seconds.
     edges: SkipValidation[tuple[Decimal, ...]]
 
     if TYPE_CHECKING:
 
         def __init__(
-            self,
-            *,
-            name: str,
-            edges: Iterable[DecimalLike] | Mapping[str, DecimalLike],
-            kind: Literal["number"] = ...,
-            **options: Unpack[ColumnOptions],
-        ) -> None: ...
+            self, *, name: str, edges: Iterable[DecimalLike] | Mapping[str, DecimalLike],
+            kind: Literal["number"] = ..., **options: Unpack[ColumnOptions],
+        ) -> None: ...  # fmt: skip
 
     @field_validator("edges", mode="before")
     @classmethod
@@ -141,7 +137,7 @@ class Number(_Column):
             if not low < high:
                 raise ValueError(f"edges must increase, but {high} follows {low}")
             if not float(low) < float(high):
-                raise ValueError(f"edges {low} and {high} are too close to be told apart (15 digits are kept)")
+                raise ValueError(f"edges {low} and {high} are too close to be distinguished (15 digits are kept)")
         return edges
 
     @property
@@ -155,7 +151,7 @@ class Number(_Column):
 class Category(_Column):
     """A column of texts with one cell for each of `values`, or of a codebook or standard list.
 
-    A value is matched exactly, and failing that without the blanks around it.
+    A value matches exactly or, failing that, without the blanks around it.
 
     >>> Category(name="place", values=["Paris, TX", "False"], missing=False).labels
     ('Paris, TX', 'False', '(other)')
@@ -168,14 +164,9 @@ class Category(_Column):
     if TYPE_CHECKING:
 
         def __init__(
-            self,
-            *,
-            name: str,
-            values: Sequence[str | int | float] = ...,
-            codebook: str | None = ...,
-            kind: Literal["category"] = ...,
-            **options: Unpack[ColumnOptions],
-        ) -> None: ...
+            self, *, name: str, values: Sequence[str | int | float] = ..., codebook: str | None = ...,
+            kind: Literal["category"] = ..., **options: Unpack[ColumnOptions],
+        ) -> None: ...  # fmt: skip
 
     @model_validator(mode="before")
     @classmethod
@@ -236,8 +227,8 @@ class YesNo(_Column):
 class Date(_Column):
     """A column of dates or times, in periods from day `first` to day `last`, both included.
 
-    Plan files call these days ``from`` and ``to``. Texts are read as ISO dates or times, or by `format` as strptime
-    reads it. Times with a zone count in UTC.
+    Plan files call these days ``from`` and ``to``. Texts are read as ISO dates or times, or in the strptime
+    `format` if one is given. Times with a zone count in UTC.
 
     >>> Date(name="visit", first="2024-11-20", last="2025-01-03", by="month").declared
     ('2024-11', '2024-12', '2025-01')
@@ -252,16 +243,10 @@ class Date(_Column):
     if TYPE_CHECKING:
 
         def __init__(
-            self,
-            *,
-            name: str,
-            first: date | str,
-            last: date | str,
-            by: Literal["day", "week", "month", "quarter", "year"],
-            format: str | None = ...,
-            kind: Literal["date"] = ...,
-            **options: Unpack[ColumnOptions],
-        ) -> None: ...
+            self, *, name: str, first: date | str, last: date | str,
+            by: Literal["day", "week", "month", "quarter", "year"], format: str | None = ...,
+            kind: Literal["date"] = ..., **options: Unpack[ColumnOptions],
+        ) -> None: ...  # fmt: skip
 
     @model_validator(mode="after")
     def _in_order(self) -> Date:
@@ -272,34 +257,24 @@ class Date(_Column):
 
     def ordinal(self, day: date) -> int:
         """Return the number of the period that holds `day`; numbers follow each other without gaps."""
-        match self.by:
-            case "day":
-                return day.toordinal()
-            case "week":
-                return (day.toordinal() - 1) // 7  # ordinal 1 was a Monday, so weeks begin on Mondays
-            case "month":
-                return day.year * 12 + day.month - 1
-            case "quarter":
-                return day.year * 4 + (day.month - 1) // 3
-            case "year":
-                return day.year
+        if self.by == "day":
+            return day.toordinal()
+        if self.by == "week":
+            return (day.toordinal() - 1) // 7  # ordinal 1 was a Monday, so weeks begin on Mondays
+        return (day.year * 12 + day.month - 1) // _MONTHS[self.by]
 
     def period(self, ordinal: int) -> tuple[date, date]:
         """Return the first and the last day of a period, within the declared span."""
-        match self.by:
-            case "day":
-                start = end = date.fromordinal(ordinal)
-            case "week":
-                start = date.fromordinal(ordinal * 7 + 1)
-                end = start + timedelta(days=6)
-            case "month":
-                start = date(ordinal // 12, ordinal % 12 + 1, 1)
-                end = start.replace(day=calendar.monthrange(start.year, start.month)[1])
-            case "quarter":
-                start = date(ordinal // 4, ordinal % 4 * 3 + 1, 1)
-                end = date(start.year, start.month + 2, calendar.monthrange(start.year, start.month + 2)[1])
-            case "year":
-                start, end = date(ordinal, 1, 1), date(ordinal, 12, 31)
+        if self.by == "day":
+            start = end = date.fromordinal(ordinal)
+        elif self.by == "week":
+            start = date.fromordinal(ordinal * 7 + 1)
+            end = start + timedelta(days=6)
+        else:
+            months = _MONTHS[self.by]
+            start = date(ordinal * months // 12, ordinal * months % 12 + 1, 1)
+            month = start.month + months - 1
+            end = date(start.year, month, calendar.monthrange(start.year, month)[1])
         return max(start, self.first), min(end, self.last)
 
     @cached_property

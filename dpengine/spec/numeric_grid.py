@@ -1,11 +1,10 @@
 """Numeric columns clamped to stated bounds and rounded to a stated grid, so that sums are whole numbers of steps.
 
-Bounds, step, and the value that stands in for a missing one are public: a person states them, and none is read off
-the rows. Each value is rounded by itself, so each row of a person moves a sum by at most the largest value of the
-grid, exactly.
+Bounds, step, and the value that replaces a missing one are public: a person states them, and none is read from the
+rows. Each value is rounded by itself, so each row of a person moves a sum by at most the largest absolute value of
+the grid, exactly. Sums of floating point numbers would have a larger sensitivity than the formula says.
 
-Source: Casacuberta et al. 2022, "Widespread underestimation of sensitivity in differentially private libraries", on
-the privacy that sums of floating point numbers lose.
+Source: Casacuberta et al. 2022, "Widespread underestimation of sensitivity in differentially private libraries".
 """
 
 from __future__ import annotations
@@ -50,16 +49,9 @@ class Grid(Declared):
     if TYPE_CHECKING:
 
         def __init__(
-            self,
-            *,
-            name: str,
-            low: DecimalLike,
-            high: DecimalLike,
-            step: DecimalLike = ...,
-            missing_as: Sequence[str] = ...,
-            absent: DecimalLike | None = ...,
-            kind: Literal["number"] = ...,
-        ) -> None: ...
+            self, *, name: str, low: DecimalLike, high: DecimalLike, step: DecimalLike = ...,
+            missing_as: Sequence[str] = ..., absent: DecimalLike | None = ..., kind: Literal["number"] = ...,
+        ) -> None: ...  # fmt: skip
 
     @field_validator("low", "high", "step", "absent", mode="before")
     @classmethod
@@ -104,18 +96,18 @@ class Grid(Declared):
 
     @property
     def missing_code(self) -> int:
-        """Place on the grid of a missing value; -1 means that its row is left out."""
+        """Place of a missing value on the grid; -1 means that its row is left out."""
         return -1 if self.absent is None else self.units(self.absent) - self.units(self.low)
 
     @property
     def other_code(self) -> int:
-        """Place on the grid of an infinite or unreadable value."""
+        """Place of an infinite or unreadable value on the grid."""
         return self.missing_code
 
     def places(self, batch: Any) -> Any:
-        """Map an Arrow array of numbers to one of their places on the grid: 0 for `low`, 1 for the next point, ….
+        """Return the place of each number of an Arrow array on the grid: 0 for `low`, 1 for the next point, and so on.
 
-        The answer is exact at the borders between places, although the first guess is made in floating point.
+        Places are exact even at the borders between them, although the first guess is made in floating point.
         """
         values = arrow.to_numpy(batch)
         known = np.isfinite(values)

@@ -1,7 +1,7 @@
 """Plans: the tables to publish, the unit that is protected, and ε; read from and written to plan files.
 
-A plan is public from end to end: nothing in it comes from the private rows, and everything that can
-be known before spending (cells, price, predicted error) is a function of the plan alone.
+A plan is entirely public: nothing in it comes from the private rows. Cells, price and predicted error are functions
+of the plan alone, so they are known before anything is spent.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MIN_EPSILON, MAX_EPSILON = Fraction(1, 10**6), Fraction(1000)
 
 
 def exact_epsilon(value: object) -> Fraction:
-    """Read an ε that a release may have: exact, positive, and such that its noise can be drawn. Raises ValueError."""
+    """Read an exact, positive ε within the limits in which noise can be drawn. Raises ValueError."""
     epsilon = rational(value, "ε")
     if epsilon <= 0:
         raise ValueError("ε must be above 0")
@@ -113,18 +113,11 @@ class Plan(Declared):
     if TYPE_CHECKING:
 
         def __init__(
-            self,
-            *,
-            dataset: str,
-            epsilon: ExactLike,
-            columns: Sequence[Column | Mapping[str, Any]],
+            self, *, dataset: str, epsilon: ExactLike, columns: Sequence[Column | Mapping[str, Any]],
             tables: Sequence[Sequence[str] | ForRanges | Mapping[str, Any]] | Each | Mapping[str, int],
-            unit: Unit | Mapping[str, Any] = ...,
-            title: str = ...,
-            notes: str = ...,
-            rows_about: int | None = ...,
+            unit: Unit | Mapping[str, Any] = ..., title: str = ..., notes: str = ..., rows_about: int | None = ...,
             strategy: Strategy = ...,
-        ) -> None: ...
+        ) -> None: ...  # fmt: skip
 
     @field_validator("tables", mode="before")
     @classmethod
@@ -204,7 +197,7 @@ class Plan(Declared):
 
     @property
     def used(self) -> tuple[str, ...]:
-        """Names of the columns that stand in a table, in declared order; no other column is read."""
+        """Names of the columns that a table uses, in declared order; no other column is read."""
         return tuple(column.name for column in self.columns if column.name in self._used)
 
     def column(self, name: str) -> Column:
@@ -230,8 +223,8 @@ class Plan(Declared):
     def key(self) -> str:
         """Identity of what the plan asks for.
 
-        Title, notes, dataset name, rough size, provenance and the order of columns and tables leave it
-        unchanged. The order of cells changes it, since readers are given the cells in that order.
+        Title, notes, dataset name, rough size, provenance and the order of columns and tables leave it unchanged.
+        The order of cells changes it, since cells are published in that order.
         """
         ranges = [] if self.ranged is None else ["ranges", *self.ranged]
         strategy = "direct" if self.strategy == "auto" else self.strategy
@@ -251,16 +244,12 @@ class Plan(Declared):
         """Return plain values for YAML or JSON, in the order in which a person would write them."""
         plain = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         for column, declared in zip(plain["columns"], self.columns, strict=True):
-            column["kind"] = declared.kind
-            column["source"] = declared.source
+            column |= {"kind": declared.kind, "source": declared.source}
             if isinstance(declared, Number):
                 column["edges"] = list(declared.edges)
             column.pop("codebook", None)
         ordered = {name: plain[name] for name in type(self).model_fields if name in plain}
-        ordered["columns"] = [
-            {key: column[key] for key in ("name", "kind", *(k for k in column if k not in ("name", "kind")))}
-            for column in ordered["columns"]
-        ]
+        ordered["columns"] = [{"name": column["name"], "kind": column["kind"], **column} for column in plain["columns"]]
         ordered["unit"] = {key: value for key, value in self.unit.model_dump().items() if value is not None}
         return ordered
 
@@ -274,7 +263,7 @@ class Plan(Declared):
 
     @classmethod
     def loads(cls, text: str, *, folder: Path | None = None) -> Plan:
-        """Read the text of a plan file, and the codebooks that it names from `folder`, if one is given.
+        """Read the text of a plan file and, if a `folder` is given, the codebooks in it that the plan names.
 
         Raises `PlanError` with every fault found.
         """

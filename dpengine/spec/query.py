@@ -1,8 +1,7 @@
-"""Single questions about a table: a statistic, the rows it is of, the privacy unit, and the price.
+"""Single questions about a table: a statistic, the rows that it covers, the privacy unit, and the price.
 
-A question is public from end to end, like a plan: a person states the cells of its columns, its bounds and its grid,
-and nothing in it comes from the rows. So its sensitivity, its price and its expected error are known before it is
-asked.
+A question is entirely public, like a plan: a person states the cells of its columns, its bounds and its grid, and
+nothing in it comes from the rows. So its sensitivity, price and expected error are known before it is asked.
 """
 
 from __future__ import annotations
@@ -74,17 +73,14 @@ class Condition(Declared):
 
     @classmethod
     def between(cls, name: str, low: DecimalLike | None = None, high: DecimalLike | None = None) -> Condition:
-        """Return the condition of a number from `low` to `high`, both included; None stands for no bound."""
+        """Return the condition that a number lies from `low` to `high`, both included; None means no bound."""
         edges = (-_BEYOND if low is None else low, _BEYOND if high is None else high)
         column = Number(name=name, edges=edges, other=False, missing=False)
         return cls(column=column, labels=column.declared)
 
     @classmethod
     def masked(cls, column: Column, mask: str) -> Condition:
-        """Return the condition of the cells where `mask`, a text of one bit for each cell of `column`, is 1.
-
-        Raises `PlanError`.
-        """
+        """Return the condition of the cells whose bit in `mask` is 1, one bit for each cell. Raises `PlanError`."""
         bits = re.sub(r"[\s,\[\]]", "", mask)
         if not re.fullmatch("[01]*", bits) or len(bits) != column.size:
             raise PlanError(f"a mask of {column.name!r} has {column.size} bits, each 0 or 1, one for each of its cells")
@@ -126,7 +122,7 @@ class Count(Declared):
 
 
 class Proportion(Declared):
-    """The proportion of the rows that also meet all conditions in `of`; a row whose value has no cell does not."""
+    """The proportion of the rows that also meet all conditions in `of`; a row whose value has no cell meets none."""
 
     kind: Literal["proportion"] = "proportion"
     of: tuple[Condition, ...] = Field(min_length=1)
@@ -183,7 +179,7 @@ class Mode(Declared):
     @model_validator(mode="after")
     def _a_choice(self) -> Mode:
         if len(self.of.declared) < 2:
-            raise ValueError(f"{self.of.name!r} has one value only, so that there is nothing to choose")
+            raise ValueError(f"{self.of.name!r} has one value only, so there is nothing to choose")
         return self
 
 
@@ -207,15 +203,10 @@ class Question(Declared):
     if TYPE_CHECKING:
 
         def __init__(
-            self,
-            *,
-            dataset: str,
-            epsilon: ExactLike,
-            statistic: Statistic | Mapping[str, Any],
-            where: Sequence[Condition | Mapping[str, Any]] = ...,
-            unit: Unit | Mapping[str, Any] = ...,
+            self, *, dataset: str, epsilon: ExactLike, statistic: Statistic | Mapping[str, Any],
+            where: Sequence[Condition | Mapping[str, Any]] = ..., unit: Unit | Mapping[str, Any] = ...,
             rows_about: int | None = ...,
-        ) -> None: ...
+        ) -> None: ...  # fmt: skip
 
     @model_validator(mode="after")
     def _answerable(self) -> Question:
@@ -256,7 +247,7 @@ class Question(Declared):
 
     @property
     def key(self) -> str:
-        """Identity of what is asked and of its price: the same question of the same data is answered once."""
+        """Identity of the statistic, the rows and the price: the same question of the same data is answered once."""
         payload: dict[str, Any] = {
             "epsilon": str(self.epsilon),
             "unit": self.unit.model_dump(),

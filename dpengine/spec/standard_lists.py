@@ -1,4 +1,4 @@
-"""Standard lists: values that a column may hold by common knowledge, by the name that a plan gives them."""
+"""Standard lists: values that everyone knows, such as the weekdays, under names that a plan can use."""
 
 from __future__ import annotations
 

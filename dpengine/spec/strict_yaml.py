@@ -1,7 +1,7 @@
-"""YAML read as texts only: no type is guessed, no object is made, and no key may stand twice.
+"""YAML read as texts only: no type is guessed, no object is made, and no key may occur twice.
 
-Every scalar arrives as it was typed, so that No, 012, 1e3 and 2024-01-01 stay what the person wrote.
-The field that takes a scalar decides what it means.
+Every scalar stays the text that was typed, such as No, 012, 1e3 or 2024-01-01. The field that takes it decides what
+it means.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _TextLoader(yaml.BaseLoader):
             if not isinstance(key, yaml.ScalarNode):
                 raise yaml.constructor.ConstructorError(None, None, "a key must be a plain text", key.start_mark)
             if key.value in seen:
-                problem = f"the key {key.value!r} stands twice"
+                problem = f"the key {key.value!r} occurs twice"
                 raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep=deep)
@@ -48,7 +48,7 @@ def mapping(text: str, what: str) -> dict[str, Any]:
         content = yaml.load(text, Loader=_TextLoader)  # noqa: S506 (a BaseLoader makes only texts)
     except yaml.reader.ReaderError:
         raise PlanError(f"this is not {what}: it holds a control character or half a character") from None
-    # ValueError and OverflowError come of an escape that is no character, such as "\U99999999".
+    # ValueError and OverflowError come from an escape that is no character, such as "\U99999999".
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}: " if mark is not None else ""
@@ -68,7 +68,7 @@ class _Dumper(yaml.SafeDumper):
     """Writes numbers bare, as they were typed, and lists of plain values in one line."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        return True  # the reader above refuses references, so a value that stands twice is written twice
+        return True  # the reader above refuses references, so a value that occurs twice is written twice
 
     def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> yaml.SequenceNode:
         plain = all(not isinstance(item, dict | list | tuple) for item in sequence)
@@ -92,7 +92,7 @@ def dump(content: dict[str, Any]) -> str:
 
 
 def read(path: Path, what: str) -> str:
-    """Read a small UTF-8 file; `what` names its kind. Raises `PlanError`, which names the file but no folder."""
+    """Read a small UTF-8 file; `what` names its kind. Raises `PlanError`, which names the file but not its folder."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise PlanError(f"the {what} file {path.name} is larger than {MAX_BYTES // 10**6} MB")

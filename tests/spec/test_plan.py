@@ -65,7 +65,7 @@ def test_each_lists_all_tables_of_that_many_columns(each: int) -> None:
         ("rows: 1", "rows: 0", "greater than or equal to 1"),
         ("rows: 1", "rows: 1, id: age", "cannot be published"),
         ("dataset: clinic-2026", "dataset: ' '", "name the dataset"),
-        ("title:", "dataset: x\ntitle:", "stands twice"),
+        ("title:", "dataset: x\ntitle:", "occurs twice"),
         ("title: Clinic", "title: &a [*a] Clinic", "not readable YAML"),
         ("rows_about: 5000", "strategy: best", "auto"),
         ("edges: [0, 18, 30, 45, 65, 120]", "edges: {from: 0, to: 1000, bins: 900000}", "above the limit"),

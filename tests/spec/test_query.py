@@ -123,13 +123,7 @@ def one(**fields: object) -> object:
         (one(statistic={"kind": "variance"}), "statistic"),
         (one(unit={"rows": 3}), "needs 'id'"),
         (one(rows_about=0), "rows_about"),
-        (
-            one(
-                statistic=Sum(of=Grid(name="x", low=0, high=10**13, step="1")),
-                epsilon="0.01",
-            ),
-            "larger step",
-        ),
+        (one(statistic=Sum(of=Grid(name="x", low=0, high=10**13, step="1")), epsilon="0.01"), "larger step"),
     ],
 )
 def test_an_unusable_question_is_refused_in_words(make: object, said: str) -> None:
