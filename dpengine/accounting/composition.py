@@ -1,4 +1,4 @@
-"""Rules of composition: the cost of several private results together, groups of people, and the meaning of a budget.
+"""Rules of composition: the joint cost of several private results, groups of people, and the meaning of a budget.
 
 Rational budgets stay rational. Where a root or a logarithm is needed the result is a float, rounded in the safe
 direction: a cost never below the formula's value, an allowance never above it. (The formulas are sums and products of
@@ -24,8 +24,8 @@ __all__ = [
 
 BILLION = 10**9
 MAX_TIMES = 10**9
-MAX_EXPONENT = 700  # e to a larger power is no float
-MIN_DELTA = Fraction(1, 10**300)  # floats reach down to it
+MAX_EXPONENT = 700  # e to a power above 709 overflows a float
+MIN_DELTA = Fraction(1, 10**300)  # within the range of floats
 _SLACK = 1e-12
 
 
@@ -53,7 +53,7 @@ def advanced_composition(epsilon: Fraction, times: int, delta: Fraction, each_de
 
     If each of k mechanisms, chosen adaptively, is (ε, δ₀)-differentially private, all are together
     (ε√(2k ln(1/δ)) + kε(e^ε − 1), kδ₀ + δ)-differentially private, for every δ in (0, 1). That is more than k·ε for
-    few or costly releases: the smaller of both holds. `each_delta` is δ₀, which does not change ε; k·δ₀ + δ must stay
+    few or costly releases; then k·ε holds. `each_delta` is δ₀, which does not change ε; k·δ₀ + δ must stay
     below 1, else `PlanError`.
 
     Source: Dwork, Rothblum & Vadhan 2010, Theorem III.3; Dwork & Roth 2014, Theorem 3.20.
@@ -93,7 +93,7 @@ def selection_zcdp_rho(epsilon: Fraction, times: int = 1) -> Fraction:
 
 
 def zcdp_epsilon(rho: Fraction, delta: Fraction) -> float:
-    """Return the ε that ρ-zCDP promises with `delta`, rounded up: ρ + 2√(ρ ln(1/δ)).
+    """Return the ε that ρ-zCDP implies at `delta`, rounded up: ρ + 2√(ρ ln(1/δ)).
 
     Source: Bun & Steinke 2016, Proposition 1.3.
 
@@ -110,7 +110,7 @@ def zcdp_allowance(epsilon: Fraction, delta: Fraction) -> Fraction:
     if epsilon <= 0:
         raise PlanError("ε must be above 0")
     log = log_inverse(delta)
-    # √(log + ε) − √log, written so as not to cancel
+    # √(log + ε) − √log, in a form without cancellation
     root = float(epsilon) / (math.sqrt(log + float(epsilon)) + math.sqrt(log))
     rho = Fraction(root * root * (1 - 4 * _SLACK))
     assert zcdp_epsilon(rho, delta) <= epsilon
@@ -132,9 +132,9 @@ def total_cost(rule: Rule, epsilon: Fraction, times: int, delta: Fraction) -> Fr
 
 
 def allowance(rule: Rule, total: Fraction, times: int, delta: Fraction) -> Fraction:
-    """Return the most that each of `times` releases may cost for all to stay within `total` (and `delta`).
+    """Return the largest ε of each of `times` releases for which all together stay within `total` (and `delta`).
 
-    Exact for the basic rule; else in billionths, rounded down, and 0 where less than that is left for each.
+    Exact for the basic rule; else rounded down to billionths.
     Raises `PlanError` unless `total` is above 0 and `times` is from 1 to a billion.
 
     >>> allowance(Rule.BASIC, Fraction(4), 12, Fraction(1, 10**6))
@@ -170,7 +170,7 @@ def group_epsilon(epsilon: Fraction, size: int) -> Fraction:
 def group_delta(epsilon: Fraction, delta: Fraction, size: int) -> float:
     """Return the δ that goes with `group_epsilon`: δ·(1 + e^ε + … + e^((size−1)ε)), rounded up, at most 1.
 
-    One table is changed into the other a person at a time.
+    Proof: change one table into the other one person at a time.
 
     Source: Vadhan 2017, Lemma 2.2, whose bound is a little larger.
     """
@@ -182,7 +182,7 @@ def group_delta(epsilon: Fraction, delta: Fraction, size: int) -> float:
 
 
 def odds_factor(epsilon: Fraction) -> float:
-    """Return the most by which a release multiplies anyone's odds that a person is in the data: e^ε, rounded up.
+    """Return the largest factor by which a release changes the odds that a person is in the data: e^ε, rounded up.
 
     >>> round(odds_factor(Fraction(1)), 3)
     2.718
@@ -191,7 +191,7 @@ def odds_factor(epsilon: Fraction) -> float:
 
 
 def posterior(prior: float, epsilon: Fraction) -> float:
-    """Return how sure of a person's presence someone can become by a release who was `prior`-sure before.
+    """Return the largest probability of a person's presence after a release, if it was `prior` before.
 
     Bayes' rule with the likelihood ratio at its bound e^ε: p·e^ε / (1 − p + p·e^ε).
 
@@ -210,7 +210,7 @@ def log_inverse(delta: Fraction) -> float:
 
 def _check(times: int, epsilon: Fraction) -> None:
     if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= MAX_TIMES:
-        raise PlanError(f"how many must be a whole number from 1 to {MAX_TIMES:,}")
+        raise PlanError(f"the number of releases or people must be a whole number from 1 to {MAX_TIMES:,}")
     if epsilon < 0:
         raise PlanError("ε must not be below 0")
 

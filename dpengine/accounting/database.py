@@ -1,7 +1,7 @@
-"""The database of a ledger: its address, its file, its locks, and the messages when these fail.
+"""The database of a ledger: its address, file and locks, and messages for its failures.
 
 SQLite by default, PostgreSQL for several machines; any other database that SQLAlchemy reaches works the same way.
-Writers come one after the other: on SQLite by `BEGIN IMMEDIATE`, elsewhere by the lock that a writer takes on one row
+Writers take turns: on SQLite by `BEGIN IMMEDIATE`, elsewhere by the lock that a writer takes on one row
 with `SELECT ... FOR UPDATE` (see `locked`).
 """
 
@@ -28,26 +28,27 @@ __all__ = ["Store", "address_of", "locked"]
 _BUSY_SECONDS = 5.0
 _WRITES = {"ledger_writes": True}
 
+_DAMAGED = "it is damaged; restore it from an intact backup"
 _REASONS = {
     "SQLITE_BUSY": "it is in use by another process; try again in a moment",
     "SQLITE_FULL": "the disk is full; make room and try again",
-    "SQLITE_IOERR": "the disk failed to read or write it; see that there is room, then try again",
-    "SQLITE_READONLY": "it, or its folder, is read-only; give this account leave to write to both",
-    "SQLITE_CANTOPEN": "it cannot be opened; see that it is a file, and that this account may write to it "
-    "and to its folder",
-    "SQLITE_CORRUPT": "it is damaged; put back a whole copy",
-    "SQLITE_NOTADB": "it is damaged, or no ledger at all; put back a whole copy, or name another place",
-    "SQLITE_ERROR": "it is damaged, or no ledger at all; put back a whole copy, or name another place",
+    "SQLITE_IOERR": "the disk failed to read or write it; make sure that there is room, then try again",
+    "SQLITE_READONLY": "it, or its folder, is read-only; allow this account to write to both",
+    "SQLITE_CANTOPEN": "it cannot be opened; check that it is a file, and that this account may write to it and to its "
+    "folder",
+    "SQLITE_CORRUPT": _DAMAGED,
+    "SQLITE_NOTADB": "it is damaged, or is no ledger; restore it from an intact backup, or name another place",
+    "SQLITE_ERROR": "it is damaged, or is no ledger; restore it from an intact backup, or name another place",
 }
 # The same reasons by PostgreSQL's error codes (its manual, appendix A).
 _REASONS |= {
     "55P03": _REASONS["SQLITE_BUSY"],
     "53100": _REASONS["SQLITE_FULL"],
     "58030": _REASONS["SQLITE_IOERR"],
-    "25006": "its database is read-only; use the one that takes changes",
-    "42501": "this account may not read and write it; give it leave to",
-    "XX001": _REASONS["SQLITE_CORRUPT"],
-    "XX002": _REASONS["SQLITE_CORRUPT"],
+    "25006": "its database is read-only; use the primary server",
+    "42501": "this account may not read and write it; grant it both rights",
+    "XX001": _DAMAGED,
+    "XX002": _DAMAGED,
 }
 _BUILD_LOCK = 0x6C6564676572  # any number that no other program is likely to lock
 
@@ -67,7 +68,7 @@ class Store:
                 engine = sa.create_engine(address, pool_pre_ping=True)
                 if address.get_backend_name() == "postgresql":
                     _limit_waiting(engine)
-                # A reader must see one moment in all its selects; a writer what the last one committed.
+                # A reader must see one snapshot in all its selects; a writer what the last one committed.
                 self._reader = engine.execution_options(isolation_level="REPEATABLE READ")
                 self._writer = engine.execution_options(isolation_level="READ COMMITTED", **_WRITES)
                 fresh = True
@@ -86,25 +87,25 @@ class Store:
             weakref.finalize(self, engine.dispose)
         if fresh:
             with self.writing() as connection:
-                if connection.dialect.name == "postgresql":  # of several first programs at once, one builds
+                if connection.dialect.name == "postgresql":  # one of several programs that start at once builds
                     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_BUILD_LOCK)))
                 build(connection)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """Give a connection that sees one moment of the database."""
+        """Yield a connection that sees one consistent snapshot of the database."""
         with _plain_errors(), self._turn, self._reader.begin() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """Give a connection whose changes are committed together at the end, or not at all on an error."""
+        """Yield a connection whose changes are committed together at the end, or not at all on an error."""
         with _plain_errors(), self._turn, self._writer.begin() as connection:
             yield connection
 
 
 def locked(connection: sa.Connection, statement: sa.Select[Any]) -> sa.Select[Any]:
-    """Return the statement changed so that a writer locks the rows until its commit; readers lock nothing."""
+    """Return the statement with a lock on its rows until the commit if the connection writes; readers lock nothing."""
     writes = connection.get_execution_options().get("ledger_writes", False)
     return statement.with_for_update() if writes else statement
 
@@ -123,7 +124,7 @@ def address_of(url: str | None) -> sa.URL:
         raise LedgerError("The ledger's address cannot be read; write it like sqlite:///ledger.db") from None
     plain = address.drivername in ("sqlite", "sqlite+pysqlite") and not address.query
     if address.get_backend_name() == "sqlite" and not plain:
-        # Passing over a driver or option that was asked for, encryption say, would be worse than refusing.
+        # Ignoring a driver or option that was asked for, such as encryption, would be worse than refusing.
         raise LedgerError("A SQLite ledger takes no options; write its address like sqlite:///ledger.db")
     return address
 
@@ -168,7 +169,7 @@ def _limit_waiting(engine: sa.Engine) -> None:
 
 
 def _take_over_begin(engine: sa.Engine) -> None:
-    """Issue BEGIN here, not in the driver, which would read before it locks."""
+    """Issue BEGIN here, since the driver would read before it locks."""
 
     @sa.event.listens_for(engine, "connect")
     def silence_driver(connection: sqlite3.Connection, _record: object) -> None:
@@ -181,9 +182,9 @@ def _take_over_begin(engine: sa.Engine) -> None:
 
 
 def _create_file(path: Path, build: Callable[[sa.Connection], None]) -> None:
-    """Create a ledger whole or not at all, for its owner alone; if another process was first, keep that ledger.
+    """Create a whole ledger or none, for its owner alone; if another process was first, keep that process's ledger.
 
-    An empty file is therefore never a new ledger, only a truncated one.
+    So an empty file is never a new ledger, only a truncated one.
     """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".ledger-")
     os.close(handle)
@@ -208,9 +209,9 @@ def _plain_errors() -> Iterator[None]:
     except ImportError:
         reason = "the driver for its kind of database is not installed"
     except (OSError, sa.exc.SQLAlchemyError):
-        reason = "its place is not there, or this account may not write to it"
+        reason = "its folder does not exist, or this account may not write to it"
     except (ValueError, TypeError, ArithmeticError):
-        reason = "it is damaged; put back a whole copy"
+        reason = _DAMAGED
     else:
         return
     raise LedgerError(f"The ledger cannot be used: {reason}. Nothing was released.") from None
@@ -221,4 +222,4 @@ def _reason(error: object) -> str:
     code = "_".join(code.split("_")[:2])  # SQLITE_IOERR_WRITE is a kind of SQLITE_IOERR
     unreachable = not code or code.startswith(("08", "57P"))
     fault = "its database cannot be reached" if unreachable else "its database refused"
-    return _REASONS.get(code, f"{fault}; see that it is running, and whole")
+    return _REASONS.get(code, f"{fault}; check that it is running and intact")

@@ -20,10 +20,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """The price of one private result, and what it is paid for.
+    """The price of one private result, and what it pays for.
 
-    `fingerprint` stands for the data and `plan_id` for what is measured of it: together they are paid for once.
-    `title` and `summary` are for people who read the history.
+    `fingerprint` identifies the data and `plan_id` what is measured of it: the same pair is charged once. `title` and
+    `summary` are for people who read the history.
     """
 
     kind: Kind
@@ -37,10 +37,10 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A result that was drawn and waits to be charged, as the bytes to store.
+    """A result that is drawn but not yet charged, as the bytes to store.
 
-    `key` identifies what was asked, and must be had again from the bytes. `cost` is the exact sum of ε over every
-    mechanism that ran; the ledger compares it with the price.
+    `key` identifies what was asked; the reopened bytes must have the same. `cost` is the exact sum of ε over all
+    mechanisms that ran; the ledger compares it with the price.
     """
 
     release_id: str
@@ -64,7 +64,7 @@ class Entry:
 
 
 def same_name(dataset: str) -> str:
-    """Return what all spellings of a dataset's name share: a capital or a blank must not open a second budget.
+    """Normalise a dataset's name, so that a capital letter or a blank opens no second budget.
 
     >>> same_name(" Clinic ") == same_name("CLINIC")
     True

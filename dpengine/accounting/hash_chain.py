@@ -1,4 +1,4 @@
-"""The chain that seals a ledger's charges, and the snapshot of a ledger that was checked against it.
+"""The hash chain that seals a ledger's charges, and the ledger's state as checked against it.
 
 Each charge carries a SHA-256 over the hash of the charge before it and its own fields; the meta row carries the last
 hash. The caps may change, so they are sealed as a whole under the ledger's key.
@@ -39,7 +39,7 @@ class Book:
     version: int
 
     def pool(self, dataset: str, fingerprint: bytes | None = None) -> tuple[set[str], list[sa.Row[Any]]]:
-        """Return the names and charges linked, however far, to this name (in any spelling) and this data."""
+        """Return all names and charges that are linked, directly or through others, to this name or this data."""
         names, prints = {dataset}, {fingerprint}
         alike = {same_name(dataset)}
         linked: list[sa.Row[Any]] = []
@@ -68,10 +68,10 @@ class Book:
 
 
 def read(connection: sa.Connection, secret: bytes) -> Book:
-    """Return everything except the payloads; refuse a ledger whose parts do not agree."""
+    """Return everything except the payloads; raise `LedgerError` if the parts of the ledger do not agree."""
     meta = schema.only_meta(connection)
     if not hmac.compare_digest(meta.secret, secret):
-        raise LedgerError("The ledger was exchanged for another one while in use; open it again.")
+        raise LedgerError("The ledger was replaced by another one while in use; open it again.")
     rows = schema.charges_of(connection, meta.version)
     head = _genesis(secret)
     for number, row in enumerate(rows, 1):
@@ -82,7 +82,7 @@ def read(connection: sa.Connection, secret: bytes) -> Book:
         raise _broken(len(rows) + 1, "is missing, or was never there and the count of entries was changed")
     caps = {row.dataset: Fraction(row.cap) for row in connection.execute(sa.select(schema.caps))}
     if meta.caps_seal != _seal(secret, caps):
-        raise LedgerError("A cap in the ledger was changed from outside; put back a whole copy.")
+        raise LedgerError("A cap in the ledger was changed from outside; restore the ledger from an intact backup.")
     return Book(tuple(rows), caps, head, meta.version)
 
 
@@ -92,7 +92,7 @@ def secret_of(connection: sa.Connection) -> bytes:
 
 
 def set_cap(connection: sa.Connection, book: Book, secret: bytes, dataset: str, cap: Fraction) -> None:
-    """Set or replace the cap of one dataset, however its name was spelled before."""
+    """Set the cap of one dataset, in place of an earlier cap under any spelling of its name."""
     replaced = [name for name in book.caps if same_name(name) == same_name(dataset)]
     caps = {name: old for name, old in book.caps.items() if name not in replaced} | {dataset: cap}
     connection.execute(sa.delete(schema.caps).where(schema.caps.c.dataset.in_(replaced)))
@@ -132,7 +132,7 @@ def build(connection: sa.Connection) -> None:
     if connection.execute(sa.select(schema.meta.c.version)).first():
         return
     if connection.execute(sa.select(schema.charges.c.number).limit(1)).first():
-        raise LedgerError("The ledger is damaged: it has charges, but no key. Put back a whole copy.")
+        raise LedgerError("The ledger is damaged: it has charges, but no key. Restore it from an intact backup.")
     secret = secrets.token_bytes(32)
     start = {"entries": 0, "head": _genesis(secret), "caps_seal": _seal(secret, {})}
     connection.execute(sa.insert(schema.meta).values(version=schema.VERSION, secret=secret, **start))
@@ -150,7 +150,7 @@ def _framed(*parts: object) -> bytes:
 
 
 def _genesis(secret: bytes) -> bytes:
-    """Return the start of the chain; it stands on the key, so that a damaged key breaks the chain."""
+    """Return the start of the chain; it depends on the key, so a damaged key breaks the chain."""
     return keyed(secret, "genesis", "1")  # also in later versions: the chain goes on through an upgrade
 
 
@@ -164,5 +164,4 @@ def _link(previous: bytes, fields: Mapping[str, Any]) -> bytes:
 
 
 def _broken(number: int, fault: str) -> LedgerError:
-    advice = "Nothing can be released until a whole copy is put back."
-    return LedgerError(f"Entry {number} of the ledger, {fault}. {advice}")
+    return LedgerError(f"Entry {number} of the ledger, {fault}. Nothing can be released until a backup is restored.")

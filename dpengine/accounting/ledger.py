@@ -1,17 +1,16 @@
-"""What was spent, on what, never forgotten.
+"""The ledger: a permanent record of every ε spent, of what it was spent on, and of what it bought.
 
 A ledger holds, for every dataset name, the total ε it may ever spend, every charge against it, and the result that
 each charge bought. Charge and result are committed in one transaction before the result is shown to anyone, so a
-crash leaves either neither of them or both. What was paid for can be had again and is never drawn a second time.
+crash leaves both or neither. A result that was paid for is returned again at no cost, and never drawn twice.
 
-The same data under another name shares the budget already used. Names and data linked by charges form a pool; money
-is counted per pool, and the smallest cap set on any of its names binds.
+The same data under another name shares the budget already used. Names and data linked by charges form a pool; ε is
+added up per pool, and the smallest cap set on any of its names binds.
 
 Every charge carries a SHA-256 over the charge before it and its own fields, and every use of the ledger checks the
-whole chain. That makes an edited, missing or damaged entry evident. It cannot make evident that the whole ledger was
-put back to an older copy, or thrown away and begun anew: for that, keep the number and date of the last release
-somewhere else. Nor does it stop someone who may write to the ledger from forging a whole chain: guard the file like
-the data.
+whole chain. That reveals an edited, missing or damaged entry. It cannot reveal that the whole ledger was replaced by
+an older copy, or deleted and begun anew: for that, keep the number and date of the last release somewhere else. Nor
+does it stop someone who may write to the ledger from forging a whole chain: protect the file like the data.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _MAX_BITS = 400  # keeps arithmetic and storage small
 
 
 class Kept(Protocol):
-    """A result as it is reopened from its stored bytes."""
+    """A result that was reopened from its stored bytes."""
 
     @property
     def key(self) -> str:
@@ -48,7 +47,7 @@ Result = TypeVar("Result", bound=Kept)
 
 
 def _crash_point(name: str) -> None:
-    """Do nothing; fault tests put a crash in its place."""
+    """Do nothing; tests of faults replace this by a crash."""
 
 
 class Ledger:
@@ -84,10 +83,7 @@ class Ledger:
         return cls("sqlite://")
 
     def set_cap(self, dataset: str, cap: Fraction | int | str) -> None:
-        """Set the total ε that this dataset may ever spend.
-
-        A cap below what is already spent leaves nothing to spend.
-        """
+        """Set the total ε that this dataset may ever spend; below what is spent already, nothing is left."""
         _check_texts(dataset=dataset)
         number = read_amount(cap, "The cap")
         with self._writing() as (connection, book):
@@ -113,7 +109,7 @@ class Ledger:
         return None if cap is None else max(cap - _total(charges), Fraction(0))
 
     def datasets(self) -> list[str]:
-        """Return every dataset name that was charged or given a cap, sorted; of its spellings, the first."""
+        """Return all dataset names with a charge or a cap, sorted; of several spellings, the first one."""
         book = self._read()
         first: dict[str, str] = {}
         for name in (*(row.dataset for row in book.charges), *sorted(book.caps)):
@@ -121,7 +117,7 @@ class Ledger:
         return sorted(first.values())
 
     def history(self, dataset: str | None = None) -> list[Entry]:
-        """Return all entries in order; of one dataset, those that its `spent` adds up, shared data included."""
+        """Return all entries in order; of a `dataset`, those that its `spent` adds up, shared data included."""
         book = self._read()
         return [_entry(row) for row in (book.charges if dataset is None else book.pool(dataset)[1])]
 
@@ -137,7 +133,7 @@ class Ledger:
             return None if charge is None else hash_chain.payload_of(connection, charge)
 
     def fingerprint(self, digest: bytes) -> bytes:
-        """Return the name by which the ledger knows data: HMAC-SHA256 of a content digest, under its own key.
+        """Return the fingerprint of data: HMAC-SHA256 of its content digest under the ledger's own key.
 
         Without that key a fingerprint confirms no guess about the data.
         """
@@ -154,11 +150,11 @@ class Ledger:
             return None if charge is None else hash_chain.payload_of(connection, charge)
 
     def holds(self, plan_id: str) -> bool:
-        """Return whether there is a stored result of this plan, on whatever data."""
+        """Return whether there is a stored result of this plan, on any data."""
         return any(row.plan_key == plan_id for row in self._read().charges)
 
     def check(self, dataset: str, fingerprint: bytes, epsilon: Fraction) -> None:
-        """Raise `BudgetError` if a new charge would be refused now; not binding, `record` decides."""
+        """Raise `BudgetError` if a new charge would be refused now. Only `record` decides for good."""
         _check_texts(dataset=dataset)
         _refuse_over_cap(self._read(), dataset, fingerprint, read_amount(epsilon, "ε"))
 
@@ -235,7 +231,7 @@ class Ledger:
 
     @contextmanager
     def _writing(self) -> Iterator[tuple[sa.Connection, Book]]:
-        """Give a connection and the ledger's state, locked until all changes are committed together or none."""
+        """Yield a connection and the ledger's state, locked until the changes are committed, all or none."""
         with self._store.writing() as connection:
             _crash_point("after_begin")
             book = hash_chain.read(connection, self._secret)
@@ -246,26 +242,19 @@ class Ledger:
 
 def _entry(charge: sa.Row[Any]) -> Entry:
     return Entry(
-        charge.release_id,
-        charge.dataset,
-        charge.created,
-        Fraction(charge.epsilon),
-        charge.title,
-        charge.summary,
+        charge.release_id, charge.dataset, charge.created, Fraction(charge.epsilon), charge.title, charge.summary,
         schema.kind_of(charge),
-    )
+    )  # fmt: skip
 
 
 def _check_reopens(outcome: Outcome, reopen: Callable[[bytes], Kept]) -> None:
-    """Raise `PlanError` unless the stored bytes will give back what was asked: they are all that remains of it."""
+    """Raise `PlanError` unless the payload reopens as what was asked: nothing else will be kept."""
     try:
         key = reopen(outcome.payload).key
     except (PlanError, LedgerError, UnicodeError) as error:
-        raise PlanError(
-            f"this cannot be read back from what would be stored of it ({error}); nothing was spent"
-        ) from None
+        raise PlanError(f"the result cannot be read back from its stored form ({error}); nothing was spent") from None
     if key != outcome.key:
-        raise PlanError("this is something else when read back from what would be stored of it; nothing was spent")
+        raise PlanError("the result reads back from its stored form as another one; nothing was spent")
 
 
 def _refuse_over_cap(book: Book, dataset: str, fingerprint: bytes, epsilon: Fraction) -> None:
@@ -279,7 +268,7 @@ def _refuse_over_cap(book: Book, dataset: str, fingerprint: bytes, epsilon: Frac
         f"The budget of dataset {dataset!r} does not allow this: asked ε = {exact_text(epsilon)}, "
         f"spent {exact_text(spent)} of {exact_text(cap)}, left {exact_text(max(cap - spent, Fraction(0)))}.{shared} "
         "Ask for a smaller ε, or let the owner of the data decide on a larger cap; "
-        "what was published before can be had again at no cost."
+        "results that were published before are returned again at no cost."
     )
 
 
@@ -306,7 +295,7 @@ def _total(charges: Sequence[sa.Row[Any]]) -> Fraction:
 
 def _check_texts(**texts: object) -> None:
     for name, text in texts.items():
-        # Databases differ on NUL and half characters; a ledger must not.
+        # Databases differ on NUL and lone surrogates; a ledger must not.
         if not isinstance(text, str) or "\0" in text or text != text.encode("utf-8", "ignore").decode():
             raise BudgetError(f"The {name} must be a text without NUL or half characters.")
     if not str(texts["dataset"]).strip():

@@ -1,9 +1,9 @@
 """The tables of a ledger in its database, and the step from version 1 to version 2.
 
-Version 2 added the column `kind` to the charges. Rows of version 1 are never rewritten: their kind stays NULL, their
-hash stays the one that was sealed, and `kind_of` tells their kind by the form of their `plan_key`, which is sealed too.
+Version 2 added the column `kind` to the charges. Rows of version 1 are never rewritten: their kind stays NULL and
+their hash stays as it was sealed. `kind_of` infers their kind from the form of their `plan_key`, which is sealed too.
 
-A migrations library (alembic) would keep a version table of its own, outside the ledger's lock, for one column.
+A migrations library such as Alembic would keep a version table of its own, outside the ledger's lock, for one column.
 """
 
 from __future__ import annotations
@@ -17,17 +17,8 @@ from dpengine.accounting.entry import Kind
 from dpengine.errors import LedgerError
 
 __all__ = [
-    "VERSION",
-    "all_tables",
-    "caps",
-    "charges",
-    "charges_of",
-    "kind_of",
-    "meta",
-    "only_meta",
-    "payloads",
-    "upgrade",
-]
+    "VERSION", "all_tables", "caps", "charges", "charges_of", "kind_of", "meta", "only_meta", "payloads", "upgrade",
+]  # fmt: skip
 
 VERSION = 2
 
@@ -82,7 +73,7 @@ def only_meta(connection: sa.Connection) -> sa.Row[Any]:
     """Return the one meta row; outside SQLite, a writer holds it locked from here to its commit."""
     rows = connection.execute(locked(connection, sa.select(meta))).all()
     if len(rows) != 1 or rows[0].version < 1:
-        raise LedgerError("The ledger is damaged: its key is missing. Put back a whole copy.")
+        raise LedgerError("The ledger is damaged: its key is missing. Restore it from an intact backup.")
     if rows[0].version > VERSION:
         raise LedgerError("The ledger was written by a later version of this program; use that version.")
     return rows[0]
@@ -95,7 +86,7 @@ def charges_of(connection: sa.Connection, version: int) -> list[sa.Row[Any]]:
 
 
 def kind_of(charge: sa.Row[Any]) -> Kind:
-    """Return the kind of a charge; for one of version 1, the kind that its `plan_key` has the form of."""
+    """Return the kind of a charge; for version 1, which stored none, infer it from the form of `plan_key`."""
     if charge.kind is not None:
         return Kind(charge.kind)
     if charge.plan_key.startswith("question "):
@@ -106,8 +97,8 @@ def kind_of(charge: sa.Row[Any]) -> Kind:
 def upgrade(connection: sa.Connection, version: int) -> None:
     """Bring a ledger of an earlier version up to date, within the transaction of the write that needs it.
 
-    SQLite and PostgreSQL take a new column back with the rest of a transaction, so a crash leaves version 1 whole. The
-    lock that `only_meta` took lets one writer through; the next finds version 2. A version 1 program refuses it then.
+    SQLite and PostgreSQL roll back a new column with the rest of a transaction, so a crash leaves version 1 whole. The
+    lock of `only_meta` lets one writer through; the next finds version 2. Programs of version 1 refuse the ledger then.
     """
     if version == VERSION:
         return
@@ -118,6 +109,6 @@ def upgrade(connection: sa.Connection, version: int) -> None:
             raise
         raise LedgerError(
             "The ledger is of an earlier version, and this account may not bring it up to date: charge something "
-            "with the account that made it, or let that account hand over its tables. Nothing was released."
+            "with the account that made it, or transfer its tables to this account. Nothing was released."
         ) from None
     connection.execute(sa.update(meta).values(version=VERSION))
