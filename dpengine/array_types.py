@@ -1,4 +1,4 @@
-"""Names of the types that arrays and tuples of column names have everywhere."""
+"""Type aliases of the engine: arrays by their number type, and tuples of column names."""
 
 from __future__ import annotations
 

@@ -29,13 +29,13 @@ def from_texts(texts: Sequence[str]) -> Any:
 
 
 def from_numpy(values: npt.NDArray[Any]) -> Any:
-    """Make an Arrow array of the numbers of an array of one axis, without a copy where it is contiguous."""
+    """Make an Arrow array of a one-dimensional NumPy array, without a copy if it is contiguous."""
     buffers = [None, pa.py_buffer(np.ascontiguousarray(values))]
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
 
 
 def to_numpy(column: Any) -> npt.NDArray[Any]:
-    """Return the numbers of an Arrow array as a NumPy array; null, which only floats may have, becomes NaN.
+    """Return the numbers of an Arrow array as a NumPy array; a null becomes NaN, so only floats may have nulls.
 
     >>> to_numpy(pa.array([1.5, None])).tolist()
     [1.5, nan]
@@ -49,7 +49,7 @@ def to_numpy(column: Any) -> npt.NDArray[Any]:
 def values_and_nulls(column: Any) -> tuple[npt.NDArray[Any], Bools | None]:
     """Return the numbers of an Arrow array, without a copy where possible, and its null mask, or None without nulls.
 
-    Booleans become 0 and 1, dates days since 1970-01-01. The number in the place of a null may be anything.
+    Booleans become 0 and 1, dates days since 1970-01-01. The number at a null is arbitrary.
     """
     if pa.types.is_boolean(column.type):
         values = _bits(column, 1)
@@ -86,5 +86,5 @@ def text(value: str) -> Any:
 
 
 def null(kind: pa.DataType) -> Any:
-    """Make the null of a type, as an Arrow scalar."""
+    """Make an Arrow scalar that is null, of the given type."""
     return pa.nulls(1, kind)[0]

@@ -1,4 +1,4 @@
-"""Answer one private question about a table: charged to the same budget as releases, drawn once, and kept."""
+"""Answer one private question about a table: draw once, charge the same budget as releases, and store."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ def ask(table: Table | Source, question: Question, ledger: Ledger | None = None)
     The same question about the same data returns the stored answer and costs nothing, whatever dataset it names.
     Without a `ledger`, a fresh one in memory serves for this one call: for experiments, since nothing is remembered.
 
-    The answer is ε-differentially private for `question.unit` under adding or removing one person: each row is coded
-    by itself and at most `unit.rows` rows of a person count, so `Question.sensitivity` bounds what a person moves.
+    The answer is ε-differentially private for `question.unit` under adding or removing one person: each row is encoded
+    by itself and at most `unit.rows` rows of a person count, so one person changes the measured numbers by at most
+    `Question.sensitivity`.
 
     Raises `PlanError`, `TableError`, `BudgetError` or `LedgerError`; nothing is spent then.
     """
@@ -54,13 +55,13 @@ def ask(table: Table | Source, question: Question, ledger: Ledger | None = None)
 
 
 def published(digest: bytes, question: Question, ledger: Ledger) -> Answer | None:
-    """Return the answer that was given before on data of this content digest; None if there is none."""
+    """Return the stored answer about data with this content digest; None if there is none."""
     payload = ledger.find(ledger.fingerprint(digest), question.key)
     return None if payload is None else reopen(payload)
 
 
 def history(ledger: Ledger, dataset: str) -> list[Answer]:
-    """Return all answers on the account of `dataset`, in order."""
+    """Return all answers that were charged to the pool of `dataset`, in order."""
     ids = [entry.release_id for entry in ledger.history(dataset) if entry.kind is Kind.ANSWER]
     return [reopen(payload) for release_id in ids if (payload := ledger.payload(release_id)) is not None]
 
@@ -100,7 +101,7 @@ def _exact(table: Table, question: Question, selection: Selection) -> list[int] 
 def _draw(question: Question, exact: list[int] | Ints) -> tuple[tuple[int, ...], Fraction]:
     """Return noisy numbers, or the index of the chosen candidate, and the exact ε that the mechanism spent.
 
-    Here chance meets the exact numbers; everything after it is public.
+    Randomness is added to the exact numbers here; everything after it is public.
     """
     if isinstance(exact, list):
         scale = question.scale

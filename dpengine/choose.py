@@ -1,8 +1,7 @@
-"""Choose one candidate by private scores: described, looked at beforehand, drawn once, and kept.
+"""Choose one candidate by private scores: draw once, charge the dataset's budget, and store.
 
-The candidates, the sensitivity and ε are public; the scores are not. Only the name that is drawn may be shown to
-others. A draw for a dataset is charged to its ledger before it is shown. The same choice on the same scores returns
-the same answer again, free of charge.
+The candidates, the sensitivity and ε are public; the scores are private. Only the drawn name may be shown to others,
+and it is charged before it is shown. The same choice on the same scores returns the same name again at no cost.
 """
 
 from __future__ import annotations
@@ -56,10 +55,10 @@ _PROBABILITIES = {
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The candidates of a choice with their scores, the most that one person can move a score, and how to choose.
+    """The candidates of a choice with their scores, the sensitivity of a score, and the mechanism.
 
-    `monotone` states that one person moves all scores in the same direction. Build it with `of`, which reads numbers
-    as they were typed.
+    `sensitivity` is the most that one person can move a score. `monotone` states that one person moves all scores in
+    the same direction. Build it with `of`, which reads numbers as they were typed.
     """
 
     names: tuple[str, ...]
@@ -74,7 +73,7 @@ class Candidates:
         cls, names: Sequence[object], scores: Sequence[object], sensitivity: object, epsilon: object,
         mechanism: Mechanism = Mechanism.PERMUTE_AND_FLIP, monotone: bool = False,
     ) -> Candidates:  # fmt: skip
-        """Read names and numbers; raise `PlanError`, which names places and never a score.
+        """Read names and numbers; raise `PlanError`, which names a place in the list and never a score.
 
         A number is an int, a Fraction, a text such as "0.1" or "1/3", or a float, taken by its first 12 digits.
 
@@ -84,7 +83,7 @@ class Candidates:
         if len(names) != len(scores):
             raise PlanError("each candidate needs a score, and each score a candidate")
         if len(names) < 2:
-            raise PlanError("a choice needs two candidates or more: with one there is nothing to hide, or to spend")
+            raise PlanError("a choice needs at least two candidates")
         if len(names) > MAX_CANDIDATES:
             raise PlanError(f"there may be at most {MAX_CANDIDATES:,} candidates")
         stripped = tuple(name.strip() if isinstance(name, str) else "" for name in names)
@@ -137,7 +136,7 @@ class Drawn:
 
 
 def probabilities(candidates: Candidates) -> npt.NDArray[np.float64]:
-    """Return each candidate's probability, in order, as floats: as private as the scores, for the owner's eyes only."""
+    """Return each candidate's probability, in order, for the owner's eyes only: it is as private as the scores."""
     scores, sensitivity = _whole(candidates)
     of = _PROBABILITIES[candidates.mechanism]
     return of(scores, candidates.epsilon, sensitivity, monotone=candidates.monotone)
@@ -149,7 +148,7 @@ def sample(candidates: Candidates) -> str:
 
 
 def published(candidates: Candidates, dataset: str, ledger: Ledger) -> Drawn | None:
-    """Return what was drawn before for these candidates, scores and budget of this dataset; None if nothing was."""
+    """Return the stored draw for these candidates and scores of this dataset; None if there is none."""
     payload = ledger.find(_fingerprint(candidates, dataset, ledger), _plan_id(candidates))
     return None if payload is None else reopen(payload)
 
@@ -157,11 +156,11 @@ def published(candidates: Candidates, dataset: str, ledger: Ledger) -> Drawn | N
 def draw_once(candidates: Candidates, dataset: str, ledger: Ledger, question: str = "") -> Drawn:
     """Draw a name, charge ε to `dataset`, store the answer, and only then return it.
 
-    The same again returns the stored answer and costs nothing, whatever the `question` is called and in whatever
-    order the candidates come. The ledger knows the data by `dataset` and scores together: scores typed under another
-    name for the same people are not recognised, so keep one name for them.
+    The same choice again returns the stored name and costs nothing, in any order of candidates and under any
+    `question`. The ledger recognises data by `dataset` and scores together: scores of the same people under another
+    name count as new, so keep one name for them.
 
-    Raises `BudgetError` where the budget does not allow it; nothing is spent then.
+    Raises `BudgetError` if the budget does not allow it; nothing is spent then.
     """
 
     def draw() -> Outcome:
@@ -174,14 +173,9 @@ def draw_once(candidates: Candidates, dataset: str, ledger: Ledger, question: st
         return Outcome(release_id, created, drawn.key, cost, drawn.to_bytes())
 
     charge = Charge(
-        Kind.CHOICE,
-        dataset,
-        _fingerprint(candidates, dataset, ledger),
-        _plan_id(candidates),
-        candidates.epsilon,
-        title=question,
-        summary=f"one choice among {len(candidates.names):,} candidates",
-    )
+        Kind.CHOICE, dataset, _fingerprint(candidates, dataset, ledger), _plan_id(candidates), candidates.epsilon,
+        title=question, summary=f"one choice among {len(candidates.names):,} candidates",
+    )  # fmt: skip
     return ledger.charge_once(charge, draw, reopen)
 
 
@@ -216,9 +210,9 @@ def _number(value: object, what: str) -> Fraction:
 
 
 def _whole(candidates: Candidates) -> tuple[Ints, int]:
-    """Return scores and sensitivity times their common denominator: whole numbers, and exactly the same choice.
+    """Return scores, from the lowest on, and sensitivity, both times their common denominator.
 
-    Scores are counted from the lowest, which changes nothing either.
+    These are whole numbers with exactly the same probabilities.
     """
     numbers = (*candidates.scores, candidates.sensitivity)
     scale = math.lcm(*(number.denominator for number in numbers))
@@ -230,14 +224,14 @@ def _whole(candidates: Candidates) -> tuple[Ints, int]:
 
 
 def _fingerprint(candidates: Candidates, dataset: str, ledger: Ledger) -> bytes:
-    """Identify dataset and scores: without the name, equal scores of different people would share a budget."""
+    """Return the fingerprint of dataset and scores; without the name, different people could share a budget."""
     scored = sorted(zip(candidates.names, map(str, candidates.scores), strict=True))
     description = json.dumps([Kind.CHOICE, same_name(dataset), scored], ensure_ascii=False)
     return ledger.fingerprint(hashlib.sha256(description.encode()).digest())
 
 
 def _plan_id(choice: Candidates | Drawn) -> str:
-    """Identify what is asked, without the data: the same is never drawn twice."""
+    """Return the identity of what is asked, without the data."""
     return json.dumps(
         {
             "kind": Kind.CHOICE,

@@ -1,7 +1,7 @@
 """The command line: from table to bundle, for scripts and schedules.
 
-Results go to standard output, messages to standard error, one line a fault. The exit status is 0 where all is done,
-else that of `STATUSES`. Each command loads only what it needs.
+Results go to standard output, messages to standard error, one line for each fault. The exit status is 0 on success,
+else as in `STATUSES`. Each command imports only what it needs.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ Value = TypeVar("Value")
 ledger_option = click.option(
     "--ledger", "url", metavar="URL", help="Ledger to charge, e.g. sqlite:///budget.db. Default: your own."
 )
+encoding_option = click.option("--encoding", help="Text encoding, if it is not UTF-8.")
+delimiter_option = click.option("--delimiter", help="Separator of cells, if the header does not show it.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 
 
@@ -48,11 +50,11 @@ def main() -> None:
     """Publish differentially private tables: plan, predict, release, verify."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a label that a terminal cannot show stops nothing
+            stream.reconfigure(errors="backslashreplace")  # a label that the terminal cannot show is escaped
 
 
 def _faults(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn an error that a caller can cause into one line a fault and its exit status."""
+    """Turn an error that a caller can cause into one line for each fault and an exit status."""
 
     @wraps(command)
     def guarded(*arguments: Any, **options: Any) -> None:
@@ -76,11 +78,11 @@ def _warn(message: str) -> None:
 
 @main.command()
 @click.argument("table", type=click.Path(path_type=Path))
-@click.option("--encoding", help="Text encoding, where it is not UTF-8.")
-@click.option("--delimiter", help="What separates cells, where the header does not tell.")
+@encoding_option
+@delimiter_option
 @_faults
 def columns(table: Path, encoding: str | None, delimiter: str | None) -> None:
-    """Print a first plan for TABLE: names and kinds; what must come from a person is left blank."""
+    """Print a first plan for TABLE: names and kinds of columns, with blanks for a person to fill in."""
     from dpengine.sources.open import open_table
     from dpengine.sources.plan_template import DOUBT, first_plan, header_doubt
 
@@ -102,7 +104,7 @@ def columns(table: Path, encoding: str | None, delimiter: str | None) -> None:
 @json_option
 @_faults
 def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
-    """Say what a release of PLAN will cost and how wrong it will be. Reads no table."""
+    """Print the price of a release of PLAN and its expected errors. Reads no table."""
     from dpengine.results import predict as prediction
 
     loaded = Plan.load(plan)
@@ -119,8 +121,8 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
 @click.argument("plan", type=click.Path(path_type=Path))
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Bundle to write.")
-@click.option("--encoding", help="Text encoding, where it is not UTF-8.")
-@click.option("--delimiter", help="What separates cells, where the header does not tell.")
+@encoding_option
+@delimiter_option
 @ledger_option
 @json_option
 @_faults
@@ -145,7 +147,7 @@ def release(  # click hands over one parameter for each argument and option
         _exit([f"{output.name} could not be written ({error.strerror}); {again}"], WRONG_USE)
     entry = ledger.entry(finished.release_id)
     assert entry is not None
-    dataset = entry.dataset  # the one that paid: the same data may have been published before under another name
+    dataset = entry.dataset  # the one charged: the same data may have been published before under another name
     left = ledger.left(dataset)
     summary = {
         "release_id": finished.release_id,
@@ -162,7 +164,7 @@ def release(  # click hands over one parameter for each argument and option
     click.echo(f"{output.name}: release {summary['release_id']}, ε = {summary['epsilon']}")
     click.echo(f"{dataset}: spent {summary['spent']} in all, {rest}")
     if same_name(dataset) != same_name(loaded.dataset):
-        click.echo(f"{loaded.dataset}: nothing was spent, for the same was published before of the same data")
+        click.echo(f"{loaded.dataset}: nothing was spent, since the same tables of the same data were published before")
 
 
 @main.command()
@@ -170,7 +172,7 @@ def release(  # click hands over one parameter for each argument and option
 @json_option
 @_faults
 def verify(bundle: Path, as_json: bool) -> None:
-    """Check that BUNDLE is whole, consistent, and what it says it is."""
+    """Check that BUNDLE is complete and consistent, and agrees with its own manifest."""
     from dpengine.bundle.verify import PROSE, verify
 
     manifest = verify(bundle)
@@ -180,7 +182,7 @@ def verify(bundle: Path, as_json: bool) -> None:
         return
     epsilon = manifest["guarantee"]["epsilon"]
     click.echo(f"{bundle.name}: whole and consistent; release {manifest['release_id']}, ε = {epsilon}")
-    click.echo(f"not read: what {', '.join(PROSE)} say; these are held to the manifest's checksums only")
+    click.echo(f"not read: the text of {', '.join(PROSE)}; only their checksums are compared with the manifest")
 
 
 @main.command()
@@ -243,16 +245,11 @@ def _account(book: Ledger, dataset: str) -> dict[str, Any]:
         "cap": None if cap is None else exact_text(cap),
         "left": None if left is None else exact_text(left),
         "releases": [
-            {
-                "created": entry.created,
-                "epsilon": exact_text(entry.epsilon),
-                "release_id": entry.release_id,
-                "title": entry.title,
-                "summary": entry.summary,
-            }
+            {"created": entry.created, "epsilon": exact_text(entry.epsilon), "release_id": entry.release_id,
+             "title": entry.title, "summary": entry.summary}
             for entry in book.history(dataset)
         ],
-    }
+    }  # fmt: skip
 
 
 def _open_ledger(url: str | None) -> Ledger:
@@ -264,7 +261,7 @@ def _open_ledger(url: str | None) -> Ledger:
 
 
 def _option(read: Callable[..., Value], *given: object) -> Value:
-    """Read the value of an option: one that cannot be read is wrong use, where a ledger would refuse to spend."""
+    """Read the value of an option; an unreadable one is wrong use, not a refusal of the ledger."""
     try:
         return read(*given)
     except (BudgetError, LedgerError) as error:

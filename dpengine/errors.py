@@ -1,14 +1,7 @@
-"""Every error that a caller can cause, as one small tree.
+"""All errors that a caller can cause: `PrivateReleaseError` and one subclass for each cause.
 
-    PrivateReleaseError
-    ├── PlanError        the plan (or its codebook) is not usable as written
-    ├── TableError       the table cannot be opened or lacks what the plan names
-    ├── BudgetError      the ledger refuses: over the cap, or not allowed to spend
-    ├── LedgerError      the ledger itself is unusable: locked, damaged, not writable
-    └── ReleaseError     a release file is not whole, not consistent, or not what it says
-
-A message says what is wrong, where, and what to do. It never holds a cell value of a private
-table, an exact count, or a path of the machine it runs on.
+A message says what is wrong, where, and what to do. It never holds a cell value of a private table, an exact count,
+or a path of the machine it runs on.
 """
 
 from __future__ import annotations
@@ -21,7 +14,7 @@ __all__ = ["BudgetError", "Fault", "LedgerError", "PlanError", "PrivateReleaseEr
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong: its place, as keys and as positions counted from 1, and a sentence.
+    """One thing that is wrong: a sentence, and its place as a path of keys and of positions counted from 1.
 
     >>> print(Fault(("columns", 2), "list the values"))
     columns → 2: list the values
@@ -52,11 +45,11 @@ class TableError(PrivateReleaseError):
 
 
 class BudgetError(PrivateReleaseError):
-    """The ledger refuses to spend: the cap would be passed."""
+    """The ledger refuses to spend: the cap would be exceeded, or an amount or a name is not valid."""
 
 
 class LedgerError(PrivateReleaseError):
-    """The ledger cannot be used (locked, damaged, not writable): this is no refusal, but nothing may be released."""
+    """The ledger cannot be used (locked, damaged, not writable): the budget may allow it, but nothing is released."""
 
 
 class ReleaseError(PrivateReleaseError):

@@ -1,8 +1,8 @@
-"""Exact numbers: the one place that reads what a person wrote as a rational, and writes one back.
+"""Exact numbers: the one place where rational numbers are read from what a person wrote, and written back.
 
-Python's own readers take 1_000, digits of any script, and exponents that fill the memory. A plan may come
-from a stranger, so every text is held against a pattern before a number is made of it. No reader trusts
-the binary value of a float: 0.1 is read as 1/10, the number its writer meant.
+Python's own readers accept 1_000, digits of any script, and exponents that fill the memory. A plan may come from a
+stranger, so every text is matched against a pattern before it becomes a number. No reader trusts the binary value of
+a float: 0.1 is read as 1/10, the number that its writer meant.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ def rational(value: object, what: str = "this", *, strict: bool = False, digits:
     """Read an exact rational number.
 
     Takes whole numbers, `Fraction`, `Decimal`, texts such as "0.1", "1e-3" or "1/3" of at most 60 digits a part,
-    and floats, which are read by their first 12 significant digits. With `strict`, for what is spent or drawn, takes
-    whole numbers, `Fraction`, and texts of an unsigned decimal or fraction of at most `digits` digits a part: no float,
-    no exponent, no blank.
+    and floats, which are read by their first 12 significant digits. With `strict`, for amounts that are spent or scales
+    that are drawn, takes whole numbers, `Fraction`, and texts of an unsigned decimal or fraction of at most `digits`
+    digits a part: no float, no exponent, no blank.
 
-    Raises ValueError, which begins with `what`, and TypeError for a type that `strict` refuses.
+    Raises ValueError with a message that begins with `what`, and TypeError for a type that `strict` refuses.
 
     >>> rational("1e-3"), rational(0.1), rational("1/3", strict=True)
     (Fraction(1, 1000), Fraction(1, 10), Fraction(1, 3))
     """
     if strict:
         return _strict(value, what, digits)
-    huge = isinstance(value, int) and abs(value) >= 10**_MAX_TEXT  # Python refuses to write out the longest
+    huge = isinstance(value, int) and abs(value) >= 10**_MAX_TEXT  # Python refuses to print very long integers
     text = "" if huge else f"{value:.12g}" if isinstance(value, float) else str(value).strip()
     if isinstance(value, bool) or len(text) > _MAX_TEXT or not (_DECIMAL.fullmatch(text) or _FRACTION.fullmatch(text)):
         raise ValueError(f"{what} must be a number: a decimal or a fraction, such as 0.5 or 1/3")
@@ -58,7 +58,7 @@ def _strict(value: object, what: str, digits: int) -> Fraction:
 
 
 def decimal(value: object) -> Decimal:
-    """Read a decimal number with the digits that were typed: at most 10^30 either way, and 30 decimals.
+    """Read a decimal number, keeping the digits as typed: at most 10^30 in size, and 30 decimals.
 
     Raises ValueError.
 
@@ -72,7 +72,7 @@ def decimal(value: object) -> Decimal:
     text = str(value).strip()
     if len(text) > _MAX_TEXT or not _DECIMAL.fullmatch(text):
         if re.fullmatch(r"[+-]?(inf|infinity|s?nan)", text, re.IGNORECASE):
-            raise ValueError("this must be finite; values outside of the edges count as (other)")
+            raise ValueError("this must be finite; values outside the edges count as (other)")
         raise ValueError("this is not a number such as 18 or 0.5, of at most 10^30 and 30 decimals")
     if len(text) <= 30 and text.isdecimal():  # most edges; a plan may have a million
         return Decimal(text)

@@ -1,4 +1,4 @@
-"""Where the page and the sample tables stand, in a checkout and in an installed package."""
+"""The page and the sample tables, found in a checkout and in an installed package."""
 
 from __future__ import annotations
 
@@ -16,20 +16,15 @@ from dpengine.errors import PrivateReleaseError
 __all__ = ["copy_samples", "page_command", "page_folder", "run_page"]
 
 SAMPLES = (
-    "README.md",
-    "census.codebook.yaml",
-    "census.parquet",
-    "census.plan.yaml",
-    "rand.codebook.yaml",
-    "rand.csv.gz",
-    "rand.plan.yaml",
-)
+    "README.md", "census.codebook.yaml", "census.parquet", "census.plan.yaml",
+    "rand.codebook.yaml", "rand.csv.gz", "rand.plan.yaml",
+)  # fmt: skip
 
 
 def page_folder() -> Path:
     """Return the folder that holds `app.py`, `pages` and `data`.
 
-    The wheel installs them as `private_release_page` beside `dpengine`; in a checkout they stand beside it.
+    The wheel installs them in `private_release_page` beside `dpengine`; in a checkout they are beside it.
     """
     beside = Path(__file__).parents[1]
     installed = beside / "private_release_page"
@@ -47,10 +42,10 @@ def page_command(options: Sequence[str] = ()) -> list[str]:
 
 
 def run_page(options: Sequence[str] = ()) -> NoReturn:
-    """Serve the page until it is stopped: the server takes the place of this process where the system allows it.
+    """Serve the page until it is stopped; where the system allows it, the server replaces this process.
 
-    The server runs in the current folder, so that relative addresses of ledgers and an operator's
-    `.streamlit/secrets.toml` mean what they say there.
+    The server runs in the current folder, so relative addresses of ledgers and an operator's
+    `.streamlit/secrets.toml` are found there.
     """
     command = page_command(options)
     path = os.pathsep.join(filter(None, (str(page_folder()), os.environ.get("PYTHONPATH"))))
@@ -63,7 +58,7 @@ def run_page(options: Sequence[str] = ()) -> NoReturn:
 def copy_samples(folder: Path) -> list[Path]:
     """Copy the sample tables, their codebooks and plans into `folder`, and return the new files.
 
-    Raises `PrivateReleaseError` if a file of that name is there already, or if the folder cannot be written.
+    Raises `PrivateReleaseError` if one of them exists there already, or if the folder cannot be written.
     """
     source = page_folder() / "data"
     targets = [folder / name for name in SAMPLES]

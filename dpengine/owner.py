@@ -1,4 +1,4 @@
-"""Exact facts about a table, for the eyes of its owner alone: nothing here is published, recorded or exported."""
+"""Exact facts about a table, for its owner's eyes only: nothing here is published, recorded or exported."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ __all__ = [
 def rows_by_cell(
     table: Table, columns: Sequence[Column], progress: Callable[[float], None] | None = None
 ) -> dict[str, NDArray[np.int64]]:
-    """Return for each column, by name, the exact number of rows in each of its cells; every row counts once.
+    """Return the exact number of rows in each cell of each column, by column name; every row counts once.
 
     `progress` receives the part that is done, from 0 to 1; an exception it raises ends the counting.
-    Raises `TableError` where the table has not these columns, or cannot be read.
+    Raises `TableError` if the table lacks one of these columns, or cannot be read.
     """
     plan = Plan(dataset="owner", epsilon="1", columns=list(columns), tables=[[column.name] for column in columns])
-    tables = [(column.name,) for column in columns]
-    # No row of a person is left out here, so that any key does.
-    counts = count(table, plan, tables, truncation_key=os.urandom(16), progress=progress)
-    return {column.name: found for column, found in zip(columns, counts, strict=True)}
+    # A unit of one row leaves out no rows, so any key will do.
+    counts = count(table, plan, plan.marginals, truncation_key=os.urandom(16), progress=progress)
+    return {column.name: cells for column, cells in zip(columns, counts, strict=True)}

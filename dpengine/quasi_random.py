@@ -1,4 +1,4 @@
-"""Fixed sequences that look random or spread evenly, for orders that have no meaning. Nothing here is secret.
+"""Fixed sequences that look random or are spread evenly, for arbitrary orders. Nothing here is secret.
 
 No privacy may rest on them: noise and private choices come from `noise`.
 """
@@ -34,18 +34,18 @@ def mix64(words: Words, spare: Words) -> None:
 
 
 def shuffled(count: int, salt: int) -> npt.NDArray[np.intp]:
-    """Return the numbers below `count` in the order of a hash; each `salt` gives another order.
+    """Return the numbers below `count` in the order of their hashes; each `salt` gives another order.
 
     >>> shuffled(6, 0)
     array([3, 5, 4, 1, 2, 0])
     """
     words = np.arange(count, dtype=np.uint64) + np.uint64((salt + 1) * WEYL % 2**64)
     mix64(words, np.empty_like(words))
-    return np.argsort(words)  # no two are hashed to the same number
+    return np.argsort(words)  # the hash is one to one: no ties
 
 
 def golden_fractions(places: npt.NDArray[Any]) -> Floats:
-    """Return the fractional parts of multiples of the golden section: every stretch of them is spread evenly.
+    """Return the fractional parts of `places` times the golden section: consecutive places are spread evenly.
 
     Source: Weyl 1916; Niederreiter 1992.
 

@@ -1,4 +1,4 @@
-"""Publish a plan of a table: the whole way from rows to a stored release, in one function."""
+"""Publish a plan of a table: all steps from rows to a stored release, in one function."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Release(Result):
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """The release's description of itself, as in `manifest.json`."""
+        """The content of the bundle's `manifest.json`."""
         return manifest_of(self.bundle)
 
     def save(self, path: str | Path) -> None:
@@ -56,12 +56,12 @@ def release(
     """Publish `plan` of `table` once: count, add noise, make consistent, record, and only then return.
 
     `table` is open, or anything that `open_table` opens. The same plan on the same data again returns the stored
-    release and costs nothing; so does another plan that measures the same, such as one with a further table whose sums
-    are free. Without a `ledger`, a fresh one in memory serves for this one call: for experiments, since nothing is
+    release and costs nothing. So does another plan that measures the same, for example one that adds a table of sums of
+    the others. Without a `ledger`, a fresh one in memory serves for this one call: for experiments, since nothing is
     remembered. `progress` is called with the name of each stage; if it raises before *recording*, nothing is spent.
 
-    The release is ε-differentially private for `plan.unit` under adding or removing one person: what is measured has
-    noise calibrated to its part of ε, the parts add up to ε exactly, which the ledger checks, and all that follows is
+    The release is ε-differentially private for `plan.unit` under adding or removing one person: each measurement has
+    noise calibrated to its part of ε, the parts add up to ε exactly (the ledger checks this), and all that follows is
     post-processing.
 
     Raises `PlanError`, `TableError`, `BudgetError` or `LedgerError`; nothing is spent then.
@@ -100,17 +100,17 @@ def release(
 
 
 def digest_for(table: Table, plan_id: str, ledger: Ledger) -> bytes:
-    """Return the digest by which `ledger` knows the table's data, as far as `plan_id` is concerned.
+    """Return the content digest under which `ledger` stores a release of the table by `plan_id`.
 
-    It is the table's own digest, unless the ledger holds that plan for a table elsewhere with the same rows: then it
-    is that table's. The reverse is not recognised: a table elsewhere with the rows of an earlier file counts as new.
+    It is the table's own digest, unless the ledger holds that plan for a remote table with the same rows: then it is
+    the remote table's. The reverse is not recognised: a remote table with the rows of an earlier file counts as new.
     """
-    own = count.digest(table)
-    if ledger.holds(plan_id) and ledger.find(ledger.fingerprint(own), plan_id) is None:
-        elsewhere = count.digest_of_texts(table)
-        if ledger.find(ledger.fingerprint(elsewhere), plan_id) is not None:
-            return elsewhere
-    return own
+    digest = count.digest(table)
+    if ledger.holds(plan_id) and ledger.find(ledger.fingerprint(digest), plan_id) is None:
+        remote = count.digest_of_texts(table)
+        if ledger.find(ledger.fingerprint(remote), plan_id) is not None:
+            return remote
+    return digest
 
 
 def reopen(payload: bytes) -> Release:
@@ -119,7 +119,7 @@ def reopen(payload: bytes) -> Release:
 
 
 def summary(plan: Plan) -> str:
-    """Return what a release of `plan` buys, in one line for the budget's history."""
+    """List the tables of `plan` in one line, for the budget's history."""
     tables = [" × ".join(table) for table in plan.marginals]
     if len(tables) == 1:
         return tables[0]
@@ -127,7 +127,7 @@ def summary(plan: Plan) -> str:
 
 
 def true_counts(table: Table | Source, plan: Plan, ledger: Ledger) -> dict[Columns, Ints]:
-    """Return the exact counts behind a release, for the owner's own eyes: private, not to be shown to others.
+    """Return the exact counts behind a release, for the owner's eyes only: they are private.
 
     Nothing that is written, stored or exported calls this. Rows of a person beyond `plan.unit.rows` are left out by
     the same choice as in the release.
@@ -149,7 +149,7 @@ def _truncation_key(ledger: Ledger, fingerprint: bytes, plan_id: str) -> bytes:
 
 
 def _check_writable(plan: Plan) -> None:
-    """Raise `PlanError` unless labels and plan file can be written and read back: a release needs both to be saved."""
+    """Raise `PlanError` unless labels and plan file can be written and read back, as saving a release needs."""
     try:
         for name in plan.used:
             "".join(plan.column(name).labels).encode()
@@ -157,4 +157,4 @@ def _check_writable(plan: Plan) -> None:
     except (PlanError, UnicodeError) as error:
         raise PlanError(f"this plan cannot be read back from its own plan file ({error}); nothing was spent") from None
     if again != plan.key:
-        raise PlanError("this plan is another one when read back from its own plan file; nothing was spent")
+        raise PlanError("this plan reads back from its own plan file as another one; nothing was spent")

@@ -1,7 +1,7 @@
 """CSV that reads back to the same texts and runs no formula when a spreadsheet opens it.
 
-UTF-8 as RFC 4180 has it: commas, doubled quotes, CRLF. A spreadsheet takes a text that begins with = + - @ for a
-formula, so such a text gets a leading '. Plain numbers and columns of numbers get none, which would spoil them.
+UTF-8 in the form of RFC 4180: commas, doubled quotes, CRLF. A spreadsheet takes a text that begins with = + - @ for a
+formula, so such a text gets a leading '. Plain numbers and columns of numbers get none, since it would make them texts.
 
 Source: OWASP, "CSV injection"; CWE-1236.
 """
@@ -26,7 +26,7 @@ __all__ = [
     "text_column", "unguard", "write_rows",
 ]  # fmt: skip
 
-# Texts that already carry a ' before such a sign get one more, so that reading back is unambiguous.
+# Texts that already have a ' before such a sign get one more, so that reading back is unambiguous.
 _FORMULA = re.compile("'*[=+\\-@\t\r\n\0＝＋－＠]")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _QUOTED = re.compile('[",\r\n\ufeff]|^\\s|\\s$')
@@ -67,7 +67,7 @@ def text_column(texts: Any) -> Any:
 
 
 def number_column(values: npt.NDArray[Any]) -> Any:
-    """Make a column for `write_rows` from numbers: whole ones as such, others with at most 6 decimals.
+    """Make a column for `write_rows` from numbers: integers if all are whole, else at most 6 decimals.
 
     >>> number_column(np.array([0.5, 2.0])).to_pylist()
     ['0.5', '2']
@@ -85,7 +85,7 @@ def write_rows(columns: Sequence[Any]) -> memoryview:
     if len(columns) == 1:  # readers skip an empty line
         columns = [pc.if_else(pc.equal(columns[0], empty), arrow.text('""'), columns[0])]
     pieces = [piece for column in columns for piece in (column, comma)]
-    # Joined without a separator, the rows lie in memory one after the other, and so make up the file.
+    # Joined without a separator, the rows are contiguous in memory: that buffer is the file.
     joined = pc.binary_join_element_wise(*pieces[:-1], end, empty)
     return memoryview(joined.buffers()[2] or b"")
 
@@ -102,7 +102,7 @@ def header_line(names: Sequence[str]) -> bytes:
 def read_columns(payload: bytes, names: Sequence[str]) -> list[Any]:
     """Read the columns of a CSV file whose header is `names`, as Arrow arrays of texts still guarded.
 
-    Raises ValueError with the rest of a sentence that begins with the name of the file.
+    Raises ValueError with a message that continues a sentence after the file's name.
     """
     keys = [str(k) for k in range(len(names))]
     try:
@@ -130,5 +130,5 @@ def label_codes(column: Any, texts: Sequence[str]) -> Ints:
 
 
 def read_numbers(column: Any, kind: pa.DataType) -> npt.NDArray[Any]:
-    """Read the numbers of a column from `read_columns`. Raises ValueError if an entry is no number of that kind."""
+    """Read the numbers of a column from `read_columns`. Raises ValueError if an entry is no number of type `kind`."""
     return arrow.to_numpy(column.cast(kind))

@@ -106,7 +106,7 @@ def test_a_release_published_under_another_name_says_whose_budget_paid(tmp_path:
     assert [lines[2:] for lines in outputs] == [
         [],
         [],
-        ["another: nothing was spent, for the same was published before of the same data"],
+        ["another: nothing was spent, since the same tables of the same data were published before"],
     ]
 
 
