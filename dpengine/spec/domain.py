@@ -17,7 +17,7 @@ import calendar
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence, Sized
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -269,7 +269,7 @@ class Date(_Column):
             start = end = date.fromordinal(ordinal)
         elif self.by == "week":
             start = date.fromordinal(ordinal * 7 + 1)
-            end = start + timedelta(days=6)
+            end = date.fromordinal(min(ordinal * 7 + 7, date.max.toordinal()))
         else:
             months = _MONTHS[self.by]
             start = date(ordinal * months // 12, ordinal * months % 12 + 1, 1)

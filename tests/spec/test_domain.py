@@ -112,6 +112,11 @@ def test_weeks_begin_on_mondays_and_have_iso_names() -> None:
     assert column.declared == ("2025-W01", "2025-W02")
 
 
+def test_the_last_week_of_the_calendar_ends_with_it() -> None:
+    column = Date(name="d", first="9999-12-20", last="9999-12-31", by="week")
+    assert column.period(column.ordinal(column.last)) == (date(9999, 12, 27), date(9999, 12, 31))
+
+
 def test_a_span_runs_forward() -> None:
     with pytest.raises(PlanError, match="is after"):
         Date(name="d", **{"from": "2025-01-02", "to": "2025-01-01", "by": "day"})
