@@ -244,15 +244,8 @@ def test_the_readme_explains_every_file_and_every_number(result: Result) -> None
     for file in (*table_files(result.plan).values(), "synthetic.csv", "manifest.json", "plan.yaml"):
         assert file in text
     flat = " ".join(text.split())
-    for part in (
-        "count",
-        "estimate",
-        "low, high",
-        "ADDING CELLS",
-        "NEGATIVE ESTIMATES",
-        "leading '",
-        "dpengine verify",
-    ):
+    parts = ("count", "estimate", "low, high", "ADDING CELLS", "NEGATIVE ESTIMATES", "leading '", "dpengine verify")
+    for part in parts:
         assert part in flat
     for line in manifest["not_protected"]:
         assert line in flat

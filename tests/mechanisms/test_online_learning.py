@@ -113,11 +113,6 @@ def test_rates_spend_no_more_than_the_budget(epsilon: str, rounds: int) -> None:
     assert 3.5 * eta < better < 4.1 * eta
 
 
-def test_rates_at_a_thousand_rounds() -> None:
-    assert float(advanced_rate(Fraction(1), DELTA, 1000)) == pytest.approx(0.00150, abs=5e-6)
-    assert float(zcdp_rate(Fraction(1), DELTA, 1000)) == pytest.approx(0.00591, abs=5e-6)
-
-
 def test_the_rate_by_advanced_composition_is_refused_where_its_proof_ends() -> None:
     with pytest.raises(PlanError, match="smaller ε only"):
         advanced_rate(Fraction(100), DELTA, 10)

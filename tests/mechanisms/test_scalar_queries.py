@@ -80,10 +80,6 @@ def test_a_selection_is_within_its_error_with_the_stated_probability(candidates:
     assert needed <= error <= needed + math.ceil(1.2 / float(step))
 
 
-def test_with_one_candidate_there_is_no_error() -> None:
-    assert selection_error(1, Fraction(1)) == 0
-
-
 def exact_beyond(part: float, scale: float, t: float) -> float:
     """P(|(1 − part)·Z₁ − part·Z₂| > t), summed over all pairs that matter."""
     a, most = math.exp(-1 / scale), int(40 * scale) + 40
