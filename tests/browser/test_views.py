@@ -39,7 +39,7 @@ def test_moving_epsilon_shows_its_consequence_on_a_phone_without_scrolling(new_p
     expect(said).to_contain_text("At ε = 1 a typical cell")
     slider.focus()
     page.keyboard.press("ArrowLeft")
-    expect(said).to_contain_text("At ε = 0.7 a typical cell")
+    expect(said).to_contain_text("At ε = 0.8 a typical cell")
     expect(said).to_be_in_viewport(ratio=0.9)
     expect(page.locator(".stSlider")).to_be_in_viewport(ratio=0.9)
 
