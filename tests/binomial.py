@@ -11,8 +11,8 @@ __all__ = ["agrees", "within"]
 
 def agrees(rate: Rate, probability: float) -> bool:
     """Whether a rate is one that ``probability`` gives; false with a chance of at most 2e-9 if it is so."""
-    low, high = binom.ppf([1e-9, 1 - 1e-9], rate.tries, probability)
-    return bool(low <= rate.successes <= high)
+    low, high = (float(binom.ppf(tail, rate.tries, probability)) for tail in (1e-9, 1 - 1e-9))
+    return low <= rate.successes <= high
 
 
 def within(rate: Rate, probability: float) -> bool:

@@ -57,7 +57,8 @@ def postgres() -> Iterator[str]:
     if account:
         shutil.chown(home, account)
     data, port = home / "data", _free_port()
-    make = [programs / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
+    how = ("-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
+    make: list[str | Path] = [programs / "initdb", "-D", data, *how]
     done = subprocess.run(make, user=account, capture_output=True, text=True, cwd=home, check=False)
     assert done.returncode == 0, f"PostgreSQL cannot make a database: {done.stderr}"
     options = [part for setting in (*_SETTINGS, f"port={port}", f"unix_socket_directories={home}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import strategies as st
 
 from dpengine import Plan
@@ -22,7 +24,7 @@ tables:
 """
 
 
-def letters_plan(sizes: list[int], tables: object, *, epsilon: object = "1", **more: object) -> Plan:
+def letters_plan(sizes: list[int], tables: Any, *, epsilon: Any = "1", **more: Any) -> Plan:
     """A plan over columns a, b, c, … with the given numbers of cells and neither *other* nor *missing*."""
     columns = [
         {

@@ -102,14 +102,7 @@ def cost(here: Tape, there: Tape) -> float:
             assert isinstance(scale, Fraction)
             exact += int(np.abs(one.exact - other.exact).sum()) / scale
         else:
-            epsilon, sensitivity, monotone, _ = one.parameters
-            chances = [
-                selection.permute_and_flip_probabilities(each.exact, epsilon, sensitivity, monotone=monotone)[
-                    one.output
-                ]  # type: ignore[arg-type]
-                for each in (one, other)
-            ]
-            chosen += abs(math.log(chances[0] / chances[1]))
+            chosen += abs(math.log(_chance(one) / _chance(other)))
     return float(exact) + chosen
 
 

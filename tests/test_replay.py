@@ -104,7 +104,7 @@ def test_law_1_and_2_an_exact_number_in_what_is_stored_is_seen(monkeypatch: pyte
     def leaking(plan: Plan, measured: Any) -> Result:
         return conclude(plan.model_copy(update={"notes": f"{seen} people"}), measured)
 
-    monkeypatch.setattr(counting, "recognise", lambda table, *_: (counting.digest(table), None))
+    monkeypatch.setattr(counting, "digest_and_count", lambda table, *_: (counting.digest(table), None))
     monkeypatch.setattr(counting, "count", peeking)
     monkeypatch.setattr(import_module("dpengine.release"), "conclude", leaking)
     first, second = compared(plan_of("direct", "a row", "1"), PERSON[0])
@@ -142,9 +142,9 @@ def test_law_6_noise_that_is_too_small_is_seen(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_law_8_a_person_without_a_bound_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    bounded = contribution_bounding.bounded
+    bounded = contribution_bounding.bounded_rows
     for module in [each for name, each in sys.modules.items() if name.startswith("dpengine.counting")]:
-        if getattr(module, "bounded", None) is bounded:
-            monkeypatch.setattr(module, "bounded", lambda coded, width, _, *more: bounded(coded, width, 99, *more))
+        if getattr(module, "bounded_rows", None) is bounded:
+            monkeypatch.setattr(module, "bounded_rows", lambda coded, width, _, *more: bounded(coded, width, 99, *more))
     plan = plan_of("direct", "a person of two rows", "1")
     assert cost(*compared(plan, *PERSON)) > 1.2
