@@ -61,7 +61,7 @@ def _faults(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*arguments, **options)
         except PrivateReleaseError as error:
-            _exit(error.faults, STATUSES[type(error)])
+            _exit(error.faults, STATUSES.get(type(error), WRONG_USE))
 
     return guarded
 
