@@ -49,8 +49,10 @@ def main() -> None:
         position="top",
     )
     if lifespan.is_served():
+        from pages.parts.server.request_guard import claim_session
         from pages.parts.visit import tab_storage  # its component can be made only once a server is there
 
+        claim_session(st.context.cookies)
         tab_storage.recall()
     samples.bring_sample()
     tour.show(page.url_path)
@@ -62,12 +64,19 @@ def main() -> None:
 if __name__ == "__main__":  # the script of a visit; Streamlit gives it this name
     main()
 else:
+    from starlette.middleware import Middleware
     from streamlit.runtime.pages_manager import PagesManager
 
-    from pages.parts.server import health_route, lifespan, tab_route, upload_route
+    from pages.parts.server import health_route, lifespan, request_guard, tab_route, upload_route
 
     # Until a visit has run this file, a server knows only the pages that lie directly in `pages`; without this, a first
-    # visitor who comes by the address of a lab would be told that there is no such page.
+    # visitor who comes by the address of a lab would learn that there is no such page.
     PagesManager.uses_pages_directory = False
     routes = [*upload_route.routes(), *tab_route.routes(), *health_route.routes()]
-    app = st.App(__file__, routes=routes, lifespan=lifespan.lifespan)
+    app = st.App(
+        __file__,
+        routes=routes,
+        middleware=[Middleware(request_guard.RequestGuard)],
+        exception_handlers={Exception: request_guard.failure},
+        lifespan=lifespan.lifespan,
+    )

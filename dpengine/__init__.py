@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         ReleaseError,
         TableError,
     )
+    from dpengine.measure.strategy import Strategy, decide
     from dpengine.release import Release, release
     from dpengine.results.answer import Answer, Expected, expect
     from dpengine.results.predict import epsilon_for, predict
@@ -48,8 +49,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer", "BudgetError", "Category", "Condition", "Count", "Date", "Entry", "Expected", "Fault", "Grid", "Ledger",
     "LedgerError", "Mean", "Mode", "Number", "Plan", "PlanError", "PrivateReleaseError", "Proportion", "Quantile",
-    "Question", "Release", "ReleaseError", "Result", "Sum", "Table", "TableError", "Unit", "YesNo", "__version__",
-    "ask", "epsilon_for", "expect", "noise", "open_table", "predict", "preview", "release", "verify",
+    "Question", "Release", "ReleaseError", "Result", "Strategy", "Sum", "Table", "TableError", "Unit", "YesNo",
+    "__version__", "ask", "decide", "epsilon_for", "expect", "noise", "open_table", "predict", "preview", "release",
+    "verify",
 ]  # fmt: skip
 
 _MODULES = {
@@ -58,6 +60,7 @@ _MODULES = {
     "ask": ("ask",),
     "bundle.verify": ("verify",),
     "errors": ("BudgetError", "Fault", "LedgerError", "PlanError", "PrivateReleaseError", "ReleaseError", "TableError"),
+    "measure.strategy": ("Strategy", "decide"),
     "release": ("Release", "release"),
     "results.answer": ("Answer", "Expected", "expect"),
     "results.predict": ("epsilon_for", "predict"),

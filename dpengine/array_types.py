@@ -1,4 +1,4 @@
-"""Type aliases of the engine: arrays by their number type, and tuples of column names."""
+"""Type aliases: NumPy arrays by the type of their numbers, and tuples of column names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convert between Python, NumPy and Arrow without importing pandas, as Arrow's own converters do."""
+"""Convert between Python, NumPy and Arrow. Arrow's own converters would import pandas, which loads slowly."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def to_numpy(column: Any) -> npt.NDArray[Any]:
 
 
 def values_and_nulls(column: Any) -> tuple[npt.NDArray[Any], Bools | None]:
-    """Return the numbers of an Arrow array, without a copy where possible, and its null mask, or None without nulls.
+    """Return the numbers of an Arrow array, without a copy if possible, and its null mask, or None without nulls.
 
     Booleans become 0 and 1, dates days since 1970-01-01. The number at a null is arbitrary.
     """

@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
-from dpengine.accounting.entry import Charge, Kind, Outcome
+from dpengine.accounting.drawing import LAST_STAGE, check_reopens
+from dpengine.accounting.entry import Charge, Kind, Outcome, Resemblance
 from dpengine.accounting.ledger import Ledger
+from dpengine.accounting.sketch import Sketch
 from dpengine.array_types import Ints
-from dpengine.counting import count, single_query
+from dpengine.counting import count, near_copies, single_query
 from dpengine.counting.single_query import Selection
 from dpengine.mechanisms.scalar_queries import add_noise, quantile_scores
 from dpengine.noise.selection import permute_and_flip
 from dpengine.results.answer import Answer, conclude, reopen
-from dpengine.sources.open import Source, Table, open_table
+from dpengine.sources.open import Source, open_table
+from dpengine.sources.table import Table
 from dpengine.spec.domain import Column
 from dpengine.spec.numeric_grid import Grid
 from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum
 
-__all__ = ["ask", "history", "published"]
+__all__ = ["ask", "history", "published", "resembling"]
 
 
-def ask(table: Table | Source, question: Question, ledger: Ledger | None = None) -> Answer:
+def ask(
+    table: Table | Source,
+    question: Question,
+    ledger: Ledger | None = None,
+    *,
+    other_people: bool = False,
+    progress: Callable[[str], None] = lambda stage: None,
+) -> Answer:
     """Answer `question` about `table` once: count, draw, charge and store in one step, and only then return.
 
     The same question about the same data returns the stored answer and costs nothing, whatever dataset it names.
     Without a `ledger`, a fresh one in memory serves for this one call: for experiments, since nothing is remembered.
+    `progress` is called with `LAST_STAGE` before noise is drawn. If it raises, nothing is spent; from there on nothing
+    but the end of the process stops the record.
+
+    A table that resembles one that was charged for before shares its budget, whatever its name, unless the owner states
+    that it is of `other_people`; the ledger records the statement.
 
     The answer is ε-differentially private for `question.unit` under adding or removing one person: each row is encoded
     by itself and at most `unit.rows` rows of a person count, so one person changes the measured numbers by at most
@@ -34,24 +50,31 @@ def ask(table: Table | Source, question: Question, ledger: Ledger | None = None)
     """
     if not isinstance(table, Table):
         with open_table(table) as opened:
-            return ask(opened, question, ledger)
+            return ask(opened, question, ledger, other_people=other_people, progress=progress)
     book = ledger if ledger is not None else Ledger.in_memory()
     single_query.check(table, _columns(question), question.unit)
     fingerprint = book.fingerprint(count.digest(table))
 
-    def draw() -> Outcome:
+    def prepare() -> list[int] | Ints:
+        blank = conclude(question, [0] * _numbers(question))
+        check_reopens(blank, blank.to_bytes(), reopen)
         truncation_key = book.derive_key("truncation", fingerprint, question.key.encode())
         exact = _exact(table, question, Selection(question.where, question.unit, truncation_key))
+        count.check_unchanged(table)
+        progress(LAST_STAGE)
+        return exact
+
+    def draw(exact: list[int] | Ints) -> Outcome:
         drawn, cost = _draw(question, exact)
         answer = conclude(question, drawn)
-        count.check_unchanged(table)
-        return Outcome(answer.answer_id, answer.created, question.key, cost, answer.to_bytes())
+        return Outcome(answer.answer_id, answer.created, cost, answer.to_bytes())
 
     summary = f"one question: {question.statistic.kind}"
     charge = Charge(
-        Kind.ANSWER, question.dataset, fingerprint, question.key, question.epsilon, question.description, summary
-    )
-    return book.charge_once(charge, draw, reopen)
+        Kind.ANSWER, question.dataset, fingerprint, question.key, question.epsilon, question.description, summary,
+        _sketch(table, question), other_people,
+    )  # fmt: skip
+    return book.charge_once(charge, prepare, draw, reopen)
 
 
 def published(digest: bytes, question: Question, ledger: Ledger) -> Answer | None:
@@ -60,10 +83,19 @@ def published(digest: bytes, question: Question, ledger: Ledger) -> Answer | Non
     return None if payload is None else reopen(payload)
 
 
+def resembling(table: Table, question: Question, fingerprint: bytes, ledger: Ledger) -> list[Resemblance]:
+    """Return the earlier charges with which an answer would share a budget, since the table resembles theirs."""
+    return ledger.resembling(question.dataset, fingerprint, _sketch(table, question))
+
+
 def history(ledger: Ledger, dataset: str) -> list[Answer]:
     """Return all answers that were charged to the pool of `dataset`, in order."""
     ids = [entry.release_id for entry in ledger.history(dataset) if entry.kind is Kind.ANSWER]
     return [reopen(payload) for release_id in ids if (payload := ledger.payload(release_id)) is not None]
+
+
+def _sketch(table: Table, question: Question) -> Sketch:
+    return near_copies.of_values(table, [column.name for column in _columns(question)])
 
 
 def _columns(question: Question) -> list[Column | Grid]:
@@ -77,6 +109,11 @@ def _columns(question: Question) -> list[Column | Grid]:
         case Mode(of=column):
             columns.append(column)
     return columns
+
+
+def _numbers(question: Question) -> int:
+    """Return how many numbers an answer is made of."""
+    return 2 if isinstance(question.statistic, Proportion | Mean) else 1
 
 
 def _exact(table: Table, question: Question, selection: Selection) -> list[int] | Ints:

@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpengine.accounting.drawing import check_reopens
 from dpengine.accounting.entry import Charge, Kind, Outcome, same_name
 from dpengine.accounting.ledger import Ledger
 from dpengine.array_types import Ints
 from dpengine.errors import LedgerError, PlanError
-from dpengine.exact import rational
+from dpengine.exact import exact_number
 from dpengine.noise.selection import (
     MAX_APART,
     exponential_mechanism,
@@ -37,6 +38,7 @@ from dpengine.spec.plan import exact_epsilon
 __all__ = ["Candidates", "Drawn", "Mechanism", "draw_once", "probabilities", "published", "reopen", "sample"]
 
 MAX_CANDIDATES = 10**6
+MAX_BITS = 4096  # of the scores' common denominator; any floats need 1,074
 
 
 class Mechanism(StrEnum):
@@ -57,8 +59,8 @@ _PROBABILITIES = {
 class Candidates:
     """The candidates of a choice with their scores, the sensitivity of a score, and the mechanism.
 
-    `sensitivity` is the most that one person can move a score. `monotone` states that one person moves all scores in
-    the same direction. Build it with `of`, which reads numbers as they were typed.
+    `sensitivity` is the most that one person can move a score, as the scores stand here: nothing is rounded after it
+    was stated. `monotone` states that one person moves all scores in the same direction. Build it with `of`.
     """
 
     names: tuple[str, ...]
@@ -75,7 +77,10 @@ class Candidates:
     ) -> Candidates:  # fmt: skip
         """Read names and numbers; raise `PlanError`, which names a place in the list and never a score.
 
-        A number is an int, a Fraction, a text such as "0.1" or "1/3", or a float, taken by its first 12 digits.
+        A number is an int, a Fraction, a text such as "0.1" or "1/3", or a float, which is taken at its exact value
+        (`exact.exact_number`). So `sensitivity` must hold for the numbers that are handed over: where floats come of a
+        calculation, it includes what that calculation rounds. Whole numbers and texts leave no such doubt. A float
+        `sensitivity` counts as the larger of its exact value and its text.
 
         >>> Candidates.of(["fee 1", "fee 3"], ["0.5", "2/3"], sensitivity=1, epsilon="0.1").scores
         (Fraction(1, 2), Fraction(2, 3))
@@ -94,6 +99,8 @@ class Candidates:
             raise PlanError(f"candidate {twice} has the name of another one; names must differ")
         exact = tuple(_number(score, f"the score of candidate {k}") for k, score in enumerate(scores, 1))
         step = _number(sensitivity, "the sensitivity")
+        if isinstance(sensitivity, float | np.floating):
+            step = max(step, Fraction(str(sensitivity)))
         if step <= 0:
             raise PlanError("the sensitivity must be above 0: the most that one person can move a score")
         try:
@@ -144,7 +151,7 @@ def probabilities(candidates: Candidates) -> npt.NDArray[np.float64]:
 
 def sample(candidates: Candidates) -> str:
     """Sample a candidate's name without charging or storing it: for demonstrations on scores that are not private."""
-    return _draw(candidates)[0]
+    return _draw(candidates, _whole(candidates))[0]
 
 
 def published(candidates: Candidates, dataset: str, ledger: Ledger) -> Drawn | None:
@@ -163,20 +170,28 @@ def draw_once(candidates: Candidates, dataset: str, ledger: Ledger, question: st
     Raises `BudgetError` if the budget does not allow it; nothing is spent then.
     """
 
-    def draw() -> Outcome:
-        name, cost = _draw(candidates)
+    def concluded(name: str) -> Drawn:
         release_id, created = uuid.uuid4().hex, datetime.now(UTC).isoformat(timespec="seconds")
-        drawn = Drawn(
+        return Drawn(
             name, question, candidates.names, candidates.sensitivity, candidates.epsilon, candidates.mechanism,
             candidates.monotone, dataset, release_id, created,
         )  # fmt: skip
-        return Outcome(release_id, created, drawn.key, cost, drawn.to_bytes())
+
+    def prepare() -> tuple[Ints, int]:
+        blank = concluded(candidates.names[0])
+        check_reopens(blank, blank.to_bytes(), reopen)
+        return _whole(candidates)
+
+    def draw(exact: tuple[Ints, int]) -> Outcome:
+        name, cost = _draw(candidates, exact)
+        drawn = concluded(name)
+        return Outcome(drawn.release_id, drawn.created, cost, drawn.to_bytes())
 
     charge = Charge(
         Kind.CHOICE, dataset, _fingerprint(candidates, dataset, ledger), _plan_id(candidates), candidates.epsilon,
         title=question, summary=f"one choice among {len(candidates.names):,} candidates",
     )  # fmt: skip
-    return ledger.charge_once(charge, draw, reopen)
+    return ledger.charge_once(charge, prepare, draw, reopen)
 
 
 def reopen(payload: bytes) -> Drawn:
@@ -192,9 +207,9 @@ def reopen(payload: bytes) -> Drawn:
         raise LedgerError("this entry of the ledger is not a choice") from error
 
 
-def _draw(candidates: Candidates) -> tuple[str, Fraction]:
-    """Return the name of a candidate, drawn exactly, and the ε that the mechanism spent."""
-    scores, sensitivity = _whole(candidates)
+def _draw(candidates: Candidates, exact: tuple[Ints, int]) -> tuple[str, Fraction]:
+    """Return the name of a candidate, drawn exactly by scores and sensitivity in whole numbers, and the ε spent."""
+    scores, sensitivity = exact
     epsilon = candidates.epsilon
     index = _MECHANISMS[candidates.mechanism](scores, epsilon, sensitivity, monotone=candidates.monotone)
     return candidates.names[index], epsilon
@@ -204,7 +219,7 @@ def _number(value: object, what: str) -> Fraction:
     if value is None:
         raise PlanError(f"{what} is missing")
     try:
-        return rational(float(value) if isinstance(value, np.floating) else value, what)
+        return exact_number(value, what)
     except ValueError as error:
         raise PlanError(str(error)) from None
 
@@ -212,15 +227,17 @@ def _number(value: object, what: str) -> Fraction:
 def _whole(candidates: Candidates) -> tuple[Ints, int]:
     """Return scores, from the lowest on, and sensitivity, both times their common denominator.
 
-    These are whole numbers with exactly the same probabilities.
+    These are whole numbers with exactly the same probabilities: Python's own where 64 bits do not hold them.
     """
-    numbers = (*candidates.scores, candidates.sensitivity)
-    scale = math.lcm(*(number.denominator for number in numbers))
+    scale = candidates.sensitivity.denominator
+    for denominator in {score.denominator for score in candidates.scores}:
+        scale = math.lcm(scale, denominator)
+        if scale.bit_length() > MAX_BITS:
+            raise PlanError("the scores are fractions with too many different denominators; write them as decimals")
     low = min(candidates.scores)
     gaps = [int((score - low) * scale) for score in candidates.scores]
-    if max(gaps) > MAX_APART:
-        raise PlanError("scores lie too far apart for the digits that they have; round them")
-    return np.array(gaps, dtype=np.int64), int(candidates.sensitivity * scale)
+    kind = np.int64 if max(gaps) <= MAX_APART else object
+    return np.array(gaps, dtype=kind), int(candidates.sensitivity * scale)
 
 
 def _fingerprint(candidates: Candidates, dataset: str, ledger: Ledger) -> bytes:

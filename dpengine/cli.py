@@ -8,8 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from fractions import Fraction
 from functools import wraps
 from io import TextIOWrapper
 from pathlib import Path
@@ -46,11 +51,29 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON f
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Publish differentially private tables: plan, predict, release, verify."""
+    if context.invoked_subcommand != "app":
+        context.with_resource(_clearing_up_on_signals())
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a label that the terminal cannot show is escaped
+
+
+@contextmanager
+def _clearing_up_on_signals() -> Iterator[None]:
+    """End as after an error when the system asks for it, so that no copy of rows is left behind."""
+    if threading.current_thread() is not threading.main_thread():  # signals are for the main one
+        yield
+        return
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.signal(number, lambda number, _: sys.exit(128 + number)) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _faults(command: Callable[..., None]) -> Callable[..., None]:
@@ -73,7 +96,21 @@ def _exit(faults: Iterable[object], status: int) -> NoReturn:
 
 
 def _warn(message: str) -> None:
-    click.echo(f"private-release: {' '.join(message.split())}", err=True)
+    click.echo(f"private-release: {_printable(' '.join(message.split()))}", err=True)
+
+
+def _say(line: str) -> None:
+    """Print one line. Names and titles from people forge no second one, and give the terminal no orders."""
+    click.echo(_printable(line))
+
+
+def _printable(line: str) -> str:
+    r"""Escape what no terminal should show as it is: line breaks, control characters, changes of direction.
+
+    >>> print(_printable("age\n2026-11-22 forged \x1b[31m"))
+    age\n2026-11-22 forged \x1b[31m
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
 @main.command()
@@ -113,7 +150,8 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
         rows = frame.to_dict(orient="records")
         click.echo(json.dumps({"dataset": loaded.dataset, "epsilon": exact_text(loaded.epsilon), "tables": rows}))
         return
-    click.echo(f"ε = {exact_text(loaded.epsilon)} from the budget of {loaded.dataset}")
+    _say(f"ε = {exact_text(loaded.epsilon)} from the budget of {loaded.dataset}")
+    frame["table"] = frame["table"].map(_printable)
     click.echo(frame.to_string(index=False, float_format=lambda number: f"{number:.4g}"))
 
 
@@ -124,10 +162,22 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
 @encoding_option
 @delimiter_option
 @ledger_option
+@click.option(
+    "--other-people",
+    is_flag=True,
+    help="State, for the record, that a table like an earlier one is of other people and shares no budget.",
+)
 @json_option
 @_faults
 def release(  # click hands over one parameter for each argument and option
-    plan: Path, table: Path, output: Path, encoding: str | None, delimiter: str | None, url: str | None, as_json: bool
+    plan: Path,
+    table: Path,
+    output: Path,
+    encoding: str | None,
+    delimiter: str | None,
+    url: str | None,
+    other_people: bool,
+    as_json: bool,
 ) -> None:
     """Publish PLAN of TABLE once, charge the ledger, and write the release bundle."""
     from dpengine.accounting.entry import same_name
@@ -139,7 +189,7 @@ def release(  # click hands over one parameter for each argument and option
         _exit([f"the folder of {output.name} is not there or cannot be written; nothing was spent"], WRONG_USE)
     ledger = _open_ledger(url)
     with open_table(table, encoding=encoding, delimiter=delimiter) as opened:
-        finished = publish(opened, loaded, ledger)
+        finished = publish(opened, loaded, ledger, other_people=other_people)
     try:
         finished.save(output)
     except OSError as error:
@@ -156,15 +206,18 @@ def release(  # click hands over one parameter for each argument and option
         "spent": exact_text(ledger.spent(dataset)),
         "left": None if left is None else exact_text(left),
         "output": output.name,
+        "recognised": [asdict(each) for each in entry.recognised],
     }
     if as_json:
         click.echo(json.dumps(summary))
         return
     rest = "no cap is set" if left is None else f"left {summary['left']}"
-    click.echo(f"{output.name}: release {summary['release_id']}, ε = {summary['epsilon']}")
-    click.echo(f"{dataset}: spent {summary['spent']} in all, {rest}")
+    _say(f"{output.name}: release {summary['release_id']}, ε = {summary['epsilon']}")
+    _say(f"{dataset}: spent {summary['spent']} in all, {rest}")
+    for each in entry.recognised:
+        _say(f"{dataset}: {_likeness(**asdict(each))}")
     if same_name(dataset) != same_name(loaded.dataset):
-        click.echo(f"{loaded.dataset}: nothing was spent, since the same tables of the same data were published before")
+        _say(f"{loaded.dataset}: nothing was spent, since the same tables of the same data were published before")
 
 
 @main.command()
@@ -181,7 +234,7 @@ def verify(bundle: Path, as_json: bool) -> None:
                                "not_read": PROSE}))  # fmt: skip
         return
     epsilon = manifest["guarantee"]["epsilon"]
-    click.echo(f"{bundle.name}: whole and consistent; release {manifest['release_id']}, ε = {epsilon}")
+    _say(f"{bundle.name}: whole and consistent; release {manifest['release_id']}, ε = {epsilon}")
     click.echo(f"not read: the text of {', '.join(PROSE)}; only their checksums are compared with the manifest")
 
 
@@ -193,7 +246,7 @@ def verify(bundle: Path, as_json: bool) -> None:
 @_faults
 def ledger(dataset: str | None, cap: str | None, url: str | None, as_json: bool) -> None:
     """Show what was spent, on what, and what is left."""
-    from dpengine.accounting.ledger import read_amount
+    from dpengine.accounting.amount import read_amount
 
     if cap is not None and dataset is None:
         raise click.UsageError("--cap needs the DATASET that it is for")
@@ -209,11 +262,42 @@ def ledger(dataset: str | None, cap: str | None, url: str | None, as_json: bool)
         return
     for account in accounts:
         rest = "no cap" if account["cap"] is None else f"cap {account['cap']}, left {account['left']}"
-        click.echo(f"{account['dataset']}: spent {account['spent']}, {rest}")
+        _say(f"{account['dataset']}: spent {account['spent']}, {rest}")
         for entry in account["releases"]:
-            click.echo(f"  {entry['created']}  ε {entry['epsilon']:>8}  {entry['release_id']}  {entry['summary']}")
+            _say(f"  {entry['created']}  ε {entry['epsilon']:>8}  {entry['release_id']}  {entry['summary']}")
+            for each in entry["recognised"]:
+                _say(f"    {_likeness(**each)}")
     if not accounts:
         click.echo("nothing was spent yet")
+
+
+@main.command()
+@click.option("--epsilon", default="1", show_default=True, help="The ε that is claimed, from 0.01 to 10.")
+@click.option("--runs", default=300, show_default=True, help="Publications with the person, and as many without.")
+@click.option("--jobs", default=1, show_default=True, help="Processes to run them in.")
+@click.option("--way", "ways", multiple=True, help="One way to publish, e.g. direct; may be repeated. Default: all.")
+@json_option
+@_faults
+def audit(epsilon: str, runs: int, jobs: int, ways: tuple[str, ...], as_json: bool) -> None:
+    """Audit the code that publishes, on made-up tables: exact checks, then the ε that its outputs show.
+
+    Charges no budget. The status is 1 where more is found than is claimed. What outputs show holds with 95 %
+    confidence, so that of twenty ways that keep their promise one may seem to break it: run it again.
+    """
+    from dpengine.audit import exact_checks, publications
+
+    claimed = publications.claimed_epsilon(epsilon)
+    lines: dict[str, list[dict[str, Any]]] = {"exact": [], "shown": []}
+    for check in exact_checks.checks(claimed):
+        lines["exact"].append(_audited(check.what, claimed, check.found, f"{check.cases:,} cases", as_json=as_json))
+    for way in ways or publications.WAYS:
+        shown = publications.show(way, claimed, runs, jobs=jobs)
+        seen = f"{shown.hits:,} of {runs:,} outputs speak for the person, and {shown.hits_without:,} without"
+        lines["shown"].append(_audited(f"{way}: at least", claimed, shown.least_epsilon, seen, as_json=as_json))
+    if as_json:
+        click.echo(json.dumps(lines))
+    if broken := [line["what"] for line in (*lines["exact"], *lines["shown"]) if not line["kept"]]:
+        _exit([f"more than the ε that is claimed was found: {what}" for what in broken], REFUSED)
 
 
 @main.command(context_settings={"ignore_unknown_options": True})
@@ -237,6 +321,19 @@ def samples(folder: Path) -> None:
         click.echo(path.name)
 
 
+def _likeness(*, release_id: str, dataset: str, overlap: float, other_people: bool) -> str:
+    said = "other people, as stated" if other_people else "the same people, who share one budget"
+    return f"the table looks like that of {dataset}, release {release_id} (about {overlap:.0%} of the rows): {said}"
+
+
+def _audited(what: str, claimed: Fraction, found: float, seen: str, *, as_json: bool) -> dict[str, Any]:
+    """Say what an audit found, and whether the ε that is claimed holds; floats may be off in the ninth digit."""
+    kept = found <= float(claimed) * (1 + 1e-9) + 1e-9
+    if not as_json:
+        click.echo(f"{'ok    ' if kept else 'BROKEN'}  {what} {found:.4g} of {exact_text(claimed)}  ({seen})")
+    return {"what": what, "claimed": exact_text(claimed), "found": found, "seen": seen, "kept": kept}
+
+
 def _account(book: Ledger, dataset: str) -> dict[str, Any]:
     cap, left = book.cap(dataset), book.left(dataset)
     return {
@@ -246,7 +343,7 @@ def _account(book: Ledger, dataset: str) -> dict[str, Any]:
         "left": None if left is None else exact_text(left),
         "releases": [
             {"created": entry.created, "epsilon": exact_text(entry.epsilon), "release_id": entry.release_id,
-             "title": entry.title, "summary": entry.summary}
+             "title": entry.title, "summary": entry.summary, "recognised": [asdict(each) for each in entry.recognised]}
             for entry in book.history(dataset)
         ],
     }  # fmt: skip

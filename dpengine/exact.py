@@ -1,8 +1,8 @@
 """Exact numbers: the one place where rational numbers are read from what a person wrote, and written back.
 
 Python's own readers accept 1_000, digits of any script, and exponents that fill the memory. A plan may come from a
-stranger, so every text is matched against a pattern before it becomes a number. No reader trusts the binary value of
-a float: 0.1 is read as 1/10, the number that its writer meant.
+stranger, so every text is matched against a pattern before it becomes a number. What a person states (an ε, an edge, a
+step) is read as it was meant: a float 0.1 is 1/10. Private numbers are read by `exact_number`, which rounds nothing.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Rational
 from typing import TypeAlias
 
-__all__ = ["DecimalLike", "ExactLike", "decimal", "exact_text", "ratio_text", "rational"]
+__all__ = ["DecimalLike", "ExactLike", "decimal", "exact_number", "exact_text", "ratio_text", "rational"]
 
 DecimalLike: TypeAlias = "int | float | str | Decimal"
 ExactLike: TypeAlias = "DecimalLike | Fraction"
@@ -25,7 +26,7 @@ _MAX_NUMBER, _MAX_DECIMALS = 10**30, 30
 
 
 def rational(value: object, what: str = "this", *, strict: bool = False, digits: int = 60) -> Fraction:
-    """Read an exact rational number.
+    """Read an exact rational number that a person states, such as an ε or a quantile's level.
 
     Takes whole numbers, `Fraction`, `Decimal`, texts such as "0.1", "1e-3" or "1/3" of at most 60 digits a part,
     and floats, which are read by their first 12 significant digits. With `strict`, for amounts that are spent or scales
@@ -55,6 +56,31 @@ def _strict(value: object, what: str, digits: int) -> Fraction:
         if parts is None or any(len(part) > digits for part in parts.groups("")):
             raise ValueError(f"{message}, of at most {digits} digits a part")
     return Fraction(value)
+
+
+def exact_number(value: object, what: str = "this") -> Fraction:
+    """Read a private number without changing it: every number that can be given is read as exactly itself.
+
+    Takes whole numbers, `Fraction`, floats of Python and NumPy, each at its exact binary value, and texts and `Decimal`
+    as `rational` does. A sensitivity that holds for the numbers given then holds for the numbers read. Rounding of any
+    kind would break that: scores near 10^12 that differ by 1/2 would move by whole steps of the rounding. So would the
+    shortest decimal text of a float: neighbouring floats beyond 2^53 are up to a quarter further apart in that text.
+
+    Raises ValueError with a message that begins with `what`, and never quotes the value.
+
+    >>> exact_number("0.1"), exact_number(0.5), exact_number(1e12 + 0.5) - exact_number(1e12)
+    (Fraction(1, 10), Fraction(1, 2), Fraction(1, 2))
+    """
+    if isinstance(value, Rational) and not isinstance(value, bool):
+        return Fraction(int(value.numerator), int(value.denominator))
+    ratio = None if isinstance(value, bool | Decimal) else getattr(value, "as_integer_ratio", None)
+    if ratio is None:
+        return rational(value, what)
+    try:
+        numerator, denominator = ratio()
+    except (OverflowError, ValueError):
+        raise ValueError(f"{what} must be a finite number") from None
+    return Fraction(int(numerator), int(denominator))
 
 
 def decimal(value: object) -> Decimal:

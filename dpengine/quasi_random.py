@@ -23,7 +23,9 @@ GOLDEN_SECTION = (5**0.5 - 1) / 2
 def mix64(words: Words, spare: Words) -> None:
     """Scramble `words` in place, one to one, by the finaliser of SplitMix64; `spare` is work space of the same shape.
 
-    Source: Steele, Lea & Flood 2014, "Fast splittable pseudorandom number generators".
+    Fingerprints of tables in ledgers rest on it, so it must not change.
+    Each bit of the output depends on all bits of the input. Source: Steele, Lea & Flood 2014, "Fast splittable
+    pseudorandom number generators", with the constants of Stafford's variant 13.
     """
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         np.right_shift(words, np.uint64(shift), out=spare)

@@ -8,30 +8,28 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dpengine.accounting.entry import Charge, Kind, Outcome
+from dpengine.accounting.drawing import LAST_STAGE
+from dpengine.accounting.entry import Charge, Kind, Outcome, Resemblance
 from dpengine.accounting.ledger import Ledger
+from dpengine.accounting.sketch import Sketch
 from dpengine.array_types import Columns, Ints
 from dpengine.bundle import write
+from dpengine.bundle.dry_run import check_makeable
 from dpengine.bundle.read import manifest_of
-from dpengine.counting import count
-from dpengine.errors import PlanError
+from dpengine.counting import count, near_copies
 from dpengine.measure.strategy import decide
-from dpengine.results.result import Result, conclude
-from dpengine.sources.open import Source, Table, open_table
+from dpengine.results.result import Result, payload_of
+from dpengine.sources.open import Source, open_table
+from dpengine.sources.table import Table
 from dpengine.spec.plan import Plan
 
-__all__ = ["Release", "digest_for", "release", "reopen", "summary", "true_counts"]
+__all__ = ["Release", "digest_for", "release", "reopen", "resembling", "summary", "true_counts"]
 
 Progress = Callable[[str], None]
 
 
 class Release(Result):
     """A finished release that can be saved as a bundle."""
-
-    @property
-    def key(self) -> str:
-        """Identity of the plan."""
-        return self.plan.key
 
     @cached_property
     def bundle(self) -> bytes:
@@ -51,24 +49,37 @@ class Release(Result):
 
 
 def release(
-    table: Table | Source, plan: Plan, ledger: Ledger | None = None, *, progress: Progress | None = None
+    table: Table | Source,
+    plan: Plan,
+    ledger: Ledger | None = None,
+    *,
+    progress: Progress | None = None,
+    other_people: bool = False,
 ) -> Release:
     """Publish `plan` of `table` once: count, add noise, make consistent, record, and only then return.
 
     `table` is open, or anything that `open_table` opens. The same plan on the same data again returns the stored
     release and costs nothing. So does another plan that measures the same, for example one that adds a table of sums of
     the others. Without a `ledger`, a fresh one in memory serves for this one call: for experiments, since nothing is
-    remembered. `progress` is called with the name of each stage; if it raises before *recording*, nothing is spent.
+    remembered.
+
+    `progress` is called with the name of each stage. If it raises, this ends, and nothing is spent. The stages and
+    their order follow from the plan alone. `LAST_STAGE` is the last one: then noise is drawn, which is private until it
+    is paid for, so from there on nothing is reported, and nothing but the end of the process stops the record.
+
+    A table that resembles one that was published before shares its budget, whatever its name: see `accounting.sketch`.
+    With `other_people`, the owner states that it is of other people. The ledger records the statement.
 
     The release is ε-differentially private for `plan.unit` under adding or removing one person: each measurement has
     noise calibrated to its part of ε, the parts add up to ε exactly (the ledger checks this), and all that follows is
     post-processing.
 
-    Raises `PlanError`, `TableError`, `BudgetError` or `LedgerError`; nothing is spent then.
+    Raises `PlanError`, `TableError`, `BudgetError` or `LedgerError`. Nothing is spent then, except where a
+    `LedgerError` says that the release is recorded.
     """
     if not isinstance(table, Table):
         with open_table(table) as opened:
-            return release(opened, plan, ledger, progress=progress)
+            return release(opened, plan, ledger, progress=progress, other_people=other_people)
     report = progress or (lambda stage: None)
     book = ledger if ledger is not None else Ledger.in_memory()
     strategy = decide(plan)
@@ -80,30 +91,38 @@ def release(
     _, counts = count.digest_and_count(table, plan, strategy.marginals)
     fingerprint = book.fingerprint(digest_for(table, plan_id, book))
 
-    def exact_counts(marginals: Sequence[Columns]) -> Sequence[Ints]:
-        return counts or count.count(table, plan, marginals, truncation_key=_truncation_key(book, fingerprint, plan_id))
-
-    def draw() -> Outcome:
-        _check_writable(plan)
+    def prepare() -> Sequence[Ints]:
+        report("checking the plan")
+        check_makeable(plan)
         report("counting")
-        measured = strategy.measure(exact_counts, report)
-        report("making the tables agree")
-        result = conclude(plan, measured)
-        payload = result.to_bytes()
-        report("looking at the data again")
+        key = _truncation_key(book, fingerprint, plan_id)
+        exact = counts or count.count(table, plan, strategy.marginals, truncation_key=key)
         count.check_unchanged(table)
-        report("recording")
-        return Outcome(result.release_id, result.created, plan.key, measured.cost, payload)
+        return exact
 
-    charge = Charge(Kind.RELEASE, plan.dataset, fingerprint, plan_id, plan.epsilon, plan.title, summary(plan))
-    return replace(book.charge_once(charge, draw, reopen), plan=plan)
+    def draw(exact: Sequence[Ints]) -> Outcome:
+        measured = strategy.measure(lambda marginals: exact)
+        release_id, created, payload = payload_of(plan, measured)
+        return Outcome(release_id, created, measured.cost, payload)
+
+    def sketch(exact: Sequence[Ints]) -> Sketch:
+        made = near_copies.of_table(table, plan, strategy.marginals, exact)
+        report(LAST_STAGE)
+        return made
+
+    charge = Charge(
+        Kind.RELEASE, plan.dataset, fingerprint, plan_id, plan.epsilon, plan.title, summary(plan),
+        other_people=other_people,
+    )  # fmt: skip
+    return replace(book.charge_once(charge, prepare, draw, reopen, sketch), plan=plan)
 
 
 def digest_for(table: Table, plan_id: str, ledger: Ledger) -> bytes:
     """Return the content digest under which `ledger` stores a release of the table by `plan_id`.
 
     It is the table's own digest, unless the ledger holds that plan for a remote table with the same rows: then it is
-    the remote table's. The reverse is not recognised: a remote table with the rows of an earlier file counts as new.
+    the remote table's. In the reverse case, a remote table with the rows of an earlier file, the release is a new one,
+    but it shares the file's budget, since its sketch is the same.
     """
     digest = count.digest(table)
     if ledger.holds(plan_id) and ledger.find(ledger.fingerprint(digest), plan_id) is None:
@@ -111,6 +130,14 @@ def digest_for(table: Table, plan_id: str, ledger: Ledger) -> bytes:
         if ledger.find(ledger.fingerprint(remote), plan_id) is not None:
             return remote
     return digest
+
+
+def resembling(table: Table, plan: Plan, fingerprint: bytes, ledger: Ledger) -> list[Resemblance]:
+    """Return the earlier charges with which a release would share a budget, since the table resembles theirs.
+
+    It is a preview: what shows only in the counted tables is found by `release` itself.
+    """
+    return ledger.resembling(plan.dataset, fingerprint, near_copies.of_values(table, plan.used))
 
 
 def reopen(payload: bytes) -> Release:
@@ -146,15 +173,3 @@ def true_counts(table: Table | Source, plan: Plan, ledger: Ledger) -> dict[Colum
 
 def _truncation_key(ledger: Ledger, fingerprint: bytes, plan_id: str) -> bytes:
     return ledger.derive_key("truncation", fingerprint, plan_id.encode())
-
-
-def _check_writable(plan: Plan) -> None:
-    """Raise `PlanError` unless labels and plan file can be written and read back, as saving a release needs."""
-    try:
-        for name in plan.used:
-            "".join(plan.column(name).labels).encode()
-        again = Plan.loads(plan.dumps()).key
-    except (PlanError, UnicodeError) as error:
-        raise PlanError(f"this plan cannot be read back from its own plan file ({error}); nothing was spent") from None
-    if again != plan.key:
-        raise PlanError("this plan reads back from its own plan file as another one; nothing was spent")

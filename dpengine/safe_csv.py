@@ -1,7 +1,7 @@
-"""CSV that reads back to the same texts and runs no formula when a spreadsheet opens it.
+"""Write CSV that a spreadsheet opens without running a formula, and read back the same texts.
 
-UTF-8 in the form of RFC 4180: commas, doubled quotes, CRLF. A spreadsheet takes a text that begins with = + - @ for a
-formula, so such a text gets a leading '. Plain numbers and columns of numbers get none, since it would make them texts.
+The form is that of RFC 4180 in UTF-8: commas, doubled quotes, CRLF. A spreadsheet takes a text that begins with = + - @
+for a formula, so such a text gets a leading '. Plain numbers get none, since it would make them texts.
 
 Source: OWASP, "CSV injection"; CWE-1236.
 """
@@ -9,8 +9,8 @@ Source: OWASP, "CSV injection"; CWE-1236.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,24 +21,34 @@ import pyarrow.csv
 from dpengine import arrow
 from dpengine.array_types import Ints
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = [
-    "guard", "header_line", "label_codes", "label_column", "number_column", "read_columns", "read_numbers",
-    "text_column", "unguard", "write_rows",
+    "from_frame", "guard", "header_line", "label_column", "label_reader", "number_column", "read_blocks",
+    "read_numbers", "text_column", "unguard", "write_rows",
 ]  # fmt: skip
+
+BLOCK_BYTES = 2**24
+MAX_LINE_BYTES = 2**26
 
 # Texts that already have a ' before such a sign get one more, so that reading back is unambiguous.
 _FORMULA = re.compile("'*[=+\\-@\t\r\n\0＝＋－＠]")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+# Where a cell of another reader begins: with such a sign, but not with the number of an interval such as [-10;-5).
+_LATER = re.compile(r"""([;\t\r\n]"*)(?![+-][\d.,]+[)\]]?(?:[;\t\r\n]|$))('*[=+\-@＝＋－＠])""", re.ASCII)
+_LATER_GUARDED = re.compile(r"""([;\t\r\n]"*)'('*[=+\-@＝＋－＠])""")
 _QUOTED = re.compile('[",\r\n\ufeff]|^\\s|\\s$')
 
 
 def guard(text: str) -> str:
-    """Prefix a text with ' where a spreadsheet would take it for a formula.
+    """Put a ' where a spreadsheet would take a text, or what follows a separator in it, for a formula.
 
-    >>> guard("=1+1"), guard("-5"), guard("North")
-    ("'=1+1", '-5', 'North')
+    >>> guard("=1+1"), guard("-5"), guard("North"), guard("x;=1+1")
+    ("'=1+1", '-5', 'North', "x;'=1+1")
     """
-    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+    later = _LATER.sub(r"\1'\2", text)
+    return f"'{later}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else later
 
 
 def unguard(text: str) -> str:
@@ -47,7 +57,19 @@ def unguard(text: str) -> str:
     >>> [unguard(guard(text)) for text in ("=1+1", "'=1+1", "-5", "'-5", "'n")]
     ['=1+1', "'=1+1", '-5', "'-5", "'n"]
     """
-    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+    first = text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+    return _LATER_GUARDED.sub(r"\1\2", first)
+
+
+def from_frame(frame: pd.DataFrame) -> bytes:
+    """Write a small data frame as a CSV file, without its index.
+
+    >>> import pandas as pd
+    >>> from_frame(pd.DataFrame({"=title": ["=1+1", "-5"], "epsilon": [0.5, -2]}))
+    b"'=title,epsilon\\r\\n'=1+1,0.5\\r\\n-5,-2.0\\r\\n"
+    """
+    guarded = frame.map(lambda cell: guard(cell) if isinstance(cell, str) else cell).rename(columns=guard)
+    return guarded.to_csv(index=False, lineterminator="\r\n").encode()
 
 
 def _field(text: str) -> str:
@@ -99,12 +121,24 @@ def header_line(names: Sequence[str]) -> bytes:
     return (",".join(map(_field, names)) + "\r\n").encode()
 
 
-def read_columns(payload: bytes, names: Sequence[str]) -> list[Any]:
-    """Read the columns of a CSV file whose header is `names`, as Arrow arrays of texts still guarded.
+def read_blocks(pieces: Iterable[bytes], names: Sequence[str]) -> Iterator[list[Any]]:
+    """Read the columns of a CSV file whose header is `names`, some megabytes of rows at a time.
 
-    Raises ValueError with a message that continues a sentence after the file's name.
+    Yields Arrow arrays of texts as they are in the file. Raises ValueError with a message that continues a sentence
+    after the file's name.
     """
-    keys = [str(k) for k in range(len(names))]
+    blocks = _whole_lines(pieces)
+    first = _columns(next(blocks), len(names))
+    if [unguard(column[0].as_py()) for column in first] != list(names):
+        listed = ", ".join(names)
+        raise ValueError(f"does not have the header {listed if len(listed) < 1000 else 'of its columns'}")
+    yield [column.slice(1) for column in first]
+    for block in blocks:
+        yield _columns(block, len(names))
+
+
+def _columns(payload: bytes, number: int) -> list[Any]:
+    keys = [str(k) for k in range(number)]
     try:
         table = pyarrow.csv.read_csv(
             pa.BufferReader(payload),
@@ -113,22 +147,60 @@ def read_columns(payload: bytes, names: Sequence[str]) -> list[Any]:
             convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(keys, pa.string())),
         )
     except pa.ArrowInvalid as error:
-        raise ValueError(f"is not a CSV file of {len(names)} columns") from error
-    columns = [table.column(key) for key in keys]
-    if [unguard(column[0].as_py()) for column in columns] != list(names):
-        raise ValueError(f"does not have the header {', '.join(names)}")
-    return [column.slice(1) for column in columns]
+        raise ValueError(f"is not a CSV file of {number} columns") from error
+    return [table.column(key) for key in keys]
 
 
-def label_codes(column: Any, texts: Sequence[str]) -> Ints:
-    """Return the position in `texts` of each entry of a column from `read_columns`; -1 for any other text."""
-    encoded = column.combine_chunks().dictionary_encode()
+def _whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Join pieces of a CSV file into blocks that end where a line does; the last may end anywhere.
+
+    Raises ValueError if a line is longer than any block may be.
+    """
+    held: list[bytes] = []
+    size, wanted, yielded = 0, BLOCK_BYTES, False
+    for piece in pieces:
+        held.append(piece)
+        size += len(piece)
+        if size < wanted:
+            continue
+        joined = b"".join(held)
+        end = _last_end(joined)
+        if end:
+            yield joined[:end]
+            yielded = True
+        held = [joined[end:]]
+        size -= end
+        if size > MAX_LINE_BYTES:
+            raise ValueError("has a line that is too long")
+        wanted = min(max(BLOCK_BYTES, 2 * size), MAX_LINE_BYTES + 1)
+    if size or not yielded:
+        yield b"".join(held)
+
+
+def _last_end(text: bytes) -> int:
+    """Return where the last whole line ends; `text` begins outside of quotes. 0 if there is none."""
+    last = text.rfind(b"\n") + 1
+    if text.count(b'"', 0, last) % 2 == 0:
+        return last
+    letters = np.frombuffer(text, dtype=np.uint8)
+    inside = np.bitwise_xor.accumulate(letters == ord('"'))
+    ends = np.flatnonzero((letters == ord("\n")) & ~inside)
+    return int(ends[-1]) + 1 if ends.size else 0
+
+
+def label_reader(texts: Sequence[str]) -> Callable[[Any], Ints]:
+    """Return a function from a column of `read_blocks` to the position in `texts` of each entry; -1 for any other."""
     positions = {text: k for k, text in enumerate(texts)}
-    known = np.array([positions.get(unguard(text), -1) for text in encoded.dictionary.to_pylist()], dtype=np.int64)
-    codes: Ints = known[arrow.to_numpy(encoded.indices)]
-    return codes
+
+    def codes_of(column: Any) -> Ints:
+        encoded = column.combine_chunks().dictionary_encode()
+        known = np.array([positions.get(unguard(text), -1) for text in encoded.dictionary.to_pylist()], dtype=np.int64)
+        codes: Ints = known[arrow.to_numpy(encoded.indices)]
+        return codes
+
+    return codes_of
 
 
 def read_numbers(column: Any, kind: pa.DataType) -> npt.NDArray[Any]:
-    """Read the numbers of a column from `read_columns`. Raises ValueError if an entry is no number of type `kind`."""
+    """Read the numbers of a column from `read_blocks`. Raises ValueError if an entry is no number of type `kind`."""
     return arrow.to_numpy(column.cast(kind))

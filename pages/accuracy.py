@@ -16,15 +16,16 @@ from dpengine.accounting.composition import posterior
 from dpengine.array_types import Columns
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text
-from dpengine.measure.strategy import resolved
 from dpengine.results.alternatives import predict_table
 from dpengine.spec.plan import Plan
 from pages.parts.accuracy.charts import error_figure
 from pages.parts.accuracy.numbers import EPSILONS, curve, noise_shares, wanted_epsilon
-from pages.parts.accuracy.tabs import all_tables, meaning, measured, mostly_noise, small_cells
+from pages.parts.accuracy.tabs import all_tables, meaning, measured_tables, mostly_noise, small_cells
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
+from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import name_of, noun, people, percent, plain, plural
+from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry, visit
 from pages.parts.visit.strategies import is_adaptive, show_strategies
 
@@ -110,7 +111,7 @@ def from_error(plan: Plan) -> None:
     try:
         epsilon = wanted_epsilon(plan, half_width, confidence)
     except PlanError as error:
-        st.caption(plain(" ".join(map(str, error.faults))))
+        st.caption(all_faults(error))
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         every = f" for all {len(plan.marginals)} tables" if len(plan.marginals) > 1 else ""
@@ -192,7 +193,7 @@ def explore(plan: Plan) -> None:
         key="accuracy_view",
     )
     views: tuple[Callable[[Plan, Columns], None], ...] = (
-        all_tables, mostly_noise, small_cells, measured, meaning, lambda plan, _: show_strategies(plan),
+        all_tables, mostly_noise, small_cells, measured_tables, meaning, lambda plan, _: show_strategies(plan),
     )  # fmt: skip
     for tab, view in zip(tabs, views, strict=True):
         if tab.open:
@@ -212,8 +213,8 @@ if (chosen := choose_plan()) is not None:
         show_strategies(chosen)
     else:
         try:
-            _ = resolved(chosen).allocations  # raises if the tables cannot agree
+            _ = strategy_of(chosen).allocations  # raises if the tables cannot agree
         except PlanError as refused:
-            st.error(plain(" ".join(map(str, refused.faults))), icon=":material/edit_note:")
+            st.error(all_faults(refused), icon=":material/edit_note:")
         else:
             explore(chosen)

@@ -9,20 +9,22 @@ import streamlit as st
 from dpengine import BudgetError, LedgerError, Plan, PlanError, TableError, owner
 from dpengine.accounting.composition import posterior
 from dpengine.accounting.entry import Kind
-from dpengine.ask import ask, published
+from dpengine.ask import ask, published, resembling
 from dpengine.errors import Fault
 from dpengine.exact import exact_text
 from dpengine.results.answer import Answer, expect, reopen
 from dpengine.sources.table import Table
-from dpengine.spec.query import Question
+from dpengine.spec.query import Mean, Quantile, Question, Sum
 from pages.parts.ask import form
 from pages.parts.ask.history import show_history
 from pages.parts.ask.wording import error_words, sensitivity_words
 from pages.parts.release.ledger_entry import show_answer
+from pages.parts.server.jobs import Progress
 from pages.parts.shared.wording import plain, sure
 from pages.parts.visit import background_read, plan_form
-from pages.parts.visit.fault_text import sentence
+from pages.parts.visit.fault_text import all_faults, sentence
 from pages.parts.visit.recognition import digest_of_table
+from pages.parts.visit.same_people import other_people
 from pages.parts.visit.samples import show_samples
 from pages.parts.visit.state import require_entry, visit
 
@@ -64,7 +66,7 @@ def main() -> None:
         plan = plan_form.to_plan(visit().entries)
     except PlanError as error:
         names = plan_form.used(visit().entries)
-        st.info("\n\n".join(plain(sentence(fault, names)) for fault in error.faults), icon=":material/edit_note:")
+        st.info(all_faults(error, names), icon=":material/edit_note:")
         st.page_link(PUBLISH, label="Finish steps 2–4 on Publish first", icon=":material/edit_note:")
         return
     try:
@@ -122,10 +124,16 @@ def _consequence(question: Question, table: Table) -> None:
         st.markdown(sensitivity_words(question))
         st.markdown(error_words(question, expect(question)))
         belief = sure(posterior(0.5, question.epsilon))
+        bounded = isinstance(question.statistic, Sum | Mean | Quantile)
         st.caption(
             f"Someone who is 50 % sure that a person is in the table can become {belief} by this answer, whatever else "
-            "they know. Cutting values at your bounds and rounding to steps also changes the answer; the error above "
-            "does not include that."
+            "they know."
+            + (
+                " Cutting values at your bounds and rounding to steps also changes the answer; the error above does "
+                "not include that."
+                if bounded
+                else ""
+            )
         )
     digest = digest_of_table()
     if digest is None:
@@ -136,14 +144,18 @@ def _consequence(question: Question, table: Table) -> None:
         st.markdown("**Already answered: costs 0.** The same question on the same data has one answer, drawn once.")
         show_answer(before)
         return
-    spent, left = book.spent(question.dataset, data), book.left(question.dataset, data)
+    alike = resembling(table, question, data, book)
+    others = other_people(data, alike)
+    if others:
+        alike = []
+    spent, left = book.spent(question.dataset, data, alike), book.left(question.dataset, data, alike)
     bill = {"Spent so far": exact_text(spent), "This question": exact_text(question.epsilon)}
     bill["Left after"] = "no cap" if left is None else exact_text(max(left - question.epsilon, Fraction(0)))
-    with st.grid(3, min_column_width=90):
+    with st.grid(3, min_column_width=110):
         for label, value in bill.items():
             st.metric(label, value)
     try:
-        book.check(question.dataset, data, question.epsilon)
+        book.check(question.dataset, data, question.epsilon, alike)
     except (BudgetError, LedgerError) as refused:
         _refused(refused)
         return
@@ -151,9 +163,13 @@ def _consequence(question: Question, table: Table) -> None:
     if background_read.held(paid) is not None or st.button(
         label, type="primary", icon=":material/contact_support:", key=visit().key("ask-pay"), width="stretch"
     ):
-        answer: Answer | None = background_read.read(paid, lambda _: ask(table, question, book), table)
+
+        def work(progress: Progress) -> Answer:
+            return ask(table, question, book, other_people=others, progress=progress)
+
+        answer: Answer | None = background_read.read(paid, work, table)
         if answer is None:
-            st.caption("Nothing is spent before the answer is recorded.")
+            st.caption("Nothing is spent before noise is drawn.")
             return
         st.query_params.clear()
         st.rerun()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from fractions import Fraction
 
@@ -10,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.accounting.composition import posterior
-from dpengine.accounting.entry import Entry, Kind
+from dpengine.accounting.entry import Entry, Kind, Resemblance
 from dpengine.accounting.ledger import Ledger
 from dpengine.errors import BudgetError, LedgerError
 from dpengine.exact import exact_text, rational
@@ -18,8 +17,10 @@ from dpengine.spec.plan import Plan
 from pages.parts.budget.charts import spending_figure
 from pages.parts.budget.planner import planner
 from pages.parts.release.ledger_entry import show_entry
+from pages.parts.shared.entries_table import kinds_in_words, offer_files, show_entries
 from pages.parts.shared.figures import draw
-from pages.parts.shared.wording import plain, plural, sure
+from pages.parts.shared.wording import plain, sure
+from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.recognition import is_published
 from pages.parts.visit.state import require_entry, visit
 
@@ -65,7 +66,7 @@ def choose_dataset(book: Ledger, plan: Plan | None) -> str | None:
     )
 
 
-def overview(book: Ledger, dataset: str, history: list[Entry], plan: Plan | None) -> None:
+def show_overview(book: Ledger, dataset: str, history: list[Entry], plan: Plan | None) -> None:
     """Show what is spent and left, and the cap, in numbers and one bar."""
     spent, cap, left = book.spent(dataset), book.cap(dataset), book.left(dataset)
     with st.grid(4, min_column_width=150):
@@ -77,17 +78,22 @@ def overview(book: Ledger, dataset: str, history: list[Entry], plan: Plan | None
             border=True,
             help="The most that may ever be spent. A release that would exceed it is refused.",
         )
-        st.metric("Releases", f"{len(history):,}", border=True)
+        st.metric(
+            "Entries",
+            f"{len(history):,}",
+            border=True,
+            help="Releases of tables, answers to questions, and private choices.",
+        )
     here = plan is not None and plan.dataset in {dataset, *(e.dataset for e in history)}
     known = plan is not None and here and is_published(plan)
     price = plan.epsilon if plan is not None and here and not known else None
     paid = [(entry.title or entry.summary, float(entry.epsilon)) for entry in history]
     if len(paid) > SEGMENTS:
         earlier = paid[: 1 - SEGMENTS]
-        paid = [(f"{len(earlier)} earlier releases", math.fsum(price for _, price in earlier)), *paid[1 - SEGMENTS :]]
+        paid = [(f"{len(earlier)} earlier entries", math.fsum(price for _, price in earlier)), *paid[1 - SEGMENTS :]]
     if paid or cap is not None:
         of = "" if cap is None else f" of {short(cap)}"
-        line = f"ε {short(spent)}{of} spent by {plural(len(history), 'release')}"
+        line = f"ε {short(spent)}{of} spent by {kinds_in_words(entry.kind for entry in history)}"
         st.markdown(f"**{line}**")
         figure = spending_figure(paid, None if price is None else float(price), None if cap is None else float(cap))
         draw(figure, f"{line}{', no cap' if cap is None else ''}.", "spending", height=150)
@@ -120,8 +126,8 @@ def _taken_together(spent: Fraction) -> str:
     )
 
 
-def shared(dataset: str, history: list[Entry]) -> None:
-    """Name other datasets under which the same data was published."""
+def show_other_names(dataset: str, history: list[Entry], every: list[Entry]) -> None:
+    """Name other datasets under which the same data was published, and what was recognised and stated of it."""
     others = sorted({entry.dataset for entry in history} - {dataset})
     if others:
         names = ", ".join(f"**{plain(name)}**" for name in others)
@@ -130,11 +136,24 @@ def shared(dataset: str, history: list[Entry]) -> None:
             "same: what one spends counts for all, and the smallest of their caps holds.",
             icon=":material/link:",
         )
+    ids = {entry.release_id for entry in history}
+    recognised = [
+        (entry, each) for entry in every for each in entry.recognised if ids & {entry.release_id, each.release_id}
+    ]
+    if recognised:
+        with st.expander(f"Tables recognised by their rows ({len(recognised)})", icon=":material/group:"):
+            st.markdown("\n".join(f"- {_recognised(entry, each)}" for entry, each in recognised))
 
 
-def releases(book: Ledger, history: list[Entry], dataset: str) -> None:
+def _recognised(entry: Entry, like: Resemblance) -> str:
+    rows = f"about {like.overlap:.0%} of its rows are those of **{plain(like.dataset)}**"
+    said = "stated to be other people: no shared account" if like.other_people else "the same people: one account"
+    return f"{entry.created[:10]}, **{plain(entry.dataset)}**: {rows}; {said}."
+
+
+def list_releases(book: Ledger, history: list[Entry], dataset: str) -> None:
     """List every release with its contents, open one again, and offer the ledger as a file."""
-    st.subheader("Releases")
+    st.subheader("What was paid for")
     if not history:
         st.markdown("None yet.")
         return
@@ -145,32 +164,35 @@ def releases(book: Ledger, history: list[Entry], dataset: str) -> None:
             "title": entry.title,
             "bought": entry.summary,
             "dataset": entry.dataset,
+            "recognised": "; ".join(
+                f"{each.dataset} ({each.overlap:.0%}{', other people' if each.other_people else ''})"
+                for each in entry.recognised
+            ),
             "release_id": entry.release_id,
         }
         for entry in history
     ]
-    frame = pd.DataFrame(rows)
-    shown = frame.iloc[::-1].assign(created=pd.to_datetime(frame["created"], utc=True, format="ISO8601"))
-    if frame["dataset"].nunique() == 1:
+    shown = pd.DataFrame(rows).rename(columns={"created": "when"})
+    if shown["dataset"].nunique() == 1:
         shown = shown.drop(columns="dataset")
-    st.dataframe(
-        shown,
-        hide_index=True,
-        alt="All releases, the latest first",
-        column_config={
-            "created": st.column_config.DatetimeColumn("when", format="YYYY-MM-DD HH:mm"),
-            "epsilon": st.column_config.TextColumn("ε", alignment="right"),
-            "bought": st.column_config.TextColumn("contents", width="large"),
-            "release_id": st.column_config.TextColumn("release", help="The identifier in the release's own files."),
-        },
-    )
+    if not any(entry.recognised for entry in history):
+        shown = shown.drop(columns="recognised")
+    columns = {
+        "epsilon": st.column_config.TextColumn("ε", alignment="right"),
+        "bought": st.column_config.TextColumn("contents", width="large"),
+        "recognised": st.column_config.TextColumn(
+            "looks like", help="Earlier tables of the same people, recognised by their rows."
+        ),
+        "release_id": st.column_config.TextColumn("release", help="The identifier in the release's own files."),
+    }
+    show_entries(shown, "All entries, the latest first", columns)
     pick, link = st.columns([3, 1], vertical_alignment="bottom")
     entry = pick.selectbox(
-        "Open a release again",
+        "Open one again",
         history[::-1],
         format_func=lambda e: f"{e.created[:10]} · ε {exact_text(e.epsilon)} · {e.title or e.summary}",
         key="budget_release",
-        help="A paid release can be opened again, byte for byte the same, at no cost.",
+        help="What was paid for can be opened again, byte for byte the same, at no cost.",
     )
     payload = book.payload(entry.release_id)
     if payload is not None and entry.kind is not Kind.RELEASE:
@@ -180,26 +202,7 @@ def releases(book: Ledger, history: list[Entry], dataset: str) -> None:
             PUBLISH, label="Open on Publish", icon=":material/open_in_new:", query_params={"release": entry.release_id}
         )
     name = "".join(c if c.isalnum() or c in "-_" else "_" for c in dataset)
-    with st.container(horizontal=True):
-        st.download_button(
-            "Download ledger (CSV)",
-            frame.to_csv(index=False),
-            f"{name}-budget.csv",
-            "text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-            key="budget_csv",
-        )
-        as_json = json.dumps(rows, ensure_ascii=False, indent=1)
-        st.download_button(
-            "Download ledger (JSON)",
-            as_json,
-            f"{name}-budget.json",
-            "application/json",
-            icon=":material/download:",
-            on_click="ignore",
-            key="budget_json",
-        )
+    offer_files("ledger", f"{name}-budget", rows)
 
 
 def cap_form(book: Ledger, dataset: str) -> None:
@@ -261,8 +264,18 @@ def for_the_curious(history: list[Entry]) -> None:
             "or removed entry would have been reported. No ledger can notice by itself that it was replaced by an "
             "older copy. To notice that, keep the number of releases and the name of the last one somewhere else."
         )
+        st.markdown(
+            "A budget follows people as far as tables show who they are. The same table under another name shares its "
+            "account. So does a near copy, with rows or columns left out, added, renamed or changed, as long as it has "
+            "about three in five of its rows in common with an earlier table, in the columns that are published or in "
+            "most columns. Not recognised are the same people in another table (another year, another survey), and "
+            "tables of fewer than about forty rows: give these the same dataset name."
+        )
         if history:
-            st.code(f"{plural(len(history), 'release')}, the last one {history[-1].release_id}", language=None)
+            st.code(
+                f"{kinds_in_words(entry.kind for entry in history)}, the last one {history[-1].release_id}",
+                language=None,
+            )
 
 
 require_entry()
@@ -276,11 +289,11 @@ try:
         planner(None, mine)
     else:
         bought = account.history(selected)
-        shared(selected, bought)
-        overview(account, selected, bought, mine)
-        releases(account, bought, selected)
+        show_other_names(selected, bought, account.history())
+        show_overview(account, selected, bought, mine)
+        list_releases(account, bought, selected)
         cap_form(account, selected)
         planner(account.left(selected), mine)
         for_the_curious(bought)
 except (BudgetError, LedgerError) as refused:
-    st.error(plain(" ".join(map(str, refused.faults))), icon=":material/account_balance_wallet:")
+    st.error(all_faults(refused), icon=":material/account_balance_wallet:")

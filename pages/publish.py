@@ -14,11 +14,11 @@ from pages.parts.publish.epsilon_step import choose_epsilon
 from pages.parts.publish.preview import in_words, show_consequence
 from pages.parts.publish.release_step import publish_step
 from pages.parts.release.view import show_release
-from pages.parts.shared.decided import decided
 from pages.parts.shared.example_plan import example
+from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import plain
 from pages.parts.visit import plan_form, tour
-from pages.parts.visit.fault_text import sentence
+from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry, visit
 
 
@@ -88,7 +88,7 @@ def _whole_plan() -> tuple[Plan | None, str]:
     except PlanError as error:
         visit().plan = None
         names = plan_form.used(visit().entries)
-        return None, "\n\n".join(plain(sentence(fault, names)) for fault in error.faults)
+        return None, all_faults(error, names)
     visit().plan = plan
     return plan, ""
 
@@ -96,9 +96,9 @@ def _whole_plan() -> tuple[Plan | None, str]:
 def _refusal(plan: Plan) -> str:
     """Return why a complete plan cannot be measured at this ε or by this strategy."""
     try:
-        decided(plan).check()
+        strategy_of(plan).check()
     except PlanError as error:
-        return plain(" ".join(map(str, error.faults)))
+        return all_faults(error)
     return ""
 
 
@@ -125,7 +125,7 @@ def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
         st.caption("5 · How private")
         st.caption("6 · Publish")
     elif plan is None:
-        _mend(fault)
+        _say_what_is_missing(fault)
     else:
         with st.container(border=True):
             st.markdown("**5 · How private**")
@@ -143,7 +143,7 @@ def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
 def _reask() -> None:
     """Ask again the steps that a change in another has undone: a new column, or the person's ID now published.
 
-    The steps are asked in order; if all were settled, `_mend` says what is missing, with a button.
+    The steps are asked in order; if all were settled, `_say_what_is_missing` says what is missing, with a button.
     """
     entries = visit().entries
     if entries.id_column in plan_form.used(entries) and entries.several_rows:
@@ -153,7 +153,7 @@ def _reask() -> None:
         visit().settled.discard("domain")
 
 
-def _mend(fault: str) -> None:
+def _say_what_is_missing(fault: str) -> None:
     """Show why the entries are not a plan yet, and a button that leads to the step to change."""
     missing, entries = domain_step.faulty(), visit().entries
     if missing:
@@ -164,7 +164,7 @@ def _mend(fault: str) -> None:
     else:
         reason, step, label = fault, "columns", "Change the tables"
     st.warning(f"The plan is not complete: {reason}", icon=":material/report:")
-    st.button(label, key=visit().key("mend"), on_click=visit().open_step, args=(step,), icon=":material/edit:")
+    st.button(label, key=visit().key("complete"), on_click=visit().open_step, args=(step,), icon=":material/edit:")
 
 
 def _folded(line: str, name: str) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpengine.accounting.composition import posterior
-from dpengine.bundle.verify import PROSE, verify
+from dpengine.bundle.isolated import verify_apart
+from dpengine.bundle.verify import PROSE
 from dpengine.errors import ReleaseError
 from pages.parts.shared.wording import name_of, plain, sure
 from pages.parts.visit.state import require_entry
@@ -63,14 +64,26 @@ def _bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {plain(line)}" for line in lines)
 
 
-def examine(payload: bytes, name: str) -> None:
-    """Verify a release file, and show the faults or what it promises."""
+def checked(file: UploadedFile) -> dict[str, Any] | ReleaseError:
+    """Return the manifest of a release file or what is wrong with it; each file is verified once, not at each rerun."""
+    known: tuple[str, dict[str, Any] | ReleaseError] | None = st.session_state.get("verify_outcome")
+    if known is not None and known[0] == file.file_id:
+        return known[1]
+    outcome: dict[str, Any] | ReleaseError
     try:
-        manifest = verify(io.BytesIO(payload))
+        outcome = verify_apart(file.getvalue())
     except ReleaseError as refused:
+        outcome = refused
+    st.session_state["verify_outcome"] = (file.file_id, outcome)
+    return outcome
+
+
+def examine(manifest: dict[str, Any] | ReleaseError, name: str) -> None:
+    """Show what a release file promises, or its faults."""
+    if isinstance(manifest, ReleaseError):
         with st.container(border=True):
             st.markdown(f":material/rule: **{plain(name)} is not a complete release.**")
-            st.markdown(_bullets(map(str, refused.faults)))
+            st.markdown(_bullets(map(str, manifest.faults)))
             st.markdown("Get the file again from its source, and do not rely on the numbers in this one.")
         return
     with st.container(border=True):
@@ -97,4 +110,4 @@ with st.container(horizontal_alignment="center"), st.container(width=READABLE):
     )
     st.caption("The file is read here and not kept. It goes nowhere else, and nothing is spent.")
     if bundle is not None:
-        examine(bundle.getvalue(), bundle.name)
+        examine(checked(bundle), bundle.name)

@@ -8,6 +8,8 @@ import io
 import json
 import zipfile
 
+from dpengine.bundle import archive
+
 Members = dict[str, bytes]
 AGE, VISIT, TOTAL = "tables/01-age-x-region.csv", "tables/02-region-x-visit.csv", "tables/total.csv"
 
@@ -28,9 +30,9 @@ def zipped(members: Members, *, rehash: bool = True) -> bytes:
                 told["files"][name] = {"sha256": digest, "bytes": len(members[name])}
         members["manifest.json"] = json.dumps(told).encode()
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as new:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
         for name, content in members.items():
-            new.writestr(name, content)
+            archive.add(new, name, [content])
     return buffer.getvalue()
 
 

@@ -25,7 +25,7 @@ def charge(
 ) -> bytes:
     """Record a release that was never drawn; `changes` replace single fields of its charge or outcome."""
     price = Charge(Kind.RELEASE, dataset, ledger.fingerprint(rows), plan, epsilon, f"About {plan}", "age × region")
-    outcome = Outcome(f"id of {plan}", "2026-01-01T00:00:00Z", plan, _cost(epsilon), f"numbers of {plan}".encode())
+    outcome = Outcome(f"id of {plan}", "2026-01-01T00:00:00Z", _cost(epsilon), f"numbers of {plan}".encode())
     of_the_charge = {name: value for name, value in changes.items() if name in _OF_THE_CHARGE}
     of_the_outcome = {name: value for name, value in changes.items() if name not in _OF_THE_CHARGE}
     return ledger.record(replace(price, **of_the_charge), replace(outcome, **of_the_outcome))

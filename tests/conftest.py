@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from dpengine import Plan, preview
 from dpengine.bundle import write
 from dpengine.results.result import Result
 from tests import engines
+from tests.earlier import ledgers
 from tests.plans import CLINIC
 
 if TYPE_CHECKING:
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
 
 settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True)
 settings.load_profile("ci")
+
+# What a shell runs in the background ignores Ctrl-C, and so would every process that the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _folder = tempfile.TemporaryDirectory(prefix="private-release-tests-")
 os.environ["PRIVATE_RELEASE_LEDGER"] = f"sqlite:///{_folder.name}/ledger.db"
@@ -97,6 +103,14 @@ def empty_schema(postgres: str) -> str:
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {name}")
     return f"{postgres}?options=-csearch_path%3D{name}"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def old_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of a ledger that version 0.1.0 wrote, in a file and on a server."""
+    if request.param == "sqlite":
+        return ledgers.in_a_file(tmp_path)
+    return ledgers.on_a_server(request.getfixturevalue("postgres"))
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,16 @@ import ibis
 import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
+# Ibis calls the engines it drives by names that these have since given up; PySpark leaves its sockets for
+# the garbage collector to close. For `pytestmark`.
+TOLERATED = [
+    pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 _POSTGRES_TYPES = {
     pa.string(): "text", pa.int16(): "smallint", pa.int32(): "integer", pa.int64(): "bigint", pa.float32(): "real",
     pa.float64(): "double precision", pa.bool_(): "boolean", pa.date32(): "date", pa.timestamp("us"): "timestamp",

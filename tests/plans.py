@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from dpengine import Plan
+from dpengine.array_types import Ints
+from dpengine.marginals.measurement import Allocation
 
 CLINIC = """
 title: Clinic survey 2026
@@ -24,6 +28,24 @@ tables:
 """
 
 
+def category(name: str, size: int) -> dict[str, object]:
+    """The entry of a category column with `size` values."""
+    return {"name": name, "kind": "category", "values": [f"{name}{k}" for k in range(size)]}
+
+
+def survey(**changes: Any) -> Plan:
+    """A plan of two tables that share a column, with some fields changed."""
+    fields: dict[str, Any] = {
+        "title": "Survey",
+        "dataset": "clinic",
+        "epsilon": "0.5",
+        "rows_about": 4000,
+        "columns": [category("age", 8), category("region", 30), category("sex", 2)],
+        "tables": [["age", "region"], ["region", "sex"]],
+    }
+    return Plan(**(fields | changes))
+
+
 def letters_plan(sizes: list[int], tables: Any, *, epsilon: Any = "1", **more: Any) -> Plan:
     """A plan over columns a, b, c, … with the given numbers of cells and neither *other* nor *missing*."""
     columns = [
@@ -39,6 +61,11 @@ def letters_plan(sizes: list[int], tables: Any, *, epsilon: Any = "1", **more: A
     return Plan(dataset="letters", epsilon=epsilon, columns=columns, tables=tables, **more)
 
 
+def sparse_plan(**more: Any) -> Plan:
+    """A plan of one table, within it another, whose noise would bury most cells: so *auto* stands for *adaptive*."""
+    return letters_plan([30, 20, 9], [["c", "a", "b"], ["a"]], **({"epsilon": "0.1", "rows_about": 2000} | more))
+
+
 @st.composite
 def plans(draw: st.DrawFn, *, columns: int = 4, cells: int = 5) -> Plan:
     """Plans of up to ``columns`` columns of up to ``cells`` cells, with any set of tables over them."""
@@ -48,3 +75,13 @@ def plans(draw: st.DrawFn, *, columns: int = 4, cells: int = 5) -> Plan:
     tables = draw(st.lists(table, min_size=1, max_size=4, unique_by=frozenset))
     epsilon = draw(st.sampled_from(["0.1", "1/3", "1", "2.5", "10"]))
     return letters_plan(sizes, tables, epsilon=epsilon)
+
+
+def noisy_values(data: st.DataObject, plan: Plan, allocations: Sequence[Allocation], low: int, high: int) -> list[Ints]:
+    """Numbers from `low` to `high` in place of the noisy counts of each measured marginal."""
+    values: list[Ints] = []
+    for allocation in allocations:
+        cells = plan.cells(allocation.columns)
+        drawn = data.draw(st.lists(st.integers(low, high), min_size=cells, max_size=cells))
+        values.append(np.array(drawn, dtype=np.int64).reshape(plan.shape(allocation.columns)))
+    return values

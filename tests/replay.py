@@ -1,32 +1,42 @@
-"""Record a release on one table and replay it on a neighbour, with every private output forced to be the same.
+"""Record what is published of one table and replay it on another, with every private output forced to be the same.
 
-What a release shows may depend on the rows through noise and private choices alone. So with the outputs of all of
-them forced, the neighbour must give the same draws in the same order, and the same stored bytes. And what the outputs
-cost is then exact: Σ |x − x′| / scale over all noise, and the log-ratio of their probabilities for choices.
+What is shown may depend on the rows through noise and private choices alone. So with the outputs of all of them forced,
+*any* other table must give the same draws in the same order, the same stages, warnings, log lines, texts on the
+terminal, errors and ledger entries, and the same stored bytes. And on a neighbour what the outputs cost is exact:
+`price` adds |x − x′| / scale over all noise, and the ε of each choice.
 """
 
 from __future__ import annotations
 
 import importlib
+import io
+import logging
 import math
 import sys
+import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
 
-from dpengine import Ledger, Plan, open_table, release
+from dpengine import Ledger, Plan, PrivateReleaseError, Question, ask, choose, open_table, release
+from dpengine.accounting.entry import Kind
 from dpengine.array_types import Ints
+from dpengine.choose import Candidates, draw_once
 from dpengine.noise import laplace, selection
 from dpengine.release import reopen
+from dpengine.results import answer
 
-__all__ = ["Draw", "Tape", "cost", "recorded", "replayed"]
+__all__ = ["Draw", "Tape", "cost", "plain", "price", "prices", "recorded", "recorded_work", "replayed", "replayed_work"]
+
+Data: TypeAlias = "pd.DataFrame | Candidates"  # a table, or the scores of a choice
+Asked: TypeAlias = "Plan | Question | None"  # nothing more is asked of candidates
 
 
 @dataclass(frozen=True)
@@ -41,56 +51,120 @@ class Draw:
 
 @dataclass
 class Tape:
-    """All draws of one release, the stages it named, and what it stored."""
+    """All draws of one publication, and all that it shows: what it said, how it ended, and what it stored.
+
+    `told` holds, in order, each stage, warning and log line, and the text on the terminal. `told_late` holds the stages
+    that were named after the first draw, when nothing was paid for.
+    """
 
     draws: list[Draw] = field(default_factory=list)
-    stages: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    told_late: list[str] = field(default_factory=list)
+    error: str = ""
+    entries: list[str] = field(default_factory=list)
     stored: bytes = b""
+    difference: str = ""  # of the draws, where they are replayed
+
+    @property
+    def shown(self) -> tuple[object, ...]:
+        """All that must be equal for neighbours."""
+        return self.told, self.told_late, self.error, self.entries, self.stored
+
+    def stage(self, name: str) -> None:
+        """Write a stage down."""
+        (self.told_late if self.draws else self.told).append(f"stage: {name}")
 
 
-def recorded(frame: pd.DataFrame, plan: Plan) -> Tape:
-    """Publish `plan` of `frame` and write every draw down."""
-    tape = Tape()
-
-    def noise(exact: Ints, scale: Fraction) -> Ints:
-        output = laplace.discrete_laplace(scale, exact.shape) + exact
-        tape.draws.append(Draw("noise", np.array(exact), (Fraction(scale), exact.shape), output))
-        return np.array(output)
-
-    def choice(scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, monotone: bool = False) -> int:
-        output = _PERMUTE_AND_FLIP(scores, epsilon, sensitivity, monotone=monotone)
-        tape.draws.append(Draw("choice", np.array(scores), (epsilon, sensitivity, monotone, scores.shape), output))
-        return output
-
-    with _standing_in(noise, choice):
-        _publish(frame, plan, tape)
-    return tape
+def recorded(data: Data, asked: Asked = None) -> Tape:
+    """Publish, and write every draw down."""
+    return recorded_work(lambda tape: _publish(data, asked, tape))
 
 
-def replayed(frame: pd.DataFrame, plan: Plan, first: Tape) -> Tape:
-    """Publish `plan` of a neighbouring `frame`, with the outputs of `first`.
+def replayed(data: Data, asked: Asked, first: Tape) -> Tape:
+    """Publish from other `data`, with the outputs of `first`.
 
     Raises AssertionError if the draws differ in kind, parameters or number.
     """
+    return replayed_work(lambda tape: _publish(data, asked, tape), first)
+
+
+def recorded_work(work: Callable[[Tape], object], *, without_noise: bool = False) -> Tape:
+    """Run `work` and write every draw down; `without_noise`, each is the likeliest one: exact numbers, the best score.
+
+    Such a tape is as good as any other, since the likeliest outputs are possible ones, and it is the same every time.
+    """
+    tape = Tape()
+
+    def noise(exact: Ints, scale: Fraction) -> Ints:
+        output = np.array(exact) if without_noise else _PERTURB(exact, scale)
+        tape.draws.append(Draw("noise", np.array(exact), (Fraction(scale), exact.shape), output))
+        return np.array(output)
+
+    def choice(draw: selection.Draw) -> Callable[..., int]:
+        def chosen(scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, monotone: bool = False) -> int:
+            best = int(scores.argmax())
+            output = best if without_noise else draw(scores, epsilon, sensitivity, monotone=monotone)
+            known = (draw, epsilon, sensitivity, monotone, scores.shape)
+            tape.draws.append(Draw("choice", np.array(scores), known, output))
+            return output
+
+        return chosen
+
+    with _standing_in(noise, choice):
+        work(tape)
+    return tape
+
+
+def replayed_work(work: Callable[[Tape], object], first: Tape) -> Tape:
+    """Run `work` with the outputs of `first`; raise AssertionError as `replayed` does."""
     tape, forced = Tape(), iter(first.draws)
 
     def given(kind: str, exact: Ints, parameters: tuple[object, ...]) -> Any:
         draw = next(forced, None)
-        assert draw is not None, "control flow differs: one more draw"
-        assert (draw.kind, draw.parameters) == (kind, parameters), "control flow differs: another draw"
+        if draw is None or (draw.kind, draw.parameters) != (kind, parameters):
+            tape.difference = "control flow differs: " + ("one more draw" if draw is None else "another draw")
+            raise AssertionError(tape.difference)
         tape.draws.append(Draw(kind, np.array(exact), parameters, draw.output))
         return draw.output
 
     def noise(exact: Ints, scale: Fraction) -> Ints:
         return np.array(given("noise", exact, (Fraction(scale), exact.shape)))
 
-    def choice(scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, monotone: bool = False) -> int:
-        return int(given("choice", scores, (epsilon, sensitivity, monotone, scores.shape)))
+    def choice(draw: selection.Draw) -> Callable[..., int]:
+        def chosen(scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, monotone: bool = False) -> int:
+            return int(given("choice", scores, (draw, epsilon, sensitivity, monotone, scores.shape)))
+
+        return chosen
 
     with _standing_in(noise, choice):
-        _publish(frame, plan, tape)
-    assert next(forced, None) is None, "control flow differs: one draw less"
+        work(tape)
+    assert not tape.difference, tape.difference  # the release itself only says that it failed
+    assert tape.error or next(forced, None) is None, "control flow differs: one draw less"
     return tape
+
+
+def price(here: Tape, there: Tape) -> Fraction:
+    """Return the ε that the draws cost if the two tapes are of neighbours, exactly: the sum of `prices`."""
+    return sum(prices(here, there), Fraction(0))
+
+
+def prices(here: Tape, there: Tape) -> list[Fraction]:
+    """Return what each draw costs if the two tapes are of neighbours: |x − x′|₁ / scale for noise, for a choice its ε.
+
+    Raises AssertionError if scores move further than a choice was told: by more than its sensitivity, or, if it was
+    told that all move alike, in different directions. A shift that all scores have in common is no move.
+    """
+    each = []
+    for one, other in zip(here.draws, there.draws, strict=True):
+        moved = [int(a) - int(b) for a, b in zip(one.exact.ravel(), other.exact.ravel(), strict=True)]
+        if one.kind == "noise":
+            each.append(sum(map(abs, moved)) / _fraction(one.parameters[0]))
+            continue
+        _, epsilon, sensitivity, monotone, _ = one.parameters
+        told = _fraction(sensitivity) * (1 if monotone else 2)
+        assert max(moved) - min(moved) <= told, "scores move by more than the choice was told"
+        each.append(_fraction(epsilon))
+    return each
 
 
 def cost(here: Tape, there: Tape) -> float:
@@ -98,52 +172,123 @@ def cost(here: Tape, there: Tape) -> float:
     exact, chosen = Fraction(0), 0.0
     for one, other in zip(here.draws, there.draws, strict=True):
         if one.kind == "noise":
-            scale = one.parameters[0]
-            assert isinstance(scale, Fraction)
-            exact += int(np.abs(one.exact - other.exact).sum()) / scale
+            exact += int(np.abs(one.exact - other.exact).sum()) / _fraction(one.parameters[0])
         else:
             chosen += abs(math.log(_chance(one) / _chance(other)))
     return float(exact) + chosen
 
 
+def plain(value: Any) -> Any:
+    """Return a value, arrays and dataclasses in it included, as what `==` compares."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, np.ndarray):
+        return str(value.dtype), value.shape, value.tolist()
+    return [plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _fraction(value: object) -> Fraction:
+    assert isinstance(value, Fraction | int)
+    return Fraction(value)
+
+
 def _chance(choice: Draw) -> float:
     """Return how likely the output of a private choice was."""
-    epsilon, sensitivity, monotone, _ = choice.parameters
-    assert isinstance(epsilon, Fraction)
-    assert isinstance(sensitivity, int)
-    chances = selection.permute_and_flip_probabilities(choice.exact, epsilon, sensitivity, monotone=bool(monotone))
-    return float(chances[choice.output])
+    draw, epsilon, sensitivity, monotone, _ = choice.parameters
+    law: Any = _LAWS[draw]  # type: ignore[index]
+    return float(law(choice.exact, epsilon, sensitivity, monotone=monotone)[choice.output])
 
 
-_PERMUTE_AND_FLIP = selection.permute_and_flip
+_LAWS: dict[selection.Draw, Callable[..., Any]] = {
+    selection.permute_and_flip: selection.permute_and_flip_probabilities,
+    selection.exponential_mechanism: selection.exponential_probabilities,
+}
 _PERTURB = laplace.perturb
+_DRAWING = ["measure.measure", "measure.adaptive", "measure.hierarchical", "measure.pair_selection",
+            "mechanisms.scalar_queries", "ask", "choose"]  # fmt: skip
 
 
 @contextmanager
-def _standing_in(noise: Callable[..., Any], choice: Callable[..., Any]) -> Iterator[None]:
+def _standing_in(noise: Callable[..., Any], choice: Callable[[selection.Draw], Callable[..., Any]]) -> Iterator[None]:
     """Put `noise` and `choice` in place of the mechanisms, wherever a module of the engine names them."""
-    for name in ("measure.measure", "measure.adaptive", "measure.hierarchical", "measure.pair_selection"):
+    for name in _DRAWING:
         importlib.import_module(f"dpengine.{name}")
+    stand_ins = {_PERTURB: noise} | {draw: choice(draw) for draw in _LAWS}
     with pytest.MonkeyPatch.context() as patch:
-        for name, module in list(sys.modules.items()):
-            if name.startswith("dpengine.") and module not in (laplace, selection):
-                if getattr(module, "perturb", None) is _PERTURB:
-                    patch.setattr(module, "perturb", noise)
-                if getattr(module, "permute_and_flip", None) is _PERMUTE_AND_FLIP:
-                    patch.setattr(module, "permute_and_flip", choice)
+        for module_name, module in list(sys.modules.items()):
+            if not module_name.startswith("dpengine.") or module in (laplace, selection):
+                continue
+            for name, known in [each for each in vars(module).items() if not each[0].startswith("__")]:
+                if callable(known) and any(known is mechanism for mechanism in stand_ins):
+                    patch.setattr(module, name, stand_ins[known])
+                elif isinstance(known, dict):  # mechanisms by name, as a choice has them
+                    for key, value in known.items():
+                        if any(value is mechanism for mechanism in stand_ins):
+                            patch.setitem(known, key, stand_ins[value])
         # Which rows of a person count is decided by a key that is the same, or as good as the same, for neighbours.
         patch.setattr(Ledger, "derive_key", lambda *_: b"k" * 32)
         yield
 
 
-def _publish(frame: pd.DataFrame, plan: Plan, tape: Tape) -> None:
+def _publish(data: Data, asked: Asked, tape: Tape) -> None:
+    """Publish in a fresh ledger; keep what it stores, without ids and times, which are new each time."""
     ledger = Ledger.in_memory()
-    with open_table(frame) as table:
-        finished = release(table, plan, ledger, progress=tape.stages.append)
-    stored = ledger.payload(finished.release_id)
-    assert stored is not None
-    (entry,) = ledger.history(plan.dataset)
-    nameless = replace(reopen(stored), release_id="", created="")  # these two are drawn and looked up anew each time
-    tape.stored = (
-        nameless.to_bytes() + repr((entry.dataset, entry.epsilon, entry.title, entry.summary, entry.kind)).encode()
-    )
+    with _overheard(tape):
+        try:
+            _publish_in(ledger, data, asked, tape)
+        except PrivateReleaseError as error:
+            tape.error = f"{type(error).__name__}: {error}"
+    for entry in ledger.history():
+        stored = ledger.payload(entry.release_id)
+        assert stored is not None
+        tape.stored += _nameless(entry.kind, stored)
+        tape.entries.append(repr(replace(entry, release_id="", created="")))
+
+
+def _publish_in(ledger: Ledger, data: Data, asked: Asked, tape: Tape) -> None:
+    if isinstance(data, Candidates):
+        draw_once(data, "toy", ledger, "Which?")
+        return
+    with open_table(data) as table:
+        if isinstance(asked, Question):
+            ask(table, asked, ledger)
+        else:
+            assert asked is not None
+            release(table, asked, ledger, progress=tape.stage)
+
+
+def _nameless(kind: Kind, stored: bytes) -> bytes:
+    if kind is Kind.CHOICE:
+        return replace(choose.reopen(stored), release_id="", created="").to_bytes()
+    if kind is Kind.ANSWER:
+        return replace(answer.reopen(stored), answer_id="", created="").to_bytes()
+    return replace(reopen(stored), release_id="", created="").to_bytes()
+
+
+class _Listener(logging.Handler):
+    """Writes log lines of any level down."""
+
+    def __init__(self, told: list[str]) -> None:
+        super().__init__(logging.NOTSET)
+        self._told = told
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._told.append(f"log: {record.name}: {record.levelname}: {record.getMessage()}")
+
+
+@contextmanager
+def _overheard(tape: Tape) -> Iterator[None]:
+    """Write down all that is said on the way: warnings, log lines, and what is printed."""
+    root, listener, printed = logging.getLogger(), _Listener(tape.told), io.StringIO()
+    level = root.level
+    root.addHandler(listener)
+    root.setLevel(logging.NOTSET)
+    try:
+        with warnings.catch_warnings(record=True) as caught, redirect_stdout(printed), redirect_stderr(printed):
+            warnings.simplefilter("always")
+            yield
+    finally:
+        root.setLevel(level)
+        root.removeHandler(listener)
+    tape.told += [f"warning: {each.category.__name__}: {each.message}" for each in caught]
+    tape.told.append(f"printed: {printed.getvalue()}")

@@ -230,7 +230,7 @@ def test_a_mechanism_that_spends_another_epsilon_is_caught_before_anything_is_re
 ) -> None:
     book, module = Ledger.in_memory(), sys.modules["dpengine.ask"]
     monkeypatch.setattr(module, "_draw", lambda *given: (_draw(*given)[0], 2 * _draw(*given)[1]))
-    with pytest.raises(BudgetError, match="spent ε = 2 in all, not 1, the ε to be charged"):
+    with pytest.raises(BudgetError, match="did not spend exactly ε = 1"):
         ask(frame(ROWS), question(statistic), book)
     assert book.history() == []
 
@@ -255,7 +255,7 @@ def test_a_table_in_another_engine_is_not_asked() -> None:
 
         def close(self) -> None: ...
 
-    with pytest.raises(TableError, match="bring them here"):
+    with pytest.raises(TableError, match="export them to a file"):
         ask(Elsewhere(), question(Count()))
 
 
@@ -285,3 +285,22 @@ def test_values_that_are_texts_are_read_as_in_tables(tmp_path: Path) -> None:
 def test_a_question_needs_a_positive_price(epsilon: object) -> None:
     with pytest.raises(PlanError, match="ε must be"):
         question(Count(), epsilon=epsilon)
+
+
+def test_a_question_is_stopped_before_noise_is_drawn_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    book, stages, drawn = Ledger.in_memory(), list[str](), list[int]()
+    module = sys.modules["dpengine.ask"]
+
+    def counted(*given: object) -> object:
+        drawn.append(len(stages))
+        return _draw(*given)  # type: ignore[arg-type]
+
+    def stop(stage: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "_draw", counted)
+    with pytest.raises(KeyboardInterrupt):
+        ask(frame(ROWS), question(Count()), book, progress=stop)
+    assert (book.history(), drawn) == ([], [])
+    ask(frame(ROWS), question(Count()), book, progress=stages.append)
+    assert (stages, drawn) == (["adding noise"], [1]), "nothing is reported once noise is drawn"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -21,11 +22,61 @@ def candidates(epsilon: str = "1/2", **changes: object) -> Candidates:
     return Candidates.of(**(given | changes))  # type: ignore[arg-type]
 
 
-def test_numbers_are_taken_as_they_were_typed() -> None:
-    read = candidates(scores=[0.1, "1/3", 7])
+def test_numbers_are_taken_exactly_as_they_are_given() -> None:
+    read = candidates(scores=["0.1", "1/3", 7])
     assert read.scores == (Fraction(1, 10), Fraction(1, 3), Fraction(7))
+    assert candidates(scores=[0.1, np.float32(0.1), np.int64(2**62)]).scores == (
+        Fraction(0.1), Fraction(float(np.float32(0.1))), Fraction(2**62),
+    )  # fmt: skip
     assert read.sensitivity == Fraction(302, 100)
     assert read.at(Fraction(2)).epsilon == 2
+
+
+@pytest.mark.parametrize(("given", "least"), [(0.1, Fraction(0.1)), (0.3, Fraction(3, 10)), (np.float32(0.25), "1/4")])
+def test_a_sensitivity_as_a_float_covers_both_what_it_is_and_what_it_is_written_as(given: float, least: object) -> None:
+    assert candidates(sensitivity=given).sensitivity == Fraction(least)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("mechanism", BOTH)
+@pytest.mark.parametrize(
+    ("high", "step"),
+    [
+        (1e12 + 4.75, 0.5),
+        (1e12, 0.25),
+        (1e14 + 499.75, 0.5),
+        (2.0**52, 1.0),
+        (1e17, 16.0),
+        (2.0**60, 256.0),
+        (1.0, 2.0**-40),
+    ],
+)
+def test_scores_that_move_by_the_sensitivity_move_no_chance_by_more_than_epsilon(
+    mechanism: Mechanism, high: float, step: float
+) -> None:
+    """Scores as floats and as texts, far from 0 and with a small step: the step is what they move by, exactly.
+
+    One person moves the first score up and the second down, which is the worst that there is.
+    """
+    for number in (float, lambda score: str(Fraction(score))):
+        pairs = [
+            candidates(
+                scores=[number(high), number(score), number(low)], sensitivity=Fraction(high + step) - Fraction(high),
+                mechanism=mechanism,
+            )
+            for score, low in ((high, high + step), (high + step, high))
+        ]  # fmt: skip
+        here, there = map(probabilities, pairs)
+        assert 0.2 < float(np.abs(np.log(here / there)).max()) <= 0.5 + 1e-9
+
+
+def test_scores_of_any_size_are_told_apart() -> None:
+    """Beside a large score a small step still counts: the last two candidates are as likely as their scores say."""
+    far = candidates(scores=[1e300, 0.001, "0.002"], sensitivity="0.001")
+    assert list(probabilities(far)) == [1, 0, 0]
+    near = candidates(scores=["1e30", "999999999999999999999999999999.9999999", "0.1"], sensitivity="0.0000001")
+    plain = candidates(scores=[1, 0, "-1e37"], sensitivity=1)
+    assert list(probabilities(near)) == list(probabilities(plain))
+    assert sample(near) in NAMES[:2]
 
 
 @pytest.mark.parametrize("mechanism", BOTH)
@@ -105,8 +156,8 @@ def test_a_draw_that_spends_another_epsilon_is_caught_before_anything_is_recorde
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     book = Ledger.in_memory()
-    monkeypatch.setattr("dpengine.choose._draw", lambda candidates: (candidates.names[0], 2 * candidates.epsilon))
-    with pytest.raises(BudgetError, match=r"spent ε = 1 in all, not 0.5, the ε to be charged"):
+    monkeypatch.setattr("dpengine.choose._draw", lambda candidates, _: (candidates.names[0], 2 * candidates.epsilon))
+    with pytest.raises(BudgetError, match=r"did not spend exactly ε = 0\.5"):
         draw_once(candidates(), "auction", book)
     assert book.history() == []
 
@@ -133,10 +184,11 @@ def test_no_score_is_stored() -> None:
         ({"names": ["a", None, "c"]}, "candidate 2 has no name"),
         ({"names": ["a", "b", "a "]}, "candidate 3 has the name"),
         ({"scores": [1, None, 3]}, "score of candidate 2 is missing"),
-        ({"scores": [1, float("nan"), 3]}, "score of candidate 2 must be a number"),
-        ({"scores": [1, "many", 3]}, "score of candidate 2 must be a number"),
+        ({"scores": [1, float("nan"), 3]}, "score of candidate 2 must be a finite number"),
+        ({"scores": [1, "plenty", 3]}, "score of candidate 2 must be a number"),
         ({"scores": [1, True, 3]}, "score of candidate 2 must be a number"),
-        ({"scores": ["1e30", "0.0000001", 3]}, "too far apart"),
+        ({"scores": [1, float("inf"), 3]}, "score of candidate 2 must be a finite number"),
+        ({"scores": [f"1/{10**59 + k}" for k in range(40)], "names": [*map(str, range(40))]}, "denominators"),
         ({"sensitivity": 0}, "above 0"),
         ({"sensitivity": "-1"}, "above 0"),
         ({"sensitivity": ""}, "sensitivity must be a number"),
@@ -147,7 +199,7 @@ def test_no_score_is_stored() -> None:
 def test_what_is_no_choice_is_refused_without_quoting_a_score(changes: dict[str, object], said: str) -> None:
     with pytest.raises(PlanError, match=said) as refused:
         candidates(**changes)  # type: ignore[arg-type]
-    assert "many" not in str(refused.value)
+    assert "plenty" not in str(refused.value)
 
 
 @pytest.mark.parametrize("payload", [b"", b"PK\x03\x04", b"[]", b'{"kind": "other"}', b'{"kind": "choice"}', b"1"])

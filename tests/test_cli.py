@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from dpengine import errors
+from dpengine import Ledger, Plan, errors
 from dpengine.cli import STATUSES, main
+from tests.charges import charge
 from tests.plans import CLINIC
 
 
@@ -92,6 +94,29 @@ def test_a_first_line_that_looks_like_data_is_doubted_aloud(line: str, doubted: 
     assert "anzibar" not in "".join(warnings)
 
 
+def test_a_near_copy_shares_the_budget_unless_other_people_are_stated(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'l.db'}"
+    lines = [f"{k * 7 % 90},North,2024-0{k % 9 + 1}-01,{k}" for k in range(60)]
+    outputs = []
+    for name, first, options in (("clinic", 0, []), ("copy", 1, []), ("others", 2, ["--other-people"])):
+        (tmp_path / "plan.yaml").write_text(CLINIC.replace("clinic-2026", name), encoding="utf-8")
+        (tmp_path / "t.csv").write_text("\n".join(["age,region,visit,number", *lines[first:]]), encoding="utf-8")
+        saved = ["-o", tmp_path / "r.zip", "--ledger", url]
+        outputs.append(run("release", tmp_path / "plan.yaml", tmp_path / "t.csv", *saved, *options).stdout)
+    assert [output.splitlines()[1] for output in outputs] == [
+        "clinic: spent 1 in all, no cap is set",
+        "copy: spent 2 in all, no cap is set",
+        "others: spent 1 in all, no cap is set",
+    ]
+    assert "the table looks like that of clinic" in outputs[1]
+    assert outputs[1].rstrip().endswith("the same people, who share one budget")
+    assert outputs[2].rstrip().endswith("other people, as stated")
+    listed = run("ledger", "others", "--ledger", url)
+    assert "other people, as stated" in listed.stdout
+    (told,) = json.loads(run("ledger", "copy", "--ledger", url, "--json").stdout)
+    assert [each["dataset"] for each in told["releases"][1]["recognised"]] == ["clinic"]
+
+
 def test_a_release_published_under_another_name_says_whose_budget_paid(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'l.db'}"
     (tmp_path / "t.csv").write_text("age,region,visit\n1,North,2024-01-01\n", encoding="utf-8")
@@ -108,6 +133,29 @@ def test_a_release_published_under_another_name_says_whose_budget_paid(tmp_path:
         [],
         ["another: nothing was spent, since the same tables of the same data were published before"],
     ]
+
+
+def test_a_name_forges_no_line_and_gives_the_terminal_no_orders(tmp_path: Path, ledger_url: str) -> None:
+    forged = "age\n  2026-01-01T00:00:00Z  ε        0  forged  nothing\x1b[2J\u202e"
+    charge(Ledger(ledger_url), "plan", f"clinic\r\n{forged}", summary=forged)
+    done = run("ledger", "--ledger", ledger_url)
+    assert len(done.stdout.splitlines()) == 2
+    assert not set("\r\x1b\u202e") & set(done.stdout)
+    assert json.loads(run("ledger", "--ledger", ledger_url, "--json").stdout)[0]["releases"][0]["summary"] == forged
+    name = "age\n  forged \u202e"
+    column = {"name": name, "kind": "yesno"}
+    Plan(dataset="clinic \u202e", epsilon=1, columns=[column], tables=[[name]]).save(tmp_path / "plan.yaml")
+    lines = run("predict", tmp_path / "plan.yaml").stdout.splitlines()
+    assert len(lines) == 1 + 1 + 2, "the price, the header, a table and the total"
+    assert not set("\x1b\u202e") & set("".join(lines))
+
+
+def test_no_progress_bar_is_drawn_on_standard_output() -> None:
+    # DuckDB would draw one after two seconds where Python runs no file, as here.
+    asked = "SELECT current_setting('enable_progress_bar')"
+    code = f"from dpengine.sources.engine import Engine; print(Engine().connection().execute({asked!r}).fetchone())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "(False,)\n"
 
 
 def test_verify_says_what_it_does_not_read(tmp_path: Path) -> None:
@@ -133,3 +181,34 @@ def test_a_release_loads_no_pandas_which_takes_longer_than_the_rest(form: str, t
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert {"dpengine.release", "pyarrow"} <= loaded
     assert "pandas" not in loaded
+
+
+HOLD = """
+import time
+from pathlib import Path
+import click
+from dpengine import cli, open_table
+
+@cli.main.command()
+@click.argument("path", type=click.Path(path_type=Path))
+def hold(path):
+    with open_table(path):
+        print("held", flush=True)
+        time.sleep(60)
+
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_no_copy_of_rows_stays_when_the_system_ends_a_command(name: str, tmp_path: Path) -> None:
+    (scratch := tmp_path / "scratch").mkdir()
+    (tmp_path / "t.csv").write_bytes(b"a,b\r\n1,2\r\n")
+    command = [sys.executable, "-c", HOLD, "hold", str(tmp_path / "t.csv")]
+    with subprocess.Popen(command, env=os.environ | {"TMPDIR": str(scratch)}, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert len(list(scratch.rglob("plain.csv"))) == 1
+        process.send_signal(getattr(signal, name))
+    assert process.returncode == 128 + getattr(signal, name)
+    assert list(scratch.iterdir()) == []

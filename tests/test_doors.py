@@ -28,6 +28,7 @@ DOORS = {
     "predict, simulated": ADAPTIVE + "assert dpe.predict(plan).attrs['simulated']",
     "preview": PLAN + "assert len(dpe.preview(plan).synthetic()) > 0",
     "preview, adaptive": ADAPTIVE + "assert len(dpe.preview(plan).tables) == 3",
+    "decide": PLAN + "assert dpe.decide(plan).why",
     "epsilon_for": PLAN + "assert dpe.epsilon_for(plan, half_width=10) > 0",
     "expect": QUESTION + "assert dpe.expect(question).half_width == 3",
 }

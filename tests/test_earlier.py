@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 import secrets
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -41,24 +40,9 @@ def drawn_once(given: dict[str, Any], dataset: str, ledger: dpe.Ledger, question
     return draw_once(Candidates.of(**given), dataset, ledger, question)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of a copy of the old ledger: the file itself, or its dump in a database of its own."""
-    if request.param == "sqlite":
-        return f"sqlite:///{shutil.copy(HERE / 'ledger.sqlite', tmp_path / 'old.db')}"
-    server = request.getfixturevalue("postgres")
-    name = f"earlier_{secrets.token_hex(8)}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    address = f"{server.rpartition('/')[0]}/{name}"
-    with psycopg.connect(address) as connection:
-        connection.execute((HERE / "ledger.postgresql.sql").read_bytes())
-    return address
-
-
 @pytest.fixture
-def ledger(url: str) -> dpe.Ledger:
-    return dpe.Ledger(url)
+def ledger(old_url: str) -> dpe.Ledger:
+    return dpe.Ledger(old_url)
 
 
 @pytest.fixture(scope="module")
@@ -241,13 +225,13 @@ def test_what_was_spent_and_may_be_spent(ledger: dpe.Ledger) -> None:
         assert len(ledger.history()) == 17
 
 
-def test_an_old_ledger_goes_on(url: str, ledger: dpe.Ledger) -> None:
+def test_an_old_ledger_goes_on(old_url: str, ledger: dpe.Ledger) -> None:
     """What is spent now is charged after what was spent then, and both are there when it is opened again."""
     plan = plan_of("direct").at("1/4")
-    with nothing_changes(dpe.Ledger(url)):
+    with nothing_changes(dpe.Ledger(old_url)):
         pass
     made = dpe.release(HERE / "visits.csv", plan, ledger=ledger)
-    again = dpe.Ledger(url)
+    again = dpe.Ledger(old_url)
     assert again.spent("visits-2026") == Fraction(341, 60) + Fraction(1, 4)
     assert again.left("visits-2026") == Fraction(49, 60) - Fraction(1, 4)
     assert [entry.release_id for entry in again.history()] == [
@@ -258,8 +242,8 @@ def test_an_old_ledger_goes_on(url: str, ledger: dpe.Ledger) -> None:
     assert again.left("VISITS-2026") == Fraction(7) - Fraction(341, 60) - Fraction(1, 4)
 
 
-def test_the_command_line_goes_on(url: str, tmp_path: Path) -> None:
-    accounts = {account["dataset"]: account for account in json.loads(run("ledger", "--ledger", url, "--json"))}
+def test_the_command_line_goes_on(old_url: str, tmp_path: Path) -> None:
+    accounts = {account["dataset"]: account for account in json.loads(run("ledger", "--ledger", old_url, "--json"))}
     assert {
         name: [
             str(Fraction(account["spent"])),
@@ -270,14 +254,14 @@ def test_the_command_line_goes_on(url: str, tmp_path: Path) -> None:
     ids = {name: [entry["release_id"] for entry in account["releases"]] for name, account in accounts.items()}
     assert set().union(*ids.values()) == {entry["release_id"] for entry in TOLD["history"]}
     assert ids["clinic copy"] == ids["clinic-2026"]
-    listed = run("ledger", "--ledger", url)
+    listed = run("ledger", "--ledger", old_url)
     assert all(entry["release_id"] in listed and entry["summary"] in listed for entry in TOLD["history"])
 
-    again = ("-o", tmp_path / "again.zip", "--ledger", url)
+    again = ("-o", tmp_path / "again.zip", "--ledger", old_url)
     done = run("release", HERE / "plans" / "codebook.yaml", HERE / "visits.csv", *again, "--json")
     told = json.loads(done)
     assert (told["release_id"], told["spent"]) == (PLANS["codebook"]["release_id"], "341/60")
     assert members(tmp_path / "again.zip") == members(HERE / "bundles" / "codebook.zip")
-    run("release", HERE / "plans" / "refused.yaml", HERE / "visits.csv", "-o", tmp_path / "no.zip", "--ledger", url,
+    run("release", HERE / "plans" / "refused.yaml", HERE / "visits.csv", "-o", tmp_path / "no.zip", "--ledger", old_url,
         status=1)  # fmt: skip
     assert not (tmp_path / "no.zip").exists()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpengine.exact import decimal, exact_text, ratio_text, rational
+from dpengine.exact import decimal, exact_number, exact_text, ratio_text, rational
 
 FRACTIONS = st.fractions(max_denominator=10**30).filter(lambda number: abs(number) < 10**29)
 UNREADABLE = [
@@ -61,6 +61,27 @@ def test_one_tenth_is_one_tenth_however_it_is_given(number: Any) -> None:
 def test_a_float_counts_by_its_first_twelve_digits() -> None:
     assert rational(0.1 + 0.2) == Fraction(3, 10)
     assert rational(1 / 3) == Fraction(333333333333, 10**12)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False, allow_infinity=False))
+def test_private_floats_keep_every_difference(one: float, other: float) -> None:
+    """What is read moves exactly as far as what was given: no rounding, and not its shortest text either."""
+    assert exact_number(one) - exact_number(np.float64(other)) == Fraction(one) - Fraction(other)
+
+
+@given(FRACTIONS)
+def test_private_numbers_of_other_types_are_read_as_they_are(number: Fraction) -> None:
+    assert exact_number(number) == exact_number(exact_text(number)) == number
+    assert exact_number(int(number)) == int(number)
+
+
+@pytest.mark.parametrize(
+    "value", [True, np.bool_(1), None, float("nan"), np.float32("inf"), Decimal("1e9999"), *UNREADABLE]
+)
+def test_what_is_no_private_number_is_refused_and_not_quoted(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"^the score must be a (finite )?number") as refused:
+        exact_number(value, "the score")
+    assert "9999" not in str(refused.value)
 
 
 @pytest.mark.parametrize("value", [True, None, float("nan"), float("inf"), [1], *UNREADABLE])

@@ -91,8 +91,13 @@ def hidden_errors(file: ast.Module) -> Iterator[str]:
             yield caught
 
 
+def unguarded_csv(file: ast.Module) -> Iterator[str]:
+    """A spreadsheet runs what begins like a formula; `safe_csv` marks it."""
+    yield from (name for name in uses(file).values() if name.endswith(".to_csv"))
+
+
 ENGINE_LAWS: list[Law] = [unsafe_chance, screens_in_the_engine, hidden_errors]
-SCREEN_LAWS: list[Law] = [caches_across_sessions, unescaped_html, hidden_errors]
+SCREEN_LAWS: list[Law] = [caches_across_sessions, unescaped_html, hidden_errors, unguarded_csv]
 
 
 @pytest.mark.parametrize("path", ENGINE, ids=lambda path: path.stem)
@@ -127,6 +132,7 @@ def test_the_screens_are_within_theirs(path: Path) -> None:
         (caches_across_sessions, "import streamlit as st\nkeep = st.cache_data"),
         (caches_across_sessions, "from functools import lru_cache\n@lru_cache\ndef f(): ..."),
         (unescaped_html, "import streamlit as st\nst.markdown(label, unsafe_allow_html=True)"),
+        (unguarded_csv, "import pandas as pd\npd.DataFrame(rows).to_csv(index=False)"),
         (hidden_errors, "try:\n    f()\nexcept:\n    pass"),
         (hidden_errors, "try:\n    f()\nexcept (ValueError, Exception):\n    g()"),
         (hidden_errors, "from contextlib import suppress\nwith suppress(Exception):\n    f()"),

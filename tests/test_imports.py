@@ -26,7 +26,7 @@ PLANTED = {
     "noise": ("dpengine/release.py", "from dpengine.noise.laplace import perturb"),
     "ledger": ("dpengine/release.py", "from dpengine.accounting import database"),
     "owner": ("dpengine/cli.py", "from dpengine import owner"),
-    "verbs": ("pages/verify.py", "from dpengine.counting import count"),
+    "verbs": ("pages/verify.py", "from dpengine.measure.strategy import decide"),
 }
 
 

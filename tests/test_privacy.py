@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 from dpengine import Plan, open_table, release
+from dpengine.audit.bounds import least_epsilon
 from dpengine.counting import count as counting
-from dpengine.lessons.audit import least_epsilon
 from dpengine.marginals.measurement import Allocation
 from dpengine.measure.measure import add_noise
 from dpengine.measure.strategy import decide

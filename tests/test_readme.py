@@ -1,4 +1,4 @@
-"""What the README tells a newcomer to type works as written."""
+"""What the README tells a newcomer to type works as written, and figures in all documents can be measured again."""
 
 from __future__ import annotations
 
@@ -60,18 +60,13 @@ def test_the_plan_is_one() -> None:
     assert Plan.loads(plan).marginals == (("age", "region"), ("region", "visit"))
 
 
-def test_every_file_it_points_to_is_there() -> None:
-    named = re.findall(
-        r"\]\(([\w./-]+)\)|`((?:data|tests|benchmarks)/[\w./-]+)`|(benchmarks/\w+\.\w+|tests/\w+\.\w+)", README
-    )
-    files = {path for match in named for path in match if path}
-    assert {"data/screenshot.png", "tests/run.sh"} <= files
-    assert not [path for path in files if not (ROOT / path).exists()]
+def test_its_first_picture_is_small() -> None:
     assert (ROOT / "data" / "screenshot.png").stat().st_size < 300_000
 
 
 def test_every_figure_can_be_measured_again() -> None:
-    scripts = set(re.findall(r"python (benchmarks/\w+\.py)", README))
+    documents = [README, *(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))]
+    scripts = set(re.findall(r"python (benchmarks/\w+\.py)", "\n".join(documents)))
     assert scripts == {f"benchmarks/{path.name}" for path in (ROOT / "benchmarks").glob("*.py")}
     for script in scripts:  # isolated, so that the script itself must find the engine
         code = f"import runpy; runpy.run_path({script!r}, run_name='tried')"

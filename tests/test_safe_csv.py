@@ -43,7 +43,32 @@ def test_other_texts_and_plain_numbers_stay_as_they_are(text: str) -> None:
     assert safe_csv.guard(text) == text
 
 
-@given(st.text(st.characters(codec="utf-8")))
+LATER = {
+    "x;=1+1": "x;'=1+1",
+    "x;@SUM(A1);-2+3|cmd": "x;'@SUM(A1);'-2+3|cmd",
+    'x;"=1+1;"': 'x;"\'=1+1;"',
+    "x\n=1+1": "x\n'=1+1",
+    "x\t＝1": "x\t'＝1",
+    "x;'=1": "x;''=1",
+    "=1;=2": "'=1;'=2",
+}
+
+
+@pytest.mark.parametrize("text", LATER)
+def test_a_text_in_which_a_reader_of_semicolons_would_find_a_formula_gets_a_mark_there(text: str) -> None:
+    assert safe_csv.guard(text) == LATER[text]
+    assert safe_csv.unguard(LATER[text]) == text
+
+
+@pytest.mark.parametrize("text", ["a;b", "[-10;-5)", "10;-5;+0.5", "a; =b"])
+def test_numbers_and_words_after_a_semicolon_stay_as_they_are(text: str) -> None:
+    assert safe_csv.guard(text) == safe_csv.unguard(text) == text
+
+
+SIGNS = st.sampled_from("=+-@;\t\r\n'\"15.)]x＝")
+
+
+@given(st.text(st.characters(codec="utf-8") | SIGNS))
 def test_any_text_survives_the_mark(text: str) -> None:
     assert safe_csv.unguard(safe_csv.guard(text)) == text
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-__all__ = ["Charge", "Entry", "Kind", "Outcome", "same_name"]
+from dpengine.accounting.sketch import Sketch
+
+__all__ = ["Charge", "Entry", "Kind", "Outcome", "Resemblance", "same_name"]
 
 
 class Kind(StrEnum):
@@ -23,7 +25,8 @@ class Charge:
     """The price of one private result, and what it pays for.
 
     `fingerprint` identifies the data and `plan_id` what is measured of it: the same pair is charged once. `title` and
-    `summary` are for people who read the history.
+    `summary` are for people who read the history. A `sketch` recognises near copies of the data, which share one
+    budget unless the owner states that they are of `other_people`.
     """
 
     kind: Kind
@@ -33,26 +36,43 @@ class Charge:
     epsilon: Fraction
     title: str
     summary: str
+    sketch: Sketch | None = None
+    other_people: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Resemblance:
+    """An earlier charge for a table that seems to be of the same people.
+
+    `overlap` is about which part of their rows the two tables share. `other_people`: the owner has stated that they
+    are of other people, so that they share no budget.
+    """
+
+    release_id: str
+    dataset: str
+    overlap: float
+    other_people: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """A result that is drawn but not yet charged, as the bytes to store.
 
-    `key` identifies what was asked; the reopened bytes must have the same. `cost` is the exact sum of ε over all
-    mechanisms that ran; the ledger compares it with the price.
+    `cost` is the exact sum of ε over all mechanisms that ran; the ledger compares it with the price.
     """
 
     release_id: str
     created: str
-    key: str
     cost: Fraction
     payload: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line in the history of a ledger: what was paid, when, and what it bought."""
+    """One line in the history of a ledger: what was paid, when, and what it bought.
+
+    `recognised` are earlier charges whose tables it resembled when it was charged.
+    """
 
     release_id: str
     dataset: str
@@ -61,6 +81,7 @@ class Entry:
     title: str
     summary: str
     kind: Kind
+    recognised: tuple[Resemblance, ...] = ()
 
 
 def same_name(dataset: str) -> str:

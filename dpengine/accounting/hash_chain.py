@@ -1,15 +1,18 @@
 """The hash chain that seals a ledger's charges, and the ledger's state as checked against it.
 
 Each charge carries a SHA-256 over the hash of the charge before it and its own fields; the meta row carries the last
-hash. The caps may change, so they are sealed as a whole under the ledger's key.
+hash. The caps may change, so they are sealed as a whole under the ledger's key. One chain seals the charges of all
+owners; a `Book` shows those of one.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import secrets
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,40 +20,73 @@ from typing import Any
 import sqlalchemy as sa
 
 from dpengine.accounting import schema
-from dpengine.accounting.entry import same_name
+from dpengine.accounting.entry import Resemblance, same_name
 from dpengine.errors import LedgerError
 from dpengine.exact import ratio_text
 
 __all__ = [
-    "Book", "add_charge", "add_payload", "build", "keyed", "payload_of", "read", "secret_of", "set_cap",
+    "Book", "add_charge", "add_payload", "add_sketch", "build", "keyed", "named_key", "payload_of", "read",
+    "secret_of", "set_cap", "sketch_of",
 ]  # fmt: skip
 
-# Charges of version 1 were sealed without a kind; wherever a kind is stored, it is sealed as the last field.
-_SEALED = [column.name for column in schema.charges.columns if column.name not in ("hash", "kind")]
+# What later versions added is sealed last, and only where it is stored.
+_KIND, _VERSION_3 = "kind", ("owner", "recognised", "sketch_sha256")
+_SEALED = [column.name for column in schema.charges.columns if column.name not in ("hash", _KIND, *_VERSION_3)]
+
+
+MAX_REMEMBERED = 4  # ledgers of this process whose charges are remembered
+_checked: dict[bytes, tuple[list[sa.Row[Any]], bytes]] = {}  # by the ledger's key: charges, and the hash of the last
+_lock = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """A consistent, chain-verified snapshot of all charges and caps."""
+    """A consistent, chain-verified snapshot of the charges and caps of one owner.
 
+    `entries` is the number of charges of all owners, `head` the hash of the last one, and `others` are the caps of
+    other owners, by owner and dataset: what a write needs to go on with the chain and to seal the caps.
+    """
+
+    owner: str
     charges: tuple[sa.Row[Any], ...]
     caps: dict[str, Fraction]
+    others: dict[tuple[str, str], Fraction]
+    entries: int
     head: bytes
     version: int
 
-    def pool(self, dataset: str, fingerprint: bytes | None = None) -> tuple[set[str], list[sa.Row[Any]]]:
-        """Return all names and charges that are linked, directly or through others, to this name or this data."""
-        names, prints = {dataset}, {fingerprint}
-        alike = {same_name(dataset)}
+    def pool(
+        self, dataset: str, fingerprint: bytes | None = None, alike: Collection[Resemblance] = ()
+    ) -> tuple[set[str], list[sa.Row[Any]]]:
+        """Return all names and charges that are linked, directly or through others, to this name or this data.
+
+        Charges are linked by a name, by the same data, and by data that was recognised as a near copy. `alike` are
+        charges that this data resembles.
+        """
+        spellings, prints = {same_name(dataset)}, {fingerprint}
+        numbers = {row.number for row in map(self.named, (each.release_id for each in alike)) if row is not None}
+        copies = {row.number: _shared(row) for row in self.charges if row.recognised}
         linked: list[sa.Row[Any]] = []
         while True:
-            charges = [row for row in self.charges if same_name(row.dataset) in alike or row.fingerprint in prints]
+            charges = [
+                row for row in self.charges
+                if same_name(row.dataset) in spellings or row.fingerprint in prints or row.number in numbers
+                or numbers & copies.get(row.number, set())
+            ]  # fmt: skip
             if len(charges) == len(linked):
-                return names, linked
+                return {dataset, *(row.dataset for row in linked)}, linked
             linked = charges
-            names |= {row.dataset for row in linked}
-            alike |= {same_name(row.dataset) for row in linked}
+            spellings |= {same_name(row.dataset) for row in linked}
             prints |= {row.fingerprint for row in linked}
+            numbers |= {row.number for row in linked}.union(*(copies.get(row.number, ()) for row in linked))
+
+    def recognised(self, charge: sa.Row[Any]) -> list[Resemblance]:
+        """Return the earlier charges that this one resembled when it was made."""
+        named = {row.number: row for row in self.charges}
+        return [
+            Resemblance(named[number].release_id, named[number].dataset, overlap, other)
+            for number, overlap, other in _recognised(charge)
+        ]
 
     def cap(self, names: set[str]) -> Fraction | None:
         """Return the smallest cap set on any of these names; None if there is none."""
@@ -67,23 +103,47 @@ class Book:
         return next((row for row in self.charges if row.release_id == release_id), None)
 
 
-def read(connection: sa.Connection, secret: bytes) -> Book:
-    """Return everything except the payloads; raise `LedgerError` if the parts of the ledger do not agree."""
+def read(connection: sa.Connection, secret: bytes, owner: str) -> Book:
+    """Return everything of one owner except the payloads; raise `LedgerError` if parts of the ledger do not agree."""
     meta = schema.only_meta(connection)
     if not hmac.compare_digest(meta.secret, secret):
         raise LedgerError("The ledger was replaced by another one while in use; open it again.")
     rows = schema.charges_of(connection, meta.version)
-    head = _genesis(secret)
-    for number, row in enumerate(rows, 1):
+    head = _check_chain(rows, secret)
+    if meta.entries != len(rows) or meta.head != head:
+        raise _broken(len(rows) + 1, "is missing, or was never there and the count of entries was changed")
+    caps = {(row.owner, row.dataset): Fraction(row.cap) for row in schema.caps_of(connection, meta.version)}
+    if meta.caps_seal != _seal(secret, caps):
+        raise LedgerError("A cap in the ledger was changed from outside; restore the ledger from an intact backup.")
+    own = tuple(row for row in rows if (row.owner or "") == owner)
+    own_caps = {dataset: cap for (whose, dataset), cap in caps.items() if whose == owner}
+    others = {name: cap for name, cap in caps.items() if name[0] != owner}
+    return Book(owner, own, own_caps, others, len(rows), head, meta.version)
+
+
+def _check_chain(rows: list[sa.Row[Any]], secret: bytes) -> bytes:
+    """Return the hash of the last charge; raise `LedgerError` unless each carries the hash of all up to it.
+
+    Charges that this process has checked before are only compared with what they were: hashing takes most of the time.
+    """
+    checked, head = _checked.get(secret, ([], _genesis(secret)))
+    if rows[: len(checked)] != checked:
+        checked, head = [], _genesis(secret)
+    for number, row in enumerate(rows[len(checked) :], len(checked) + 1):
         head = _link(head, row._asdict())
         if row.number != number or row.hash != head:
             raise _broken(number, "or the one before it, was changed or is missing")
-    if meta.entries != len(rows) or meta.head != head:
-        raise _broken(len(rows) + 1, "is missing, or was never there and the count of entries was changed")
-    caps = {row.dataset: Fraction(row.cap) for row in connection.execute(sa.select(schema.caps))}
-    if meta.caps_seal != _seal(secret, caps):
-        raise LedgerError("A cap in the ledger was changed from outside; restore the ledger from an intact backup.")
-    return Book(tuple(rows), caps, head, meta.version)
+    if len(rows) > len(checked):
+        _remember(rows, secret, head)
+    return head
+
+
+def _remember(rows: list[sa.Row[Any]], secret: bytes, head: bytes) -> None:
+    with _lock:
+        _checked.pop(secret, None)
+        while len(_checked) >= MAX_REMEMBERED:
+            del _checked[next(iter(_checked))]
+        _checked[secret] = rows, head
 
 
 def secret_of(connection: sa.Connection) -> bytes:
@@ -92,21 +152,39 @@ def secret_of(connection: sa.Connection) -> bytes:
 
 
 def set_cap(connection: sa.Connection, book: Book, secret: bytes, dataset: str, cap: Fraction) -> None:
-    """Set the cap of one dataset, in place of an earlier cap under any spelling of its name."""
+    """Set the cap of one dataset of the book's owner, in place of an earlier cap under any spelling of its name."""
     replaced = [name for name in book.caps if same_name(name) == same_name(dataset)]
-    caps = {name: old for name, old in book.caps.items() if name not in replaced} | {dataset: cap}
-    connection.execute(sa.delete(schema.caps).where(schema.caps.c.dataset.in_(replaced)))
-    connection.execute(sa.insert(schema.caps).values(dataset=dataset, cap=ratio_text(cap)))
+    own = {(book.owner, name): old for name, old in book.caps.items() if name not in replaced}
+    caps, table = book.others | own | {(book.owner, dataset): cap}, schema.caps
+    connection.execute(sa.delete(table).where(table.c.owner == book.owner, table.c.dataset.in_(replaced)))
+    connection.execute(sa.insert(table).values(dataset=dataset, cap=ratio_text(cap), owner=book.owner))
     connection.execute(sa.update(schema.meta).values(caps_seal=_seal(secret, caps)))
 
 
 def add_charge(connection: sa.Connection, book: Book, fields: Mapping[str, Any]) -> int:
-    """Append a charge to the chain; return its number."""
-    number = len(book.charges) + 1
-    head = _link(book.head, {**fields, "number": number})
-    connection.execute(sa.insert(schema.charges).values(**fields, number=number, hash=head))
+    """Append a charge of the book's owner to the chain; return its number."""
+    number = book.entries + 1
+    fields = {**fields, "owner": book.owner, "number": number}
+    head = _link(book.head, fields)
+    connection.execute(sa.insert(schema.charges).values(**fields, hash=head))
     connection.execute(sa.update(schema.meta).values(entries=number, head=head))
     return number
+
+
+def add_sketch(connection: sa.Connection, number: int, sketch: bytes) -> None:
+    """Store the sealed sketch of the data that was charged for."""
+    connection.execute(sa.insert(schema.sketches).values(number=number, sketch=sketch))
+
+
+def sketch_of(connection: sa.Connection, charge: sa.Row[Any]) -> bytes | None:
+    """Return the sealed sketch of a charge's data; None if there is none."""
+    if not charge.sketch_sha256:
+        return None
+    table = schema.sketches.c
+    sketch = connection.scalar(sa.select(table.sketch).where(table.number == charge.number))
+    if sketch is None or hashlib.sha256(sketch).digest() != charge.sketch_sha256:
+        raise _broken(charge.number, "has a stored sketch that was changed or is missing")
+    return bytes(sketch)
 
 
 def add_payload(connection: sa.Connection, number: int, payload: bytes) -> None:
@@ -121,6 +199,22 @@ def payload_of(connection: sa.Connection, charge: sa.Row[Any]) -> bytes:
     if payload is None or hashlib.sha256(payload).digest() != charge.payload_sha256:
         raise _broken(charge.number, "has a stored release that was changed or is missing")
     return bytes(payload)
+
+
+def named_key(connection: sa.Connection, secret: bytes, name: str, make: Callable[[], bytes] | None) -> bytes | None:
+    """Return the key that is kept under `name`; if there is none, keep what `make` returns, or return None."""
+    if schema.only_meta(connection).version == schema.VERSION:
+        row = connection.execute(sa.select(schema.keys).where(schema.keys.c.name == name)).first()
+        if row is not None:
+            if not hmac.compare_digest(row.seal, keyed(secret, "key", name, row.value)):
+                raise LedgerError("A key in the ledger was changed from outside; restore an intact backup.")
+            return bytes(row.value)
+    if make is None:
+        return None
+    value = make()
+    seal = keyed(secret, "key", name, value)
+    connection.execute(sa.insert(schema.keys).values(name=name, value=value, seal=seal))
+    return value
 
 
 def build(connection: sa.Connection) -> None:
@@ -143,6 +237,16 @@ def keyed(secret: bytes, *parts: bytes | str) -> bytes:
     return hmac.digest(secret, _framed(*parts), "sha256")
 
 
+def _recognised(charge: sa.Row[Any]) -> list[tuple[int, float, bool]]:
+    """Return number, overlap, and whether other people were stated, of each charge that this one resembled."""
+    found = json.loads(charge.recognised) if charge.recognised else []
+    return [(int(each["number"]), float(each["overlap"]), bool(each["other_people"])) for each in found]
+
+
+def _shared(charge: sa.Row[Any]) -> set[int]:
+    return {number for number, _, other_people in _recognised(charge) if not other_people}
+
+
 def _framed(*parts: object) -> bytes:
     """Join parts, each with its length before it, so that no two lists of parts look alike."""
     raw = [part if isinstance(part, bytes) else str(part).encode() for part in parts]
@@ -154,13 +258,23 @@ def _genesis(secret: bytes) -> bytes:
     return keyed(secret, "genesis", "1")  # also in later versions: the chain goes on through an upgrade
 
 
-def _seal(secret: bytes, caps: Mapping[str, Fraction]) -> bytes:
-    return keyed(secret, "caps", *(part for name in sorted(caps) for part in (name, ratio_text(caps[name]))))
+def _seal(secret: bytes, caps: Mapping[tuple[str, str], Fraction]) -> bytes:
+    """Return the seal of all caps by owner and dataset; without owners it is that of earlier versions."""
+    parts: list[str] = []
+    for owner, dataset in sorted(caps):
+        whose = ["", owner] if owner else []  # a dataset is never "", so this cannot be taken for another cap
+        parts += [*whose, dataset, ratio_text(caps[owner, dataset])]
+    return keyed(secret, "caps", *parts)
 
 
 def _link(previous: bytes, fields: Mapping[str, Any]) -> bytes:
-    kind = [] if fields["kind"] is None else [fields["kind"]]
-    return hashlib.sha256(_framed(previous, *(fields[name] for name in _SEALED), *kind)).digest()
+    added = [fields[name] for name in _VERSION_3]
+    if any(part is None for part in added):
+        if any(part is not None for part in added):
+            return b""  # no version writes some of these fields alone
+        added = []
+    kind = [] if fields[_KIND] is None else [fields[_KIND]]
+    return hashlib.sha256(_framed(previous, *(fields[name] for name in _SEALED), *kind, *added)).digest()
 
 
 def _broken(number: int, fault: str) -> LedgerError:

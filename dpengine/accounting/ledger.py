@@ -4,8 +4,16 @@ A ledger holds, for every dataset name, the total ε it may ever spend, every ch
 each charge bought. Charge and result are committed in one transaction before the result is shown to anyone, so a
 crash leaves both or neither. A result that was paid for is returned again at no cost, and never drawn twice.
 
-The same data under another name shares the budget already used. Names and data linked by charges form a pool; ε is
-added up per pool, and the smallest cap set on any of its names binds.
+The same data under another name shares the budget already used, and so does a near copy: a table of which rows or
+columns were dropped, added, renamed, retyped or changed, as far as its sketch tells (see `accounting.sketch`), unless
+its owner states, for the record, that it is of other people. Names and data linked by charges form a pool; ε is added
+up per pool, and the smallest cap set on any of its names binds.
+
+Recognition ends where no histogram of the sketch can tell. These open a budget of their own, unless the dataset has
+the same name: the same people in another table (another year, another survey); a table of fewer than about forty rows,
+or whose measured columns have but a few different values and whose other columns were all changed; a table of which
+most rows were exchanged; a table that was charged for by a version without sketches; rows in another engine, published
+with other columns than before; typed scores of a choice. A statement of other people is taken at its word.
 
 Every charge carries a SHA-256 over the charge before it and its own fields, and every use of the ledger checks the
 whole chain. That reveals an edited, missing or damaged entry. It cannot reveal that the whole ledger was replaced by
@@ -16,33 +24,30 @@ does it stop someone who may write to the ledger from forging a whole chain: pro
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from copy import copy
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from dpengine.accounting import hash_chain, schema
+from dpengine.accounting import hash_chain, recognition, schema
+from dpengine.accounting.amount import check_texts, read_amount, total
 from dpengine.accounting.database import Store
-from dpengine.accounting.entry import Charge, Entry, Outcome, same_name
+from dpengine.accounting.drawing import Kept, drawn, signals_deferred
+from dpengine.accounting.entry import Charge, Entry, Outcome, Resemblance, same_name
 from dpengine.accounting.hash_chain import Book
-from dpengine.errors import BudgetError, LedgerError, PlanError
-from dpengine.exact import ExactLike, exact_text, ratio_text, rational
+from dpengine.accounting.sketch import Sketch
+from dpengine.accounting.upgrade import upgrade
+from dpengine.errors import BudgetError, LedgerError
+from dpengine.exact import exact_text, ratio_text
 
-__all__ = ["Ledger", "read_amount"]
-
-_MAX_BITS = 400  # keeps arithmetic and storage small
-
-
-class Kept(Protocol):
-    """A result that was reopened from its stored bytes."""
-
-    @property
-    def key(self) -> str:
-        """Identity of what was asked."""
+__all__ = ["Ledger"]
 
 
+Exact = TypeVar("Exact")
 Result = TypeVar("Result", bound=Kept)
 
 
@@ -58,18 +63,42 @@ class Ledger:
     url
         Any SQLAlchemy address; a SQLite file is created, readable by its owner alone, if it is not there. Default:
         the environment's `PRIVATE_RELEASE_LEDGER`, else a file in the user's data folder.
+    owner
+        Whose part of the ledger this is. Default: "", the local owner, for a ledger that one person or team uses.
 
     One object may be used by many threads, one ledger by many processes. Every method raises `LedgerError` when the
     ledger is in use for too long, damaged, or cannot be read or written; nothing may be released then.
+
+    Several owners may share one ledger. Each sees their own datasets, charges, caps and results, as if the others had
+    ledgers of their own: fingerprints and derived keys differ from owner to owner, so that nobody can ask whether
+    somebody else's data is what they guess. (How long an answer takes depends on the charges of all.) Entries of
+    earlier versions belong to the local owner, "".
 
     A ledger of an earlier version is read as it is. The first change brings it up to date, in the same transaction;
     programs of that earlier version refuse it from then on.
     """
 
-    def __init__(self, url: str | None = None) -> None:
+    def __init__(self, url: str | None = None, owner: str = "") -> None:
         self._store = Store(url, hash_chain.build)
         with self._store.reading() as connection:
             self._secret = hash_chain.secret_of(connection)
+        self._see(owner)
+
+    def _see(self, owner: str) -> None:
+        check_texts(owner=owner)
+        self._owner = owner
+        self._key = self._secret if owner == "" else hash_chain.keyed(self._secret, "owner", owner)
+
+    @property
+    def owner(self) -> str:
+        """Whose part of the ledger this is; "" is the local owner."""
+        return self._owner
+
+    def for_owner(self, owner: str) -> Ledger:
+        """Return the part of this ledger that belongs to `owner`, in the same database."""
+        view = copy(self)
+        view._see(owner)
+        return view
 
     @classmethod
     def in_memory(cls) -> Ledger:
@@ -84,29 +113,34 @@ class Ledger:
 
     def set_cap(self, dataset: str, cap: Fraction | int | str) -> None:
         """Set the total ε that this dataset may ever spend; below what is spent already, nothing is left."""
-        _check_texts(dataset=dataset)
+        check_texts(dataset=dataset)
         number = read_amount(cap, "The cap")
         with self._writing() as (connection, book):
             hash_chain.set_cap(connection, book, self._secret, dataset, number)
 
-    def cap(self, dataset: str, fingerprint: bytes | None = None) -> Fraction | None:
+    def cap(
+        self, dataset: str, fingerprint: bytes | None = None, alike: Collection[Resemblance] = ()
+    ) -> Fraction | None:
         """Return the cap that binds: the smallest among the datasets that share data; None if none is set."""
         book = self._read()
-        return book.cap(book.pool(dataset, fingerprint)[0])
+        return book.cap(book.pool(dataset, fingerprint, alike)[0])
 
-    def spent(self, dataset: str, fingerprint: bytes | None = None) -> Fraction:
+    def spent(self, dataset: str, fingerprint: bytes | None = None, alike: Collection[Resemblance] = ()) -> Fraction:
         """Return the ε spent on this dataset and on those that share its data; 0 for unknown names.
 
-        With a `fingerprint`, also what was spent on that data under any other name, as a charge would count it.
+        With a `fingerprint`, also what was spent on that data under any other name, as a charge would count it; with
+        charges that it is `alike`, also what was spent on those.
         """
-        return _total(self._read().pool(dataset, fingerprint)[1])
+        return total(self._read().pool(dataset, fingerprint, alike)[1])
 
-    def left(self, dataset: str, fingerprint: bytes | None = None) -> Fraction | None:
+    def left(
+        self, dataset: str, fingerprint: bytes | None = None, alike: Collection[Resemblance] = ()
+    ) -> Fraction | None:
         """Return what the cap still allows, never below 0; None without a cap."""
         book = self._read()
-        names, charges = book.pool(dataset, fingerprint)
+        names, charges = book.pool(dataset, fingerprint, alike)
         cap = book.cap(names)
-        return None if cap is None else max(cap - _total(charges), Fraction(0))
+        return None if cap is None else max(cap - total(charges), Fraction(0))
 
     def datasets(self) -> list[str]:
         """Return all dataset names with a charge or a cap, sorted; of several spellings, the first one."""
@@ -119,60 +153,104 @@ class Ledger:
     def history(self, dataset: str | None = None) -> list[Entry]:
         """Return all entries in order; of a `dataset`, those that its `spent` adds up, shared data included."""
         book = self._read()
-        return [_entry(row) for row in (book.charges if dataset is None else book.pool(dataset)[1])]
+        return [_entry(book, row) for row in (book.charges if dataset is None else book.pool(dataset)[1])]
 
     def entry(self, release_id: str) -> Entry | None:
         """Return the entry with this id; None if there is none."""
-        charge = self._read().named(release_id)
-        return None if charge is None else _entry(charge)
+        book = self._read()
+        charge = book.named(release_id)
+        return None if charge is None else _entry(book, charge)
 
     def payload(self, release_id: str) -> bytes | None:
         """Return the stored result with this id; None if there is none."""
         with self._store.reading() as connection:
-            charge = hash_chain.read(connection, self._secret).named(release_id)
+            charge = self._book(connection).named(release_id)
             return None if charge is None else hash_chain.payload_of(connection, charge)
 
     def fingerprint(self, digest: bytes) -> bytes:
-        """Return the fingerprint of data: HMAC-SHA256 of its content digest under the ledger's own key.
+        """Return the fingerprint of data: HMAC-SHA256 of its content digest under the ledger's key for this owner.
 
         Without that key a fingerprint confirms no guess about the data.
         """
-        return hash_chain.keyed(self._secret, "fingerprint", digest)
+        return hash_chain.keyed(self._key, "fingerprint", digest)
 
     def derive_key(self, purpose: str, *parts: bytes) -> bytes:
-        """Return 32 bytes that are always the same for this ledger, purpose and parts, and secret to it."""
-        return hash_chain.keyed(self._secret, "derive", purpose, *parts)
+        """Return 32 bytes that are always the same for this ledger, owner, purpose and parts, and secret to it."""
+        return hash_chain.keyed(self._key, "derive", purpose, *parts)
+
+    def named_key(self, name: str) -> bytes | None:
+        """Return the key that the ledger keeps under `name`, for all owners; None if there is none yet."""
+        with self._store.reading() as connection:
+            return hash_chain.named_key(connection, self._secret, name, None)
+
+    def keep_key(self, name: str, make: Callable[[], bytes]) -> bytes:
+        """Return the key that the ledger keeps under `name`; if there is none yet, make it and keep it for good."""
+        check_texts(name=name)
+        known = self.named_key(name)
+        if known is not None:
+            return known
+        with self._writing() as (connection, _):
+            kept = hash_chain.named_key(connection, self._secret, name, make)
+        assert kept is not None
+        return kept
 
     def find(self, fingerprint: bytes, plan_id: str) -> bytes | None:
         """Return the stored result of this plan on this data; None if there is none yet."""
         with self._store.reading() as connection:
-            charge = hash_chain.read(connection, self._secret).published(fingerprint, plan_id)
+            charge = self._book(connection).published(fingerprint, plan_id)
             return None if charge is None else hash_chain.payload_of(connection, charge)
 
     def holds(self, plan_id: str) -> bool:
         """Return whether there is a stored result of this plan, on any data."""
         return any(row.plan_key == plan_id for row in self._read().charges)
 
-    def check(self, dataset: str, fingerprint: bytes, epsilon: Fraction) -> None:
-        """Raise `BudgetError` if a new charge would be refused now. Only `record` decides for good."""
-        _check_texts(dataset=dataset)
-        _refuse_over_cap(self._read(), dataset, fingerprint, read_amount(epsilon, "ε"))
+    def resembling(self, dataset: str, fingerprint: bytes, sketch: Sketch | None) -> list[Resemblance]:
+        """Return the earlier charges with which a new one would share a budget, since its table resembles theirs.
 
-    def charge_once(self, charge: Charge, draw: Callable[[], Outcome], reopen: Callable[[bytes], Result]) -> Result:
+        They are of other pools than the dataset's own, one of each, the most alike first. Those of which the owner has
+        stated before that they are of other people are left out.
+        """
+        with self._store.reading() as connection:
+            book = self._book(connection)
+            return recognition.resembling(connection, book, self._key, dataset, fingerprint, sketch)
+
+    def check(self, dataset: str, fingerprint: bytes, epsilon: Fraction, alike: Collection[Resemblance] = ()) -> None:
+        """Raise `BudgetError` if a new charge would be refused now. Only `record` decides for good."""
+        check_texts(dataset=dataset)
+        _refuse_over_cap(self._read(), dataset, fingerprint, read_amount(epsilon, "ε"), alike)
+
+    def charge_once(
+        self,
+        charge: Charge,
+        prepare: Callable[[], Exact],
+        draw: Callable[[Exact], Outcome],
+        reopen: Callable[[bytes], Result],
+        sketch: Callable[[Exact], Sketch] | None = None,
+    ) -> Result:
         """Return the result that is stored for this charge's plan and data; if there is none, draw and charge it first.
 
-        `draw` runs the mechanisms; `reopen` turns stored bytes into a result. The returned result always comes from
-        stored bytes. If `draw` raises, nothing is spent.
+        `prepare` does all that needs no noise and may fail, and returns the exact numbers. `draw` runs the mechanisms
+        on them. `reopen` turns stored bytes into a result; the returned result always comes from stored bytes. `sketch`
+        makes the charge's sketch of the exact numbers; it is the last that is called before `draw`.
+
+        An exception of `prepare` or `sketch` passes, and nothing is spent. From the first draw on, only the record ends
+        this: no callback runs, and a signal that Python handles (Ctrl-C) waits until the charge is committed. A fault
+        of `draw` ends it as a crash would, and is reported in fixed words: whatever depends on noise stays unknown.
 
         Raises `BudgetError` if the cap would be passed or the mechanisms spent another ε than the charge says,
-        `PlanError` if the result could not be reopened as what it is. Nothing is spent then.
+        `LedgerError` if the ledger cannot be used, or if `draw` fails. Nothing is spent then.
         """
         payload = self.find(charge.fingerprint, charge.plan_id)
         if payload is None:
             self.check(charge.dataset, charge.fingerprint, charge.epsilon)
-            outcome = draw()
-            _check_reopens(outcome, reopen)
-            payload = self.record(charge, outcome)
+            check_texts(**_texts(charge))
+            exact = prepare()
+            if sketch is not None:
+                charge = replace(charge, sketch=sketch(exact))
+            alike = [] if charge.other_people else self.resembling(charge.dataset, charge.fingerprint, charge.sketch)
+            self.check(charge.dataset, charge.fingerprint, charge.epsilon, alike)
+            with signals_deferred():
+                payload = self.record(charge, drawn(draw, exact))
         return reopen(payload)
 
     def record(self, charge: Charge, outcome: Outcome) -> bytes:
@@ -185,9 +263,9 @@ class Ledger:
         """
         epsilon = read_amount(charge.epsilon, "ε")
         if outcome.cost != epsilon:
-            raise BudgetError(
-                f"The mechanisms spent ε = {exact_text(outcome.cost)} in all, not {exact_text(epsilon)}, the ε to be "
-                "charged. Nothing was recorded, and nothing is shown. This is a fault of the program: please report it."
+            raise BudgetError(  # what they spent may depend on what they drew, so it is not said
+                f"The mechanisms did not spend exactly ε = {exact_text(epsilon)}, which was to be charged. Nothing was "
+                "recorded, and nothing is shown. This is a fault of the program: please report it."
             )
         fields = {
             "release_id": outcome.release_id,
@@ -201,18 +279,22 @@ class Ledger:
             "payload_sha256": hashlib.sha256(outcome.payload).digest(),
             "kind": charge.kind.value,
         }
-        _check_texts(
-            dataset=charge.dataset, plan_id=charge.plan_id, title=charge.title, summary=charge.summary,
-            release_id=outcome.release_id, created=outcome.created,
-        )  # fmt: skip
+        sealed = recognition.sealed(self._key, outcome.release_id, charge.sketch)
+        check_texts(**_texts(charge), release_id=outcome.release_id, created=outcome.created)
         with self._writing() as (connection, book):
             known = book.published(charge.fingerprint, charge.plan_id)
             if known is not None:
                 return hash_chain.payload_of(connection, known)
             if book.named(outcome.release_id) is not None:
                 raise LedgerError("This release id is already in the ledger for another release.")
-            _refuse_over_cap(book, charge.dataset, charge.fingerprint, epsilon)
-            number = hash_chain.add_charge(connection, book, fields)
+            data = charge.dataset, charge.fingerprint
+            alike = recognition.resembling(connection, book, self._key, *data, charge.sketch)
+            _refuse_over_cap(book, *data, epsilon, [] if charge.other_people else alike)
+            stated = recognition.stated(book, alike, charge.other_people)
+            of_data = {"recognised": stated, "sketch_sha256": _sha256(sealed)}
+            number = hash_chain.add_charge(connection, book, fields | of_data)
+            if sealed:
+                hash_chain.add_sketch(connection, number, sealed)
             _crash_point("after_insert")
             hash_chain.add_payload(connection, number, outcome.payload)
             _crash_point("before_commit")
@@ -220,83 +302,60 @@ class Ledger:
         return outcome.payload
 
     def verify_chain(self) -> None:
-        """Check every entry and every stored result; raise `LedgerError` naming the first broken entry."""
+        """Check every entry, and this owner's stored results; raise `LedgerError` naming the first broken entry."""
         with self._store.reading() as connection:
-            for row in hash_chain.read(connection, self._secret).charges:
+            for row in self._book(connection).charges:
                 hash_chain.payload_of(connection, row)
+                hash_chain.sketch_of(connection, row)
 
     def _read(self) -> Book:
         with self._store.reading() as connection:
-            return hash_chain.read(connection, self._secret)
+            return self._book(connection)
+
+    def _book(self, connection: sa.Connection) -> Book:
+        return hash_chain.read(connection, self._secret, self._owner)
 
     @contextmanager
     def _writing(self) -> Iterator[tuple[sa.Connection, Book]]:
         """Yield a connection and the ledger's state, locked until the changes are committed, all or none."""
         with self._store.writing() as connection:
             _crash_point("after_begin")
-            book = hash_chain.read(connection, self._secret)
-            schema.upgrade(connection, book.version)
+            book = self._book(connection)
+            upgrade(connection, book.version)
             _crash_point("after_upgrade")
             yield connection, book
 
 
-def _entry(charge: sa.Row[Any]) -> Entry:
+def _entry(book: Book, charge: sa.Row[Any]) -> Entry:
     return Entry(
         charge.release_id, charge.dataset, charge.created, Fraction(charge.epsilon), charge.title, charge.summary,
-        schema.kind_of(charge),
+        schema.kind_of(charge), tuple(book.recognised(charge)),
     )  # fmt: skip
 
 
-def _check_reopens(outcome: Outcome, reopen: Callable[[bytes], Kept]) -> None:
-    """Raise `PlanError` unless the payload reopens as what was asked: nothing else will be kept."""
-    try:
-        key = reopen(outcome.payload).key
-    except (PlanError, LedgerError, UnicodeError) as error:
-        raise PlanError(f"the result cannot be read back from its stored form ({error}); nothing was spent") from None
-    if key != outcome.key:
-        raise PlanError("the result reads back from its stored form as another one; nothing was spent")
+def _sha256(sealed: bytes) -> bytes:
+    return hashlib.sha256(sealed).digest() if sealed else b""
 
 
-def _refuse_over_cap(book: Book, dataset: str, fingerprint: bytes, epsilon: Fraction) -> None:
-    names, charges = book.pool(dataset, fingerprint)
-    cap, spent = book.cap(names), _total(charges)
+def _texts(charge: Charge) -> dict[str, object]:
+    return {name: getattr(charge, name) for name in ("dataset", "plan_id", "title", "summary")}
+
+
+def _refuse_over_cap(
+    book: Book, dataset: str, fingerprint: bytes, epsilon: Fraction, alike: Collection[Resemblance]
+) -> None:
+    names, charges = book.pool(dataset, fingerprint, alike)
+    cap, spent = book.cap(names), total(charges)
     if cap is None or spent + epsilon <= cap:
         return
     others = ", ".join(repr(name) for name in sorted(names) if same_name(name) != same_name(dataset))
-    shared = f" It shares data, and so its budget, with {others}." if others else ""
+    why = f" It shares data, and so its budget, with {others}." if others else ""
+    if alike:
+        looks = ", ".join(f"{each.dataset!r} (about {each.overlap:.0%} of the rows)" for each in alike)
+        why += f" Its table looks like that of {looks}; if they are of other people, state that for the record."
     raise BudgetError(
         f"The budget of dataset {dataset!r} does not allow this: asked ε = {exact_text(epsilon)}, "
-        f"spent {exact_text(spent)} of {exact_text(cap)}, left {exact_text(max(cap - spent, Fraction(0)))}.{shared} "
+        f"spent {exact_text(spent)} of {exact_text(cap)}, left {exact_text(max(cap - spent, Fraction(0)))}.{why} "
         "Ask for a smaller ε, or let the owner of the data decide on a larger cap; "
         "results that were published before are returned again at no cost."
     )
-
-
-def read_amount(value: ExactLike, what: str) -> Fraction:
-    """Return the positive rational that an int, a Fraction or an exact text stands for; raise `BudgetError`.
-
-    >>> read_amount("0.1", "ε")
-    Fraction(1, 10)
-    """
-    try:
-        number = rational(value, what, strict=True)
-    except (TypeError, ValueError) as error:
-        raise BudgetError(f"{error}.") from None
-    if number <= 0:
-        raise BudgetError(f"{what} must be more than 0.")
-    if max(number.numerator, number.denominator).bit_length() > _MAX_BITS:
-        raise BudgetError(f"{what} has too many digits; round it to sixty or fewer.")
-    return number
-
-
-def _total(charges: Sequence[sa.Row[Any]]) -> Fraction:
-    return sum((Fraction(row.epsilon) for row in charges), Fraction(0))
-
-
-def _check_texts(**texts: object) -> None:
-    for name, text in texts.items():
-        # Databases differ on NUL and lone surrogates; a ledger must not.
-        if not isinstance(text, str) or "\0" in text or text != text.encode("utf-8", "ignore").decode():
-            raise BudgetError(f"The {name} must be a text without NUL or half characters.")
-    if not str(texts["dataset"]).strip():
-        raise BudgetError("The dataset needs a name: it says whose budget is spent.")

@@ -1,9 +1,9 @@
-"""The tables of a ledger in its database, and the step from version 1 to version 2.
+"""The tables of a ledger in its database, as they are today; `upgrade` holds the steps from earlier versions.
 
-Version 2 added the column `kind` to the charges. Rows of version 1 are never rewritten: their kind stays NULL and
-their hash stays as it was sealed. `kind_of` infers their kind from the form of their `plan_key`, which is sealed too.
-
-A migrations library such as Alembic would keep a version table of its own, outside the ledger's lock, for one column.
+Version 2 added the column `kind` to the charges. Version 3 added owners, what was recognised of the data, sketches and
+named keys. Fields of earlier charges are never rewritten: what they lack stays NULL, and their hash stays as it was
+sealed. `kind_of` infers a kind that is NULL from the form of `plan_key`, which is sealed too; an `owner` that is NULL
+is the local owner, as is the empty text.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from dpengine.accounting.entry import Kind
 from dpengine.errors import LedgerError
 
 __all__ = [
-    "VERSION", "all_tables", "caps", "charges", "charges_of", "kind_of", "meta", "only_meta", "payloads", "upgrade",
+    "VERSION", "all_tables", "caps", "caps_of", "charges", "charges_of", "keys", "kind_of", "meta", "only_meta",
+    "payloads", "sketches",
 ]  # fmt: skip
 
-VERSION = 2
+VERSION = 3
 
 # STRICT makes SQLite hold to the column types, as other databases do anyway.
 all_tables = sa.MetaData()
@@ -39,13 +40,14 @@ caps = sa.Table(
     all_tables,
     sa.Column("dataset", sa.Text, primary_key=True),
     sa.Column("cap", sa.Text, nullable=False),
+    sa.Column("owner", sa.Text, primary_key=True, server_default=""),
     sqlite_strict=True,
 )
 charges = sa.Table(
     "ledger_charges",
     all_tables,
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("release_id", sa.Text, nullable=False, unique=True),
+    sa.Column("release_id", sa.Text, nullable=False),
     sa.Column("dataset", sa.Text, nullable=False),
     sa.Column("fingerprint", sa.LargeBinary, nullable=False),
     sa.Column("plan_key", sa.Text, nullable=False),
@@ -56,7 +58,11 @@ charges = sa.Table(
     sa.Column("payload_sha256", sa.LargeBinary, nullable=False),
     sa.Column("hash", sa.LargeBinary, nullable=False),
     sa.Column("kind", sa.Text),
-    sa.UniqueConstraint("fingerprint", "plan_key"),
+    sa.Column("owner", sa.Text),
+    sa.Column("recognised", sa.Text),
+    sa.Column("sketch_sha256", sa.LargeBinary),
+    sa.UniqueConstraint("fingerprint", "plan_key"),  # a fingerprint belongs to one owner
+    sa.UniqueConstraint("owner", "release_id"),
     sqlite_strict=True,
 )
 payloads = sa.Table(
@@ -66,7 +72,22 @@ payloads = sa.Table(
     sa.Column("payload", sa.LargeBinary, nullable=False),
     sqlite_strict=True,
 )
-_NOT_ALLOWED = "42501"  # insufficient_privilege, in PostgreSQL
+sketches = sa.Table(
+    "ledger_sketches",
+    all_tables,
+    sa.Column("number", sa.ForeignKey(charges.c.number), primary_key=True, autoincrement=False),
+    sa.Column("sketch", sa.LargeBinary, nullable=False),
+    sqlite_strict=True,
+)
+keys = sa.Table(
+    "ledger_keys",
+    all_tables,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.LargeBinary, nullable=False),
+    sa.Column("seal", sa.LargeBinary, nullable=False),
+    sqlite_strict=True,
+)
+_SINCE = {"kind": 2, "owner": 3, "recognised": 3, "sketch_sha256": 3}  # the version that added a column
 
 
 def only_meta(connection: sa.Connection) -> sa.Row[Any]:
@@ -80,9 +101,15 @@ def only_meta(connection: sa.Connection) -> sa.Row[Any]:
 
 
 def charges_of(connection: sa.Connection, version: int) -> list[sa.Row[Any]]:
-    """Return the rows of all charges in order, with a `kind` of None where none is stored."""
-    columns = [sa.null().label("kind") if version == 1 and c is charges.c.kind else c for c in charges.c]
+    """Return the rows of all charges in order, with None in columns that the stored version does not have."""
+    columns = [sa.null().label(c.name) if _SINCE.get(c.name, 1) > version else c for c in charges.c]
     return list(connection.execute(sa.select(*columns).order_by(charges.c.number)))
+
+
+def caps_of(connection: sa.Connection, version: int) -> list[sa.Row[Any]]:
+    """Return the rows of all caps; those of earlier versions are the local owner's."""
+    owner = sa.literal("").label("owner") if version < _SINCE["owner"] else caps.c.owner
+    return list(connection.execute(sa.select(caps.c.dataset, caps.c.cap, owner)))
 
 
 def kind_of(charge: sa.Row[Any]) -> Kind:
@@ -92,23 +119,3 @@ def kind_of(charge: sa.Row[Any]) -> Kind:
     if charge.plan_key.startswith("question "):
         return Kind.ANSWER
     return Kind.CHOICE if charge.plan_key.startswith("{") else Kind.RELEASE
-
-
-def upgrade(connection: sa.Connection, version: int) -> None:
-    """Bring a ledger of an earlier version up to date, within the transaction of the write that needs it.
-
-    SQLite and PostgreSQL roll back a new column with the rest of a transaction, so a crash leaves version 1 whole. The
-    lock of `only_meta` lets one writer through; the next finds version 2. Programs of version 1 refuse the ledger then.
-    """
-    if version == VERSION:
-        return
-    try:
-        connection.execute(sa.text(f"ALTER TABLE {charges.name} ADD COLUMN kind TEXT"))
-    except sa.exc.DBAPIError as error:
-        if getattr(error.orig, "sqlstate", None) != _NOT_ALLOWED:
-            raise
-        raise LedgerError(
-            "The ledger is of an earlier version, and this account may not bring it up to date: charge something "
-            "with the account that made it, or transfer its tables to this account. Nothing was released."
-        ) from None
-    connection.execute(sa.update(meta).values(version=VERSION))

@@ -7,15 +7,18 @@ is checked in the memory of one.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from dpengine import safe_csv
 from dpengine.array_types import Columns, Floats, Ints
+from dpengine.errors import ReleaseError
 from dpengine.marginals.marginal import Marginal
 from dpengine.results.published_columns import header
 from dpengine.spec.plan import Plan
@@ -23,7 +26,11 @@ from dpengine.synthesis import cell_values
 
 __all__ = ["CrossCheck"]
 
+Codes = npt.NDArray[np.unsignedinteger[Any]]
+
 ESTIMATE_ROUNDING = 1e-6
+MAX_CODES_BYTES = 200_000_000  # of the rows' cells, at one to four bytes each: about 10 s
+ROWS_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,27 +54,37 @@ class CrossCheck:
         self._plan = plan
         self._estimates = estimates
         self._first: dict[Columns, tuple[str, Ints, Floats, int]] = {}
-        self._rows: dict[str, Ints] = {}
+        self._rows: dict[str, Codes] = {}
 
-    def add_rows(self, payload: bytes) -> list[str]:
+    def add_rows(self, pieces: Iterable[bytes]) -> list[str]:
         """Take the synthetic rows that tables are compared with. Return the faults found."""
-        plan = self._plan
+        readers = {name: cell_values.reader(self._plan.column(name)) for name in self._plan.used}
+        types = {name: np.min_scalar_type(self._plan.column(name).size) for name in readers}
+        most = MAX_CODES_BYTES // sum(kind.itemsize for kind in types.values())
+        parts: dict[str, list[Codes]] = {name: [] for name in readers}
+        rows = 0
         try:
-            columns = safe_csv.read_columns(payload, plan.used)
+            for columns in safe_csv.read_blocks(pieces, self._plan.used):
+                rows += len(columns[0])
+                if rows > most:
+                    raise ReleaseError(
+                        f"synthetic.csv has more than {most:,} rows, the most that are checked for a plan of these "
+                        "columns; check it by means of your own, or ask for a release of fewer columns"
+                    )
+                for (name, read), column in zip(readers.items(), columns, strict=True):
+                    codes = read(column)
+                    if (codes < 0).any():
+                        raise ValueError(f": the column {name} holds a text that is no declared cell")
+                    parts[name].append(codes.astype(types[name]))
         except ValueError as error:
-            return [f"synthetic.csv {error}"]
-        named = zip(plan.used, columns, strict=True)
-        rows = {name: cell_values.cells(plan.column(name), column) for name, column in named}
-        undeclared = [name for name, codes in rows.items() if (codes < 0).any()]
-        if undeclared:
-            return [f"synthetic.csv: the column {name} holds a text that is no declared cell" for name in undeclared]
-        self._rows = rows
+            return [f"synthetic.csv{'' if str(error).startswith(':') else ' '}{error}"]
+        self._rows = {name: np.concatenate(parts.pop(name)) for name in readers}
         return []
 
-    def add_table(self, payload: bytes, file: str, table: Columns, half_width: float | None) -> list[str]:
+    def add_table(self, pieces: Iterable[bytes], file: str, table: Columns, half_width: float | None) -> list[str]:
         """Return the faults of one table. `half_width` holds for each cell; it is None if cells differ in it."""
         try:
-            numbers = _numbers(payload, file, table, self._plan)
+            numbers = _numbers(pieces, file, table, self._plan)
         except ValueError as error:
             return [f"{file} {error}"]
         faults = [f"{file}: {fault}" for fault in _odd_numbers(numbers, half_width)]
@@ -97,30 +114,40 @@ class CrossCheck:
         return faults
 
 
-def _numbers(payload: bytes, file: str, table: Columns, plan: Plan) -> Numbers:
+def _numbers(pieces: Iterable[bytes], file: str, table: Columns, plan: Plan) -> Numbers:
     """Read the numbers of a table whose labels are the declared cross-product in declared order.
 
     Raises ValueError with what is wrong with the file.
     """
-    *texts, count, estimate, low, high = safe_csv.read_columns(payload, header(table))
-    if len(count) != plan.cells(table):
-        raise ValueError(f"has {len(count)} rows, not one for each of {plan.cells(table)} cells")
-    shape = plan.shape(table)
-    places = np.unravel_index(np.arange(len(count)), shape) if table else ()
-    for name, column, place in zip(table, texts, places, strict=True):
-        wrong = safe_csv.label_codes(column, plan.column(name).labels) != place
-        if wrong.any():
-            row = int(np.argmax(wrong)) + 2
-            raise ValueError(f"line {row}, column {name}: this is not the cell declared for this place")
-    try:
-        whole = [safe_csv.read_numbers(column, pa.int64()).reshape(shape) for column in (count, low, high)]
-    except ValueError:
-        raise ValueError("has a count, low or high that is not a whole number") from None
-    try:
-        fractional = safe_csv.read_numbers(estimate, pa.float64()).reshape(shape)
-    except ValueError:
-        raise ValueError("has an estimate that is not a number") from None
-    return Numbers(file, whole[0], fractional, whole[1], whole[2])
+    shape, cells = plan.shape(table), plan.cells(table)
+    labels = [safe_csv.label_reader(plan.column(name).labels) for name in table]
+    whole = np.empty((3, cells), dtype=np.int64)
+    estimate = np.empty(cells)
+    start = 0
+    blocks = safe_csv.read_blocks(pieces, header(table))
+    for *texts, count, fractional, low, high in blocks:
+        stop = start + len(count)
+        if stop > cells:
+            rows = stop + sum(len(block[0]) for block in blocks)
+            raise ValueError(f"has {rows} rows, not one for each of {cells} cells")
+        places = np.unravel_index(np.arange(start, stop), shape) if table else ()
+        for name, read, column, place in zip(table, labels, texts, places, strict=True):
+            wrong = read(column) != place
+            if wrong.any():
+                line = start + int(np.argmax(wrong)) + 2
+                raise ValueError(f"line {line}, column {name}: this is not the cell declared for this place")
+        try:
+            whole[:, start:stop] = [safe_csv.read_numbers(column, pa.int64()) for column in (count, low, high)]
+        except ValueError:
+            raise ValueError("has a count, low or high that is not a whole number") from None
+        try:
+            estimate[start:stop] = safe_csv.read_numbers(fractional, pa.float64())
+        except ValueError:
+            raise ValueError("has an estimate that is not a number") from None
+        start = stop
+    if start != cells:
+        raise ValueError(f"has {start} rows, not one for each of {cells} cells")
+    return Numbers(file, whole[0].reshape(shape), estimate.reshape(shape), *(each.reshape(shape) for each in whole[1:]))
 
 
 def _odd_numbers(numbers: Numbers, half_width: float | None) -> list[str]:
@@ -149,11 +176,14 @@ def _interval(numbers: Numbers, half_width: float) -> tuple[Floats, Floats]:
     return low, np.maximum(np.floor(numbers.estimate + half_width), numbers.count)
 
 
-def _count(rows: Mapping[str, Ints], table: Columns, plan: Plan) -> Ints:
+def _count(rows: Mapping[str, Codes], table: Columns, plan: Plan) -> Ints:
     """Count rows, given as cells of each column, into a table with one axis for each of its columns."""
     if not table:
         return np.array(len(rows[plan.used[0]]))
-    shape = plan.shape(table)
-    cell = np.ravel_multi_index([rows[name] for name in table], shape)
-    counted: Ints = np.bincount(cell, minlength=math.prod(shape)).reshape(shape)
-    return counted
+    shape, size = plan.shape(table), len(rows[table[0]])
+    counted = np.zeros(math.prod(shape), dtype=np.int64)
+    step = max(ROWS_AT_ONCE, counted.size)
+    for start in range(0, size, step):
+        cell = np.ravel_multi_index([rows[name][start : start + step].astype(np.int64) for name in table], shape)
+        counted += np.bincount(cell, minlength=counted.size)
+    return counted.reshape(shape)

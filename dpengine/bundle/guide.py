@@ -57,8 +57,7 @@ NUMBERS = {
         Entry(
             "low to high",
             "This interval is meant to hold the true number 95 times in 100. For the total and for single columns it "
-            "follows from the noise. For larger tables it follows from the error of the model, which was measured "
-            "privately: {model_errors}.",
+            "follows from the noise.{model_errors}",
             "Quote it with every number.",
         ),
     ),
@@ -123,7 +122,10 @@ SYNTHETIC = Entry(
 def number_columns(result: Result) -> list[Entry]:
     """Return what the number columns of a published table mean."""
     entries = (COUNT, *NUMBERS[estimator(result.plan)])
-    return [entry._replace(text=entry.text.format(model_errors=model_errors(result))) for entry in entries]
+    errors = model_errors(result)
+    if errors:
+        errors = f" For larger tables it follows from the error of the model, which was measured privately: {errors}."
+    return [entry._replace(text=entry.text.format(model_errors=errors)) for entry in entries]
 
 
 def reading(result: Result) -> list[Entry]:
@@ -136,8 +138,11 @@ def reading(result: Result) -> list[Entry]:
 
 
 def model_errors(result: Result) -> str:
-    """Return in words how far cells of a model's tables are typically off. Empty without a model."""
-    if not isinstance(result.estimates, ModelledEstimates):
+    """Return in words how far cells of a model's tables are typically off.
+
+    Empty without a model, and where all tables are single columns: these were measured themselves.
+    """
+    if not isinstance(result.estimates, ModelledEstimates) or result.measured.audit is None:
         return ""
     errors = result.estimates.mean_errors(np.array(SIZES, dtype=np.float64))
     sizes = [f"of {size:,} by about {people(error)}" for size, error in zip(SIZES, errors, strict=True)]

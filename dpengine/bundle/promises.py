@@ -14,7 +14,7 @@ from dpengine.bundle.wording import SCHEMA_VERSION, WORDINGS, Estimator, Wording
 from dpengine.exact import exact_text
 from dpengine.spec.plan import Plan
 
-__all__ = ["estimator", "promises", "table_files"]
+__all__ = ["estimator", "file_names", "promises", "slug", "table_files"]
 
 DEFINITION = "pure ε-differential privacy"
 NEIGHBOURS = "add or remove one person (all their rows)"
@@ -51,12 +51,23 @@ def table_files(plan: Plan) -> dict[Columns, str]:
     digits = max(2, len(str(len(plan.marginals))))
     files: dict[Columns, str] = {}
     for number, table in enumerate(plan.marginals, start=1):
-        slug = "-x-".join(filter(None, map(_slug, table)))[:80].strip("-")
-        files[table] = f"tables/{number:0{digits}}{'-' if slug else ''}{slug}.csv"
+        name = "-x-".join(filter(None, map(slug, table)))[:80].strip("-")
+        files[table] = f"tables/{number:0{digits}}{'-' if name else ''}{name}.csv"
     return files | {(): "tables/total.csv"}
 
 
-def _slug(name: str) -> str:
+def file_names(plan: Plan) -> list[str]:
+    """Return the names of all files of a bundle of `plan`, in order."""
+    tables = table_files(plan).values()
+    return ["README.txt", "plan.yaml", *tables, "synthetic.csv", "report.html", "registry.yaml", "manifest.json"]
+
+
+def slug(name: str) -> str:
+    """Return the plain small letters and digits of a name, the rest as hyphens.
+
+    >>> slug("Größe (cm)")
+    'groe-cm'
+    """
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     return re.sub("[^a-z0-9]+", "-", plain).strip("-")
 

@@ -17,9 +17,11 @@ from fractions import Fraction
 from typing import Any
 
 from dpengine.array_types import Columns
+from dpengine.bundle import sizes
+from dpengine.bundle.archive import Archive, Source, opened
 from dpengine.bundle.cross_check import CrossCheck
-from dpengine.bundle.promises import estimator, promises, table_files
-from dpengine.bundle.read import FIXED, Manifest, MeasurementEntry, Members, Source, read_manifest, unpacked
+from dpengine.bundle.promises import estimator, file_names, promises, table_files
+from dpengine.bundle.read import Manifest, MeasurementEntry, count_values, read_manifest
 from dpengine.bundle.wording import Estimator
 from dpengine.errors import PlanError, ReleaseError
 from dpengine.estimate.error_distribution import table_error
@@ -30,6 +32,7 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["PROSE", "verify"]
 
+MAX_FAULTS = 100
 PROSE = ("README.txt", "report.html", "registry.yaml")
 
 
@@ -38,43 +41,52 @@ def verify(source: Source) -> dict[str, Any]:
 
     Raises `ReleaseError` with every fault found. The texts of `PROSE` are not read.
     """
-    with unpacked(source) as members:
-        manifest, checked = read_manifest(members)
+    with opened(source) as members:
+        if not members.is_as_written():
+            raise ReleaseError(
+                "the zip file holds more than its files, or was packed by another program: get it again as it was made"
+            )
+        for name in ("manifest.json", "plan.yaml"):
+            if name not in members:
+                raise ReleaseError(f"{name} is missing")
         plan, faults = _read_plan(members)
+        text = members.read("manifest.json", sizes.BASE_BYTES if plan is None else sizes.manifest_bytes(plan))
+        if plan is not None and count_values(text) > sizes.manifest_values(plan):
+            raise ReleaseError("manifest.json holds more values than that of this plan can")
+        manifest, checked = read_manifest(text)
         if plan is not None:
             faults += _wrong_names(members, checked, plan)
             faults += _broken_promises(manifest, checked, plan)
             faults += _wrong_prices(checked, plan)
         faults += _wrong_contents(members, checked, plan)
     if faults:
-        raise ReleaseError(faults)
+        raise ReleaseError(faults[:MAX_FAULTS])
     return manifest
 
 
-def _read_plan(members: Mapping[str, bytes]) -> tuple[Plan | None, list[str]]:
+def _read_plan(members: Archive) -> tuple[Plan | None, list[str]]:
     """Return the plan in the bundle, or what is wrong with it."""
-    text = members.get("plan.yaml")
-    if text is None:
-        return None, ["plan.yaml is missing"]
-    if len(text) > strict_yaml.MAX_BYTES:
-        return None, ["plan.yaml is too large to be read"]
     try:
-        return Plan.loads(text.decode()), []
+        return Plan.loads(members.read("plan.yaml", strict_yaml.MAX_BYTES).decode()), []
     except UnicodeDecodeError:
         return None, ["plan.yaml is not UTF-8 text"]
     except PlanError as error:
         return None, [f"plan.yaml: {fault}" for fault in error.faults]
 
 
-def _wrong_names(members: Mapping[str, bytes], checked: Manifest, plan: Plan) -> list[str]:
+def _wrong_names(members: Archive, checked: Manifest, plan: Plan) -> list[str]:
     """Compare the files in the bundle, those that the manifest lists, and those that the plan asks for."""
-    expected = {*FIXED, *table_files(plan).values()}
-    unlisted = expected - {"manifest.json"} - set(checked.files)
+    order = file_names(plan)
+    expected = set(order)
+    present, listed = set(members), set(checked.files)
+    unlisted = (expected & present) - listed - {"manifest.json"}
+    foreign = sorted(listed - expected)
     return [
-        *(f"{name} is missing" for name in sorted(expected - set(members) - set(checked.files))),
-        *(f"{name} does not belong in this bundle" for name in sorted(set(members) - expected)),
-        *(f"{name} is not in the manifest's list of files" for name in sorted(unlisted & set(members))),
-        *(f"the manifest lists {name}, which does not belong in this bundle" for name in set(checked.files) - expected),
+        *(f"{name} is missing" for name in sorted(expected - present - listed)),
+        *(f"{name} does not belong in this bundle" for name in sorted(present - expected)),
+        *(f"{name} is not in the manifest's list of files" for name in sorted(unlisted)),
+        *(f"the manifest lists {name}, which does not belong in this bundle" for name in foreign),
+        *(["the files are not in the order of a release"] if present == expected and list(members) != order else []),
     ]
 
 
@@ -87,6 +99,8 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
         wrong += [f"{key} → {name}" for name, value in entries if manifest[key].get(name) != value]
     if set(manifest["domain"]) != set(plan.used):
         wrong.append("domain")
+    if not checked.strategy.startswith("Direct" if plan.strategy == "auto" else plan.strategy.capitalize()):
+        wrong.append("strategy")
     files = [(list(table), file, plan.cells(table)) for table, file in table_files(plan).items()]
     if [(entry.columns, entry.file, entry.cells) for entry in checked.tables] != files:
         wrong.append("tables")
@@ -166,7 +180,7 @@ def _positive(text: str) -> Fraction | None:
     return value if value > 0 else None
 
 
-def _wrong_contents(members: Members, checked: Manifest, plan: Plan | None) -> list[str]:
+def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> list[str]:
     """Read each file once and compare it with its SHA-256, and each table with the rows and the tables before it.
 
     Synthetic rows come first, then tables of few columns. Raises `ReleaseError` where files are damaged.
@@ -183,18 +197,43 @@ def _wrong_contents(members: Members, checked: Manifest, plan: Plan | None) -> l
         if direct:  # else half-widths differ from cell to cell
             half_widths = {tuple(entry.columns): entry.half_width_95 for entry in checked.tables}
     for name in sorted(members, key=lambda name: (name != "synthetic.csv", len(tables.get(name, ())))):
+        most = sizes.PROSE_BYTES if plan is None else sizes.file_bytes(plan, name, tables.get(name))
+        pieces = _Pieces(members.pieces(name, most))
         try:
-            payload = members[name]
+            if cross_check is not None and name == "synthetic.csv":
+                faults += cross_check.add_rows(pieces)
+            elif cross_check is not None and name in tables:
+                faults += cross_check.add_table(pieces, name, tables[name], half_widths.get(tables[name]))
+            pieces.finish()
         except ReleaseError as error:
             damaged += map(str, error.faults)
             continue
         entry = checked.files.get(name)
-        if entry and (len(payload) != entry.bytes or hashlib.sha256(payload).hexdigest() != entry.sha256):
+        if entry and (pieces.size != entry.bytes or pieces.sha256() != entry.sha256):
             faults.append(f"{name} was changed: it does not have the SHA-256 and size that the manifest gives")
-        if cross_check is not None and name == "synthetic.csv":
-            faults += cross_check.add_rows(payload)
-        elif cross_check is not None and name in tables:
-            faults += cross_check.add_table(payload, name, tables[name], half_widths.get(tables[name]))
     if damaged:
         raise ReleaseError(damaged)
     return faults
+
+
+class _Pieces:
+    """The pieces of a file, each read once, with their SHA-256 and size so far."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._digest = hashlib.sha256()
+        self.size = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self._pieces:
+            self._digest.update(piece)
+            self.size += len(piece)
+            yield piece
+
+    def finish(self) -> None:
+        """Read what is left."""
+        for _ in self:
+            pass
+
+    def sha256(self) -> str:
+        return self._digest.hexdigest()

@@ -113,7 +113,7 @@ def error_curve(plan: Plan, *, numbers: Mapping[str, list[float]] | None = None,
             showlegend=False,
             hoverinfo="skip",
         )
-    figure.update_xaxes(type="log", title="privacy budget ε (more private ← → more accurate)", tickvals=list(CURVE))
+    figure.update_xaxes(type="log", title="ε: more private ← → more exact", tickvals=list(CURVE))
     figure.update_yaxes(type="log", title=f"{noun(plan)}, ± (95 in 100 counts)", dtick=1, tickformat=",~g")
     return apply_style(figure, "Error of the published counts at each ε", dark)
 
@@ -135,8 +135,8 @@ def comparison_figure(result: Result, table: Columns, exact: Ints, *, dark: bool
         text=labels,
         hovertemplate="%{text}<br>true %{x:,}<br>published %{y:,}<extra></extra>",
     )
-    figure.update_xaxes(title="true count (private)")
-    figure.update_yaxes(title="published count")
+    figure.update_xaxes(title="true count (private)", tickformat=",~d")
+    figure.update_yaxes(title="published count", tickformat=",~d")
     figure.update_layout(showlegend=False)
     return apply_style(figure, f"Published against true: {' × '.join(table)}", dark)
 

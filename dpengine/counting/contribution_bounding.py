@@ -1,16 +1,16 @@
 """Law 8: the SQL that keeps only rows that count, and at most `k` of them for each person.
 
 The rows of a person are ordered by a keyed hash of (cell codes, copy number, ID), and the first `k` are kept. The
-copy number tells apart rows of one person in the same cells; it does not matter which of them gets which number,
-since they are interchangeable. Two properties follow:
+copy number tells apart rows of one person in the same cells; these rows are interchangeable, so any numbering will do.
+Two properties follow:
 
 * The choice is uniform among the person's countable rows, because the hash is independent of what it is given.
   It is also reproducible: the same key keeps the same rows.
-* Given the key, the rows kept of a person are a fixed function of that person's rows alone. Adding or removing a
-  person therefore changes each marginal by at most `k` in L1, whatever rows the others have and in whatever order.
+* Given the key, the rows kept of a person are a function of that person's rows alone. Adding or removing a person
+  therefore changes each marginal by at most `k` in L1, whatever rows the others have and in whatever order.
 
-All engines hash the same text by MD5, so they keep the same rows. A broken hash does no harm here: uniformity rests
-on the secrecy of the key, and nobody is to be authenticated.
+All engines hash the same text by MD5, so they keep the same rows. That MD5 is broken does no harm: uniformity rests on
+the secrecy of the key, and nothing is authenticated by it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpengine.counting.encode_sql import Coding
-from dpengine.sources.dialects import Dialect
+from dpengine.counting.encoding.coding import Coding
+from dpengine.sources.databases.dialects import Dialect
 
 __all__ = ["among", "bounded_rows", "coded_rows"]
 
@@ -34,7 +34,7 @@ def coded_rows(
     *,
     fence: str = "",
 ) -> str:
-    """Write a query with the codes k0, k1, … of all rows that count, and with `person` where there is one.
+    """Write a query with the codes k0, k1, … of all rows that count, and with `person` if it is given.
 
     A row counts if it meets all of `conditions`, by default that each of its values has a cell, and if its `person`
     is not null. `source` is a relation with the columns that the codings read; `fence` is the dialect's.
@@ -65,7 +65,7 @@ def bounded_rows(coded: str, columns: int, rows: int, key: bytes, dialect: Diale
 
 
 def among(code: str, wanted: Sequence[int]) -> str:
-    """Write the condition that a code is one of `wanted`, which increase; each run of them is one comparison.
+    """Write the condition that a code is one of `wanted`, in increasing order; each run of numbers is one comparison.
 
     >>> among("k0", [1, 2, 3, 7])
     '(k0 BETWEEN 1 AND 3 OR k0 BETWEEN 7 AND 7)'

@@ -1,9 +1,9 @@
-"""Law 1: the room that turns rows into exact integer tables. Nothing else in the engine reads rows.
+"""Law 1: turn rows into exact integer tables. Nothing else in the engine reads rows.
 
 `count` needs one pass over the table, in constant memory, whatever the number of marginals. Each used column becomes
-cell codes (`encode_sql`, `encode_numpy`), these are added up in a few joint tables (`joint_tables`), and the
-marginals are sums of those. Rows in another engine are coded and added up there (`pushdown`), in the same cells.
-With an ID column, each person keeps a bounded number of rows (`contribution_bounding`).
+cell codes (`encoding`), the codes are added up in a few joint tables (`joint_tables`), and the marginals are sums of
+these. Rows in another engine are encoded and added up there (`pushdown`), in the same cells. With an ID column, each
+person keeps a bounded number of rows (`contribution_bounding`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dpengine.counting.joint_tables import JointTables
 from dpengine.counting.pushdown import RemoteRows
 from dpengine.counting.scan import LocalRows
 from dpengine.errors import TableError
-from dpengine.sources.remote import RemoteTable
+from dpengine.sources.databases.remote import RemoteTable
 from dpengine.sources.table import LocalTable, Table
 from dpengine.spec.plan import Plan
 
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def _rows(table: Table) -> LocalRows | RemoteRows:
-    """Decide, in one place, whether rows are read here or where they are."""
+    """Decide, in one place, whether rows are read here or in their own engine."""
     if isinstance(table, RemoteTable):
         return RemoteRows(table)
     assert isinstance(table, LocalTable), "tables are of these two kinds"
@@ -48,14 +48,14 @@ def count(
     truncation_key: bytes,
     progress: Callable[[float], None] | None = None,
 ) -> list[Ints]:
-    """Count exactly: return for each of `marginals` an array of shape ``plan.shape(marginal)``.
+    """Return the exact counts of each of `marginals`, an array of shape ``plan.shape(marginal)``.
 
     A row with a value that has no cell (``other: false``) in any used column counts nowhere; nor does a row without
-    an ID, where the plan names persons by one. `truncation_key` decides which rows are kept of persons with more than
-    ``plan.unit.rows``; equal keys on equal tables keep equal rows. `progress` receives now and then the part that is
-    done, from 0 to 1; an exception it raises aborts the counting.
+    an ID, if the plan names persons by one. `truncation_key` decides which rows are kept of persons with more than
+    ``plan.unit.rows``; equal keys on equal tables keep equal rows. `progress` receives the part done so far, from 0 to
+    1; an exception it raises aborts the counting.
 
-    Raises `TableError` as `check` does, and where the table turns out to be damaged.
+    Raises `TableError` as `check` does, and if the table turns out to be damaged.
     """
     check(table, plan)
     report = progress or (lambda part: None)
@@ -69,9 +69,9 @@ def count(
 def digest(table: Table) -> bytes:
     """Return 32 bytes that identify the table's content, whatever the order of its rows and columns.
 
-    Files and frames of all formats agree where the texts of their cells do. In another engine the same rows have
-    another digest, their `digest_of_texts`. The rows of an open table are read for this once; `check_unchanged` tells
-    whether they still are what they were. See `counting.fingerprint`.
+    Files and frames of all formats have the same digest if the texts of their cells agree. In another engine the same
+    rows have another digest, their `digest_of_texts`. The rows are read for the first call only; `check_unchanged`
+    checks that they are still the same. See `counting.fingerprint`.
     """
     if table.digest is None:
         table.digest = _rows(table).digest()
@@ -86,10 +86,10 @@ def digest_of_texts(table: Table) -> bytes:
 
 
 def digest_and_count(table: Table, plan: Plan, marginals: Sequence[Columns]) -> tuple[bytes, list[Ints] | None]:
-    """Return the table's `digest`, and with it the counts that `count` gives where one pass serves both, else None.
+    """Return the table's `digest` and, if one pass over the rows serves both, the counts of `count`; else None.
 
-    It does where rows are read here for the digest, and no person's rows are to be chosen, which takes the digest.
-    Raises `TableError` as `count` does.
+    One pass serves both if the rows are streamed here and the unit is a row: choosing a person's rows takes a key that
+    depends on the digest. Raises `TableError` as `count` does.
     """
     rows = _rows(table)
     if not isinstance(rows, LocalRows) or table.digest or rows.table.frame is not None or plan.unit.id is not None:
@@ -101,7 +101,7 @@ def digest_and_count(table: Table, plan: Plan, marginals: Sequence[Columns]) -> 
 
 
 def check_unchanged(table: Table) -> None:
-    """Raise `TableError` where the rows are not those that were recognised; to be called after reading."""
+    """Raise `TableError` if the rows have changed since their digest was taken; call it after reading."""
     _rows(table).check_unchanged()
 
 
@@ -113,7 +113,7 @@ def row_count(table: Table) -> int:
 def distinct_texts(table: Table, column: str, *, limit: int = 200) -> list[str]:
     """Return up to `limit` different texts of a column, in alphabetical order, for the eyes of the owner only.
 
-    They are private until the owner says of each that it is publicly known. Raises `TableError`.
+    Each is private until the owner declares it to be publicly known. Raises `TableError` if there is no such column.
     """
     names = [field.name for field in table.columns]
     if column not in names:

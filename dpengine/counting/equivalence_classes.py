@@ -1,7 +1,7 @@
-"""Equivalence classes of people who look alike on chosen columns, as k-anonymity and its kin count them.
+"""Count equivalence classes: people with equal values in chosen columns, as k-anonymity and ℓ-diversity define them.
 
 Everything here is exact and private: it is for the eyes of the table's owner, and nothing that is published uses it.
-Null, blank text and NaN are one value of their own.
+Null, blank text and NaN are one and the same value.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import pyarrow.compute as pc
 
 from dpengine import arrow
 from dpengine.array_types import Columns, Ints
-from dpengine.counting.bin_boundaries import Family, family_of
 from dpengine.counting.compatibility import missing_column
 from dpengine.counting.count import row_count
-from dpengine.counting.encode_sql import identity
+from dpengine.counting.encoding.bin_boundaries import family_of
+from dpengine.counting.encoding.local_sql import grouped, identity
 from dpengine.errors import PlanError, TableError
+from dpengine.sources.mixed import member_types
 from dpengine.sources.table import LocalTable, Table
 
 __all__ = ["Classes", "Uniqueness", "class_sizes", "people_count", "unique_people"]
@@ -27,11 +28,11 @@ __all__ = ["Classes", "Uniqueness", "class_sizes", "people_count", "unique_peopl
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """The equivalence classes of a table: `size` is the number of people in each.
+    """The equivalence classes of a table: ``size[c]`` is the number of people in class c.
 
-    Each entry says that `count` people of class `of` have the sensitive value ``values[value]``; values that do not
-    occur in a class have no entry. `values` stand in the order of their numbers, or of the alphabet; None is missing,
-    and last. Without a sensitive column there are no entries.
+    `of`, `value` and `count` are parallel: entry i says that ``count[i]`` people of class ``of[i]`` have the sensitive
+    value ``values[value[i]]``. Values that do not occur in a class have no entry. `values` are sorted as numbers, or
+    else by the alphabet; a missing value is None, and last. Without a sensitive column there are no entries.
     """
 
     size: Ints
@@ -43,7 +44,7 @@ class Classes:
 
 @dataclass(frozen=True, slots=True)
 class Uniqueness:
-    """How many `people` are alone in their class on some columns, and how many `classes` these columns make."""
+    """The number of `people` who are alone in their class on some columns, and the number of `classes`."""
 
     people: int
     classes: int
@@ -54,8 +55,8 @@ def class_sizes(
 ) -> Classes:
     """Count the people in each equivalence class on `columns`, and how many of them have which `sensitive` value.
 
-    Each row is a person; or each person counts once in a class, where the column `person` names them. Raises
-    `TableError` for columns that are not there or cannot be grouped, and `PlanError` where none is named.
+    Each row is a person, unless the column `person` names them; a person then counts once in a class. Raises
+    `TableError` for columns that are missing or cannot be grouped, and `PlanError` if `columns` is empty.
     """
     cells, identities = _cells(table, columns, person)
     sensitive_cell = None if sensitive is None else _cells(table, [sensitive], None)[0][0]
@@ -64,7 +65,7 @@ def class_sizes(
         classes = connection.sql(class_query).to_arrow_table()
         texts = tuple(text for (text,) in connection.execute(value_query).fetchall())
     entries = classes.column("entries").combine_chunks()
-    if isinstance(entries, pa.ChunkedArray):  # of no rows, or of too many for one
+    if isinstance(entries, pa.ChunkedArray):  # no chunk, or too many rows for one
         entries = pa.concat_arrays(entries.chunks) if entries.num_chunks else pa.array([], type=entries.type)
     sizes = np.asarray(arrow.to_numpy(classes.column("size")), dtype=np.int64)
     if sensitive is None:
@@ -96,7 +97,7 @@ def unique_people(
 
 
 def people_count(table: Table, person: str | None) -> int:
-    """Count the people, whom the column `person` names; each row is one where it is None."""
+    """Count the people named by the column `person`, or the rows if it is None. Raises `TableError`."""
     if person is None:
         return row_count(table)
     with _local(table).connection() as connection:
@@ -105,9 +106,9 @@ def people_count(table: Table, person: str | None) -> int:
 
 
 def _local(table: Table) -> LocalTable:
-    """Return the table, whose rows can be grouped freely only on this machine."""
+    """Return the table if its rows are on this machine, where any grouping is possible. Raises `TableError`."""
     if not isinstance(table, LocalTable):
-        raise TableError("the rows of this table stay where they are; this needs a table that is opened from a file")
+        raise TableError("the rows of this table stay in their database; this needs a table that is opened from a file")
     return table
 
 
@@ -121,20 +122,21 @@ def _cells(table: Table, columns: Sequence[str], person: str | None) -> tuple[li
     for name in (*columns, *(() if person is None else (person,))):
         if name not in types:
             faults.append(missing_column(name, list(types)))
-        elif (family := family_of(types[name])) is None:
+        elif not all(family_of(each) for each in member_types(types[name]) or [types[name]]):
             faults.append(f"column {name!r} holds values that cannot be grouped; write them as text or numbers")
         else:
-            cells[name] = place[name], family
+            cells[name] = place[name], types[name]
     if faults:
         raise TableError(faults)
     return [_cell(*cells[name]) for name in columns], None if person is None else identity(*cells[person])
 
 
-def _cell(index: int, family: Family) -> str:
-    """Write column ``c{index}`` as a value to group by, null where the cell is missing."""
+def _cell(index: int, type_name: str) -> str:
+    """Write column ``c{index}`` as a value to group by, null if the cell is missing."""
+    family = family_of(type_name)
     if family == "float":
         return f"CASE WHEN NOT isnan(c{index}) THEN c{index} END"
-    return identity(index, family) if family == "text" else f"c{index}"
+    return grouped(index, type_name) if family in ("text", None) else f"c{index}"
 
 
 def _class_queries(cells: Sequence[str], sensitive: str | None, person: str | None) -> tuple[str, str]:

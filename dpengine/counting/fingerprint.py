@@ -1,21 +1,18 @@
-"""Order-independent digests of a table's content. Equal for equal rows in any order of rows and columns.
+"""Digests of a table's content: equal for equal rows, in any order of rows and columns.
 
-There are two. `RowSums` serves rows that are here, in any format. A cell counts as its text in a text file, or as a
-floating-point number where the text is the shortest one of its number. (A text of 17 to 24 characters may be another
-one of the same number, since 64 bits hold no more digits.) Texts and numbers become words of 64 bits. The words of a
-row are hashed one after the other, in the order of the columns' names, with the finaliser of SplitMix64. Rows are
-added up modulo 2⁶⁴ twice, as they are and hashed once more, so order does not matter and repetitions count. A change
-goes unnoticed with probability of about 2⁻⁶⁴.
+There are two. `RowSums` is for rows on this machine, in any format. A cell counts as its text in a text file, or as a
+floating-point number if the text is the number's shortest one. (A text of 17 to 24 characters may be another text of
+the same number, since 64 bits hold no more digits.) Texts and numbers become words of 64 bits. The words of a row are
+hashed one after the other, in the order of the columns' names, by the finaliser of SplitMix64. The hashes of all rows
+are added up modulo 2⁶⁴, and so are the hashes of these hashes: the order of rows does not matter, and repeated rows
+count. A change goes unnoticed with a probability of about 2⁻⁶⁴.
 
-`text_sums` serves rows in another engine, in SQL that all engines have: each row is written as one text and hashed by
-MD5, and the hashes are added up modulo 2¹²⁸. Rows here can be digested that way too, several times slower.
+`text_sums` is for rows in another engine, in SQL that all engines have: each row is written as one text and hashed by
+MD5, and the hashes are added up modulo 2¹²⁸. Rows on this machine can be digested so too, several times slower.
 
 Null and empty texts are alike, since both are missing. Neither digest is cryptographic: only the owner of the rows
-could profit from a collision, and would gain nothing, since they are shown what was paid for already. The ledger
-keeps digests under a key.
-
-Source: Steele, Lea and Flood (2014), "Fast splittable pseudorandom number generators"; constants of Stafford's
-variant 13, by which each bit of the output depends on all bits of the input.
+could make a collision, and would gain nothing but a release that is paid for already. The ledger keeps digests under
+a key.
 """
 
 from __future__ import annotations
@@ -23,34 +20,45 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dpengine import arrow
+from dpengine.accounting.sketch import BINS
 from dpengine.array_types import Bools, Ints
-from dpengine.sources.dialects import Dialect
+from dpengine.quasi_random import mix64
+from dpengine.sources.databases.dialects import Dialect
+from dpengine.sources.mixed import member_types, text_of
 from dpengine.sources.table import Field
 
-__all__ = ["TEXT_SUMS", "HashedColumn", "RowSums", "digest_of_text_sums", "hashed_column", "text_sums"]
+__all__ = [
+    "TEXT_SUMS", "HashedColumn", "RowSums", "bins_of", "digest_of_text_sums", "hashed_columns", "text_sums", "words_of",
+]  # fmt: skip
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 TEXT_SUMS = {"n": "int64", **{f"s{w}": "string" for w in range(4)}}  # columns of `text_sums`, in Ibis's types
 
+_TOGETHER = 64  # columns of texts
 _MAX_BYTES = 128  # of a text; the MD5 of a longer one stands for it
+_LONG = 1024  # bytes of a text from which DuckDB itself takes the MD5; the words are the same
 _MAX_RANGE = 1 << 17  # from the smallest integer or date to the largest: their words are cached
 _FIXED_WIDTH = {
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"),
     *("BOOLEAN", "DATE", "DOUBLE"),
 }
 _LENGTH, _NUMBER, _AGAIN = (np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xD1B54A32D192ED03, 0x8CB92BA72F3D8DD7))
+_SPREAD = np.uint64(0xDA942042E4DD58B5)
+_MAX_HISTOGRAMS = 512  # of columns
+_TO_BIN = np.uint64(64 - (BINS - 1).bit_length())
 _MAX_NUMERAL = 24  # characters of the shortest text of a number
 _FIRST_BYTES = np.array([(1 << 8 * k) - 1 for k in range(9)], dtype=np.uint64)  # the first k of a word
 _DAYS = (-719162, 2932896)  # from 0001-01-01 to 9999-12-31, in days from 1970
@@ -58,74 +66,114 @@ _DAYS = (-719162, 2932896)  # from 0001-01-01 to 9999-12-31, in days from 1970
 
 @dataclass(frozen=True, slots=True)
 class HashedColumn:
-    """How one column is hashed: `cells` are SQL by alias over the relation `rows`, `shown` SQL over the aliases.
+    """How a column is hashed: `cells` are SQL by alias over the relation `rows`, `outputs` SQL over the aliases.
 
-    `words` turns the arrays of what is shown into one word for each row.
+    `words` turns the arrays of the outputs into one word for each row. It may also stand for several columns in turn,
+    and return the words of one column after the other, in two dimensions.
     """
 
     cells: dict[str, str]
-    shown: tuple[str, ...]
+    outputs: tuple[str, ...]
     words: Callable[..., Words]
 
 
-def hashed_column(index: int, type_name: str) -> HashedColumn:
-    """Return how the column ``c{index}``, which has the given DuckDB type, is hashed."""
+def hashed_columns(columns: Sequence[tuple[int, str]], *, many: int = 200) -> list[HashedColumn]:
+    """Return how columns are hashed, each given by its place i (``c{i}``) and its DuckDB type.
+
+    DuckDB finds the numbers among texts quickly, but takes a millisecond and 300 kB to prepare that for each column.
+    In a table of more than `many` columns they are found here, in several columns at a time.
+    """
+    if len(columns) <= many:
+        return [_hashed_column(*column) for column in columns]
+    hashed = []
+    for fixed, group in groupby(columns, lambda column: column[1] in _FIXED_WIDTH):
+        if fixed:
+            hashed += [_hashed_column(*column) for column in group]
+        else:
+            hashed += [_hashed_texts(part) for part in _parts_of(list(group), _TOGETHER)]
+    return hashed
+
+
+def _parts_of(columns: Sequence[tuple[int, str]], size: int) -> Iterator[Sequence[tuple[int, str]]]:
+    return (columns[start : start + size] for start in range(0, len(columns), size))
+
+
+def _hashed_texts(columns: Sequence[tuple[int, str]]) -> HashedColumn:
+    cells = {f"hashed_{index}": text_of(f"c{index}", each) for index, each in columns}
+    return HashedColumn(cells, tuple(cells), _of_texts_and_their_numbers)
+
+
+def _hashed_column(index: int, type_name: str) -> HashedColumn:
     c = f"hashed_{index}"
     if type_name in _FIXED_WIDTH:
         return HashedColumn({c: f"c{index}"}, (c,), _of_floats if type_name == "DOUBLE" else _OfIntegers(type_name))
     odd = " OR ".join(f"contains({c}, '{letter}')" for letter in "_eE")
     number = f"TRY_CAST({c} AS DOUBLE)"
     shortest = f"{number}::VARCHAR = {c}"
-    # Numbers that may be written in their shortest text: without an exponent, `_is_shortest` decides quickly.
+    # The number of a text that may be its shortest one: `_is_shortest` decides quickly if there is no exponent.
     candidate = (
         f"CASE WHEN {c} >= ':' THEN NULL "
         f"WHEN contains({c}, '.') THEN CASE WHEN NOT ({odd}) OR {shortest} THEN {number} END "
         f"WHEN strlen({c}) > 4 AND contains({c}, 'e') AND {shortest} THEN {number} END"
     )
-    cell = f"c{index}" if type_name == "VARCHAR" else f"c{index}::VARCHAR"
+    # A batch of very long texts, which may be a single one in a dictionary, would fill the memory.
+    text = text_of(f"c{index}", type_name)
+    cell = f"CASE WHEN strlen({text}) > {_LONG} THEN md5({text}) ELSE {text} END"
     return HashedColumn({c: cell}, (c, candidate), _of_texts_or_numbers)
 
 
 class RowSums:
-    """The number of rows, and two sums of their hashes."""
+    """The number of rows, two sums of their hashes, and histograms of the hashes for a sketch.
+
+    `histograms` has a line of `BINS` counts for each of the first columns, and a last one for whole rows. The bins need
+    not be independent, so one multiplication hashes a word well enough (Dietzfelbinger and others, 1997).
+    """
 
     def __init__(self, columns: Sequence[HashedColumn]) -> None:
         self.columns = columns
+        self.histograms: Ints = np.zeros((1, BINS), dtype=np.int64)
         self._sums = np.zeros(3, dtype=np.uint64)
         self._adding = threading.Lock()
 
-    def add(self, shown: Sequence[Any], rows: int) -> None:
-        """Add a batch of `rows` rows; `shown` is what the columns show, one after the other."""
-        arrays = iter(shown)
+    def add(self, arrays: Sequence[Any], rows: int) -> None:
+        """Add a batch of `rows` rows; `arrays` holds the outputs of all columns in turn."""
+        remaining = iter(arrays)
         hashes = np.zeros(rows, dtype=np.uint64)
         spare = np.empty_like(hashes)
+        histograms: list[Ints] = []
         for column in self.columns:
-            hashes ^= column.words(*islice(arrays, len(column.shown)))
-            _mix(hashes, spare)
+            for words in np.atleast_2d(column.words(*islice(remaining, len(column.outputs)))):
+                if len(histograms) < _MAX_HISTOGRAMS:
+                    histograms.append(_histogram(words, spare))
+                hashes ^= words
+                mix64(hashes, spare)
+        histograms.append(_histogram(hashes, spare))
         first = hashes.sum()
         hashes ^= _AGAIN
-        _mix(hashes, spare)
+        mix64(hashes, spare)
         with self._adding:
             self._sums += np.array([rows, first, hashes.sum()], dtype=np.uint64)
+            self.histograms = self.histograms + np.array(histograms)
 
     def digest(self, names: Sequence[str]) -> bytes:
-        """Return the digest of a table whose columns have these names; `columns` are in the order of the names."""
+        """Return the digest of a table whose columns have these names; `columns` are sorted by name."""
         return hashlib.sha256(json.dumps([sorted(names), *self._sums.tolist()]).encode()).digest()
 
 
 def text_sums(columns: Sequence[Field], rows: str, dialect: Dialect) -> str:
-    """Write a query for the number `n` of rows, and the sums `s0` to `s3` of their MD5s' words of 32 bits.
+    """Write a query for the number `n` of rows, and the sums `s0` to `s3` of the 32-bit words of their MD5.
 
-    A row is written as its cells in the order of the columns' names, each led by its length in bytes; a missing cell
-    is an empty one. Column i of `columns` is ``c{i}`` of the relation `rows`.
+    A row is written as its cells in the order of the columns' names, each after its length in bytes; a missing cell is
+    an empty text. Column i of `columns` is ``c{i}`` of the relation `rows`.
     """
     order = sorted(range(len(columns)), key=lambda i: columns[i].name)
     utc = {i: dialect.utc.format(x=f"c{i}") for i in order if columns[i].type == "TIMESTAMP WITH TIME ZONE"}
-    texts = [f"coalesce({dialect.to_text(utc.get(i, f'c{i}'))}, '') AS t{i}" for i in order]
+    mixed = {i: text_of(f"c{i}", columns[i].type) for i in order if member_types(columns[i].type)}
+    texts = [f"coalesce({mixed.get(i, dialect.to_text(utc.get(i, f'c{i}')))}, '') AS t{i}" for i in order]
     lengths = {i: dialect.to_text(dialect.byte_length.format(x=f"t{i}")) for i in order}
     row = dialect.joined([part for i in order for part in (lengths[i], "':'", f"t{i}")])
     sums = []
-    for word in range(4):  # the last byte of each is its highest one
+    for word in range(4):  # little-endian
         digits = " || ".join(f"substr(h, {8 * word + 2 * byte + 1}, 2)" for byte in (3, 2, 1, 0))
         number = dialect.hash_word.format(shift=32 * word, hex=f"({digits})")
         sums.append(dialect.to_text(f"sum({number})") + f" AS s{word}")
@@ -134,18 +182,29 @@ def text_sums(columns: Sequence[Field], rows: str, dialect: Dialect) -> str:
 
 
 def digest_of_text_sums(names: Sequence[str], rows: int, sums: Sequence[str | None]) -> bytes:
-    """Return the digest of a table whose columns have these names, from what `text_sums` found."""
+    """Return the digest of a table whose columns have these names, from the answer to `text_sums`."""
     total = sum(int((text or "0").partition(".")[0]) << 32 * word for word, text in enumerate(sums)) % 2**128
     return hashlib.sha256(json.dumps([sorted(names), rows, f"{total:032x}"]).encode()).digest()
 
 
-def _mix(words: Words, spare: Words) -> None:
-    for shift, odd in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        np.right_shift(words, np.uint64(shift), out=spare)
-        words ^= spare
-        words *= np.uint64(odd)
-    np.right_shift(words, np.uint64(31), out=spare)
-    words ^= spare
+def words_of(texts: Sequence[str]) -> Words:
+    """Return a well mixed word for each text."""
+    words = _of_texts(arrow.from_texts(list(texts)))
+    mix64(words, np.empty_like(words))
+    return words
+
+
+def bins_of(words: Words) -> Ints:
+    """Return the bin of each word."""
+    spare = np.empty_like(words)
+    mix64(words, spare)
+    return (words >> _TO_BIN).view(np.int64)
+
+
+def _histogram(words: Words, spare: Words) -> Ints:
+    np.multiply(words, _SPREAD, out=spare)
+    np.right_shift(spare, _TO_BIN, out=spare)
+    return np.bincount(spare.view(np.int64), minlength=BINS)
 
 
 def _buffer(texts: Any) -> tuple[Bytes, Ints, Ints]:
@@ -179,7 +238,7 @@ def _of_bytes(buffer: Bytes, starts: Ints, lengths: Ints) -> Words:
     longer, done = np.flatnonzero((lengths > 8) & (lengths <= _MAX_BYTES)), 8
     while len(longer):
         hashed = words[longer]
-        _mix(hashed, np.empty_like(hashed))
+        mix64(hashed, np.empty_like(hashed))
         words[longer] = hashed ^ (eight[starts[longer] + done] & _FIRST_BYTES[np.minimum(lengths[longer] - done, 8)])
         done += 8
         longer = longer[lengths[longer] > done]
@@ -204,7 +263,10 @@ def _of_numbers(values: npt.NDArray[np.float64]) -> Words:
 
 
 def _of_texts_or_numbers(texts: Any, numbers: Any) -> Words:
-    """Return the words of texts, or of the numbers that they are the shortest text of; `numbers` are candidates."""
+    """Return the words of texts; a text that is the shortest one of its number gets the number's word.
+
+    `numbers` holds the candidates for that: null where a text cannot be one.
+    """
     buffer, starts, lengths = _buffer(texts)
     words = _of_bytes(buffer, starts, lengths)
     if numbers.null_count < len(numbers):
@@ -215,12 +277,32 @@ def _of_texts_or_numbers(texts: Any, numbers: Any) -> Words:
     return words
 
 
-def _is_shortest(buffer: Bytes, starts: Ints, lengths: Ints, values: npt.NDArray[np.float64]) -> Bools:
-    """Return which texts are the shortest ones of their numbers `values`; those with an exponent are known to be.
+def _of_texts_and_their_numbers(*columns: Any) -> Words:
+    """Return what `_of_texts_or_numbers` returns of each column, with the candidates that DuckDB would find."""
+    texts = pa.concat_arrays(columns)
+    numbers = np.full(len(texts), np.nan)
+    if len(some := _places_of(texts, r"^-?[0-9]+\.[0-9]+$")):
+        numbers[some] = arrow.to_numpy(texts.take(arrow.from_numpy(some)).cast(pa.float64()))
+    for place in _places_of(texts, r"^-?[0-9](\.[0-9]+)?e[+-][0-9]{2,3}$").tolist():
+        text = texts[place].as_py()
+        if repr(float(text)) == text:
+            numbers[place] = float(text)
+    candidates = pc.if_else(arrow.from_numpy(numbers).is_nan(), None, arrow.from_numpy(numbers))
+    return _of_texts_or_numbers(texts, candidates).reshape(len(columns), -1)
 
-    The shortest text of a fraction begins with no blank or plus, has a single 0 before the point or none, and no 0 at
-    its end except right after the point; it has an exponent below 10⁻⁴ and from 10¹⁶ on. A text of up to 15 digits
-    that is written so is the shortest one, since 64 bits tell all numbers of so many digits apart.
+
+def _places_of(texts: Any, pattern: str) -> Ints:
+    """Return the places of texts that match a regular expression."""
+    matching, null = arrow.values_and_nulls(pc.match_substring_regex(texts, pattern))
+    return np.flatnonzero(matching if null is None else matching & ~null)
+
+
+def _is_shortest(buffer: Bytes, starts: Ints, lengths: Ints, values: npt.NDArray[np.float64]) -> Bools:
+    """Return which texts are the shortest ones of their numbers `values`, given that those with an exponent are.
+
+    The shortest text of a fraction begins with no blank or plus, has at most a single 0 before the point, and no 0 at
+    its end except right after the point; it has an exponent below 10⁻⁴ and from 10¹⁶ on. A text of this form is the
+    shortest one if it has up to 15 digits, since 64 bits distinguish all numbers of 15 digits.
     """
     begin = starts + (buffer[starts] == ord("-"))
     first, last, before = buffer[begin], buffer[starts + lengths - 1], buffer[starts + lengths - 2]

@@ -1,4 +1,4 @@
-"""Joint tables: few tables whose sums are all the marginals of a plan. Each row is added once to each of them."""
+"""Choose joint tables: a few tables whose sums are all marginals of a plan, so that each row is added to few tables."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["JointTables", "cover"]
 
-_MAX_CELLS = 1 << 15  # of a joint table: they fit in a processor's nearer caches
+_MAX_CELLS = 1 << 15  # of a joint table, so that it fits in a processor's nearer caches
 
 
 class JointTables:
     """The joint tables in which some marginals of a plan are counted.
 
-    `columns` are the columns used by the plan, `axes` the places among them of each joint table's columns.
+    `columns` are the columns used by the plan, `sizes` their numbers of cells, and `axes` holds, for each joint table,
+    the places of its columns among them.
     """
 
     def __init__(self, plan: Plan, marginals: Sequence[Columns]) -> None:
-        # Sorted by name and not as the plan has them, since the codes decide which rows of a person are kept.
+        # Sorted by name, whatever their order in the plan: the order of codes decides which rows of a person are kept.
         self.columns = [plan.column(name) for name in sorted(plan.used)]
         self.sizes = [column.size for column in self.columns]
         self._names = [column.name for column in self.columns]
@@ -44,9 +45,9 @@ class JointTables:
 def cover(tables: Sequence[Columns], sizes: Mapping[str, int], max_cells: int) -> list[Columns]:
     """Choose joint tables such that each of `tables` lies in one of them.
 
-    None has more than `max_cells` cells, except where a single one of `tables` does. The choice is greedy: a joint
-    begins with a largest table that lies in none yet, and takes in the column that adds most further tables, while
-    there is room. Columns stand in the order of `sizes`.
+    None has more than `max_cells` cells, unless one of `tables` itself does. The choice is greedy: a joint table begins
+    with a largest table that is not covered yet and, while there is room, takes in the column that covers most further
+    tables. Columns are in the order of `sizes`.
 
     >>> cover([("a",), ("a", "b"), ("b", "c")], {"a": 2, "b": 3, "c": 4}, max_cells=24)
     [('a', 'b', 'c')]

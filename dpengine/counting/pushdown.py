@@ -1,4 +1,4 @@
-"""Rows that stay in another engine: they are encoded, bounded and added up there, and only sums of rows leave it."""
+"""Count and digest rows in another engine: only counts and sums of hashes leave it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from dpengine import arrow
 from dpengine.array_types import Ints
 from dpengine.counting.contribution_bounding import bounded_rows, coded_rows
-from dpengine.counting.encode_remote import code_of, identity
+from dpengine.counting.encoding.remote_sql import code_of, identity
 from dpengine.counting.fingerprint import TEXT_SUMS, digest_of_text_sums, text_sums
 from dpengine.counting.joint_tables import JointTables
 from dpengine.errors import TableError
-from dpengine.sources.remote import RemoteTable
+from dpengine.sources.databases.remote import RemoteTable
 from dpengine.spec.domain import Column
 from dpengine.spec.numeric_grid import Grid
 from dpengine.spec.plan import Plan
@@ -24,12 +24,12 @@ __all__ = ["RemoteRows"]
 
 @dataclass(frozen=True, slots=True)
 class RemoteRows:
-    """The rows of a table in another engine, to be counted, recognised and checked, as `scan.LocalRows` are."""
+    """The rows of a table in another engine: counts, digests and checks. `scan.LocalRows` has the same methods."""
 
     table: RemoteTable
 
     def faults(self, columns: Sequence[Column | Grid]) -> list[str]:
-        """Return a sentence for each thing that the engine cannot be asked for."""
+        """Return a sentence for each column that cannot be encoded in the engine."""
         types = {field.name: field.type for field in self.table.columns}
         faults: list[str] = []
         for column in columns:
@@ -43,7 +43,7 @@ class RemoteRows:
     def count(self, plan: Plan, joints: JointTables, key: bytes, progress: Callable[[float], None]) -> list[Ints]:
         """Count the joint tables exactly, in one statement that groups by all of them (``GROUPING SETS``).
 
-        Of a person at most ``plan.unit.rows`` rows count, chosen by `key`: the same rows as are chosen here.
+        At most ``plan.unit.rows`` rows of each person count, chosen by `key`: the same ones as in `scan`.
         """
         dialect = self.table.dialect
         cells = {column.name: (f"c{i}", column.type) for i, column in enumerate(self.table.columns)}
@@ -54,9 +54,9 @@ class RemoteRows:
             rows = bounded_rows(rows, len(codings), plan.unit.rows, key, dialect)
         used = sorted({axis for axes in joints.axes for axis in axes})
         sets = ", ".join(f"({', '.join(f'k{axis}' for axis in axes)})" for axes in joints.axes)
-        shown = [f"coalesce(CAST(k{axis} AS BIGINT), -1) AS g{axis}" for axis in used] + ["count(*) AS n"]
+        outputs = [f"coalesce(CAST(k{axis} AS BIGINT), -1) AS g{axis}" for axis in used] + ["count(*) AS n"]
         answer = self.table.ask(
-            f"SELECT {', '.join(shown)} FROM ({rows}) AS d GROUP BY GROUPING SETS ({sets})",
+            f"SELECT {', '.join(outputs)} FROM ({rows}) AS d GROUP BY GROUPING SETS ({sets})",
             {**{f"g{axis}": "int64" for axis in used}, "n": "int64"},
         )
         columns = {name: arrow.to_numpy(answer.column(name)).astype(np.int64) for name in answer.column_names}
@@ -64,7 +64,7 @@ class RemoteRows:
 
     @staticmethod
     def _of_joint(columns: dict[str, Ints], axes: Sequence[int], used: Sequence[int], joints: JointTables) -> Ints:
-        in_set = np.ones(len(columns["n"]), dtype=bool)  # rows of the answer that are of this grouping set
+        in_set = np.ones(len(columns["n"]), dtype=bool)  # the rows of the answer in this grouping set
         for axis in used:
             in_set &= (columns[f"g{axis}"] >= 0) == (axis in axes)
         counts = np.zeros(joints.shape(axes), dtype=np.int64)
@@ -72,13 +72,13 @@ class RemoteRows:
         return counts
 
     def digest(self) -> bytes:
-        """Return the digest of the content, worked out where the rows are."""
+        """Return the digest of the content, computed where the rows are (`fingerprint.text_sums`)."""
         answer = self.table.ask(text_sums(self.table.columns, self.table.rows, self.table.dialect), TEXT_SUMS)
         rows, *sums = (answer.column(name).to_pylist()[0] for name in TEXT_SUMS)
         return digest_of_text_sums([column.name for column in self.table.columns], rows, sums)
 
     def digest_of_texts(self) -> bytes:
-        """Return the same, without asking again for what is known."""
+        """Return the same as `digest`; it is computed once."""
         return self.table.digest or self.digest()
 
     def row_count(self) -> int:
@@ -94,7 +94,7 @@ class RemoteRows:
         return [str(value) for value in answer.column("v").to_pylist()]
 
     def check_unchanged(self) -> None:
-        """Raise `TableError` where the rows are not those that were recognised: all are looked at again."""
+        """Raise `TableError` if the digest, computed again, differs from the one that is known."""
         if self.table.digest is None or self.digest() == self.table.digest:
             return
         self.table.digest = None

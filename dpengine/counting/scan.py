@@ -1,4 +1,4 @@
-"""Rows of a table opened here: one scan streams them in batches to whatever is to be known of them."""
+"""Count and digest the rows of a table opened here, in one stream of batches."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ import pyarrow as pa
 
 from dpengine import arrow
 from dpengine.array_types import Ints
-from dpengine.counting.bin_boundaries import family_of
 from dpengine.counting.contribution_bounding import bounded_rows, coded_rows
-from dpengine.counting.encode_numpy import BatchCoding, Codes, by_sql, coding_of
-from dpengine.counting.encode_sql import Coding, code_of, identity
-from dpengine.counting.fingerprint import HashedColumn, RowSums, digest_of_text_sums, hashed_column, text_sums
+from dpengine.counting.encoding.coding import Coding
+from dpengine.counting.encoding.local_sql import code_of, identity
+from dpengine.counting.encoding.numpy_lookup import BatchCoding, Codes, by_sql, coding_of
+from dpengine.counting.fingerprint import HashedColumn, RowSums, digest_of_text_sums, hashed_columns, text_sums
 from dpengine.counting.joint_tables import JointTables
-from dpengine.sources.dialects import LOCAL
+from dpengine.sources.databases.dialects import LOCAL
+from dpengine.sources.mixed import text_of
 from dpengine.sources.table import LocalTable
 from dpengine.spec.domain import Column, Date
 from dpengine.spec.numeric_grid import Grid
 from dpengine.spec.plan import Plan
 from dpengine.sql import literal
 
-__all__ = ["LocalRows", "connection_knowing"]
+__all__ = ["LocalRows", "prepared_connection"]
 
 _BATCH = 1 << 15  # rows
 _WORKERS = 4  # each holds a few batches
@@ -41,12 +42,12 @@ _WORKERS = 4  # each holds a few batches
 
 @dataclass(frozen=True, slots=True)
 class LocalRows:
-    """The rows of an opened table, to be counted, recognised and checked; `pushdown.RemoteRows` does the same."""
+    """The rows of a table opened here: counts, digests and checks. `pushdown.RemoteRows` has the same methods."""
 
     table: LocalTable
 
     def faults(self, columns: Sequence[Column | Grid]) -> list[str]:
-        """Return a sentence for each format of dates that the engine does not know."""
+        """Return a sentence for each date format that the engine does not know."""
         faults = []
         for column in columns:
             if isinstance(column, Date) and column.format is not None:
@@ -60,7 +61,7 @@ class LocalRows:
         return faults
 
     def count(self, plan: Plan, joints: JointTables, key: bytes, progress: Callable[[float], None]) -> list[Ints]:
-        """Count the joint tables exactly; of a person at most ``plan.unit.rows`` rows, chosen by `key`."""
+        """Count the joint tables exactly, with at most ``plan.unit.rows`` rows of each person, chosen by `key`."""
         place = self._places()
         if plan.unit.id is None:
             totals = Totals(self._codings(joints), joints)
@@ -70,25 +71,27 @@ class LocalRows:
                 batches, totals.columns = _frame_batches(self.table, self.table.frame, totals.columns, places)
             self._scan(totals.columns, [totals], progress, batches)
             return totals.counts
-        # Which rows of a person count depends on their codes, so the engine needs them all.
+        # The choice among a person's rows depends on their codes, so the engine needs all codes.
         codings = [code_of(column, *self._place_and_type(column.name)) for column in joints.columns]
         number, type_name = self._place_and_type(plan.unit.id)
-        coded = coded_rows(codings, identity(number, family_of(type_name) or "text"))
+        coded = coded_rows(codings, identity(number, type_name))
         totals = Totals([by_sql(coding) for coding in codings], joints)
         bounded = bounded_rows(coded, len(codings), plan.unit.rows, key, LOCAL)
         self._scan(totals.columns, [totals], progress, bounded)
         return totals.counts
 
     def digest(self) -> bytes:
-        """Return the digest of the content, as `fingerprint` describes it."""
+        """Return the digest of the content (`fingerprint`)."""
         sums = RowSums(self._hashed_columns())
         self._scan(sums.columns, [sums])
+        self.table.histograms = sums.histograms
         return sums.digest(self._names())
 
     def digest_and_count(self, joints: JointTables) -> tuple[bytes, list[Ints]]:
         """Return the digest and the counts of the joint tables in one scan, for a unit of one row."""
         totals, sums = Totals(self._codings(joints), joints), RowSums(self._hashed_columns())
         self._scan([*totals.columns, *sums.columns], [totals, sums])
+        self.table.histograms = sums.histograms
         return sums.digest(self._names()), totals.counts
 
     def digest_of_texts(self) -> bytes:
@@ -104,13 +107,13 @@ class LocalRows:
 
     def distinct_texts(self, place: int, limit: int) -> list[str]:
         """Return up to `limit` different texts of a column, in the order of their code points."""
-        text = f"c{place}::VARCHAR"
+        text = text_of(f"c{place}", self.table.columns[place].type)
         query = f"SELECT DISTINCT {text} AS t FROM rows WHERE trim({text}) <> '' ORDER BY t LIMIT {limit:d}"
         with self.table.connection() as connection:
             return [row[0] for row in connection.execute(query).fetchall()]
 
     def check_unchanged(self) -> None:
-        """Raise `TableError` where a file has changed since it was opened."""
+        """Raise `TableError` if a file has changed since it was opened."""
         self.table.check_unchanged()
 
     def _names(self) -> list[str]:
@@ -127,7 +130,8 @@ class LocalRows:
         return [coding_of(column, *self._place_and_type(column.name)) for column in joints.columns]
 
     def _hashed_columns(self) -> list[HashedColumn]:
-        return [hashed_column(*self._place_and_type(name)) for name in sorted(self._names())]
+        places = self._places()
+        return hashed_columns([(places[name], self.table.columns[places[name]].type) for name in sorted(places)])
 
     def _scan(
         self,
@@ -136,18 +140,19 @@ class LocalRows:
         progress: Callable[[float], None] = lambda part: None,
         rows: Iterator[Any] | str | None = None,
     ) -> None:
-        """Stream all rows once; each of `sums` adds up what its own columns show, one after the other.
+        """Stream all rows once; each of `sums` adds up the outputs of its own columns.
 
-        `rows` are batches of what all `columns` show, or SQL for it; by default it is what the columns say.
+        `columns` are the columns of all `sums` in turn.
+        `rows` are batches of the outputs of all `columns`, or SQL for them; by default the SQL of the columns.
         """
         sql, places = _query(columns)
         if rows is not None:
             places = list(range(len(places)))
 
         def add(batch: Any) -> None:
-            shown = iter([batch.column(place) for place in places])
+            arrays = iter([batch.column(place) for place in places])
             for each in sums:
-                each.add(list(islice(shown, sum(len(column.shown) for column in each.columns))), batch.num_rows)
+                each.add(list(islice(arrays, sum(len(column.outputs) for column in each.columns))), batch.num_rows)
 
         def advance(done: int) -> None:
             progress(min(1.0, done / self.table.rows) if self.table.rows else 0.0)
@@ -155,7 +160,7 @@ class LocalRows:
         if rows is not None and not isinstance(rows, str):  # no engine is needed
             _work_through(rows, add, advance)
             return
-        with connection_knowing(self.table, columns) as connection:
+        with prepared_connection(self.table, columns) as connection:
             _work_through(connection.sql(rows or sql).to_arrow_reader(_BATCH), add, advance)
 
 
@@ -168,10 +173,10 @@ class Totals:
         self._axes = joints.axes
         self._adding = threading.Lock()
 
-    def add(self, shown: Sequence[Any], rows: int) -> None:
-        """Add a batch of `rows` rows; `shown` is what the columns show, one after the other."""
-        arrays = iter(shown)
-        codes = [column.codes(list(islice(arrays, len(column.shown)))) for column in self.columns]
+    def add(self, arrays: Sequence[Any], rows: int) -> None:
+        """Add a batch of `rows` rows; `arrays` holds the outputs of all columns in turn."""
+        remaining = iter(arrays)
+        codes = [column.codes(list(islice(remaining, len(column.outputs)))) for column in self.columns]
         lacking = [code < 0 for code, column in zip(codes, self.columns, strict=True) if not column.complete]
         if lacking and (left_out := np.logical_or.reduce(lacking)).any():
             codes = [column[~left_out] for column in codes]
@@ -197,7 +202,7 @@ def _flat_index(cells: npt.NDArray[np.int64], codes: Sequence[Codes], shape: Seq
 
 
 @contextmanager
-def connection_knowing(table: LocalTable, columns: Sequence[Coding | BatchCoding | HashedColumn]) -> Iterator[Any]:
+def prepared_connection(table: LocalTable, columns: Sequence[Coding | BatchCoding | HashedColumn]) -> Iterator[Any]:
     """Yield the table's connection with the columns' enumerations and functions registered."""
     with table.connection() as connection, ExitStack() as scratch:
         for column in columns:
@@ -219,22 +224,22 @@ def _register(connection: Any, coding: Coding | BatchCoding, scratch: ExitStack)
 
 
 def _query(columns: Sequence[BatchCoding | HashedColumn], source: str = "rows") -> tuple[str, list[int]]:
-    """Return SQL for what the columns show, and the place in its result of each thing shown, one after the other.
+    """Return a query for the outputs of the columns, and the place of each output in its result.
 
-    A value that several columns show unchanged is selected once.
+    A cell that several columns output as it is, is selected once.
     """
     cells = {alias: cell for column in columns for alias, cell in column.cells.items()}
-    shown = [sql for column in columns for sql in column.shown]
-    values = [cells.get(sql, sql) for sql in shown]
-    selected = dict(zip(values, shown, strict=True))
+    outputs = [sql for column in columns for sql in column.outputs]
+    values = [cells.get(sql, sql) for sql in outputs]
+    selected = dict(zip(values, outputs, strict=True))
     inner = ", ".join(f"{cell} AS {alias}" for alias, cell in cells.items())
     sql = f"SELECT {', '.join(selected.values())} FROM (SELECT {inner or '1'} FROM {source}) AS cells"
-    order = list(selected)
-    return sql, [order.index(value) for value in values]
+    places = {value: place for place, value in enumerate(selected)}
+    return sql, [places[value] for value in values]
 
 
 def _work_through(batches: Iterable[Any], work: Callable[[Any], None], progress: Callable[[int], None]) -> None:
-    """Do `work` on each batch, several at a time.
+    """Do `work` on each batch, on several at a time.
 
     `progress` receives the rows done so far; an exception it raises aborts the scan.
     """
@@ -260,16 +265,16 @@ def _work_through(batches: Iterable[Any], work: Callable[[Any], None], progress:
 def _frame_batches(
     table: LocalTable, frame: pa.Table, columns: Sequence[BatchCoding], places: Sequence[int]
 ) -> tuple[Iterator[Any] | None, Sequence[BatchCoding]]:
-    """Return batches of a table in memory, and the columns' codings for them; no batches where SQL is needed.
+    """Return batches of a table in memory, and the columns' codings for them; None for batches if SQL is needed.
 
-    SQL is not needed for numbers, booleans and dates, nor for a dictionary-encoded column: the engine encodes its
-    entries, and rows look their code up.
+    Numbers, booleans and dates need no SQL. Nor do the rows of a dictionary-encoded column: the engine encodes its
+    entries, and each row looks up the code of its entry.
     """
     frame = frame.select(places).unify_dictionaries()
     codings = []
     for column, place, values in zip(columns, places, frame.columns, strict=True):
         if pa.types.is_dictionary(values.type) and values.num_chunks:
-            with connection_knowing(table, [column]) as connection:
+            with prepared_connection(table, [column]) as connection:
                 codings.append(_by_entry(connection, column, place, values.chunk(0).dictionary))
         elif column.bare and not pa.types.is_date64(values.type):
             codings.append(column)
@@ -279,18 +284,19 @@ def _frame_batches(
 
 
 def _by_entry(connection: Any, column: BatchCoding, place: int, entries: pa.Array) -> BatchCoding:
-    entries = pa.concat_arrays([entries, pa.nulls(1, entries.type)])  # the last stands for rows without one
+    """Return the coding of a dictionary-encoded column by the codes of its `entries`."""
+    entries = pa.concat_arrays([entries, pa.nulls(1, entries.type)])  # the last one is for rows without an entry
     order = arrow.from_numpy(np.arange(len(entries), dtype=np.int64))
     connection.register("entries", pa.table({f"c{place}": entries, "entry": order}))
-    numbered = replace(column, cells=column.cells | {"of_entry": "entry"}, shown=(*column.shown, "of_entry"))
+    numbered = replace(column, cells=column.cells | {"of_entry": "entry"}, outputs=(*column.outputs, "of_entry"))
     try:
         sql, places = _query([numbered], "entries")
         answer = connection.sql(sql).to_arrow_table().combine_chunks()
-        *shown, at = [answer.column(each) for each in places]
+        *arrays, at = [answer.column(each) for each in places]
     finally:
         connection.unregister("entries")
     codes = np.empty(len(entries), dtype=np.int32)  # the engine answers in an order of its own
-    codes[arrow.to_numpy(at)] = column.codes([_one_chunk(part) for part in shown])
+    codes[arrow.to_numpy(at)] = column.codes([_one_chunk(array) for array in arrays])
     return BatchCoding({}, ("entry",), partial(_codes_of_entries, codes), column.complete)
 
 
@@ -299,8 +305,8 @@ def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(array.chunks) if isinstance(array, pa.ChunkedArray) else array
 
 
-def _codes_of_entries(codes: Codes, shown: Sequence[Any]) -> Codes:
-    places, null = arrow.values_and_nulls(shown[0].indices)
+def _codes_of_entries(codes: Codes, arrays: Sequence[Any]) -> Codes:
+    places, null = arrow.values_and_nulls(arrays[0].indices)
     row_codes: Codes = codes.take(places, mode="clip")
     if null is not None:
         row_codes[null] = codes[-1]

@@ -1,4 +1,4 @@
-"""Exact numbers for single questions: how many rows meet a condition, sums, and histograms of one column."""
+"""Exact answers to single questions: the rows that meet a condition, sums, and histograms of one column."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from dpengine.array_types import Ints
-from dpengine.counting.bin_boundaries import family_of
 from dpengine.counting.compatibility import column_faults
 from dpengine.counting.contribution_bounding import among, bounded_rows, coded_rows
-from dpengine.counting.encode_sql import Coding, code_of, grid_code_of, identity
-from dpengine.counting.scan import LocalRows, connection_knowing
+from dpengine.counting.encoding.coding import Coding
+from dpengine.counting.encoding.local_sql import code_of, grid_code_of, identity
+from dpengine.counting.scan import LocalRows, prepared_connection
 from dpengine.errors import TableError
-from dpengine.sources.dialects import LOCAL
+from dpengine.sources.databases.dialects import LOCAL
 from dpengine.sources.table import LocalTable, Table
 from dpengine.spec.domain import Column
 from dpengine.spec.numeric_grid import Grid
@@ -29,7 +29,7 @@ __all__ = ["Selection", "check", "histogram", "matching", "sums"]
 class Selection:
     """The rows that a question reads: those that meet all of `where`, and at most ``unit.rows`` of each person.
 
-    A person's rows are chosen by `truncation_key` among those that meet `where`, as `count` chooses among all.
+    A person's rows are chosen by `truncation_key`, as `count` does, but among those that meet `where`.
     """
 
     where: tuple[Condition, ...]
@@ -43,7 +43,7 @@ def check(table: Table, columns: Sequence[Column | Grid], unit: Unit) -> None:
 
 
 def matching(table: Table, selection: Selection, of: Sequence[Condition] = ()) -> tuple[int, int]:
-    """Count exactly the selected rows that meet all of `of`, and those that do not."""
+    """Return the exact numbers of selected rows that meet all of `of`, and of those that do not."""
     met = " AND ".join(["true", *(among(f"k{k}", condition.codes) for k, condition in enumerate(of))])
     select = f"SELECT count(*) FILTER ({met}), count(*) FILTER (NOT ({met}))"
     columns = [condition.column for condition in of]
@@ -58,7 +58,7 @@ def sums(table: Table, selection: Selection, grid: Grid) -> tuple[int, int]:
 
 
 def histogram(table: Table, selection: Selection, of: Column | Grid) -> Ints:
-    """Count exactly the selected rows in each cell of a column, or at each point of a grid."""
+    """Return the exact number of selected rows in each cell of a column, or at each point of a grid, by code."""
     counts = np.zeros(of.steps + 1 if isinstance(of, Grid) else of.size, dtype=np.int64)
     for code, rows in _select(table, selection, [of], "SELECT k0, count(*)", "GROUP BY k0"):
         counts[code] = rows
@@ -66,11 +66,11 @@ def histogram(table: Table, selection: Selection, of: Column | Grid) -> Ints:
 
 
 def _local(table: Table, columns: Sequence[Column | Grid], unit: Unit) -> LocalTable:
-    """Return the table, once it is clear that a question about `columns` can be answered."""
+    """Return the table if a question about `columns` can be answered from it, else raise `TableError`."""
     if not isinstance(table, LocalTable):
         raise TableError(
-            "a single question is not answered of rows that stay in their database; publish a table of them, or bring "
-            "them here as a file"
+            "a single question cannot be asked about rows that stay in their database; publish a table of them, or "
+            "export them to a file"
         )
     if faults := column_faults(table.columns, columns, unit) + LocalRows(table).faults(columns):
         raise TableError(list(dict.fromkeys(faults)))
@@ -88,8 +88,8 @@ def _select(
 ) -> list[tuple[Any, ...]]:
     """Run `select` over the codes k0, k1, … of the columns `of` in the selected rows; `group` ends the query.
 
-    A column may be needed more than once, so each use reads a column of its own. `complete`: rows without a code in
-    one of `of` are left out, before a person's rows are chosen.
+    A column that is used several times has several codes. If `complete`, rows without a cell in one of `of` are left
+    out before a person's rows are chosen.
     """
     unit = selection.unit
     columns = [*of, *(condition.column for condition in selection.where)]
@@ -105,10 +105,10 @@ def _select(
     conditions += [among(f"k{k}", condition.codes) for k, condition in enumerate(selection.where, len(of))]
     codings = codings or [Coding((), "0", True)]
     cells = ", ".join(f"c{place[name]} AS c{k}" for k, name in enumerate(names)) or "1"
-    person = None if unit.id is None else identity(len(columns), family_of(types[-1]) or "text")
+    person = None if unit.id is None else identity(len(columns), types[-1])
     rows = coded_rows(codings, person, f"(SELECT {cells} FROM rows) AS rows", conditions)
     if person is not None:
         rows = bounded_rows(rows, len(codings), unit.rows, selection.truncation_key, LOCAL)
-    with connection_knowing(local, codings) as connection:
+    with prepared_connection(local, codings) as connection:
         answer: list[tuple[Any, ...]] = connection.execute(f"{select} FROM ({rows}) AS selected {group}").fetchall()
     return answer

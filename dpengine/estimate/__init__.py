@@ -1,1 +1,1 @@
-"""Measurements into estimates, intervals and consistent counts."""
+"""Estimates, intervals and consistent counts from noisy measurements."""

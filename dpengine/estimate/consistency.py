@@ -1,8 +1,8 @@
-"""Noisy marginals → whole, non-negative tables that agree with each other everywhere.
+"""Make noisy marginals into whole, non-negative tables that agree with each other everywhere.
 
 All published counts are sums over integer tables that are joined like a tree along the columns they share. So
-margins and totals agree by construction, and synthetic rows can be drawn up from the tables. Everything here sees
-noisy numbers and public structure only, and costs no privacy (post-processing: Dwork & Roth 2014, Proposition 2.1).
+margins and totals agree by construction, and synthetic rows can be made from the tables. Everything here sees noisy
+numbers and public structure only, and costs no privacy (post-processing: Dwork & Roth 2014, Proposition 2.1).
 
 1. *Fit.* The cells of each measured table are drawn towards a model of its own columns and pairs, whose sums are far
    more exact. Where there is hardly any noise, they are only projected on {x ≥ 0, Σx = total}.
@@ -40,7 +40,7 @@ RAKING_SWEEPS = 10
 JOINT_SWEEPS = 60
 REPAIR_ROUNDS = 400
 MOVES_A_ROUND = 256
-MIN_SCALE = 0.8  # of noise: below it most noise is 0, and what a cell says by itself is hard to better
+MIN_SCALE = 0.8  # of noise: below it most noise is 0, and a model hardly improves a cell
 MAX_RAKED = 20_000_000  # cells times pairs of columns
 
 
@@ -95,8 +95,8 @@ def _fit(
 ) -> Floats:
     """Return non-negative expected counts of one measured table.
 
-    Where its sums tell more than its cells, it is drawn towards a model of them. Else it is projected on
-    {x ≥ 0, Σx = total} and raked to its single columns, which are far less biased by the clipping of many small cells.
+    Where noise is wide, it is drawn towards a model of its sums. Otherwise it is projected on {x ≥ 0, Σx = total} and
+    raked to its single columns, where clipping many small cells causes far less bias.
     """
     estimate, scale = squares.estimate(columns, values), math.sqrt(squares.variance(columns) / 2)
     quick = estimate.size * math.comb(len(columns), 2) <= MAX_RAKED
@@ -116,21 +116,21 @@ def _pairs(total: int, single: Mapping[str, Floats], fitted: Mapping[Columns, Fl
 def _round_along(
     order: Sequence[Columns], fitted: Mapping[Columns, Floats], total: int
 ) -> tuple[Marginal[np.int64], ...]:
-    """Round each table within the counts that it shares with one of those before it."""
+    """Round each table so that it keeps the counts over the columns that it shares with an earlier one."""
     done: list[Marginal[np.int64]] = []
     for clique in order:
         nearest = max(done, key=lambda each: len({*each.columns} & {*clique}), default=Marginal((), np.array(total)))
         shared = tuple(name for name in clique if name in nearest.columns)
-        bounds = nearest.project(shared).values
-        values = Marginal(clique, fitted[clique]).project((*shared, *(name for name in clique if name not in shared)))
-        counts = round_to_totals(values.values.reshape(bounds.size, -1), bounds.ravel()).reshape(values.values.shape)
-        ordered = Marginal(values.columns, counts).project(clique)
+        sums = nearest.project(shared).values
+        expected = Marginal(clique, fitted[clique]).project((*shared, *(name for name in clique if name not in shared)))
+        counts = round_to_totals(expected.values.reshape(sums.size, -1), sums.ravel()).reshape(expected.values.shape)
+        ordered = Marginal(expected.columns, counts).project(clique)
         done.append(Marginal(clique, np.ascontiguousarray(ordered.values)))
     return tuple(done)
 
 
 def _fit_joint(names: Columns, fitted: Mapping[Columns, Floats], single: Mapping[str, Floats], total: int) -> Floats:
-    """Return the joint table of greatest entropy with the fitted marginals, up to a gap of 1 in 1,000 people."""
+    """Return the joint table of greatest entropy with the fitted marginals, off by at most 1 in 1,000 people."""
     joint = np.ones([single[name].size for name in names])
     joint = rake(joint, [((names.index(name),), wanted) for name, wanted in single.items()], 1)
     margins = [(tuple(axis for axis, name in enumerate(names) if name in clique), fitted[clique]) for clique in fitted]
@@ -140,8 +140,8 @@ def _fit_joint(names: Columns, fitted: Mapping[Columns, Floats], single: Mapping
 def _round_joint(joint: Floats, names: Columns, fitted: Mapping[Columns, Floats], total: int) -> Ints:
     """Round a joint table, then move single people between cells while that brings its margins nearer.
 
-    Each round looks at the cells that people should leave and enter most, and makes the moves that help
-    without touching any margin cell twice; the rounds end when no such move helps.
+    Each round looks at the cells with most people too many and too few, and makes the moves that help without touching
+    any margin cell twice. Rounds end when few such moves help.
     """
     counts = round_to_total(joint, total)
     shortfalls = []  # of each margin, one axis for every column: of size 1 where the margin lacks that column
@@ -156,15 +156,15 @@ def _round_joint(joint: Floats, names: Columns, fitted: Mapping[Columns, Floats]
             need += shortfall
         sources = _least(np.where(counts > 0, need, np.inf), MOVES_A_ROUND)
         targets = _least(np.where(empty, np.inf, -need), MOVES_A_ROUND)
-        touched: set[tuple[int, ...]] = set()
+        touched: set[Cell] = set()
         moves = [move for move in zip(sources, targets, strict=True) if _move(counts, shortfalls, *move, touched)]
         if len(moves) <= MOVES_A_ROUND // 64:  # the remaining gain is not worth another round
             break
     return counts
 
 
-def _move(counts: Ints, shortfalls: Sequence[Floats], x: Cell, y: Cell, touched: set[tuple[int, ...]]) -> bool:
-    """Move one person from cell x to y if that brings the margins nearer; tell whether it was done.
+def _move(counts: Ints, shortfalls: Sequence[Floats], x: Cell, y: Cell, touched: set[Cell]) -> bool:
+    """Move one person from cell x to y if that brings the margins nearer; return whether that was done.
 
     The squared distance to a margin where x and y fall in cells u ≠ v changes by 2·(short_u − short_v) + 2.
     """

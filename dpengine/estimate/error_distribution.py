@@ -41,21 +41,15 @@ class ErrorDistribution:
     """Symmetric distribution of the error of an estimate.
 
     `within[m]` is P(|error| ≤ m·step). For a sum of whole numbers `step` is 1 and the probabilities are exact to
-    rounding; otherwise the grid is fine, and half-widths are rounded up by `slack` steps. The distribution of one
-    draw has a closed form: `scale` stands in place of the grid.
+    rounding; otherwise the grid is fine, and half-widths are rounded up by `slack` steps. One draw has a closed form,
+    given by its `scale`, and no grid.
     """
 
-    sd: float
     mean_abs: float
     scale: float | None = None
     step: float = 1.0
     slack: int = 0
     within: Floats | None = None
-
-    @property
-    def empty_cell_bias(self) -> float:
-        """Mean of a truly empty cell once negative numbers are cut off at 0: E[max(0, error)], half of `mean_abs`."""
-        return self.mean_abs / 2
 
     def half_width(self, confidence: float = CONFIDENCE) -> float:
         """Return the least h with P(|error| ≤ h) ≥ `confidence`. Raises `PlanError` outside 0 < confidence < 1."""
@@ -70,13 +64,13 @@ class ErrorDistribution:
 @lru_cache(maxsize=4096)
 def _weighted_sum(terms: tuple[tuple[float, int, Fraction], ...]) -> ErrorDistribution:
     """Return the distribution of Σ weight·(sum of `times` draws at `scale`) over `terms` = (weight, times, scale)."""
+    if len(terms) == 1 and terms[0][:2] == (1.0, 1):
+        scale = terms[0][2]
+        return ErrorDistribution(moments.mean_absolute(scale), scale=float(scale))
     variances = [moments.variance(scale) for _, _, scale in terms]
     parts = [weight**2 * times * each for (weight, times, _), each in zip(terms, variances, strict=True)]
     variance = math.fsum(parts)
     sd = math.sqrt(variance)
-    if len(terms) == 1 and terms[0][:2] == (1.0, 1):
-        scale = terms[0][2]
-        return ErrorDistribution(sd, moments.mean_absolute(scale), scale=float(scale))
     lattice = len(terms) == 1 and sd < 2000
     if lattice:
         step, width = abs(terms[0][0]), 80 * sd / abs(terms[0][0]) + 120 * float(terms[0][2]) + 16
@@ -88,7 +82,7 @@ def _weighted_sum(terms: tuple[tuple[float, int, Fraction], ...]) -> ErrorDistri
     gaussian = 0.0 if lattice else (1.5 * step) ** 2  # smooths any lattice finer than the grid
     for (weight, times, scale), each, part in zip(terms, variances, parts, strict=True):
         if not lattice and (part < 1e-4 * variance or (times > 500 and abs(weight) * float(scale) < 0.05 * sd)):
-            gaussian += part  # draws so small, or of such number, that the central limit is exact to the grid
+            gaussian += part  # terms so small, or of so many draws, that the central limit is exact to the grid
             continue
         # φ(t) = (1−a)²/(1−2a cos t + a²) = 1/(1 + 2·Var·sin²(t/2)), a form that does not cancel
         log_phi -= times * np.log1p(2 * each * np.sin(weight * theta / 2) ** 2)
@@ -97,7 +91,7 @@ def _weighted_sum(terms: tuple[tuple[float, int, Fraction], ...]) -> ErrorDistri
     half[1:] *= 2
     half /= half.sum()
     distance = step * np.arange(len(half))
-    return ErrorDistribution(sd, float(half @ distance), step=step, slack=0 if lattice else 4, within=np.cumsum(half))
+    return ErrorDistribution(float(half @ distance), step=step, slack=0 if lattice else 4, within=np.cumsum(half))
 
 
 def sum_error(times: int, scale: Fraction) -> ErrorDistribution:

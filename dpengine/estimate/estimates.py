@@ -1,10 +1,9 @@
 """Estimates and intervals of every table, from the measurements of a release.
 
-There are three kinds, with the same methods. Where the tables themselves were measured, the estimate is the unbiased
-one of least squares, and its interval follows from the exact distribution of the noise. Where a model stands between,
-the estimate is the model's; no theory says how far models are off, so that was measured too
-(`marginals.measurement.Audit`). Where boxes of cells were measured, a cell that was not measured by itself may hold
-anything from none to all of its box.
+There are three kinds, with the same methods. If the tables themselves were measured, the estimate is the unbiased one
+of least squares, and its interval follows from the exact distribution of the noise. If a model was fitted, the estimate
+is the model's; no theory says how far models are off, so that was measured too (`marginals.measurement.Audit`). If
+boxes of cells were measured, a cell that was not measured by itself may hold anything from none to all of its box.
 """
 
 from __future__ import annotations
@@ -28,12 +27,11 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["Estimates", "HierarchicalEstimates", "ModelledEstimates", "UnbiasedEstimates", "derive_estimates"]
 
-
 TAIL = 4.0  # 95 % of a model's errors are within this multiple of their mean (benchmarks/accuracy.py: 3.3 at most)
 NOISE_TAIL = 3.0  # the same for Laplace noise
-POWERS = np.linspace(0.4, 1.0, 13)
-CLEAR = 5.0  # times its noise: a sum that tells something by itself
-EMPTY = 0.05  # smaller expected counts tell nothing more of their errors
+POWERS = np.linspace(0.4, 1.0, 13)  # g, the grid of `_error_by_size`
+CLEAR = 5.0  # a sum of this many times its noise is evidence by itself
+EMPTY = 0.05  # smaller expected counts have the error of this one
 MIN_HALF_WIDTH = 1.0  # of a model's interval: a cell that it expects to hold less than one half may hold one
 
 
@@ -44,7 +42,7 @@ class Estimates(Protocol):
         """Return the expected count of each cell."""
 
     def intervals(self, table: Columns) -> tuple[Floats, Floats]:
-        """Return the middle of each cell's interval and its half-width, which is one for all cells or one each."""
+        """Return the middle of each cell's interval, and the half-widths: one for all cells, or one for each."""
 
     def half_width(self, table: Columns) -> float:
         """Return the half-width of the widest interval of a cell."""
@@ -54,7 +52,7 @@ class Estimates(Protocol):
 
     @property
     def fitted(self) -> ConsistentTables | Pairwise:
-        """Counts that are not negative and agree with each other: whole tables, or a model of pairs of columns."""
+        """Non-negative counts that agree with each other: whole tables, or a model of pairs of columns."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +175,7 @@ def derive_estimates(plan: Plan, measured: Measurements) -> Estimates:
 
 
 def _best_singles(measured: Measurements) -> tuple[Measurement, ...]:
-    """Return the single columns, each at its best measurement: the model makes use of the others."""
+    """Return the measurement of each single column with most ε; the model uses the others too."""
     best: dict[Columns, Measurement] = {}
     for one in measured.marginals:
         columns = one.allocation.columns
@@ -190,7 +188,7 @@ def _error_by_size(audit: Audit) -> tuple[float, float]:
     """Return c and g such that cells of expected count m are off by at most about c·m^g on average.
 
     The power g is fitted to the audit's sums by least squares, since all of them have noise of one scale. Then c is
-    the largest value that any size of cell shows whose sum stands clear of the noise.
+    the fitted one plus two standard errors, or the largest of those sizes whose sum is clear of the noise.
     """
     sums, noise = audit.sums / audit.grain, float(audit.scale) / audit.grain
     size = audit.expected / np.maximum(audit.cells, 1)

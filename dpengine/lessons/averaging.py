@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -16,27 +15,19 @@ from dpengine.release import release
 from dpengine.sources.open import open_table
 from dpengine.spec.plan import Plan
 
-__all__ = ["Averaged", "ask_engine", "averaging_attack"]
+__all__ = ["ask_engine", "averaging_attack"]
 
 MIN_OTHERS, MAX_OTHERS = 100, 300  # people in the register besides the target
 
 
-@dataclass(frozen=True, slots=True)
-class Averaged:
-    """Outcome of the attack: how often the guess was right, and the mean |error| of the averaged answer."""
-
-    rate: Rate
-    mean_error: float
-
-
-def averaging_attack(defence: Defence, asks: int, games: int, *, seed: int | None = None) -> Averaged:
+def averaging_attack(defence: Defence, asks: int, games: int, *, seed: int | None = None) -> Rate:
     """Guess whether one person is in a register by asking for its total `asks` times, in each of `games` games.
 
-    In each game a fair coin puts the person in the register or not, beside others whose number the attacker knows.
-    If answers follow from the truth alone, the attacker says *in* when the answer is not what it would be without the
-    person; otherwise, when the average lies nearer to the total with the person. A stored answer is the same each
-    time, so asking again shows nothing: against the engine's noise the guess is right with probability
-    e^ε/(1 + e^ε).
+    In each game a fair coin puts the person in the register or not, beside others whose number the attacker knows. If
+    answers are noisy, the attacker says *in* when their average is nearer to the total with the person. If they follow
+    from the truth alone, the attacker says *in* when the answer differs from the one without the person. A stored
+    answer is the same each time, so asking again shows nothing: against the engine's noise the guess is right with
+    probability e^ε/(1 + e^ε).
 
     A `seed` repeats everything except the noise of the engine. Raises `PlanError` for no asks or no games.
     """
@@ -48,13 +39,13 @@ def averaging_attack(defence: Defence, asks: int, games: int, *, seed: int | Non
     totals = np.repeat((others + inside)[:, None], asks if defence.redraws else 1, axis=1)
     average = defence.answer(totals, 1, rng).mean(axis=1)
     guess = average > others + 0.5 if defence.noisy else average != defence.answer(others, 1, rng)
-    return Averaged(Rate.of(guess == (inside == 1)), float(np.abs(average - others - inside).mean()))
+    return Rate.of(guess == (inside == 1))
 
 
 def ask_engine(people: int, times: int, epsilon: Fraction) -> tuple[list[int], Fraction]:
-    """Publish the size of a register `times` times through the whole engine; return the answers and the ε spent.
+    """Publish the size of a register `times` times by the whole engine; return the answers and the ε spent.
 
-    Every request goes the way of a release: the table is read and counted, and a ledger in memory is charged.
+    Each request is a release: the table is read and counted, and a ledger in memory is charged.
     """
     plan = Plan(dataset="register", epsilon=epsilon,
                 columns=[{"name": "listed", "kind": "category", "values": ["yes"], "other": False, "missing": False}],

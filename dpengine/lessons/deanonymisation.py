@@ -1,7 +1,7 @@
-"""Re-identification in ratings without names, from a few ratings known from elsewhere (Netflix and IMDb).
+"""Find people in ratings without names by a few ratings known from elsewhere (as Netflix's by those on IMDb).
 
-Every record is scored by how well it fits the few films, stars and days that an attacker knows of somebody, with rare
-films counting more; the best record is claimed if it stands out. The ratings here are made up, with a seed.
+Each record is scored by its fit to the few films, stars and days that an attacker knows of a person; rare films count
+more. The best record is claimed if its score stands out. The ratings here are made up, with a seed.
 
 Source: Narayanan & Shmatikov 2008, "Robust De-anonymization of Large Sparse Datasets".
 """
@@ -15,14 +15,13 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from dpengine.array_types import Ints
+from dpengine.array_types import Floats, Ints
 from dpengine.errors import PlanError
 from dpengine.lessons.success_rate import Rate
 from dpengine.release import release
 from dpengine.spec.plan import Plan
 
 __all__ = ["Ratings", "Search", "find_people", "made_up_ratings", "synthetic_ratings", "without_days"]
-
 
 DAYS = 2_000
 STARS = (1, 2, 3, 4, 5)
@@ -31,9 +30,9 @@ STARS_SCALE, DAYS_SCALE, STANDS_OUT = 1.5, 30.0, 1.5  # ρ₀, d₀ and φ of th
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """Parallel arrays with one rating a place, sorted by film: who rated which film, with how many stars, on which day.
+    """Ratings as parallel arrays, sorted by film: who rated which film, with how many stars, on which day.
 
-    `days` is None if they are left out. `people` and `films` are how many there are.
+    `days` is None if they are left out. `people` and `films` are their numbers.
     """
 
     person: Ints
@@ -70,8 +69,8 @@ def synthetic_ratings(ratings: Ratings, epsilon: Fraction, max_ratings: int = 40
     """Turn a differentially private release of `ratings` back into records, as a reader of it could.
 
     The release counts films by stars and protects a person with up to `max_ratings` ratings. It is drawn afresh each
-    time, without a seed. It does not say which ratings belong together, so any way to distribute its synthetic rows
-    over as many records as there are people is as good as any other.
+    time, without a seed. It does not say which ratings belong together, so its synthetic rows are spread over as many
+    records as there are people; any other way is as good.
     """
     films = [f"film {k + 1}" for k in range(ratings.films)]
     columns = [
@@ -94,7 +93,7 @@ def synthetic_ratings(ratings: Ratings, epsilon: Fraction, max_ratings: int = 40
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """Outcome of a search for `targets` people: for how many a record was claimed, and how many claims were right."""
+    """Outcome of a search for `targets` people: the number of claimed records, and the number of right ones."""
 
     targets: int
     claimed: int
@@ -111,8 +110,8 @@ def find_people(
 ) -> Search:
     """Search the `published` records for `targets` people of `ratings`, knowing `known` films of each.
 
-    Stars are known to ±1 and days to ±14; `wrong` of the films the person never rated. Records are scored and one is
-    claimed as in the paper (Scoreboard-RH): if the best score beats the second by 1.5 standard deviations.
+    Stars are known to ±1 and days to ±14; `wrong` of the known films are drawn at random instead. As in the paper
+    (Scoreboard-RH), the record with the best score is claimed if it beats the second by 1.5 standard deviations.
 
     Raises `PlanError` unless at least one film of at least one person is known, and no more are wrong than known.
     """
@@ -120,7 +119,6 @@ def find_people(
         raise PlanError("at least one film of at least one person must be known, and no more be wrong than are known")
     rng = np.random.default_rng(seed)
     first = np.searchsorted(published.film, np.arange(published.films + 1))
-    supporters = np.maximum(np.diff(first), 2)
     by_person = np.argsort(ratings.person, kind="stable")
     starts = np.searchsorted(ratings.person[by_person], np.arange(ratings.people + 1))
     claimed = right = 0
@@ -129,16 +127,23 @@ def find_people(
         films, stars = ratings.film[own].copy(), ratings.stars[own] + rng.integers(-1, 2, own.size)
         days = (ratings.days[own] if ratings.days is not None else 0) + rng.integers(-14, 15, own.size)
         films[:wrong] = rng.integers(0, ratings.films, films[:wrong].size)
-        score = np.zeros(published.people)
-        for film, star, day in zip(films, stars, days, strict=True):
-            at = slice(first[film], first[film + 1])
-            fit = np.exp(-np.abs(published.stars[at] - star) / STARS_SCALE)
-            if published.days is not None:
-                fit = fit + np.exp(-np.abs(published.days[at] - day) / DAYS_SCALE)
-            np.maximum.at(score, published.person[at], score[published.person[at]] + fit / math.log(supporters[film]))
-        second, best = np.partition(score, -2)[-2:]
-        spread = float(score.std())
+        scores = _scores(published, first, (films, stars, days))
+        second, best = np.partition(scores, -2)[-2:]
+        spread = float(scores.std())
         if spread > 0 and (best - second) / spread >= STANDS_OUT:
             claimed += 1
-            right += int(score.argmax() == target)
+            right += int(scores.argmax() == target)
     return Search(targets, claimed, right)
+
+
+def _scores(published: Ratings, first: Ints, known: tuple[Ints, Ints, Ints]) -> Floats:
+    """Score the fit of each published record to the `known` films, stars and days; film f begins at ``first[f]``."""
+    scores = np.zeros(published.people)
+    for film, star, day in zip(*known, strict=True):
+        at = slice(first[film], first[film + 1])
+        fit = np.exp(-np.abs(published.stars[at] - star) / STARS_SCALE)
+        if published.days is not None:
+            fit = fit + np.exp(-np.abs(published.days[at] - day) / DAYS_SCALE)
+        person, raters = published.person[at], max(first[film + 1] - first[film], 2)
+        np.maximum.at(scores, person, scores[person] + fit / math.log(raters))
+    return scores

@@ -1,7 +1,7 @@
-"""Ways to answer counting questions about people, from true counts to this engine: what the attacks are run on.
+"""Defences against the attacks: ways to answer counting questions about people, from true counts to this engine.
 
-In every attack a register holds some people, and being in it is the secret. A question counts people of the register;
-a defence turns true counts into answers.
+In every attack a register holds some people, and being in it is the secret. A question counts people in the register; a
+defence turns true counts into answers.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ __all__ = ["RAW", "Defence", "engine", "jittered", "rounded", "unbudgeted"]
 class Defence:
     """A way to turn true counts into answers.
 
-    `answer` takes true counts of any shape, the L1 sensitivity of all questions that share one budget, and a random
-    generator for the defences that draw with numpy. `noisy` says that answers are random; `stored`, that the first
-    answer is kept and given to everyone who asks again.
+    `answer` takes true counts of any shape, the L1 sensitivity of all questions that share one budget, and a generator
+    for defences that draw their noise with NumPy. `noisy` says that answers are random, `stored` that the first answer
+    is kept and given again.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Defence:
 
     @property
     def redraws(self) -> bool:
-        """Whether asking again brings another answer."""
+        """True if each repetition of a question draws a new answer."""
         return self.noisy and not self.stored
 
 
@@ -78,13 +78,13 @@ def unbudgeted(epsilon: Fraction) -> Defence:
     def answer(truths: Ints, sensitivity: int, rng: np.random.Generator) -> Floats:
         return truths + rng.laplace(0.0, 1 / float(epsilon), truths.shape)
 
-    return Defence("Laplace noise without a budget", answer, noisy=True, stored=False)
+    return Defence("Laplace noise without a budget", answer, noisy=True)
 
 
 def engine(epsilon: Fraction) -> Defence:
     """Answer as this engine does: exact discrete Laplace noise of scale Δ/ε, one ε for all questions, drawn once.
 
-    The noise is that of a release (`measure.measure.add_noise`), from the operating system: no seed repeats it.
+    The noise is that of a release (`noise.laplace`), from the operating system: no seed repeats it.
     """
     _check(epsilon)
 

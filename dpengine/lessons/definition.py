@@ -17,17 +17,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpengine.array_types import Bools, Floats, Ints
+from dpengine.array_types import Floats, Ints
 from dpengine.errors import PlanError
 from dpengine.noise.moments import mean_absolute
 
 __all__ = [
-    "BoundedMean", "Comparison", "belief_after", "bounded_mean", "clamped_sum", "compare", "plotted_answers",
-    "probabilities", "sum_sensitivity", "tail_probability",
+    "BoundedMean", "Comparison", "belief_after", "bounded_mean", "clamped_sum", "compare", "probabilities",
+    "sum_sensitivity", "tail_probability",
 ]  # fmt: skip
 
-
 MAX_ANSWERS = 2_000
+UNPLOTTED = 0.002  # probability of the answers beyond those that are plotted
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +47,20 @@ class Comparison:
 
     @property
     def log_ratio(self) -> Floats:
-        """ln of the ratio of the two probabilities, one value per answer."""
+        """ln(first/second) of each answer."""
         ratios: Floats = np.multiply(self.steps, float(self.per_step))
         return ratios
 
     @property
     def max_log_ratio(self) -> Fraction:
-        """Largest |ln ratio| over all integers, also those not in `answers`: |f(D) − f(D′)|·ε/Δ."""
+        """Largest |ln(first/second)| over all integers, not only `answers`: |f(D) − f(D′)|·ε/Δ."""
         return self.gap * self.per_step
-
-    @property
-    def attained(self) -> Bools:
-        """Where |ln ratio| equals its maximum."""
-        largest: Bools = np.abs(self.steps) == self.gap
-        return largest
 
     @property
     def total_variation(self) -> float:
         """Total variation distance max_S |P(S) − P′(S)| of the two distributions.
 
-        Whoever must tell the two equally likely tables apart from one answer is right with probability at most
+        If the two tables are equally likely, a guess which of them gave an answer is right with probability at most
         (1 + distance)/2.
         """
         if self.gap == 0:
@@ -100,13 +94,13 @@ def tail_probability(true: int, scale: Fraction, bound: int) -> float:
     return a**beyond / (1 + a) if beyond > 0 else 1 - a ** (1 - beyond) / (1 + a)
 
 
-def plotted_answers(first: int, second: int, scale: Fraction, beyond: float = 0.002) -> Ints:
-    """Return the answers worth plotting: all that noise reaches except with probability `beyond`.
+def _plotted_answers(first: int, second: int, scale: Fraction) -> Ints:
+    """Return the answers worth plotting: all that noise reaches except with probability `UNPLOTTED`.
 
     If there are more than `MAX_ANSWERS` they are thinned evenly; the two true answers always stay.
     """
     rate = float(1 / scale)
-    width = max(3, math.ceil((math.log(2 / beyond) - math.log1p(math.exp(-rate))) / rate))
+    width = max(3, math.ceil((math.log(2 / UNPLOTTED) - math.log1p(math.exp(-rate))) / rate))
     low, high = min(first, second) - width, max(first, second) + width
     step = max(1, -(-(high - low) // MAX_ANSWERS))
     answers: Ints = np.union1d(np.arange(low, high + 1, step, dtype=np.int64), [first, second])
@@ -114,11 +108,11 @@ def plotted_answers(first: int, second: int, scale: Fraction, beyond: float = 0.
 
 
 def compare(first: int, second: int, sensitivity: int, epsilon: Fraction, answers: Ints | None = None) -> Comparison:
-    """Compare the distributions of `first` + Z and `second` + Z, with noise for `sensitivity` and `epsilon`.
+    """Compare the distributions of `first` + Z and `second` + Z, with noise Z for `sensitivity` and `epsilon`.
 
-    If |first − second| ≤ `sensitivity`, the ratio is everywhere within e^ε, since | |x − f′| − |x − f| | ≤ |f − f′|;
-    it is largest at each x that does not lie between the two. A sensitivity that is claimed too small breaks this, and
-    the comparison shows by how much.
+    If |first − second| ≤ `sensitivity`, the ratio is everywhere within e^±ε, since | |x − f′| − |x − f| | ≤ |f − f′|;
+    it is largest at each x that does not lie between the two. If the claimed sensitivity is too small, the comparison
+    shows by how much the ratio exceeds e^ε. `answers` defaults to those worth plotting.
 
     Raises `PlanError` unless ε and the sensitivity are positive.
 
@@ -128,27 +122,27 @@ def compare(first: int, second: int, sensitivity: int, epsilon: Fraction, answer
     if epsilon <= 0 or sensitivity <= 0:
         raise PlanError("ε and the sensitivity must be above 0")
     scale = Fraction(sensitivity) / epsilon
-    x = plotted_answers(first, second, scale) if answers is None else np.asarray(answers, dtype=np.int64)
+    x = _plotted_answers(first, second, scale) if answers is None else np.asarray(answers, dtype=np.int64)
     steps = np.abs(x - second) - np.abs(x - first)
     here, there = probabilities(first, scale, x), probabilities(second, scale, x)
     return Comparison(x, here, there, steps, 1 / scale, abs(first - second))
 
 
 def belief_after(prior: float, comparison: Comparison) -> Floats:
-    """Return how sure a reader is of the first table after each answer; `prior` is how sure they were before.
+    """Return a reader's posterior probability of the first table after each answer, from their `prior` one.
 
-    Bayes' rule: odds after = odds before · ratio. The ratio is within e^±ε, so the odds cannot move further, whatever
+    Bayes' rule: posterior odds = prior odds · ratio. The ratio is within e^±ε, so the odds move no further, whatever
     else the reader knows. Raises `PlanError` unless 0 < `prior` < 1.
     """
     if not 0 < prior < 1:
-        raise PlanError("how sure a reader was before must lie between 0 and 1, both excluded")
+        raise PlanError("the prior probability must lie between 0 and 1, both excluded")
     logit = math.log(prior) - math.log1p(-prior) + comparison.log_ratio
     after: Floats = np.exp(-np.logaddexp(0.0, -logit))
     return after
 
 
 def clamped_sum(values: Sequence[int], low: int, high: int) -> int:
-    """Sum `values` after bringing each within [`low`, `high`].
+    """Sum `values`, each clamped to [`low`, `high`]. Raises `PlanError` if the bounds are not in order.
 
     >>> clamped_sum([5, 20, -3], 0, 10)
     15
@@ -158,7 +152,9 @@ def clamped_sum(values: Sequence[int], low: int, high: int) -> int:
 
 
 def sum_sensitivity(low: int, high: int) -> int:
-    """Return how much one person more or less can change a sum of values within [`low`, `high`].
+    """Return the sensitivity of a sum of values in [`low`, `high`]: its largest change by one person more or less.
+
+    Raises `PlanError` if the bounds are not in order.
 
     >>> sum_sensitivity(0, 100), sum_sensitivity(-5, 2)
     (100, 5)
@@ -169,7 +165,7 @@ def sum_sensitivity(low: int, high: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class BoundedMean:
-    """Mean of a group of known size: the true one, the one within bounds, and the typical error of its noise."""
+    """Mean of a group of known size: the `true` one, the one of clamped values, and the mean |error| of its noise."""
 
     true: float
     bounded: float
@@ -177,16 +173,16 @@ class BoundedMean:
 
     @property
     def bias(self) -> float:
-        """How far the bounds alone move the mean."""
+        """The change of the mean by clamping alone."""
         return self.bounded - self.true
 
 
 def bounded_mean(values: Sequence[int], low: int, high: int, epsilon: Fraction) -> BoundedMean:
-    """Return the mean of `values` within bounds, and the typical error E|Z|/n of its noise.
+    """Return the mean of `values` clamped to bounds, and the mean error E|Z|/n of its noise.
 
-    The sum is taken of the distances from `low`, so its sensitivity is high − `low` for a person more or less; the
-    number of values counts as known. Narrow bounds cut honest values
-    off; wide bounds pay with noise for people who are not there.
+    The number n of values is public. Noise is added to the sum of the distances from `low`, which one person moves by
+    at most `high` − `low`. Narrow bounds cut off honest values; wide bounds pay with noise for people who are not
+    there.
 
     Raises `PlanError` for no values, or bounds that are not in order.
     """

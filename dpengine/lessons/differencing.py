@@ -19,23 +19,23 @@ __all__ = ["differencing_attack"]
 MIN_OTHERS, MAX_OTHERS = 20, 400  # how many other people a question counts
 
 
-def differencing_attack(defence: Defence, pairs: int, games: int, *, seed: int | None = None) -> Rate:
+def differencing_attack(defence: Defence, pairs: int, games: int) -> Rate:
     """Guess whether one person is in a register from `pairs` of questions, in each of `games` games.
 
-    In each game a fair coin puts the person in the register or not. Each pair asks about another group of others: with
-    the person, and without. If answers follow from the truth alone (true or rounded counts), the attacker says *in* as
-    soon as one pair differs, since without the person none ever does. If answers are noisy, the attacker says *in*
-    when the mean difference is above ½.
+    In each game a fair coin puts the person in the register or not. Each pair asks about another group of people: with
+    the person, and without. If answers are noisy, the attacker says *in* when the mean difference is above ½. If they
+    follow from the truth alone (true or rounded counts), the attacker says *in* as soon as one pair differs: without
+    the person none does.
 
     A defence that stores its answers publishes one table instead, and both questions are sums of it. Each difference
     is then the same published cell, whose noise has sensitivity 1: the best guess is right with probability
-    e^ε/(1 + e^ε), the most that ε allows, and further pairs bring nothing.
+    e^ε/(1 + e^ε), the most that ε allows, and more pairs add nothing.
 
-    A `seed` repeats everything except the noise of the engine. Raises `PlanError` for no pairs or no games.
+    Raises `PlanError` for no pairs or no games.
     """
     if pairs < 1 or games < 1:
         raise PlanError("there must be at least one pair of questions and one game")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng()
     inside = rng.integers(0, 2, games)
     if defence.stored:
         differences = defence.answer(inside[:, None], 1, rng)

@@ -1,13 +1,13 @@
-"""Floating-point Laplace noise gives the truth away in its lowest bits.
+"""Floating-point Laplace noise reveals the true answer in its lowest bits.
 
-A sampler turns one of 2^53 uniform numbers into Laplace noise by a logarithm. So only some doubles can come out if the
-true answer is 0, only some others if it is 1, and the two sets hardly overlap. An output that is impossible for one
-true answer proves the other, whatever ε says. The attack tries the uniform numbers near the one that would give an
-output, through the sampler's own formula.
+A sampler turns one of 2^53 uniform numbers into Laplace noise by a logarithm. So only some doubles are possible outputs
+if the true answer is 0, and others if it is 1; the two sets hardly overlap. An output that is impossible for one true
+answer proves the other, whatever ε is. The attack puts the uniform numbers near the one that would give an output
+through the sampler's own formula.
 
-Two samplers are attacked: numpy's (`Generator.laplace`, whose formula in C is followed operation by operation), and
-the inverse distribution function of textbooks. Their logarithm is that of the C library, which `math.log` calls;
-numpy's own vector logarithm differs in the last bit of some results.
+Two samplers are attacked: NumPy's (`Generator.laplace`, whose C code is followed operation by operation), and the
+inverse distribution function of textbooks. Both use the logarithm of the C library, which `math.log` calls; NumPy's
+own vector logarithm differs in the last bit of some results.
 
 Source: Mironov 2012, "On significance of the least significant bits for differential privacy".
 """
@@ -29,9 +29,8 @@ from dpengine.lessons.success_rate import Rate
 __all__ = ["NUMPY", "SAMPLERS", "TEXTBOOK", "Neighbourhood", "Sampler", "Verdicts", "attack_engine", "attack_sampler",
            "neighbourhood", "possible"]  # fmt: skip
 
-
-LATTICE = 2.0**53  # the uniform numbers of numpy, and of most others, are k/2^53
-MARGIN = 8  # multiples of 1/2^53 that rounding in a formula and in its inverse can be off, and some to spare
+LATTICE = 2.0**53  # the uniform numbers of NumPy, and of most libraries, are k/2^53
+MARGIN = 8  # in steps of 1/2^53: the error of a formula and its inverse by rounding, and some to spare
 MAX_SCALES = 64  # largest |true answer|/scale that is accepted: the margin grows with it
 MIN_EPSILON, MAX_EPSILON = Fraction(1, 1000), Fraction(16)
 
@@ -119,21 +118,15 @@ def possible(sampler: Sampler, outputs: Floats, true: float, scale: float) -> Bo
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """Consecutive doubles, and which of them are possible outputs if the true answer is 0, or 1.
+    """Consecutive `doubles`, and which of them are possible outputs if the true answer is `zero`, or `one`.
 
-    `steps` counts doubles from the output in the middle.
+    `steps` are their distances from the output in the middle, in doubles.
     """
 
     steps: Ints
     doubles: Floats
     zero: Bools
     one: Bools
-
-    @property
-    def conclusive_share(self) -> float:
-        """Share of the possible doubles that prove the true answer."""
-        any_of_both = int((self.zero | self.one).sum())
-        return int((self.zero ^ self.one).sum()) / any_of_both if any_of_both else math.nan
 
 
 def neighbourhood(sampler: Sampler, output: float, epsilon: Fraction, doubles: int) -> Neighbourhood:
@@ -153,10 +146,10 @@ def neighbourhood(sampler: Sampler, output: float, epsilon: Fraction, doubles: i
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """What an attacker concludes from one output a game.
+    """Outcome of an attack that sees one output per game.
 
-    `proved`: the output is impossible for one true answer, so the other is certain. `right`: all correct guesses, also
-    those by distance where nothing is proved. `mistaken` counts proofs of a wrong answer: there are none.
+    `proved` is the rate of outputs that are impossible for one true answer, so that the other is certain; `right` that
+    of correct guesses, by distance if nothing is proved. `mistaken` counts proofs of a wrong answer: there are none.
     """
 
     proved: Rate
@@ -165,7 +158,7 @@ class Verdicts:
 
 
 def attack_sampler(sampler: Sampler, epsilon: Fraction, games: int, *, seed: int | None = None) -> Verdicts:
-    """Tell whether a true answer was 0 or 1, equally likely, from one output with Laplace noise of scale 1/ε.
+    """Guess whether a true answer is 0 or 1, equally likely, from one output with Laplace noise of scale 1/ε.
 
     Raises `PlanError` for no games, or ε outside `MIN_EPSILON` to `MAX_EPSILON`.
     """
@@ -179,7 +172,10 @@ def attack_sampler(sampler: Sampler, epsilon: Fraction, games: int, *, seed: int
 
 
 def attack_engine(epsilon: Fraction, games: int) -> Verdicts:
-    """Run the same attack on this engine's noise: every whole number is possible for both answers, so none proves."""
+    """Run the same attack on this engine's noise: every whole number is possible for both answers and proves nothing.
+
+    Raises `PlanError` as `attack_sampler` does.
+    """
     _check(epsilon)
     rng = np.random.default_rng()
     truths = rng.integers(0, 2, games)

@@ -1,9 +1,9 @@
-"""Linkage attacks in a made-up town: names found again in a table without names, and medical conditions guessed.
+"""Linkage attacks in a made-up town: find names for a table without names, and guess medical conditions.
 
 Sweeney (2000, "Simple demographics often identify people uniquely") linked a hospital table to a list of voters on
-ZIP code, date of birth and sex. Here both are made up, with a seed, so that everyone can repeat it. Condition is
-independent of everything else: what an attacker learns of someone's condition beyond the town's averages comes from
-that person's own row. The same attack with that row taken out shows what chance gives.
+ZIP code, date of birth and sex. Here both are made up, with a seed, so that everyone can repeat it. Conditions are
+independent of everything else, so all that an attacker learns about a person's condition beyond the town's averages
+comes from that person's own row. The same attack without that row shows what chance gives.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ __all__ = [
     "link_names", "made_up_town", "publish_k_anonymous", "publish_raw", "publish_release",
 ]  # fmt: skip
 
-
 ZIPS = ("02138", "02139", "02140", "02141", "02142", "02143", "02144", "02145")
 CONDITIONS = (
     "Heart disease", "Viral infection", "Injury", "Diabetes", "Cancer", "Depression", "Asthma", "Stroke",
@@ -37,10 +36,10 @@ DECADE = DAYS // 8
 
 @dataclass(frozen=True, slots=True)
 class Town:
-    """Parallel arrays with one place a resident.
+    """Residents as parallel arrays.
 
-    `zip`, `sex` and `condition` are codes, `birth` is in days. `voter` says who is on the public list; `ours` and
-    `other` say who was a patient of the hospital that publishes, and of another one.
+    `zip`, `sex` and `condition` are codes, `birth` is in days. `voter` says who is on the public list, `ours` who was a
+    patient of the hospital that publishes, `other` who was one of another hospital.
     """
 
     zip: Ints
@@ -58,7 +57,7 @@ class Town:
 
 
 def made_up_town(residents: int = 40_000, patients: int = 4_000, seed: int = 0) -> Town:
-    """Make up a town with two hospitals that have `patients` each, drawn at random, a tenth of them in common.
+    """Make up a town with two hospitals of `patients` each, drawn at random; a tenth of the patients were in both.
 
     Raises `PlanError` unless there are at least twice as many residents as patients.
     """
@@ -83,7 +82,7 @@ def made_up_town(residents: int = 40_000, patients: int = 4_000, seed: int = 0) 
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """Outcome of a linkage: `claimed` of the `patients` in the table got a name, `right` of them the right one."""
+    """Outcome of a linkage: `claimed` of the `patients` in the table got a name, `right` of them their own."""
 
     patients: int
     claimed: int
@@ -91,14 +90,15 @@ class Linked:
 
     @property
     def rate(self) -> Rate:
-        """Share of the patients who got their own name back."""
+        """Share of the patients who got their own name."""
         return Rate(self.right, self.patients)
 
 
 def link_names(town: Town, *, days: int = 1, zips: int = 1) -> Linked:
-    """Join the hospital's table to the list of voters; claim a name if one row and one voter fit each other alone.
+    """Join the hospital's table to the list of voters; claim a name if a row and a voter fit each other and no other.
 
-    `days` and `zips` say how coarse date of birth and ZIP code are in the table: 1 is exact, 3,652 days a decade.
+    `days` and `zips` are the widths of the groups of birth dates and ZIP codes in the table: 1 is exact, 3,652 days are
+    a decade.
     """
     key = (town.zip // zips * (DAYS + 1) + town.birth // days) * 2 + town.sex
     rows, voters = np.flatnonzero(town.ours), np.flatnonzero(town.voter)
@@ -116,8 +116,8 @@ def link_names(town: Town, *, days: int = 1, zips: int = 1) -> Linked:
 def generalise(points: Ints, members: Bools, k: int) -> Ints:
     """Return for each of `points`, shape (people, columns), its box in a `k`-anonymous table of the `members`.
 
-    Space is halved at the median of the widest column of the members, again and again, as long as each half keeps `k`
-    of them. Raises `PlanError` if there are fewer than `k` members, or k < 1.
+    Boxes are halved at the median of the members' widest column, as long as each half keeps `k` members. Raises
+    `PlanError` if there are fewer than `k` members, or k < 1.
 
     Source: LeFevre, DeWitt & Ramakrishnan 2006, "Mondrian".
     """
@@ -126,16 +126,16 @@ def generalise(points: Ints, members: Bools, k: int) -> Ints:
         raise PlanError(f"{inside.size:,} people cannot be made {k:,}-anonymous")
     width = np.maximum(np.ptp(points[inside], axis=0), 1)
     box, boxes = np.zeros(len(points), dtype=np.int64), 0
-    waiting = [(inside, np.arange(len(points)))]  # members, and all points, of a box that may be halved
+    waiting = [(inside, np.arange(len(points)))]  # members, and all points, of each box that may be halved
     while waiting:
-        held, everyone = waiting.pop()
-        values = points[held]
+        own, everyone = waiting.pop()
+        values = points[own]
         for axis in np.argsort(-np.ptp(values, axis=0) / width, kind="stable"):
-            median = np.partition(values[:, axis], held.size // 2)[held.size // 2]
+            median = np.partition(values[:, axis], own.size // 2)[own.size // 2]
             below = values[:, axis] < median
-            if k <= np.count_nonzero(below) <= held.size - k:
+            if k <= np.count_nonzero(below) <= own.size - k:
                 all_below = points[everyone, axis] < median
-                waiting += [(held[below], everyone[all_below]), (held[~below], everyone[~all_below])]
+                waiting += [(own[below], everyone[all_below]), (own[~below], everyone[~all_below])]
                 break
         else:
             box[everyone] = boxes
@@ -145,7 +145,7 @@ def generalise(points: Ints, members: Bools, k: int) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A published table: the group in which each resident would be counted, and counts by group and condition.
+    """A published table: the group of each resident, as if all were counted, and the counts by group and condition.
 
     `noise` is the ε of the noise in the counts, or None if they are exact.
     """
@@ -162,13 +162,13 @@ def publish_raw(town: Town) -> Published:
 
 
 def publish_k_anonymous(town: Town, k: int) -> Published:
-    """Publish a `k`-anonymous table: one group for each class."""
+    """Publish a `k`-anonymous table: one group for each equivalence class."""
     group = generalise(town.quasi_identifiers, town.ours, k)
     return Published(group, _counts(town, town.ours, group))
 
 
 def publish_release(town: Town, epsilon: Fraction) -> Published:
-    """Publish a release of this engine by ZIP code, decade of birth, sex and condition: new noise each time."""
+    """Publish a release of this engine by ZIP code, decade of birth, sex and condition, with new noise each time."""
     decade = np.minimum(town.birth // DECADE, 7)
     values = {
         "zip": ZIPS,
@@ -190,26 +190,21 @@ def publish_release(town: Town, epsilon: Fraction) -> Published:
 
 @dataclass(frozen=True, slots=True)
 class Guesses:
-    """How often conditions were guessed right: of people in the table, and of the same people left out."""
+    """Rates of conditions guessed right: of people in the table, and of the same people if their row is left out."""
 
     inside: Rate
     outside: Rate
-
-    @property
-    def advantage(self) -> float:
-        """What being in the table adds to the success rate."""
-        return self.inside.share - self.outside.share
 
 
 def guess_conditions(town: Town, published: Published, *, informed: bool = False) -> Guesses:
     """Guess the condition of every patient of our hospital from a published table, with their row in it and without.
 
     The guess is the commonest condition of the person's group, or of the town if the group is empty. An `informed`
-    attacker knows the conditions of all others in the group, takes these away, and guesses what is most likely to be
-    left, given the noise and how common each condition is in town (Bayes' rule; no guess does better).
+    attacker knows the conditions of all others in the group, subtracts them, and guesses the most likely remaining
+    condition, given the noise and the frequency of each condition in town (Bayes' rule: no guess is better).
 
-    *Without* means that the person's own row is taken out of the counts while groups and noise stay as they are. Under
-    ε the chance of being right with a row is at most e^ε times the chance without it.
+    *Without* means that the person's own row is subtracted from the counts while groups and noise stay the same. Under
+    ε a guess with the row is right with at most e^ε times the probability of one without it.
     """
     people = np.flatnonzero(town.ours)
     group, own = published.group[people], (np.arange(people.size), town.condition[people])
@@ -220,9 +215,9 @@ def guess_conditions(town: Town, published: Published, *, informed: bool = False
     def rate(seen: Floats) -> Rate:
         score = seen + 1e-6 * log_frequency
         if informed:
-            rate_of_noise = 700.0 if published.noise is None else float(published.noise)
+            weight = 700.0 if published.noise is None else float(published.noise)  # exact counts leave no doubt
             left = seen - others
-            score = rate_of_noise * (np.abs(left) - np.abs(left - 1)) + log_frequency
+            score = weight * (np.abs(left) - np.abs(left - 1)) + log_frequency
         return Rate.of(score.argmax(axis=1) == own[1])
 
     present = published.counts[group]
@@ -232,10 +227,10 @@ def guess_conditions(town: Town, published: Published, *, informed: bool = False
 
 
 def composition_attack(town: Town, k: int) -> tuple[Rate, Rate]:
-    """Measure how often one `k`-anonymous table, and two together, reveal the condition of patients of both hospitals.
+    """Return how often one `k`-anonymous table, and two together, reveal the condition of patients of both hospitals.
 
-    One table reveals it if all of the class have the same condition; two reveal it if their classes have only one
-    condition in common.
+    One table reveals it if all people of the class have it; two tables reveal it if the person's two classes have only
+    one condition in common.
 
     Source: Ganta, Kasiviswanathan & Smith 2008, "Composition attacks and auxiliary information in data privacy".
     """

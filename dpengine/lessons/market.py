@@ -1,4 +1,4 @@
-"""Experts to learn from: a simulated market, real share prices, or an uploaded table of losses.
+"""Losses of experts to learn from: a simulated market, real share prices, or an uploaded table.
 
 The simulation has a seed, so that everybody sees the same market; nothing here is published.
 """
@@ -17,6 +17,8 @@ __all__ = ["MAX_LOSSES", "Market", "read_losses", "share_prices", "simulated_mar
 
 MAX_LOSSES = 500_000
 MAX_BYTES = 20_000_000
+DAYS, EXPERTS = 5000, 8  # of the simulated market
+MAX_CHANGE = 0.10  # of a share price in a week; larger changes count as this one
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,35 +34,35 @@ class Market:
     story: str
 
 
-def simulated_market(days: int = 5000, experts: int = 8, seed: int = 20) -> Market:
+def simulated_market(seed: int = 20) -> Market:
     """Simulate experts who predict every day whether the market rises: a loss of 1 for a wrong prediction, else 0.
 
-    Expert i is right with probability 0.42 + 0.24·i/(k − 1). On two days in ten all repeat the newspapers instead, and
-    are right or wrong together with probability one half. PCG64 with `seed` draws the days.
+    Expert i of k is right with probability 0.42 + 0.24·i/(k − 1). On two days in ten all repeat the newspapers instead,
+    and are right or wrong together with probability one half.
 
-    >>> simulated_market(days=3, experts=2).names
-    ('Expert A', 'Expert B')
+    >>> market = simulated_market()
+    >>> market.names[:2], market.losses.shape
+    (('Expert A', 'Expert B'), (5000, 8))
     """
     rng = np.random.default_rng(seed)
-    wrong = rng.random((days, experts)) >= np.linspace(0.42, 0.66, experts)
-    together = rng.random(days) < 0.2
-    wrong[together] = (rng.random(days) < 0.5)[together, None]
-    order = rng.permutation(experts)  # so that the best is not the last one
-    names = tuple(f"Expert {letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[:experts])
+    wrong = rng.random((DAYS, EXPERTS)) >= np.linspace(0.42, 0.66, EXPERTS)
+    together = rng.random(DAYS) < 0.2
+    wrong[together] = (rng.random(DAYS) < 0.5)[together, None]
+    order = rng.permutation(EXPERTS)  # so that the best is not the last one
     return Market(
-        names,
+        tuple(f"Expert {letter}" for letter in "ABCDEFGH"),
         wrong[:, order].astype(np.float64),
         "day",
-        f"A simulated market: {experts} experts make a prediction on each of {days:,} days, and lose 1 when they are "
+        f"A simulated market: {EXPERTS} experts make a prediction on each of {DAYS:,} days, and lose 1 when they are "
         "wrong. The best is right on 62 days in 100, the worst on 43.",
     )
 
 
-def share_prices(max_change: float = 0.10) -> Market:
+def share_prices() -> Market:
     """Return six technology shares, weekly, 2018 to 2019; each expert always holds one of them.
 
-    The prices are those that come with plotly (`plotly.data.stocks`). A week's loss is (1 − r/`max_change`)/2, with r
-    the price change clipped to ±`max_change`: ½ for no change, 0 for a rise of `max_change` or more.
+    The prices come with plotly (`plotly.data.stocks`). A week's loss is (1 − r/`MAX_CHANGE`)/2, with r the price change
+    clipped to ±`MAX_CHANGE`: ½ for no change, 0 for a rise of `MAX_CHANGE` or more.
     """
     from plotly.data import stocks
 
@@ -68,19 +70,19 @@ def share_prices(max_change: float = 0.10) -> Market:
     change = prices.to_numpy()[1:] / prices.to_numpy()[:-1] - 1
     return Market(
         tuple(map(str, prices.columns)),
-        (1 - np.clip(change, -max_change, max_change) / max_change) / 2,
+        (1 - np.clip(change, -MAX_CHANGE, MAX_CHANGE) / MAX_CHANGE) / 2,
         "week",
         f"Real prices of six shares in {len(change)} weeks of 2018 and 2019, as they come with plotly. Each expert "
-        f"holds one share. A week in which its price stays the same costs ½; a rise of {100 * max_change:g} % or more "
+        f"holds one share. A week in which its price stays the same costs ½; a rise of {100 * MAX_CHANGE:g} % or more "
         "costs 0.",
     )
 
 
 def read_losses(content: bytes) -> Market:
-    """Read a CSV file with a header: one column an expert, one row a round, losses from 0 to 1.
+    """Read a CSV file with a header: one column for each expert, one row for each round, losses from 0 to 1.
 
-    A first column without numbers names the rounds and is left out. That losses lie within 0 and 1 is not checked
-    here. Raises `TableError` if the file cannot be read, or is larger than the page can take.
+    A first column without numbers names the rounds and is left out. `online_learning.on_grid` checks the range of
+    losses. Raises `TableError` if the file cannot be read, or is larger than the page allows.
     """
     import pandas as pd
 
@@ -90,8 +92,10 @@ def read_losses(content: bytes) -> Market:
         )
     try:
         frame = pd.read_csv(io.BytesIO(content), skipinitialspace=True)
-    except (ValueError, UnicodeError) as error:  # also a parser's and an empty file's
-        raise TableError("this is no CSV file with a header, a column an expert and a row a round") from error
+    except ValueError as error:  # also of a parser, of an empty file, of text in another encoding
+        raise TableError(
+            "this is no CSV file with a header, a column for each expert and a row for each round"
+        ) from error
     if frame.empty:
         raise TableError("the file holds no rounds: add one row for each round below the header")
     if not pd.api.types.is_numeric_dtype(frame.iloc[:, 0]):

@@ -1,9 +1,9 @@
-"""Linear reconstruction attack: enough answers about random groups reveal every secret.
+"""Linear reconstruction attack: enough answers about random groups reveal everybody's secret.
 
-Of n people some are in a register; each question counts the members within a random half. Overly accurate answers to
-too many questions destroy privacy altogether: with noise well below √n, a number of questions of the order of n gives
-almost all of the register away (Dinur & Nissim 2003). Solving a linear program does it, even if a good part of the
-answers is arbitrary (Dwork, McSherry & Talwar 2007), and so does least squares.
+Of n people some are in a register; each question counts those of a random group. Overly accurate answers to too many
+questions destroy privacy altogether: with noise well below √n, about n questions reveal almost all of the register
+(Dinur & Nissim 2003). Least squares finds it, and so does a linear program, even if a good part of the answers is
+arbitrary (Dwork, McSherry & Talwar 2007).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dpengine.lessons.success_rate import Rate
 
 __all__ = [
     "METHODS", "Reconstruction", "least_absolute_error", "least_maximum_error", "least_squares", "random_groups",
-    "reconstruct", "reconstruct_one",
+    "reconstruct",
 ]  # fmt: skip
 
 Method = Callable[[Ints, Floats], Floats]
@@ -33,7 +33,7 @@ TIME_LIMIT = 60  # seconds for one linear program
 
 @dataclass(frozen=True, slots=True)
 class Reconstruction:
-    """Who is in the register (`secret`) and who the attacker says is (`guess`), one place a person."""
+    """Who is in the register (`secret`), and who the attacker says is in it (`guess`): one entry for each person."""
 
     secret: Bools
     guess: Bools
@@ -46,17 +46,20 @@ class Reconstruction:
 
 
 def random_groups(people: int, questions: int, rng: np.random.Generator) -> Ints:
-    """Draw whom each question asks about: 0 or 1 by a fair coin, of shape (questions, people)."""
+    """Draw the group of each question by fair coins: 1 for a person in it, else 0; shape (questions, people).
+
+    Raises `PlanError` for fewer than two people, or no questions.
+    """
     if people < 2 or questions < 1:
         raise PlanError("there must be at least two people and one question")
     return rng.integers(0, 2, (questions, people))
 
 
 def least_squares(asked: Ints, answers: Floats) -> Floats:
-    """Return the shortest x that minimises Σ (A·x − answer)²."""
+    """Return the x nearest to one half that minimises Σ (A·x − answer)², with A the groups `asked`."""
     matrix = asked.astype(np.float64)
-    offsets = answers - matrix.sum(axis=1) / 2  # with few questions, undecided people stay at one half and not at 0
-    if asked.shape[0] >= 2 * asked.shape[1] >= 100:  # then random columns are nearly orthogonal, and this is safe
+    offsets = answers - matrix.sum(axis=1) / 2  # without questions, a person stays at one half
+    if asked.shape[0] >= 2 * asked.shape[1] >= 100:  # columns are nearly orthogonal, so this is safe
         found: Floats = np.linalg.solve(matrix.T @ matrix, matrix.T @ offsets) + 0.5
         return found
     found = np.linalg.lstsq(matrix, offsets, rcond=None)[0] + 0.5
@@ -83,7 +86,7 @@ def least_maximum_error(asked: Ints, answers: Floats) -> Floats:
 
 
 def _solve(people: int, prices: Floats, **program: Any) -> Floats:
-    """Solve a linear program by HiGHS; its first variables stand for the people."""
+    """Solve a linear program by HiGHS, and return its first variables, which stand for the people."""
     options: Any = {"time_limit": TIME_LIMIT}
     solved = linprog(prices, **program, method="highs-ipm", options=options)
     if solved.x is None:
@@ -102,11 +105,11 @@ METHODS: dict[str, Method] = {
 def reconstruct(
     defence: Defence, people: int, questions: int, *, method: Method = least_squares, seed: int | None = None
 ) -> Reconstruction:
-    """Ask `defence` random questions about a register that fair coins filled, and guess who is in it.
+    """Ask `defence` random questions about a register that is filled by fair coins, and guess who is in it.
 
     The questions are public before any is answered. The engine answers them all under one ε: its noise has scale Δ/ε,
-    with Δ the largest number of questions that ask about one person. A `seed` repeats everything except the noise of
-    the engine.
+    with Δ the largest number of questions about one person. A `seed` repeats everything except the noise of the
+    engine.
 
     Raises `PlanError` for fewer than two people, no questions, or a program that takes too long.
     """
@@ -115,16 +118,3 @@ def reconstruct(
     secret = rng.integers(0, 2, people)
     answers = defence.answer(asked @ secret, int(asked.sum(axis=0).max()), rng)
     return Reconstruction(secret == 1, method(asked, answers) > 0.5, questions)
-
-
-def reconstruct_one(defence: Defence, people: int, questions: int, runs: int, *, seed: int | None = None) -> Rate:
-    """Measure how often least squares is right on the first person, over `runs` registers and one list of questions.
-
-    One person a run, so runs are independent and confidence intervals exact.
-    """
-    rng = np.random.default_rng(seed)
-    asked = random_groups(people, questions, rng)
-    secrets = rng.integers(0, 2, (people, runs))
-    answers = defence.answer(asked @ secrets, max(1, int(asked.sum(axis=0).max())), rng)
-    guess = 0.5 + np.linalg.pinv(asked.astype(np.float64))[0] @ (answers - asked.sum(axis=1)[:, None] / 2) > 0.5
-    return Rate.of(guess == (secrets[0] == 1))

@@ -1,4 +1,4 @@
-"""Success rate of an attack with its exact confidence interval."""
+"""Success rate of an attack, with an exact confidence interval."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Rate"]
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Number of `successes` in `tries` independent attempts.
+    """Number of `successes` in `tries` independent tries.
 
     Raises `PlanError` unless 0 ≤ successes ≤ tries and there is at least one try.
 

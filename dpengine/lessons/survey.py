@@ -1,9 +1,8 @@
-"""Survey whose respondents protect their own answers, compared with a curator who is trusted with the true ones.
+"""A survey by local privacy, compared with one by a trusted curator who holds the true answers.
 
-The coins and the noise are those that the engine publishes with: fresh on every run, without a seed. Only the people
-may be made up. Local privacy hides which answer a person gave, so the curator hides the same here: one changed answer
-moves two counts by one, and noise of scale 2/ε hides that. (A release hides whether a person is there at all, for
-which scale 1/ε is enough.)
+Coins and noise are drawn as for a publication: fresh on every run, without a seed. Only the people may be made up.
+Local privacy hides which answer a person gave, so the curator hides the same here: one changed answer moves two counts
+by one, which takes noise of scale 2/ε. (A release hides whether a person is in the table at all: scale 1/ε is enough.)
 """
 
 from __future__ import annotations
@@ -36,6 +35,8 @@ __all__ = [
 Protocol = PureProtocol[Any]
 Make = Callable[[int, Fraction], Protocol]  # from the number of answers and ε
 
+MAX_SIMULATED = 10**5  # people
+
 METHODS: dict[str, Make] = {
     "Randomized response": KaryResponse.of,
     "Unary encoding": UnaryEncoding.of,
@@ -67,7 +68,7 @@ def scaled_counts(counts: Ints, people: int) -> Ints:
 
 
 def ask_people(protocol: Protocol, counts: Ints) -> Estimate:
-    """Let everybody in `counts` report by fresh coins, and estimate the shares from the reports."""
+    """Let everybody in `counts` report by `protocol`, with fresh coins, and estimate the shares from the reports."""
     return protocol.estimate(protocol.randomise(np.repeat(np.arange(counts.size), counts)))
 
 
@@ -78,23 +79,23 @@ def curator_counts(counts: Ints, epsilon: Fraction) -> Ints:
 
 
 def curator_error(epsilon: Fraction) -> float:
-    """Return the standard error of `curator_counts`, in people; it does not depend on their number."""
+    """Return the standard error of `curator_counts`, in people; it is the same for any number of people."""
     return math.sqrt(variance(2 / Fraction(epsilon)))
 
 
 def local_error(protocol: Protocol, shares: npt.ArrayLike, people: int) -> float:
-    """Return the standard error of an estimated count, in people: root mean variance over the answers, growing as √n.
+    """Return the standard error of an estimated count, in people: the root mean variance over the answers.
 
-    `shares` are the true shares of the answers.
+    It grows as the root of `people`. `shares` are the true shares of the answers.
     """
     return people * math.sqrt(float(protocol.variance(shares, people).mean()))
 
 
 @dataclass(frozen=True, slots=True)
 class SurveyError:
-    """Standard errors of a count, in people, for a survey of `people`: by respondents' coins, and by a curator.
+    """Standard errors of a count, in people, in a survey of `people`: by local privacy, and by a curator.
 
-    Two are predicted; two were observed in one run, or are None if none was made.
+    `local` and `curator` are predicted; the other two were observed in one run, or are None without a run.
     """
 
     people: int
@@ -104,8 +105,8 @@ class SurveyError:
     curator_observed: float | None
 
 
-def errors_by_size(protocol: Protocol, counts: Ints, sizes: Sequence[int], max_run: int = 10**5) -> list[SurveyError]:
-    """Return the errors of surveys of these `sizes` with the shares of `counts`; up to `max_run` people are simulated.
+def errors_by_size(protocol: Protocol, counts: Ints, sizes: Sequence[int]) -> list[SurveyError]:
+    """Return the errors of surveys of these `sizes` with the shares of `counts`; up to `MAX_SIMULATED` people are run.
 
     The curator's noise is for the ε of `protocol`. Observed errors are root mean squares over the answers.
     """
@@ -113,7 +114,7 @@ def errors_by_size(protocol: Protocol, counts: Ints, sizes: Sequence[int], max_r
     shares = counts / counts.sum()
     for size in sizes:
         observed: tuple[float | None, float | None] = (None, None)
-        if size <= max_run:
+        if size <= MAX_SIMULATED:
             people = scaled_counts(counts, size)
             estimate = ask_people(protocol, people).shares * size
             observed = _root(estimate - people), _root(curator_counts(people, protocol.epsilon) - people)
@@ -123,9 +124,9 @@ def errors_by_size(protocol: Protocol, counts: Ints, sizes: Sequence[int], max_r
 
 
 def ask_pairs(coin: RandomizedResponse, cells: Ints) -> tuple[Estimate, Ints]:
-    """Ask the people in `cells`, shape (2, 2), two yes-or-no questions: by coins, and by a curator of the same ε.
+    """Ask the people in `cells`, shape (2, 2), two yes-or-no questions: with `coin`, and by a curator with the same ε.
 
-    The ε is that of both reports of a person together, twice `coin.epsilon`.
+    That ε is twice `coin.epsilon`, since a person gives two reports. Returns the estimate and the curator's counts.
     """
     first, second = (np.repeat(bits, cells.ravel()) for bits in ([0, 0, 1, 1], [0, 1, 0, 1]))
     estimate = pair_table(coin, coin.randomise(first), coin.randomise(second))
@@ -147,10 +148,10 @@ def pair_distributions(coin: RandomizedResponse) -> dict[str, tuple[Fraction, ..
 
 
 def repeated_guess(ratio: Fraction, days: int) -> tuple[float, float]:
-    """Return how often the best guess is right after `days` fresh reports of one yes-or-no answer, and its bound by ε.
+    """Return the probability that the best guess is right after `days` fresh reports of one answer, and its bound by ε.
 
-    A report is right with probability r/(1 + r); the guess is what most reports say. Someone to whom both answers were
-    equally likely can never be surer than r^t/(1 + r^t) after t reports.
+    A report of a yes-or-no answer is right with probability r/(1 + r), with r = `ratio`; the guess is the answer of
+    most reports. If both answers were equally likely before, t reports make none likelier than r^t/(1 + r^t).
     """
     right = float(ratio / (1 + ratio))
     most = float(stats.binom.sf(days // 2, days, right))

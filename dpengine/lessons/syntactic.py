@@ -1,8 +1,8 @@
-"""k-anonymity, ℓ-diversity and t-closeness, for comparison: they describe a table's form and guarantee nothing.
+"""k-anonymity, ℓ-diversity and t-closeness, for comparison: they describe a table and guarantee nothing.
 
-All are functions of the equivalence classes of people who agree on the quasi-identifiers
-(`counting.equivalence_classes.Classes`), and of the sensitive values in each class. They are exact: computing them
-spends nothing as long as only the table's owner sees them; shown to others, each is a disclosure without noise.
+All are functions of the equivalence classes of people with equal quasi-identifiers
+(`counting.equivalence_classes.Classes`), and of the sensitive values in each class. They are exact: they cost no budget
+as long as only the table's owner sees them; shown to others, each is a disclosure without noise.
 
 Sources: Sweeney 2002 (k-anonymity); Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam 2007 (ℓ-diversity);
 Li, Li & Venkatasubramanian 2007 (t-closeness).
@@ -25,13 +25,12 @@ __all__ = [
     "k_anonymity", "ordered_distances", "profile", "recursive_diversity", "size_bands",
 ]  # fmt: skip
 
-
 BANDS = (1, 2, 3, 5, 10, 20, 50, 100)
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Number of classes that hold `low` to `high` people (None: no upper limit), and of the people in them."""
+    """Number of `classes` of `low` to `high` people (None: no upper limit), and of the `people` in them."""
 
     low: int
     high: int | None
@@ -41,7 +40,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Worst class of a table: `k`, three definitions of ℓ, two of t, and the number of people alone in their class.
+    """Worst class of a table: `k`, three definitions of ℓ, two of t; `unique` people are alone in their class.
 
     ℓ and t are None without a sensitive column.
     """
@@ -58,7 +57,9 @@ class Profile:
 
 
 def classes_of(rows: Sequence[Hashable], values: Sequence[str] = ()) -> Classes:
-    """Group rows by their quasi-identifiers, with their sensitive values if there are any.
+    """Group `rows` of quasi-identifiers into equivalence classes, with their sensitive `values` if there are any.
+
+    Raises `PlanError` unless there is one value for each row, or none at all.
 
     >>> classes_of("aab", ["x", "y", "x"]).size.tolist()
     [2, 1]
@@ -142,9 +143,9 @@ def equal_distances(classes: Classes) -> Floats:
 def ordered_distances(classes: Classes) -> Floats:
     """Return the distance (1/(m−1)) Σᵢ |Σ_{j≤i} (p_j − q_j)| of each class's ranked values from the whole table's.
 
-    Neighbouring values count as equally far apart. Time grows with the number of entries and not with the number of
-    values: between two values of a class its cumulated share P is constant while the table's, Q, grows, so P − Q
-    changes sign once, at a place that a search finds.
+    Neighbouring values count as equally far apart. Between two values of a class its cumulated share P is constant
+    while the table's, Q, grows. So P − Q changes sign once, at a place that a binary search finds, and the running time
+    grows with the number of entries but not with the number of values.
 
     Source: Li, Li & Venkatasubramanian 2007, Section 4.1, ordered distance.
     """
@@ -169,7 +170,10 @@ def ordered_distances(classes: Classes) -> Floats:
 
 
 def profile(classes: Classes, c: Fraction | int = 3) -> Profile:
-    """Return the worst class by every definition; ordered t ranks the values in the order of `classes.values`."""
+    """Return the worst class by every definition; ordered t ranks the values in the order of `classes.values`.
+
+    Raises `PlanError` for a table without people.
+    """
     _check(classes)
     people, unique = int(classes.size.sum()), int(np.count_nonzero(classes.size == 1))
     if not classes.values:

@@ -1,6 +1,6 @@
-"""Inpatient table of the textbooks: twelve made-up patients, a 4-anonymous table of them, and a 3-diverse one.
+"""The inpatient table of the textbooks: twelve made-up patients, a 4-anonymous table of them, and a 3-diverse one.
 
-Patients stand in the same order in all three tables.
+The patients are in the same order in all three tables.
 
 Source: Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam, "ℓ-Diversity: Privacy Beyond k-Anonymity", ACM TKDD 1(1),
 2007, Figures 1 to 3.
@@ -16,7 +16,7 @@ from dpengine.lessons.syntactic import classes_of
 
 __all__ = [
     "FOUR_ANONYMOUS", "NEWCOMER", "PATIENTS", "STORIES", "THREE_DIVERSE", "Patient", "Published", "Story", "added_rows",
-    "candidates", "classes", "common_candidates",
+    "candidates", "classes",
 ]  # fmt: skip
 
 
@@ -31,7 +31,7 @@ class Patient:
 
     @property
     def quasi_identifiers(self) -> tuple[str, str, str]:
-        """What a neighbour may know of someone: zip code, age and nationality."""
+        """Zip code, age and nationality, which a neighbour may know."""
         return self.zip, self.age, self.nationality
 
 
@@ -67,14 +67,9 @@ def classes(table: Published) -> Classes:
 
 
 def candidates(table: Published, patient: int, *, never: frozenset[str] = frozenset()) -> list[str]:
-    """List the conditions that the patient in this place may have: one for each row of the class, except `never`."""
+    """List the conditions that patient number `patient` may have: one for each row of the class, except `never`."""
     known = table[patient].quasi_identifiers
     return [row.condition for row in table if row.quasi_identifiers == known and row.condition not in never]
-
-
-def common_candidates(first: Published, second: Published, patient: int) -> list[str]:
-    """List the conditions that the patient may have according to both of two tables of the same people."""
-    return sorted(set(candidates(first, patient)) & set(candidates(second, patient)))
 
 
 def added_rows(before: Published, after: Published) -> list[Patient]:
@@ -91,7 +86,7 @@ def added_rows(before: Published, after: Published) -> list[Patient]:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """Background knowledge about one patient, and what the 4-anonymous table adds to it."""
+    """Background knowledge about one patient, with the conditions that the 4-anonymous table leaves possible."""
 
     title: str
     patient: int
@@ -100,7 +95,7 @@ class Story:
 
     @property
     def remaining(self) -> list[str]:
-        """Conditions that remain possible, one for each row that remains."""
+        """Conditions that remain possible, one for each possible row."""
         return candidates(FOUR_ANONYMOUS, self.patient, never=self.never)
 
 

@@ -61,14 +61,14 @@ class BoxTree:
 
     @cached_property
     def _upwards(self) -> tuple[Floats, Floats]:
-        """Estimate of each box from itself and all boxes within it, and the variance of that."""
+        """Estimate of each box from itself and all boxes within it, and its variance."""
         parts, place = np.unique(self.boxes.parts, return_inverse=True)
         own = np.array([moments.variance(self.boxes.scale(int(part))) for part in parts])[place]
         value, variance = self.boxes.values.astype(np.float64), own.copy()
         for places in reversed(self._generations):
             parents, family = np.unique(self.boxes.parents[places], return_inverse=True)
             below, spread = np.bincount(family, value[places]), np.bincount(family, variance[places])
-            weight = spread / (own[parents] + spread)  # of the parent's own count
+            weight = spread / (own[parents] + spread)  # that of the parent's own count
             value[parents] = weight * value[parents] + (1 - weight) * below
             variance[parents] = weight * own[parents]
         return value, variance
@@ -164,9 +164,9 @@ class BoxTree:
         """
         if columns == self.boxes.columns:
             return self._bounds_of_cells()
-        shape = tuple(self.boxes.shape[self.boxes.columns.index(name)] for name in columns)
-        low, high = np.empty(shape), np.empty(shape)
         axes = [self.boxes.columns.index(name) for name in columns]
+        shape = tuple(self.boxes.shape[axis] for axis in axes)
+        low, high = np.empty(shape), np.empty(shape)
         first, last = self.boxes.first[self.leaves][:, axes], self.boxes.last[self.leaves][:, axes]
         for cell in np.ndindex(shape):
             here = np.array(cell, dtype=np.int64)
@@ -177,11 +177,9 @@ class BoxTree:
         return low, high
 
     def _bounds_of_cells(self) -> tuple[Floats, Floats]:
-        alone = self.cells == 1
         half_width = TAIL * self.deviations + ROUNDING
-        per_cell = self.cells  # spread divides by it
-        low = self.spread(np.where(alone, self.unbiased - half_width, 0.0))
-        return low, self.spread((self.unbiased + half_width) * per_cell)
+        low = self.spread(np.where(self.cells == 1, self.unbiased - half_width, 0.0))
+        return low, self.spread((self.unbiased + half_width) * self.cells)  # `spread` divides by the cells
 
     def _sum_of(self, leaves: Ints) -> tuple[float, float]:
         """Return the unbiased sum of unsplit boxes, and the half-width of its 95 % interval.

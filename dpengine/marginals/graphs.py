@@ -29,7 +29,8 @@ def maximal(tables: Sequence[Columns]) -> list[Columns]:
 def spanning_tree(nodes: Sequence[Node], weight: Callable[[Node, Node], Any]) -> list[tuple[Node, Node, Any]]:
     """Return the edges (parent, child, weight) of a tree of greatest weight, from the first node outwards.
 
-    `weight(parent, child)` may be anything that compares. Of equal weights, the earlier edge and node are taken.
+    `weight(parent, child)` may return anything that can be ordered. Of equal weights, the earlier edge and node are
+    taken.
 
     Source: Prim 1957.
 
@@ -55,11 +56,11 @@ class Components:
         self._root = {node: node for node in nodes}
 
     def connected(self, a: str, b: str) -> bool:
-        """Tell whether a path of edges joins two nodes."""
+        """Return whether a path of edges joins two nodes."""
         return self._root[a] == self._root[b]
 
     def add(self, a: str, b: str) -> bool:
-        """Add an edge, unless it would close a ring; tell whether it was added.
+        """Add an edge, unless it would close a ring; return whether it was added.
 
         >>> forest = Components("abc")
         >>> forest.add("a", "b"), forest.add("b", "c"), forest.add("c", "a")

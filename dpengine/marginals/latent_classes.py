@@ -1,4 +1,4 @@
-"""Latent classes: a mixture of a few groups, within each of which all columns are independent.
+"""Latent classes: a mixture of a few groups of people; within a group all columns are independent.
 
 A few classes can express structure that many noisy pairs have in common, but not the noise of a single pair. So the
 pairs that the classes imply are a good guess at pairs that were measured with much noise, or not at all.
@@ -23,7 +23,7 @@ Pair = tuple[str, str]
 
 CLASSES = 32
 ROUNDS = 60
-APART = 0.7  # how different the classes start: the standard deviation of the logarithm of their cells
+APART = 0.7  # how different the classes start: the standard deviation of the logarithms of their cells
 TINY = 1e-12
 
 

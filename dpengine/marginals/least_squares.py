@@ -1,6 +1,6 @@
 """Weighted least squares over any set of noisy marginals, in closed form.
 
-A table splits into one component for each subset A of its columns: its sums over the other columns, less
+A table splits into one component for each subset A of its columns: its sums over the other columns, minus
 their mean along every column of A. Components of different A never mix. So the best linear unbiased estimate
 of each is an average over the marginals that contain A, weighted by precision. No matrix is ever built.
 
@@ -41,7 +41,10 @@ class NoiseTerm:
 
 @dataclass(frozen=True)
 class LeastSquares:
-    """Estimator from marginals `measured` with cell `variances`; `sizes` gives the number of cells of each column."""
+    """Estimator from marginals `measured` with cell `variances`; `sizes` gives the number of cells of each column.
+
+    It estimates the tables that lie within a measured marginal.
+    """
 
     sizes: Mapping[str, int]
     measured: tuple[Columns, ...]

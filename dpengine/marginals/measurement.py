@@ -1,4 +1,4 @@
-"""Noisy numbers, each with the ε that it cost: everything that a release is made from."""
+"""Noisy numbers, each with the ε that it cost: a release is made from these alone."""
 
 from __future__ import annotations
 
@@ -12,18 +12,9 @@ import numpy.typing as npt
 from dpengine.array_types import Columns, Ints
 
 __all__ = [
-    "AUDIT_EDGES",
-    "DISCRETE_LAPLACE",
-    "PARTS",
-    "PERMUTE_AND_FLIP",
-    "Allocation",
-    "Audit",
-    "Boxes",
-    "Choice",
-    "Measurement",
-    "Measurements",
-]
-
+    "AUDIT_EDGES", "DISCRETE_LAPLACE", "PARTS", "PERMUTE_AND_FLIP", "Allocation", "Audit", "Boxes", "Choice",
+    "Measurement", "Measurements",
+]  # fmt: skip
 
 PARTS = 1_000_000  # of ε: calculated allocations are whole numbers of these, so they add up exactly
 DISCRETE_LAPLACE = "discrete Laplace"
@@ -59,7 +50,7 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A private choice of the marginals to measure next: its description, mechanism and cost."""
+    """A step that steers what is measured next: its description, mechanism and cost."""
 
     what: str
     mechanism: str
@@ -133,7 +124,7 @@ class Boxes:
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
-    """All noisy results of one release: marginals, choices, and, where the strategy has them, an audit and boxes."""
+    """All noisy results of one release: marginals and choices, and an audit and boxes if the strategy has them."""
 
     marginals: tuple[Measurement, ...]
     choices: tuple[Choice, ...] = ()

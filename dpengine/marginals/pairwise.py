@@ -1,4 +1,4 @@
-"""A model of every pair of columns, and through pairs of any table, fitted to noisy totals, columns and pairs.
+"""A model of every pair of columns, and so of any table, fitted to noisy totals, columns and pairs.
 
 A pair that was measured is its noisy table, drawn towards a guess from all others (`marginals.shrinkage`). A pair that
 was not measured is composed through columns that both depend on, as in a tree of conditional independence (Chow & Liu
@@ -54,7 +54,7 @@ class Pairwise:
     whole: Marginal[np.float64] | None = None
 
     def table(self, columns: Columns) -> Floats:
-        """Return the expected counts over `columns`, one axis each; of three columns or more, by greatest entropy."""
+        """Return the expected counts over `columns`, one axis each; for three columns or more, by greatest entropy."""
         if self.whole is not None:
             return self.whole.project(columns).values
         if len(columns) == 0:
@@ -113,17 +113,17 @@ def fit(sizes: Mapping[str, int], measured: Sequence[Measurement]) -> Pairwise:
 
 
 def fit_one_table(noisy: Floats, columns: Columns, scale: float) -> Floats:
-    """Shrink a noisy table of two columns or more towards a model of its own sums; return counts that are not negative.
+    """Shrink a noisy table of two columns or more towards a model of its own sums; return non-negative counts.
 
     `scale` is that of the noise in a cell; the total is kept. Sums over a table are far more exact than its cells, so
-    cells are drawn towards a model of the columns and pairs, and stay where they stand clear of it. This is free: the
+    cells are drawn towards a model of the columns and pairs, unless they differ clearly from it. This is free: the
     sums are post-processing of the table.
     """
     sums = [part for size in range(3) for part in combinations(columns, size) if part != columns]
     parts = []
     for part in sums:
         values = Marginal(columns, noisy).project(part).values
-        wider = scale * math.sqrt(noisy.size / values.size)  # of sums of several cells
+        wider = scale * math.sqrt(noisy.size / values.size)  # a sum of m cells has √m times the noise
         allocation = Allocation(part, 1 / Fraction(wider).limit_denominator(10**6), 1)
         parts.append(Measurement(allocation, np.rint(values).astype(np.int64)))
     model = fit(dict(zip(columns, noisy.shape, strict=True)), parts)
@@ -146,7 +146,7 @@ class _Pairs:
         return float(np.abs(table - self.independent(pair)).sum())
 
     def updated(self, pair: Pair, tables: Sequence[Measurement], guess: Floats) -> tuple[Floats, float]:
-        """Return the pair's table updated by all its noisy tables, from `guess` on, and their log-likelihood."""
+        """Return the pair's table, `guess` updated by all its noisy tables, and the log-likelihood of these."""
         likely = 0.0
         for noisy in tables:
             seen = merge(guess, noisy.merged)

@@ -20,12 +20,11 @@ from dpengine.marginals.fitting import project
 
 __all__ = ["shrink", "smooth"]
 
-
-SPREADS: Floats = np.array([2.0**k for k in range(-5, 5)])
-POWERS = (0.5, 0.75, 1.0)
-MIN_GUESS = 0.05
-WINDOWS = (1, 2, 4, 8)
-MIN_TO_SMOOTH = 8
+SPREADS: Floats = np.array([2.0**k for k in range(-5, 5)])  # c, the grid of `shrink`
+POWERS = (0.5, 0.75, 1.0)  # g
+MIN_GUESS = 0.05  # smaller guesses have the spread of this one
+WINDOWS = (1, 2, 4, 8)  # neighbours on either side
+MIN_TO_SMOOTH = 8  # cells
 
 
 def shrink(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float]:
@@ -42,10 +41,10 @@ def shrink(noisy: Floats, guess: Floats, scale: float) -> tuple[Floats, float]:
 
 
 def smooth(noisy: Floats, scale: float, total: float) -> Floats:
-    """Smooth the noisy counts of one column; return counts that are not negative and add up to `total`.
+    """Smooth the noisy counts of one column; return non-negative counts that add up to `total`.
 
-    The guess at a cell is the mean of its neighbours. Columns without order spread widely around it, and are only
-    projected.
+    The guess at a cell is the mean of its neighbours. If counts spread widely around it, as in columns without order,
+    they are only projected.
     """
     plain = project(noisy, total)
     if noisy.size < MIN_TO_SMOOTH:

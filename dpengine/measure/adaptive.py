@@ -2,31 +2,30 @@
 
 Part of ε measures the total and every single column; a model that takes columns as independent follows. Then, in
 one to three phases, part of ε chooses the pairs that the model gets most wrong, by exact permute-and-flip, part
-measures them, and the model learns (`marginals.pairwise`). How ε is divided follows from the *public error*, the
-expected error of the single columns had they all of ε: a function of ε, sizes and the noisy total alone.
+measures them, and the model is fitted again (`marginals.pairwise`). How ε is divided follows from the *public error*:
+the expected error of the single columns had they all of ε, a function of ε, sizes and the noisy total alone.
 
-Beside `measure.measure` and `measure.hierarchical` this is the only module where exact counts are seen, and it returns
-only what has noise. What it decides (phases, parts of ε, merged bins, candidates) depends on public structure and on
-what it measured before. So the whole is ε-differentially private by adaptive composition (Dwork & Roth 2014, Theorem
-3.16 and section 3.5.1): the parts are whole millionths of ε that add up to ε. Adding or removing one person changes at
-most Δ = `sensitivity` rows, so for every
+Exact counts come in; only noisy numbers and private choices go out. All decisions (phases, parts of ε, merged bins,
+candidates) depend on public structure and on what was measured before. So the whole is ε-differentially private by
+adaptive composition (Dwork & Roth 2014, Theorem 3.16 and section 3.5.1): the parts are whole millionths of ε that add
+up to ε. Adding or removing one person changes at most Δ = `sensitivity` rows, so for every
 
 * marginal, merged or not, Δ in L1: discrete Laplace noise of scale Δ/part;
-* score Σ (|X − M| − t) over cells fixed by the model M, at most Δ in each: merging cells changes nothing in that.
-  Permute-and-flip is given the whole sum of its picks' parts, used or not;
-* table of all columns, where there is one, Δ like any other marginal;
-* sum of |X − M| over n tables, whole or divided by M, n·Δ in all: noise of scale n·Δ/part.
+* score Σ (|X − M| − t) over cells fixed by the model M, at most Δ, whether cells are merged or not. Permute-and-flip is
+  charged for all its picks, used or not;
+* table of all columns, if there is one, Δ like any other marginal;
+* sum of |X − M| over n tables, of all cells or of cells by size of M, n·Δ in all: noise of scale n·Δ/part.
 
 Counts and models are compared in whole 256ths, so that a score is a whole number and its sensitivity exact.
 
 Source: the select, measure, generate scheme of McKenna, Miklau & Sheldon ("AIM", PVLDB 2022), at pure ε; scores, parts
-and resolutions are this project's own, and were set on two tables and tried on others (benchmarks/accuracy.py).
+and resolutions are this project's own, and were set on two tables and tested on others (benchmarks/accuracy.py).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -48,22 +47,23 @@ from dpengine.measure.workload import Run, Workload
 from dpengine.noise.laplace import perturb
 from dpengine.noise.moments import mean_absolute
 
-__all__ = ["measure_adaptively"]
+__all__ = ["blank_audit", "measure_adaptively"]
 
 TOTAL_PART = 0.01
 AUDIT_PART = 0.01
 COLUMN_ODDS = (0.011, 0.8)  # the public error at which single columns get half of ε, and how steeply their odds rise
-TREE_PICKS = (1.43, 0.42)  # pairs picked in the first phase: a public error e wants (first/e)^second, and so on
-LATER_PICKS = (6.6, 0.37)
+TREE_PICKS = (1.43, 0.42)  # pairs picked in the first phase: first·e^−second at a public error e
+LATER_PICKS = (6.6, 0.37)  # the same in a later one, times its part of the pairs' ε
 PHASES = {1: (1.0,), 2: (0.5, 0.5), 3: (0.2, 0.3, 0.5)}  # parts of the pairs' ε
-FOR_MARGINS = ((4.0, 0.2), (15.0, 0.5), (math.inf, 0.65))  # part of ε, up to a noise in the whole table, in rows a row
-BY_CHANCE = 1.15  # times what chance makes of independent columns: less, and there is nothing to learn from pairs
-ALL_AT_ONCE = (4.0, 3.0, 1.2)  # by phase: how far beyond noise the model must be off for measuring all that is left
+# Part of ε for columns and pairs beside a whole table, up to a noise in that table (sum over cells, per row).
+FOR_MARGINS = ((4.0, 0.2), (15.0, 0.5), (math.inf, 0.65))
+BY_CHANCE = 1.15  # columns count as independent if the model is off by less than this multiple of chance
+ALL_AT_ONCE = (4.0, 3.0, 1.2)  # by phase: the multiple of noise by which the model must be off to measure all pairs
 
 
 @dataclass(frozen=True, slots=True)
 class _Phase:
-    """One round of choosing pairs and measuring them, for `budget` parts of ε: a `part` of what all phases have."""
+    """One round of choosing pairs and measuring them, for `budget` parts of ε: the fraction `part` of the pairs' ε."""
 
     number: int
     phases: int
@@ -73,37 +73,28 @@ class _Phase:
 
 
 def measure_adaptively(
-    workload: Workload,
-    counts: Mapping[Columns, Ints],
-    epsilon: Fraction,
-    sensitivity: int,
-    progress: Callable[[str], None] = lambda stage: None,
+    workload: Workload, counts: Mapping[Columns, Ints], epsilon: Fraction, sensitivity: int
 ) -> Measurements:
     """Measure single columns and the best of the workload's pairs, for exactly `epsilon` in all.
 
     `counts` holds the exact counts of the workload's marginals, one axis a column. One person has at most `sensitivity`
-    rows. `progress` receives the name of each stage.
+    rows.
     """
     run = Run(workload, counts, epsilon, sensitivity)
     for_audit = run.take(AUDIT_PART * PARTS) if workload.audited else None
-    progress("measuring single columns")
     total = _measure_total(run)
     for_whole = _reserve_for_whole(run, total)
     error = _public_error(run, total, for_whole)
     for_columns = int((PARTS - for_whole) * _part_for_columns(run, error))
     if run.left - for_columns >= PARTS // 100:
         run.measure_columns(for_columns)
-        _measure_pairs_in_phases(run, error, progress)
+        _measure_pairs_in_phases(run, error)
     if run.left:
         run.measure_columns(run.left)
     if for_whole:
-        progress("measuring the whole table")
         run.left = for_whole
         run.measure(workload.whole, counts[workload.whole], for_whole)
-    audit = None
-    if for_audit is not None:
-        progress("measuring how wrong the tables are")
-        audit = _audit(run, run.model(), for_audit)
+    audit = _audit(run, run.model(), for_audit) if for_audit is not None else None
     return Measurements(tuple(run.measured), tuple(run.choices), audit)
 
 
@@ -116,7 +107,7 @@ def _measure_total(run: Run) -> float:
 
 
 def _reserve_for_whole(run: Run, total: float) -> int:
-    """Put parts of ε aside for the table of all columns, if there is one: the fewer, the more noise it would have."""
+    """Put parts of ε aside for the table of all columns, if there is one: fewer if it would have more noise."""
     whole = run.workload.whole
     if not whole:
         return 0
@@ -127,7 +118,7 @@ def _reserve_for_whole(run: Run, total: float) -> int:
 
 
 def _public_error(run: Run, total: float, for_whole: int) -> float:
-    """Expected error of the single columns, as a fraction of the rows, if they had all of ε but what is put aside."""
+    """Return the expected error of the single columns, as a fraction of the rows, with all of ε not put aside."""
     per_row = float(run.epsilon) / run.sensitivity
     if for_whole:
         per_row *= 1 - for_whole / PARTS
@@ -135,7 +126,7 @@ def _public_error(run: Run, total: float, for_whole: int) -> float:
 
 
 def _part_for_columns(run: Run, error: float) -> float:
-    """Part of ε that single columns get: the more, the larger their own error is."""
+    """Return the part of ε for single columns, which grows with their own error."""
     if not run.workload.pairs:
         return 1.0
     odds: float = (error / COLUMN_ODDS[0]) ** COLUMN_ODDS[1]
@@ -162,14 +153,20 @@ def _audit(run: Run, model: Pairwise, epsilon: Fraction) -> Audit:
     return Audit(tuple(tables), epsilon, sensitivity, GRAIN, noisy, cells, held)
 
 
-def _measure_pairs_in_phases(run: Run, error: float, progress: Callable[[str], None]) -> None:
-    """Choose and measure pairs in one to three phases, for all that is left; more phases, the smaller the error."""
+def blank_audit(workload: Workload, epsilon: Fraction, sensitivity: int) -> Audit:
+    """Return an audit of no rows, as `measure_adaptively` would give it without noise."""
+    tables, sizes = tuple(workload.audited), len(AUDIT_EDGES) + 1
+    none = np.zeros(sizes, dtype=np.int64)
+    return Audit(tables, epsilon, GRAIN * len(tables) * sensitivity, GRAIN, none, none, np.zeros(sizes))
+
+
+def _measure_pairs_in_phases(run: Run, error: float) -> None:
+    """Choose and measure pairs with all that is left of ε, in one phase or, for small errors, two or three."""
     resolutions = merged_bins(run.model())
     tree_is_all = len(run.workload.pairs) < len(run.workload.sizes)
     parts = PHASES[1 if error > 0.02 or tree_is_all else 2 if error > 0.003 else 3]
     for_pairs = run.left
     for number, part in enumerate(parts):
-        progress(f"choosing and measuring pairs, {number + 1} of {len(parts)}")
         budget = int(for_pairs * part) if number + 1 < len(parts) else run.left
         if not _pair_phase(run, _Phase(number, len(parts), part, budget, error), resolutions):
             break
@@ -178,7 +175,7 @@ def _measure_pairs_in_phases(run: Run, error: float, progress: Callable[[str], N
 def _pair_phase(run: Run, phase: _Phase, resolutions: Sequence[Mapping[str, Ints]]) -> bool:
     """Choose pairs privately and measure them, for the phase's budget. Return whether to go on.
 
-    It ends if nothing is left to measure, if all that is left is measured at once, or if columns look independent.
+    Measuring ends if no pair is left, if all pairs left are measured at once, or if columns look independent.
     """
     before = run.left
     done = {each.allocation.columns for each in run.measured if not each.merged}
@@ -199,7 +196,7 @@ def _pair_phase(run: Run, phase: _Phase, resolutions: Sequence[Mapping[str, Ints
 
 
 def _all_or_nothing(run: Run, phase: _Phase, pairs: Sequence[Candidate]) -> bool:
-    """Ask privately how wrong the model is, and return whether that ends the phases.
+    """Measure privately how wrong the model is, and return whether that ends the phases.
 
     Measure all pairs at once if it is wrong by much more than their noise; none if columns look independent.
     """
@@ -216,7 +213,7 @@ def _all_or_nothing(run: Run, phase: _Phase, pairs: Sequence[Candidate]) -> bool
 
 
 def _by_chance(expected: Floats) -> float:
-    """Σ|X − M| where each X is a Poisson count of mean M: by how much independent columns differ from independence.
+    """Return the expected Σ|X − M| of Poisson counts X with means M: how far independent columns look dependent.
 
     E|X − M| is about √(2M/π), and at most 2M.
     """
@@ -224,7 +221,7 @@ def _by_chance(expected: Floats) -> float:
 
 
 def _how_wrong(run: Run, candidates: Sequence[Candidate], parts: int) -> float:
-    """Measure the mean over pairs of Σ|X − M|."""
+    """Measure the mean over candidates of Σ|X − M|, in rows."""
     epsilon = run.take(parts)
     grains = sum(int(candidate.wrong().sum()) for candidate in candidates)
     sensitivity = GRAIN * len(candidates) * run.sensitivity
@@ -234,7 +231,7 @@ def _how_wrong(run: Run, candidates: Sequence[Candidate], parts: int) -> float:
 
 
 def _number_of_picks(run: Run, phase: _Phase, live: int) -> int:
-    """How many pairs to pick: the more, the smaller the public error; in the first phase, a tree of most columns."""
+    """Return how many pairs to pick: more for a smaller public error; in the first phase, a tree of most columns."""
     if phase.number == 0:
         columns = len(run.workload.sizes)
         most = live if live < columns else 0.8 * (columns - 1)

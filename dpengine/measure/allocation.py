@@ -1,4 +1,4 @@
-"""How ε is divided over marginals by calculation: by three direct rules, or by numerical optimisation.
+"""Divide ε over marginals by calculation: by three direct rules, or by numerical optimisation.
 
 Neighbouring tables differ in the rows of one person, at most `plan.unit.rows`; each row changes one cell of a marginal
 by one. So every marginal has L1 sensitivity `plan.unit.rows`, and its part ε_S buys discrete Laplace noise of scale
@@ -8,6 +8,7 @@ sensitivity/ε_S. The parts compose by addition (Dwork & Roth 2014, Theorem 3.16
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -18,16 +19,17 @@ from dpengine.errors import PlanError
 from dpengine.marginals.graphs import junction_order, maximal
 from dpengine.marginals.least_squares import LeastSquares, subsets
 from dpengine.marginals.measurement import PARTS, Allocation
-from dpengine.spec.plan import MAX_TABLE_CELLS, Plan
+from dpengine.spec.limits import MAX_TABLE_CELLS
+from dpengine.spec.plan import Plan
 
 __all__ = ["MAX_JOINT_CELLS", "allocate_by_cells", "allocate_directly", "allocate_optimally", "needs_a_model"]
 
-MAX_JOINT_CELLS = 2_000_000
+MAX_JOINT_CELLS = 2_000_000  # of a table of all columns through which others agree
 MAX_OPTIMISED = 60  # marginals beyond which the numerical search takes too long
 
 
 def allocate_directly(plan: Plan) -> tuple[Allocation, ...]:
-    """Measure what is asked, by three rules.
+    """Divide ε over the tables that are asked for, by three rules.
 
     Each follows from minimising the total variance Σ n_S·2/ε_S² of independent marginals of n_S cells under Σ ε_S = ε:
 
@@ -61,7 +63,7 @@ def allocate_directly(plan: Plan) -> tuple[Allocation, ...]:
 
 
 def allocate_by_cells(plan: Plan, tables: Sequence[Columns]) -> tuple[Allocation, ...]:
-    """Divide ε over `tables` in proportion to the cube roots of their cells, to a thousandth."""
+    """Divide ε over `tables` in proportion to the cube roots of their numbers of cells, rounded to thousandths."""
     weights = [max(1, round(1000 * plan.cells(table) ** (1 / 3))) for table in tables]
     total = sum(weights)
     return tuple(
@@ -71,7 +73,7 @@ def allocate_by_cells(plan: Plan, tables: Sequence[Columns]) -> tuple[Allocation
 
 
 def needs_a_model(plan: Plan, tables: Sequence[Columns]) -> bool:
-    """Whether maximal tables overlap in a ring whose joint table is too large to write down."""
+    """Return whether maximal tables overlap in a ring whose joint table is too large to write down."""
     if plan.cells(plan.used) <= MAX_JOINT_CELLS:
         return False
     # Along a tree each table brings a column of its own, so that more tables than columns close a ring.
@@ -79,9 +81,9 @@ def needs_a_model(plan: Plan, tables: Sequence[Columns]) -> bool:
 
 
 def allocate_optimally(plan: Plan) -> tuple[Allocation, ...]:
-    """Divide ε for the least total variance found over candidate marginals; directly, if that is no worse.
+    """Divide ε over candidate marginals for the least total variance found; directly, if that is no worse.
 
-    Candidates are the maximal tables, what any two of them have in common, and the table of all columns. With e_S the
+    Candidates are the maximal tables, the common columns of any two of them, and the table of all columns. With e_S the
     part of ε for marginal S, the total variance is Σ_A c_A / Σ_{S ⊇ A} e_S²/n_{S∖A} up to a constant factor. It is not
     convex, so the search starts from the direct allocation and from equal parts. Raises `PlanError` as
     `allocate_directly` does.
@@ -109,7 +111,7 @@ def allocate_optimally(plan: Plan) -> tuple[Allocation, ...]:
 
 
 def _total_variance(plan: Plan, allocations: Sequence[Allocation], tables: Sequence[Columns]) -> float:
-    """Variance summed over all cells of `tables`, of continuous Laplace noise, which ranks alike at every ε."""
+    """Return the variance summed over all cells of `tables`, for continuous Laplace noise: so ε changes no ranking."""
     variances = tuple(float(2 * allocation.scale**2) for allocation in allocations)
     if len(allocations) == 1:  # every published cell is a plain sum
         return math.fsum(plan.cells(allocations[0].columns) * variances[0] for _ in tables)
@@ -119,31 +121,28 @@ def _total_variance(plan: Plan, allocations: Sequence[Allocation], tables: Seque
 
 
 def _candidates(plan: Plan, measured: Sequence[Columns]) -> list[Columns]:
-    """Marginals to divide ε over: maximal tables, their common parts, and all columns if these can be written down."""
-    tables = maximal([*plan.marginals, *measured])
-    common = {tuple(sorted(set(a) & set(b))) for a, b in combinations(maximal(plan.marginals), 2)} - {()}
+    """Return maximal tables, their common parts, and the table of all columns if it can be written down."""
+    tables = maximal(plan.marginals)
+    common = {tuple(sorted(set(a) & set(b))) for a, b in combinations(tables, 2)} - {()}
     everything = tuple(sorted(plan.used))
     whole = [everything] if plan.cells(everything) <= MAX_TABLE_CELLS else []
-    return sorted({*tables, *maximal(plan.marginals), *common, *whole})
+    return sorted({*tables, *maximal([*plan.marginals, *measured]), *common, *whole})
 
 
 def _least_variance(plan: Plan, candidates: Sequence[Columns], start: Sequence[float]) -> Floats:
     """Return weights of `candidates`, the largest 1: dividing ε by them gives the least total variance found."""
     from scipy.optimize import minimize  # here, since it takes long to load and few plans need it
 
-    components = list(dict.fromkeys(part for table in plan.marginals for part in subsets(table)))
-    cost = np.zeros(len(components))
+    costs: dict[frozenset[str], float] = defaultdict(float)  # of each component
     for table in plan.marginals:
         for part in subsets(table):
-            rest = plan.cells(tuple(frozenset(table) - part))
             contrast = math.prod(plan.column(name).size - 1 for name in part)  # cells × Π (n−1)/n
-            cost[components.index(part)] += contrast / rest
-    weights = np.array(
-        [
-            [1 / plan.cells(tuple(frozenset(s) - part)) if part <= frozenset(s) else 0.0 for s in candidates]
-            for part in components
-        ]
-    )
+            costs[part] += contrast / plan.cells(tuple(frozenset(table) - part))
+    cost = np.array([*costs.values()])
+    weights = np.array([
+        [1 / plan.cells(tuple(frozenset(s) - part)) if part <= frozenset(s) else 0.0 for s in candidates]
+        for part in costs
+    ])  # fmt: skip
 
     def log_variance(logits: Floats) -> tuple[float, Floats]:
         parts = np.exp(logits - logits.max())

@@ -2,7 +2,7 @@
 
 The sum of a long stretch of separately measured cells has the noise of all of them. So the table is measured from
 the whole downwards. Each box is split into as many boxes as its own noisy count deserves. If that count is too small
-for a split to tell anything, all that is left of ε measures the box once more, and its cells share the count evenly.
+for a split to be of use, all that is left of ε measures the box once more, and its cells share the count evenly.
 With many people per unit of noise everything is split down to cells, and this is a hierarchical histogram (Hay et al.
 2010; fan-outs as in Qardaji, Yang & Li 2013). With few it is an adaptive grid (the same authors, ICDE 2013, there of
 two levels) or a partition. No ε is spent on deciding: noisy counts that are paid for decide.
@@ -23,20 +23,22 @@ from dpengine.marginals.measurement import PARTS, Boxes
 from dpengine.noise.laplace import perturb
 from dpengine.spec.domain import Column
 
-__all__ = ["Axis", "measure_boxes", "strata"]
+__all__ = ["Axis", "blank_boxes", "measure_boxes", "strata"]
 
-Axis = tuple[int, ...]  # the first cells of a column's strata, and the number of its cells
+Axis = tuple[int, ...]  # the first cell of each stratum of a column, and the number of its cells
 
-# Chosen on mock tables of ten shapes in one dimension and five in two, at εN = 10² to 10⁵; none of them matters
-# much: half or twice as large, errors change by less than their own spread (benchmarks/ranges.py).
-ROOT = PARTS // 10  # of ε for the total, and for the strata if there are several
+# Chosen on mock tables of ten shapes in one dimension and five in two, at εN = 10² to 10⁵. None of them matters
+# much: if it is halved or doubled, errors change by less than their own spread (benchmarks/ranges.py).
+ROOT = PARTS // 10  # of ε for the total, and again for the strata if there are several
 NOISE = 3.0  # people per unit of noise that make a box worth splitting
-FEW = (8, 16)  # boxes that are measured at once, with all that is left: along one axis, over several
-FAN_OUT = (6, 16)
+FEW = (8, 16)  # up to this many boxes are measured at once, with all that is left: along one axis, over several
+FAN_OUT = (6, 16)  # boxes per level if there are more, and so several levels
 
 
 def strata(column: Column) -> Axis:
-    """Return where runs of cells begin that are measured apart: *other*, *missing*, and values without order.
+    """Return the first cell of each stratum, cells that are measured apart, and the number of all cells.
+
+    *other*, *missing* and each value of a column without order are strata of their own.
 
     >>> from dpengine.spec.domain import YesNo
     >>> strata(YesNo(name="smokes"))
@@ -67,7 +69,7 @@ def measure_boxes(
     places = tree.add(np.array([-1]), np.zeros_like(ends), ends, np.array([ROOT]))
     left = np.array([PARTS - ROOT])
     if (several := len(first_boxes)) > 1:
-        first, last = (np.array([[run[end] for run in box] for box in first_boxes], dtype=np.int64) for end in (0, 1))
+        first, last = np.moveaxis(np.array(first_boxes, dtype=np.int64), -1, 0)
         places = tree.add(np.zeros(several, dtype=np.int64), first, last, np.full(several, ROOT))
         left = np.full(several, PARTS - 2 * ROOT)
     while places.size:
@@ -75,8 +77,14 @@ def measure_boxes(
     return Boxes(columns, counts.shape, epsilon, sensitivity, *tree.arrays())
 
 
+def blank_boxes(columns: tuple[str, ...], shape: tuple[int, ...], epsilon: Fraction, sensitivity: int) -> Boxes:
+    """Return a single box of no rows over the whole table, as if it had all of ε."""
+    zero, ends = np.zeros((1, len(shape)), dtype=np.int64), np.array([shape], dtype=np.int64)
+    return Boxes(columns, shape, epsilon, sensitivity, np.array([-1]), zero, ends, np.array([PARTS]), np.array([0]))
+
+
 class _GrowingTree:
-    """The boxes measured so far; only `add` brings counts and noise together."""
+    """The boxes measured so far; only `add` reads exact counts, and adds noise to them."""
 
     def __init__(self, counts: Ints, epsilon: Fraction, sensitivity: int) -> None:
         self._sums = np.zeros([size + 1 for size in counts.shape], dtype=np.int64)
@@ -84,12 +92,13 @@ class _GrowingTree:
         for axis in range(counts.ndim):
             running = running.cumsum(axis=axis)
         self._sums[(slice(1, None),) * counts.ndim] = running
-        self._unit, self._epsilon = sensitivity, epsilon
+        self._sensitivity, self._epsilon = sensitivity, epsilon
         self._boxes: list[tuple[Ints, Ints, Ints, Ints, Ints]] = []
         self._size = 0
 
     def arrays(self) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-        parents, first, last, parts, values = (np.concatenate(each) for each in zip(*self._boxes, strict=True))
+        """Return parents, first and last cells, parts of ε and noisy values of all boxes."""
+        parents, first, last, parts, values = map(np.concatenate, zip(*self._boxes, strict=True))
         return parents, first, last, parts, values
 
     def add(self, parents: Ints, first: Ints, last: Ints, parts: Ints) -> Ints:
@@ -97,7 +106,7 @@ class _GrowingTree:
         values = self._exact(first, last)
         for part in np.unique(parts):
             these = parts == part
-            scale = self._unit * PARTS / (self._epsilon * int(part))
+            scale = self._sensitivity * PARTS / (self._epsilon * int(part))
             values[these] = perturb(values[these], scale)
         self._boxes.append((parents, first, last, parts, values))
         places = np.arange(self._size, self._size + parents.size)
@@ -105,7 +114,7 @@ class _GrowingTree:
         return places
 
     def _exact(self, first: Ints, last: Ints) -> Ints:
-        """Exact numbers of rows in boxes, from running sums by inclusion and exclusion."""
+        """Return the exact numbers of rows in boxes, from running sums by inclusion and exclusion."""
         total = np.zeros(len(first), dtype=np.int64)
         for corner in product((False, True), repeat=first.shape[1]):
             total += (-1) ** corner.count(False) * self._sums[tuple(np.where(corner, last, first).T)]
@@ -117,7 +126,7 @@ class _GrowingTree:
         first, last, values = (self._boxes[-1][k][among] for k in (1, 2, 4))
         widths = last - first
         cells = widths.prod(axis=1).astype(np.float64)
-        people = np.maximum(values, 0) * left * (float(self._epsilon) / (self._unit * PARTS))
+        people = np.maximum(values, 0) * left * (float(self._epsilon) / (self._sensitivity * PARTS))
         several = ((widths > 1).sum(axis=1) > 1).astype(np.int64)
         worth = np.minimum(_worth(people / NOISE, several), cells)
         few, fan_out = np.array(FEW)[several], np.array(FAN_OUT)[several]
@@ -146,7 +155,7 @@ def _tiles(first: Ints, widths: Ints, splits: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _worth(people: npt.NDArray[np.floating[Any]], several: Ints) -> npt.NDArray[np.floating[Any]]:
-    """Number of boxes into which a box with `people` per unit of noise is worth splitting; `several` axes, or one.
+    """Return into how many boxes a box with `people` per unit of noise is worth splitting; `several` axes, or one.
 
     With k boxes along one axis the noise in a range grows like √k and what uneven boxes hide falls like 1/k, so they
     balance at k ∝ people^(2/3); over two axes and more at k ∝ people (Qardaji, Yang & Li, ICDE 2013, guidelines 1, 2).
@@ -155,7 +164,7 @@ def _worth(people: npt.NDArray[np.floating[Any]], several: Ints) -> npt.NDArray[
 
 
 def _splits(widths: Ints, wanted: Floats) -> Ints:
-    """Numbers of pieces along each axis: about `wanted` in all, at least two, and the pieces nearly cubes."""
+    """Return the numbers of pieces along each axis: about `wanted` in all, at least two, and nearly cubes."""
     splits = np.ones_like(widths)
     left = wanted.copy()
     for axis in range(widths.shape[1]):

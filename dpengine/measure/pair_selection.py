@@ -1,4 +1,4 @@
-"""Pairs of columns as candidates: how wrong a model is of each, and which are chosen privately to be measured."""
+"""Pairs of columns as candidates: how wrong the model is about each, and which are chosen privately."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from dpengine.noise.selection import permute_and_flip
 
 __all__ = ["GRAIN", "Candidate", "choose_pairs", "full_resolution", "list_candidates", "merged_bins", "selection_part"]
 
-GRAIN = 256  # counts and models are compared in these parts of one
-RESOLUTIONS = (32, 16, 8, 4)  # a merged bin holds at least this part of all rows
+GRAIN = 256  # counts and models are compared in these parts of a row
+RESOLUTIONS = (32, 16, 8, 4)  # a merged bin holds at least one of this many rows
 THRESHOLD = 0.7  # of the noise scale: what a cell must be wrong by to be worth measuring
-SELECTION_ODDS = 12.0
+SELECTION_ODDS = 12.0  # of choosing to measuring, in the budget, if one cell is seen above noise
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A pair at a resolution: its exact counts beside the model's expected ones."""
+    """A pair at some resolution: its exact counts and the model's expected ones."""
 
     pair: Pair
     merged: tuple[Ints, ...]
@@ -33,25 +33,28 @@ class Candidate:
     model: Floats
 
     def wrong(self) -> Ints:
-        """How far the model is off in each cell, in 256ths."""
+        """Return how far the model is off in each cell, in 256ths of a row."""
         return np.abs(GRAIN * self.counts - np.rint(GRAIN * self.model).astype(np.int64))
 
     def score(self, scale: float) -> int:
-        """Quality score Σ (|x − m| − t) over cells with m ≥ t, in 256ths of a row, for t = `THRESHOLD`·`scale`."""
+        """Return Σ (|x − m| − t) over cells with m ≥ t, in 256ths of a row, for t = `THRESHOLD`·`scale`.
+
+        One row more or less changes it by at most `GRAIN`.
+        """
         threshold = round(GRAIN * THRESHOLD * scale)
         seen = self.model >= THRESHOLD * scale
         return int((self.wrong()[seen] - threshold).sum())
 
 
 def full_resolution(run: Run, pair: Pair, model: Pairwise) -> Candidate:
-    """A pair at full resolution."""
+    """Return a pair at full resolution."""
     return Candidate(pair, (), run.counts[pair], model.pair(*pair))
 
 
 def list_candidates(
     run: Run, live: Sequence[Pair], model: Pairwise, resolutions: Sequence[Mapping[str, Ints]]
 ) -> list[Candidate]:
-    """Return every live pair at full resolution and at each coarser one that differs from a finer."""
+    """Return each of the `live` pairs at full resolution, and at the coarser ones that differ in shape."""
     found = []
     for pair in live:
         full = full_resolution(run, pair, model)
@@ -67,7 +70,7 @@ def list_candidates(
 
 
 def merged_bins(model: Pairwise) -> list[dict[str, Ints]]:
-    """Merged bins of every column, each holding at least a part of all rows; finest first."""
+    """Return the merged bins of every column for each of `RESOLUTIONS`, finest first."""
     return [{name: _bins(counts, model.total / part) for name, counts in model.one.items()} for part in RESOLUTIONS]
 
 
@@ -86,7 +89,7 @@ def _bins(counts: Floats, min_count: float) -> Ints:
 
 
 def _multiples(candidates: Sequence[Candidate]) -> Floats:
-    """Noise scale of each candidate as a multiple of the common one: larger tables get more of ε."""
+    """Return the noise scale of each candidate as a multiple of the common one: larger tables get more of ε."""
     roots = np.sqrt([float(candidate.counts.size) for candidate in candidates])
     middle = np.exp(np.log(roots).mean())
     multiples: Floats = np.clip(middle / roots, 0.4, 2.5)
@@ -94,7 +97,7 @@ def _multiples(candidates: Sequence[Candidate]) -> Floats:
 
 
 def selection_part(run: Run, candidates: Sequence[Candidate], picks: int, budget: int) -> float:
-    """Part of the budget that choosing takes: the more, the fewer cells of a typical pair will be seen above noise."""
+    """Return the part of the budget for choosing: more if fewer cells of a typical pair will be seen above noise."""
     scale = run.noise(budget / picks)
     seen = dict.fromkeys((candidate.pair for candidate in candidates), 0)
     for candidate, multiple in zip(candidates, _multiples(candidates), strict=True):

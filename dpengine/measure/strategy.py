@@ -1,12 +1,12 @@
-"""How a plan is measured, decided once: which marginals, by which mechanism, and why. A function of the plan alone.
+"""Strategies: which marginals of a plan are measured, by which mechanism, and why. Functions of the plan alone.
 
 *direct* measures what is asked (`measure.allocation`); *optimised* divides ε by a numerical search; *adaptive* chooses
 privately, while measuring, which pairs of columns to measure (`measure.adaptive`), or, for a table whose ranges matter,
 how finely to measure it (`measure.hierarchical`).
 
 *auto* is *direct*, with three exceptions: ranges of many cells matter; a single table has so many cells for its rows
-that its columns and pairs tell more than its own noisy counts; or the tables overlap so widely that they can agree only
-through a model, and measuring each of them is predicted to leave more noise than the model leaves out.
+that its columns and pairs are better evidence than its own noisy counts; or the tables overlap so widely that they can
+agree only through a model, and measuring each of them is predicted to have more noise than the model has error.
 """
 
 from __future__ import annotations
@@ -15,16 +15,19 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
+
+import numpy as np
 
 from dpengine.array_types import Columns, Ints
 from dpengine.errors import PlanError
 from dpengine.marginals.graphs import maximal
-from dpengine.marginals.measurement import Allocation, Measurements
-from dpengine.measure.adaptive import measure_adaptively
+from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Allocation, Choice, Measurement, Measurements
+from dpengine.measure.adaptive import blank_audit, measure_adaptively
 from dpengine.measure.allocation import allocate_by_cells, allocate_directly, allocate_optimally, needs_a_model
-from dpengine.measure.hierarchical import measure_boxes, strata
+from dpengine.measure.hierarchical import blank_boxes, measure_boxes, strata
 from dpengine.measure.measure import add_noise
 from dpengine.measure.workload import Workload
 from dpengine.noise.moments import MAX_SCALE, mean_absolute
@@ -35,19 +38,18 @@ __all__ = ["ASSUMED_ROWS", "MAX_SYNTHETIC", "Hierarchical", "Strategy", "decide"
 
 ASSUMED_ROWS = 10_000  # if a plan does not say how many there are
 MEASURE_ALL = 0.05  # of all rows: noise in a table below which a model is no better (benchmarks/accuracy.py)
-SPARSE = 4.0  # noise in a single table, in rows a row, beyond which its margins tell more (benchmarks/single.py)
+SPARSE = 4.0  # noise in a single table, per row, beyond which its margins are better evidence (benchmarks/single.py)
 SPARSE_EPSILON = 1.2  # a row; beyond it most noise is 0, and single counts are hard to beat
 FLAT_CELLS = 24  # for ranges, fewer cells are as well measured one by one (benchmarks/ranges.py)
-MAX_SYNTHETIC = 20_000_000
+MAX_SYNTHETIC = 20_000_000  # rows
 MAX_ADAPTIVE_SCALE = 1_000  # beyond it even the total is lost, and synthetic rows may be too many
 
 Counter = Callable[[Sequence[Columns]], Sequence[Ints]]  # gives the exact counts of marginals, one axis a column
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Strategy(ABC):
-    """A decided way to measure `plan`, whose own strategy is *adaptive* if that was decided."""
+    """A decided way to measure `plan`; if *auto* decided for *adaptive*, that is the strategy of `plan` here."""
 
     plan: Plan
     closed_form: ClassVar[bool]  # whether the distribution of every error follows from the plan
@@ -86,20 +88,30 @@ class Strategy(ABC):
         """Return the same way of measuring at another ε, at which *auto* might decide otherwise."""
         return replace(self, plan=self.plan.at(epsilon))
 
-    def measure(self, counted: Counter, progress: Progress = lambda stage: None) -> Measurements:
+    def measure(self, counted: Counter) -> Measurements:
         """Measure, for exactly `plan.epsilon`.
 
-        `counted` is called once, with `marginals`; `progress` receives the name of each stage. The result is
-        `plan.epsilon`-differentially private for `plan.unit`, when one person is added or removed.
+        `counted` is called once, with `marginals`. The result is `plan.epsilon`-differentially private for `plan.unit`,
+        when one person is added or removed. No progress is reported: how far a measurement is depends on its noise,
+        which nobody may see before it is paid for.
         """
-        measured = self._measure(counted(self.marginals), progress)
+        measured = self._measure(counted(self.marginals))
         if measured.cost != self.plan.epsilon:
             raise ArithmeticError("what was measured does not cost ε exactly; this is a fault of the program")
         return measured
 
     @abstractmethod
-    def _measure(self, counts: Sequence[Ints], progress: Progress) -> Measurements:
+    def _measure(self, counts: Sequence[Ints]) -> Measurements:
         """Measure exact `counts` of `marginals`."""
+
+    @abstractmethod
+    def blank(self) -> Measurements:
+        """Return zeros in the form of what `measure` returns: made without data or noise, to try what follows."""
+
+    def _zeros(self, columns: Columns, epsilon: Fraction) -> Measurement:
+        """Return one marginal of zeros."""
+        values = np.zeros(self.plan.shape(columns), dtype=np.int64)
+        return Measurement(Allocation(columns, epsilon, self.plan.unit.rows), values)
 
 
 class Direct(Strategy):
@@ -128,7 +140,7 @@ class Direct(Strategy):
 
     @property
     def plan_id(self) -> str:
-        """A table whose sums are free changes nothing, so that asking for it later is free."""
+        """A table within a measured one changes nothing, so asking for it later is free."""
         return self.plan.identity(*((each.columns, str(each.epsilon)) for each in self.allocations))
 
     def check(self) -> None:
@@ -144,9 +156,12 @@ class Direct(Strategy):
                 "raise epsilon, or use fewer cells"
             )
 
-    def _measure(self, counts: Sequence[Ints], progress: Progress) -> Measurements:
+    def _measure(self, counts: Sequence[Ints]) -> Measurements:
         pairs = zip(counts, self.allocations, strict=True)
         return Measurements(tuple(add_noise(exact, allocation) for exact, allocation in pairs))
+
+    def blank(self) -> Measurements:
+        return Measurements(tuple(self._zeros(each.columns, each.epsilon) for each in self.allocations))
 
 
 class Optimised(Direct):
@@ -162,7 +177,7 @@ class Optimised(Direct):
 
 
 class _Private(Strategy):
-    """Steered by what was measured before, so that only a trial says how wrong it will be."""
+    """A strategy steered by what was measured before: how wrong it will be is known by simulation only."""
 
     closed_form = False
 
@@ -192,7 +207,7 @@ class Adaptive(_Private):
 
     @cached_property
     def workload(self) -> Workload:
-        """What is asked, as `measure_adaptively` wants it."""
+        """The columns, pairs and tables that `measure_adaptively` works on."""
         return Workload.of(self.plan)
 
     @property
@@ -201,13 +216,20 @@ class Adaptive(_Private):
 
     @property
     def plan_id(self) -> str:
-        """The tables are part of it, since what is measured is chosen later; a single one stands for its sums."""
+        """It names all tables, since pairs are chosen later; a single maximal table stands for its sums."""
         tables = maximal(self.plan.marginals)
         return self.plan.identity("adaptive", *tables) if len(tables) == 1 else self.plan.key
 
-    def _measure(self, counts: Sequence[Ints], progress: Progress) -> Measurements:
+    def _measure(self, counts: Sequence[Ints]) -> Measurements:
         exact = dict(zip(self.marginals, counts, strict=True))
-        return measure_adaptively(self.workload, exact, self.plan.epsilon, self.plan.unit.rows, progress)
+        return measure_adaptively(self.workload, exact, self.plan.epsilon, self.plan.unit.rows)
+
+    def blank(self) -> Measurements:
+        workload, epsilon = self.workload, self.plan.epsilon
+        columns = [(), *((name,) for name in workload.sizes), *([workload.whole] if workload.whole else [])]
+        choice = Choice("nothing", PERMUTE_AND_FLIP, epsilon, self.plan.unit.rows)
+        audit = blank_audit(workload, epsilon, self.plan.unit.rows) if workload.audited else None
+        return Measurements(tuple(self._zeros(each, epsilon) for each in columns), (choice,), audit)
 
 
 class Hierarchical(_Private):
@@ -235,15 +257,18 @@ class Hierarchical(_Private):
         """All other tables are sums of the one that is measured."""
         return self.plan.identity("ranges", self.columns)
 
-    def _measure(self, counts: Sequence[Ints], progress: Progress) -> Measurements:
-        progress("measuring boxes of cells")
+    def _measure(self, counts: Sequence[Ints]) -> Measurements:
         axes = [strata(self.plan.column(name)) for name in self.columns]
         boxes = measure_boxes(self.columns, axes, counts[0], self.plan.epsilon, self.plan.unit.rows)
         return Measurements((), boxes=boxes)
 
+    def blank(self) -> Measurements:
+        boxes = blank_boxes(self.columns, self.plan.shape(self.columns), self.plan.epsilon, self.plan.unit.rows)
+        return Measurements((), boxes=boxes)
+
 
 def decide(plan: Plan) -> Strategy:
-    """Decide how `plan` is measured. Deciding once is enough: the value answers everything else.
+    """Return the strategy by which `plan` is measured, deciding what *auto* stands for.
 
     >>> plan = Plan(dataset="demo", epsilon="1", tables=[["smokes"]], columns=[{"name": "smokes", "kind": "yesno"}])
     >>> decide(plan).why
@@ -273,7 +298,7 @@ def _is_long(plan: Plan) -> bool:
 
 
 def _is_sparse(plan: Plan, tables: Sequence[Columns]) -> bool:
-    """Whether noise in the one table that holds all others would be of the size of its counts, if these are known."""
+    """Return whether noise in the one table that holds all others would exceed its counts, if these are known."""
     per_row = float(plan.epsilon) / plan.unit.rows
     if plan.rows_about is None or len(tables) > 1 or len(tables[0]) == 1 or per_row > SPARSE_EPSILON:
         return False
@@ -287,7 +312,7 @@ def _noise_is_too_much(plan: Plan, tables: Sequence[Columns]) -> bool:
 
 
 def _noise_in_a_table(plan: Plan, tables: Sequence[Columns]) -> float:
-    """Expected L1 noise per table under direct allocation, as a fraction of the rows."""
+    """Return the expected L1 noise per table under direct allocation, as a fraction of the rows."""
     rows = plan.rows_about or ASSUMED_ROWS
     noise = math.fsum(plan.cells(each.columns) * float(each.scale) for each in allocate_by_cells(plan, tables))
     return noise / (len(tables) * rows)

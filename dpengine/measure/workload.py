@@ -1,4 +1,4 @@
-"""What an adaptive release is asked for, and where its measurement stands."""
+"""The workload of an adaptive release, and the state of its measurement."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from dpengine.marginals.pairwise import Pair, Pairwise, fit
 from dpengine.measure.measure import add_noise
 from dpengine.spec.plan import Plan
 
-__all__ = ["Marginal", "Run", "Workload"]
+__all__ = ["Run", "Workload"]
 
-Marginal = tuple[Columns, Ints, tuple[Ints, ...]]  # columns, exact counts, merged bins
+ExactMarginal = tuple[Columns, Ints, tuple[Ints, ...]]  # columns, exact counts, merged bins
 
-MAX_AUDITED = 12
+MAX_AUDITED = 12  # tables
 
 
 @dataclass(frozen=True)
 class Workload:
-    """What an adaptive release is asked for.
+    """The columns, pairs and tables of an adaptive release.
 
-    `sizes` are the cells of every column, names in sorted order. `pairs` may be measured. For tables in `audited` it is
-    measured how far off the model is. `whole` is a table that holds all columns: what is left of ε measures it.
+    `sizes` are the numbers of cells of all columns, names in sorted order. `pairs` may be measured. The error of the
+    model is measured on the tables in `audited`. `whole` is a table of all columns: what is left of ε measures it.
     """
 
     sizes: Mapping[str, int]
@@ -65,7 +65,10 @@ class Run:
     choices: list[Choice] = field(default_factory=list)
 
     def take(self, parts: float) -> Fraction:
-        """Take about `parts` of ε: at least one, at most what is left. Each can be taken once."""
+        """Take about `parts` of ε, at least one and at most what is left; return this amount.
+
+        Raises ArithmeticError if nothing is left: no part is taken twice.
+        """
         whole = min(max(1, int(parts)), self.left)
         if whole == 0:
             raise ArithmeticError("all of ε has been taken")
@@ -73,7 +76,7 @@ class Run:
         return self.epsilon * whole / PARTS
 
     def noise(self, parts: float) -> float:
-        """Scale of the noise in a marginal that is given `parts` of ε."""
+        """Return the scale of the noise in a marginal measured with `parts` of ε."""
         return self.sensitivity * PARTS / (float(self.epsilon) * max(parts, 1.0))
 
     def measure(self, columns: Columns, exact: Ints, parts: float, merged: tuple[Ints, ...] = ()) -> Measurement:
@@ -81,7 +84,7 @@ class Run:
         self.measured.append(add_noise(exact, Allocation(columns, self.take(parts), self.sensitivity), merged))
         return self.measured[-1]
 
-    def measure_all(self, marginals: Sequence[Marginal], weights: Floats, parts: int) -> None:
+    def measure_all(self, marginals: Sequence[ExactMarginal], weights: Floats, parts: int) -> None:
         """Measure marginals with all of `parts`, divided by `weights`.
 
         Weights are rounded to powers of √2, since each different noise scale takes time to set up.
@@ -93,12 +96,13 @@ class Run:
             self.measure(columns, exact, float(share), merged)
 
     def measure_columns(self, parts: int) -> None:
-        """Measure every single column, with parts of ε as the square roots of their cells."""
-        columns: list[Marginal] = [((name,), self.counts[name,], ()) for name in self.workload.sizes]
+        """Measure every single column, with parts of ε in proportion to the square roots of their cells."""
+        columns: list[ExactMarginal] = [((name,), self.counts[name,], ()) for name in self.workload.sizes]
         self.measure_all(columns, self.roots, parts)
 
     @property
     def roots(self) -> Floats:
+        """Square roots of the numbers of cells of all columns."""
         return np.sqrt([float(size) for size in self.workload.sizes.values()])
 
     def model(self) -> Pairwise:

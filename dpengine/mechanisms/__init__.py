@@ -1,1 +1,1 @@
-"""Private mechanisms beside noisy tables: single queries, online learning, and local privacy."""
+"""Private mechanisms other than noisy tables: single queries, online learning, local privacy."""

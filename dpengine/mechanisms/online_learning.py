@@ -1,10 +1,10 @@
-"""Private online learning: pick an expert each round, nearly as well as the best one, and reveal little of any round.
+"""Private online learning: pick an expert in each round, nearly as well as the best, and reveal little of any round.
 
-Randomized weighted majority: in round t expert i is picked with probability proportional to exp(−η·L_i), where
-L_i is the sum of its losses, each in [0, 1], in the rounds before. That is the exponential mechanism in every round:
+Randomized weighted majority: in round t expert i is picked with probability proportional to exp(−η·L_i), where L_i is
+the sum of its losses, each in [0, 1], in the rounds before. This is the exponential mechanism in every round:
 
-- Neighbouring tables of losses differ in one round, in which the whole vector of losses may be different.
-- One round moves every sum by at most 1. So each later pick is 2η-differentially private; earlier picks do not change.
+- Neighbouring tables of losses differ in one round, in which all losses may be different.
+- One round changes each sum by at most 1. So each later pick is 2η-differentially private; earlier picks do not change.
 - The picks may be published. The weights, the losses and the regret may not.
 
 Losses are whole numbers of steps of 1/`GRID`, their sums are exact integers, and η is rational. So every exponent is
@@ -33,16 +33,16 @@ __all__ = [
 
 GRID = 10**6  # steps of a loss from 0 to 1
 MAX_ROUNDS = 10**7
-_BLOCK = 2**20  # sums of losses held at once
+_BLOCK = 2**20  # sums of losses in memory at once
 _LANES = 2**17  # draws at once
-_RATE_STEPS = 10**12
+_RATE_STEPS = 10**12  # a rate is a whole number of these parts of 1
 
 
 def on_grid(losses: npt.ArrayLike) -> Ints:
     """Round `losses`, one row for each round and one column for each expert, to whole steps of 1/`GRID`.
 
-    Raises `TableError` unless they are a table of numbers from 0 to 1 with at least one round and two experts. A
-    message names the place of a fault, never a loss.
+    Raises `TableError` unless they are a table of numbers from 0 to 1 with at least one round and two experts. The
+    message gives the place of a fault, never a loss.
 
     >>> on_grid([[0, 0.25], [1, 0.5]]).tolist()
     [[0, 250000], [1000000, 500000]]
@@ -51,7 +51,7 @@ def on_grid(losses: npt.ArrayLike) -> Ints:
         table = np.asarray(losses, dtype=np.float64)
     except (TypeError, ValueError):
         raise TableError(
-            "losses must be numbers from 0 to 1 in a table: one row a round, one column an expert"
+            "losses must be numbers from 0 to 1 in a table: a row for each round, a column for each expert"
         ) from None
     _check_shape(table.shape)
     faults = {"is missing or no number": ~np.isfinite(table), "is outside 0 to 1": (table < 0) | (table > 1)}
@@ -67,7 +67,7 @@ def advanced_rate(epsilon: Fraction, delta: Fraction, rounds: int) -> Fraction:
     """Return the η at which `rounds` picks are (ε, δ)-private by advanced composition: ε/√(32·T·ln(1/δ)), rounded down.
 
     T = `rounds` must be known beforehand. The theorem also holds for larger ε than the source states, up to about
-    4·ln(1/δ) for many rounds. Raises `PlanError` where `advanced_composition` does not prove this η.
+    4·ln(1/δ) for many rounds. Raises `PlanError` if `advanced_composition` does not prove this η.
 
     Source: Dwork & Roth 2014, Corollary 3.21 and Section 11.2, for ε up to 1.
 
@@ -103,7 +103,8 @@ def zcdp_rate(epsilon: Fraction, delta: Fraction, rounds: int) -> Fraction:
 def free_rate(rounds: int, experts: int) -> Fraction:
     """Return the η that minimises `regret_bound`, √(ln k/T): the best rate without privacy.
 
-    The bound is then 2√(ln k/T). A private η above this rate helps neither privacy nor regret: take the smaller one.
+    The bound is then 2√(ln k/T), with k = `experts`. A private η above this rate helps neither privacy nor regret: take
+    the smaller one.
 
     >>> round(float(free_rate(1000, 10)), 4)
     0.048
@@ -113,9 +114,7 @@ def free_rate(rounds: int, experts: int) -> Fraction:
 
 
 def regret_bound(eta: Fraction, rounds: int, experts: int) -> float:
-    """Return an upper bound on expected average regret for any losses: η + ln k/(ηT).
-
-    A bound above 1 says nothing.
+    """Return an upper bound on expected average regret for any losses: η + ln k/(ηT); above 1 it is trivial.
 
     Source: Littlestone & Warmuth 1994, in the form of Dwork & Roth 2014, Theorem 11.1.
 
@@ -131,7 +130,7 @@ def weighted_majority(losses: Ints, eta: Fraction) -> Ints:
     """Return the number of the expert picked in each round, drawn with its exact probability.
 
     `losses` are whole steps, as `on_grid` returns them. Given the losses, picks are independent. Each is
-    2η-differentially private; drawing again for the same losses costs the same again.
+    2η-differentially private; another draw for the same losses costs the same again.
 
     An expert is drawn uniformly and kept if a coin of probability exp(−η·(L_i − min L)) lands heads, otherwise another
     is drawn. The running time depends on the losses.
@@ -218,7 +217,7 @@ def _draw(gaps: Ints, unit: Fraction) -> Ints:
     drawn = np.empty(rows, dtype=np.int64)
     live = np.arange(rows)
     while live.size:
-        tries = max(1, min(columns, _LANES // live.size))  # no more are expected to be needed
+        tries = max(1, min(columns, _LANES // live.size))  # `columns` is the largest expected number of tries
         offered = uniform_below(columns, live.size * tries).reshape(live.size, tries)
         heads = exp_coins(gaps[live[:, None], offered], unit)
         first = heads.argmax(axis=1)
@@ -246,7 +245,7 @@ def _check_rounds(rounds: int) -> None:
 
 def _check_shape(shape: tuple[int, ...]) -> None:
     if len(shape) != 2:
-        raise TableError("losses must be a table: one row a round, one column an expert")
+        raise TableError("losses must be a table: a row for each round, a column for each expert")
     if not 1 <= shape[0] <= MAX_ROUNDS:
         raise TableError(f"there must be from 1 to {MAX_ROUNDS:,} rounds")
     if shape[1] < 2:

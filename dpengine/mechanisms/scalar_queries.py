@@ -7,13 +7,14 @@ Neighbouring tables differ in one person.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+from scipy.optimize import brentq
 
 from dpengine.array_types import Ints
-from dpengine.noise.laplace import discrete_laplace
+from dpengine.noise.laplace import perturb
 
 __all__ = ["add_noise", "quantile_scores", "ratio_half_width", "ratio_interval", "selection_error"]
 
@@ -31,21 +32,22 @@ def add_noise(values: Sequence[int], scale: Fraction) -> list[int]:
     >>> len(add_noise([12, 7], Fraction(2)))
     2
     """
-    return [value + int(noise) for value, noise in zip(values, discrete_laplace(scale, len(values)), strict=True)]
+    noisy: list[int] = perturb(np.array(values, dtype=object), scale).tolist()  # sums may need more than 64 bits
+    return noisy
 
 
 def quantile_scores(counts: Ints, level: Fraction) -> Ints:
-    """Score each point of a grid as the quantile at `level` = a/b: minus its distance, in b-ths of a rank.
+    """Score each point of a grid as the quantile at `level` = a/b: minus its distance from it, in b-ths of a rank.
 
     `counts` holds the number n_j of values at each point. Point j is a quantile if at most n·a/b values lie below it
     and at least n·a/b at or below it. Its score is −max(0, b·Σ_{i<j} n_i − a·n, a·n − b·Σ_{i≤j} n_i): the distance of
     n·a/b from the ranks of the values at j, in whole numbers even where many values are equal.
 
-    Sensitivity: one more row adds 1 to n, and 1 or 0 to either sum. It moves the first difference by b − a or −a, the
-    second by a − b or a, hence their maximum with 0 by at most max(a, b − a). A person with k rows moves it k times
-    as far.
+    Sensitivity: one more row adds 1 to n, and 1 or 0 to either sum. It changes the first difference by b − a or −a, the
+    second by a − b or a, hence their maximum with 0 by at most max(a, b − a). A person with k rows changes it by at
+    most k times as much.
 
-    Raises ValueError where there are too many rows for the digits of `level`.
+    Raises ValueError if there are too many rows for the digits of `level`: scores must fit in 64 bits.
 
     Source: Smith 2011, "Privacy-preserving statistical estimation": the utility |rank − n·a/b|, here for values that
     may be equal.
@@ -82,8 +84,9 @@ def ratio_half_width(part: float, scale: float) -> float:
 
     For continuous Laplace noise of that scale and weights w > v the tail beyond t is
     (w²·exp(−t/(w·scale)) − v²·exp(−t/(v·scale)))/(w² − v²), and (1 + t/(2w·scale))·exp(−t/(w·scale)) where they are
-    equal. A discrete Laplace number is the difference of the floors of two exponential numbers whose difference is
-    Laplace, so each Z is within 1 of a continuous one, and the weighted difference too: h is the continuous one plus 1.
+    equal. A discrete Laplace number is the difference of the floors of two exponential numbers, whose own difference is
+    Laplace. So each Z is within 1 of a continuous one, and the weighted difference too: h is the continuous half-width
+    plus 1.
 
     >>> round(ratio_half_width(0.5, 10.0), 2)
     21.57
@@ -96,16 +99,15 @@ def ratio_half_width(part: float, scale: float) -> float:
         tail = wide**2 * math.exp(-t / wide)
         return (tail - (narrow**2 * math.exp(-t / narrow) if narrow else 0.0)) / (wide**2 - narrow**2)
 
-    return scale * _root(lambda t: 1 - CONFIDENCE - beyond(t), 0.0, 60.0) + 1
+    return scale * brentq(lambda t: 1 - CONFIDENCE - beyond(t), 0.0, 60.0) + 1
 
 
 def ratio_interval(first: int, second: int, scale: Fraction) -> tuple[float, float, float]:
     """Estimate the part A/(A + B) from A and B with noise of `scale`: (estimate, low, high), each in [0, 1].
 
-    At the true part θ, (1 − θ)·A − θ·B is 0, so the same expression in the noisy numbers is noise alone. It stays
-    within `ratio_half_width` of 0 with probability at least `CONFIDENCE`, whatever A and B are. The interval holds
-    every θ for which it does. A noisy total below four times the scale is too small to say anything: the interval is
-    all of [0, 1].
+    At the true part θ, (1 − θ)·A − θ·B is 0, so the same expression in the noisy numbers is noise alone. It is within
+    `ratio_half_width` of 0 with probability at least `CONFIDENCE`, whatever A and B are. The interval holds every θ for
+    which it is. A noisy total of up to four times the scale is too small for that: the interval is all of [0, 1].
 
     Source: Fieller 1954, without the normal approximation.
 
@@ -123,16 +125,8 @@ def ratio_interval(first: int, second: int, scale: Fraction) -> tuple[float, flo
     def below(part: float) -> float:
         return part * total - first + ratio_half_width(part, width)
 
-    low = 0.0 if below(0.0) >= 0 else _root(below, 0.0, 1.0) if below(1.0) > 0 else 1.0
-    high = 1.0 if above(1.0) <= 0 else _root(above, 0.0, 1.0) if above(0.0) < 0 else 0.0
-    # If noise has put A or B so far below zero that no part fits, the interval is the nearest part with a margin.
+    low = 0.0 if below(0.0) >= 0 else brentq(below, 0.0, 1.0) if below(1.0) > 0 else 1.0
+    high = 1.0 if above(1.0) <= 0 else brentq(above, 0.0, 1.0) if above(0.0) < 0 else 0.0
+    # If noise makes A or B so negative that no θ fits, the interval is the nearest θ with a margin.
     margin = ratio_half_width(0.0, width) / total
     return estimate, min(low, max(0.0, 1 - margin)), max(high, min(1.0, margin))
-
-
-def _root(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a function that rises from below 0 at `low` to above 0 at `high` crosses 0."""
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (middle, high) if rising(middle) < 0 else (low, middle)
-    return high

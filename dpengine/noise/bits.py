@@ -1,4 +1,4 @@
-"""The operating system's randomness: independent fair bits, of which everything private here is drawn."""
+"""Independent fair bits from the operating system's randomness: all noise and private choices are drawn from them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ZEROS = bytes(2**18)
 def keystream() -> BitSource:
     """Start a source of bits: AES-256-CTR under a fresh key from the operating system.
 
-    Nothing else has used the key, so the counter may start at zero. The source fills contiguous arrays of any kind
+    Nothing else has used the key, so the counter may start at zero. The source fills contiguous arrays of any type
     and size.
     """
     encryptor = Cipher(algorithms.AES256(os.urandom(32)), modes.CTR(bytes(16))).encryptor()

@@ -1,4 +1,4 @@
-"""Interval arithmetic in whole numbers: bounds on exp(−x) and on what is computed from it, to any number of bits.
+"""Interval arithmetic in whole numbers: bounds on exp(−x), products, quotients and complements, to any precision.
 
 A value between 0 and 1 is held as `(low, high)` with low ≤ value·2^bits ≤ high. Comparing a uniform number with
 such bounds, and with closer ones while it lies between them, makes coins of probability exp(−x) exact.

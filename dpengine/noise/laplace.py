@@ -30,14 +30,14 @@ from dpengine.noise.bits import BitSource, keystream
 from dpengine.noise.exact_exp import Bounds, complement, exp_between, product, quotient
 from dpengine.noise.moments import MAX_SCALE
 
-__all__ = ["discrete_laplace", "perturb"]
+__all__ = ["discrete_laplace", "likelihoods", "perturb"]
 
 _CHUNK = 2**15  # with this many lanes all work arrays stay in a second-level cache
 _UNSURE = -128  # in a guide table: a breakpoint lies within this 1/65536
-_COARSE_SCALE = 12  # the largest whose values, short of tails rarer than 2^-16, fit a byte beside _UNSURE
+_COARSE_SCALE = 12  # the largest scale whose values, except in tails rarer than 2^-16, fit a byte beside _UNSURE
 _DIGITS = 7  # the largest number of binary digits whose values fit a byte beside _UNSURE
 _LIMIT = 2**61  # |X| beyond it has probability below exp(−2^21), and is refused rather than wrapped
-_GUARD = 96  # bits computed beyond those compared; where these do not suffice, twice as many are computed
+_GUARD = 96  # bits computed beyond those compared; where these do not suffice, precision is doubled
 
 
 def discrete_laplace(scale: Fraction | int | str, size: int | tuple[int, ...]) -> Ints:
@@ -70,17 +70,34 @@ def discrete_laplace(scale: Fraction | int | str, size: int | tuple[int, ...]) -
 def perturb(exact: Ints, scale: Fraction | int | str) -> Ints:
     """Add independent discrete Laplace noise of `scale` to every number of an array, exactly.
 
-    All counts of a release become public here and nowhere else, so that a test can stand in this one place, see what
-    went in and force what comes out. If one person moves the numbers by at most Δ in all (in L1), any outcome is at
-    most exp(Δ/scale) times as likely with them as without.
+    All counts become public here and nowhere else, so a test can watch this one function and force its results. Each
+    call draws afresh. Arrays of Python's own whole numbers stay such. If one person moves the numbers by at most Δ in
+    all (in L1), any outcome is at most exp(Δ/scale) times as likely with them as without.
 
     Raises as `discrete_laplace` does. Source: Ghosh, Roughgarden & Sundararajan 2009.
 
     >>> perturb(np.array([[12, 7]]), "3/7").shape
     (1, 2)
     """
-    noisy: Ints = np.asarray(exact + discrete_laplace(scale, exact.shape))
+    noise = discrete_laplace(scale, exact.shape)
+    noisy: Ints = np.asarray(exact + (noise.astype(object) if exact.dtype == object else noise))
     return noisy
+
+
+def likelihoods(scale: Fraction | int | str) -> tuple[int, dict[int, int]]:
+    """Return the probabilities from which the sampler draws at `scale`, for audits: (m, {k: P(⌊X/m⌋ = k) in 2^-64}).
+
+    Each is cut off to whole parts and off by less than one; the tails, which more bits decide, are left out. m is 1 for
+    scales up to 12.
+
+    >>> unit, chances = likelihoods(1)
+    >>> unit, round(chances[0] / 2**64, 6), round(chances[1] / chances[0], 6)
+    (1, 0.462117, 0.367879)
+    """
+    coarse = _levels(_exact(scale))[0]
+    floors = [int(floor) for floor in coarse.floors]
+    pairs = enumerate(pairwise(floors), coarse.first + 1)
+    return coarse.distribution.unit, {k: high - low for k, (low, high) in pairs}
 
 
 def _exact(scale: object) -> Fraction:
@@ -95,8 +112,8 @@ class _Distribution:
     """The distribution function F of one part of a draw.
 
     With `span` 0 it is that of Y = ⌊X/unit⌋; otherwise that of the digits of G from `unit` on, which have `span`
-    values. F(k) is a rational function, and not a constant, of exp(1/n) for some integer n, so
-    it is irrational (Lindemann): it never equals a binary fraction, and enough bits always decide.
+    values. F(k) is a rational function, and not a constant, of exp(1/n) for some integer n. So it is irrational
+    (Lindemann): it never equals a binary fraction, and enough bits always decide.
     """
 
     rate: Fraction
@@ -175,7 +192,7 @@ def _level(distribution: _Distribution) -> _Level:
 def _levels(scale: Fraction) -> tuple[_Level, ...]:
     """Return the tables for noise at `scale`: its coarse part, then groups of digits, high to low.
 
-    The cache tells nothing private: a scale is public.
+    The cache holds nothing private: a scale is public.
     """
     digits = max(0, math.ceil(scale / _COARSE_SCALE) - 1).bit_length()
     groups = -(-digits // _DIGITS)
@@ -202,7 +219,7 @@ class _Work:
 
 
 def _fill(out: Ints, levels: tuple[_Level, ...], bits: BitSource) -> None:
-    """Fill the vector `out` with draws; 16 bits a lane for each level, more where they do not decide."""
+    """Fill the vector `out` with draws: 16 bits a lane for each level, and more where they do not decide."""
     work = _Work.of(min(_CHUNK, out.size))
     coarse, *fine = levels
     for start in range(0, out.size, _CHUNK):
@@ -233,7 +250,7 @@ def _look_up(level: _Level, work: _Work, bits: BitSource) -> tuple[npt.NDArray[n
 
 
 def _decide(level: _Level, words: npt.NDArray[np.uint16], bits: BitSource) -> Ints:
-    """Return the values of lanes that their first 16 bits, `words`, did not decide: 48 more bits, or further ones."""
+    """Return the values of lanes that their first 16 bits, `words`, did not decide: draw 48 more bits, then 64 each."""
     more = np.empty(words.size, dtype=np.uint64)
     bits(more)
     known = (words.astype(np.uint64) << np.uint64(48)) | (more >> np.uint64(16))
@@ -247,7 +264,7 @@ def _decide(level: _Level, words: npt.NDArray[np.uint16], bits: BitSource) -> In
 
 
 def _refine(distribution: _Distribution, known: int, bits: BitSource) -> int:
-    """Return the value of a draw that its first 64 bits, `known`, did not decide: 64 more bits until they do.
+    """Return the value of a draw that its first 64 bits, `known`, did not decide: draw 64 more until they do.
 
     It is the least k with U < F(k), where known ≤ U·2^depth < known + 1. If ⌊F(j)·2^depth⌋ < known, then
     F(j) ≤ U; if ⌊F(k)·2^depth⌋ > known, then U < F(k). Only equality is a tie.

@@ -1,7 +1,7 @@
 """Moments and quantiles of discrete Laplace noise, in closed form.
 
-With a = exp(−1/scale), P(Z = z) = (1−a)/(1+a)·a^|z|. These floats predict and describe errors; no noise is drawn by
-them and no budget decided.
+With a = exp(−1/scale), P(Z = z) = (1−a)/(1+a)·a^|z|. These floats predict and describe errors; they draw no noise
+and decide no budget.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Private selection: which of many candidates is (nearly) the best, and nothing else.
 
-Chance is exact here as in `noise.discrete_laplace`. A coin that lands heads with probability exp(−x) compares a
-64-bit word with an interval around exp(−x); while the word lies inside, both get more bits. Both mechanisms are
-made of such coins and of uniform draws alone.
+Probabilities are exact, as in `noise.discrete_laplace`. A coin that lands heads with probability exp(−x) compares a
+64-bit word with an interval around exp(−x); while the word lies inside, both get more bits. Both mechanisms use
+such coins and uniform draws alone.
 
 Neighbouring tables differ in one person, who moves no score by more than the sensitivity Δ.
 """
@@ -25,18 +25,19 @@ __all__ = [
 ]  # fmt: skip
 
 
+MAX_APART = 2**62  # between two scores
+_WORD = 2.0**64
+_RELATIVE = 1e-12  # far above what a float loses on exp(−x) for x ≤ 64
+_FAR = 2000  # exp(−2000) is 0 as a float
+_FIRST_TRIES = 1024
+_NODES = 32  # of Gauss's rule on each stretch of an integral
+_LANES = 2**18  # numbers worked on at once
+
+
 class Draw(Protocol):
     """A mechanism that returns the place of a candidate by its score."""
 
     def __call__(self, scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, monotone: bool = False) -> int: ...
-
-
-MAX_APART = 2**62
-_WORD = 2.0**64
-_RELATIVE = 1e-12  # far above what a float loses on exp(−x) for x ≤ 64
-_FIRST_TRIES = 1024
-_NODES = 32  # of Gauss's rule on each stretch of an integral
-_LANES = 2**18  # numbers worked on at once
 
 
 def permute_and_flip(scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, monotone: bool = False) -> int:
@@ -51,8 +52,8 @@ def permute_and_flip(scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, m
     added. Then ε/Δ stands for ε/2Δ, since the mechanism is the largest of scores with exponential noise (Ding et
     al. 2021), where a person shifts the bar for each candidate by at most Δ instead of 2Δ.
 
-    `scores` is a vector of whole numbers, not empty; `epsilon` and `sensitivity` are above 0. Raises ValueError
-    otherwise.
+    `scores` is a vector of whole numbers, not empty, of 64 bits or Python's own; `epsilon` and `sensitivity` are above
+    0. Raises ValueError otherwise.
 
     Source: McKenna & Sheldon 2020, "Permute-and-Flip", Theorems 1 and 2.
 
@@ -91,7 +92,7 @@ def exponential_mechanism(scores: Ints, epsilon: Fraction, sensitivity: int = 1,
 def exponential_probabilities(
     scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, monotone: bool = False
 ) -> Floats:
-    """Return the probability of each candidate under `exponential_mechanism`, as floats: for show, not for drawing.
+    """Return the probability of each candidate under `exponential_mechanism`, as floats: to display, not to draw.
 
     >>> exponential_probabilities(np.array([3, 3]), epsilon=Fraction(1))
     array([0.5, 0.5])
@@ -104,7 +105,7 @@ def exponential_probabilities(
 def permute_and_flip_probabilities(
     scores: Ints, epsilon: Fraction, sensitivity: int = 1, *, monotone: bool = False
 ) -> Floats:
-    """Return the probability of each candidate under `permute_and_flip`, as floats: for show, not for drawing.
+    """Return the probability of each candidate under `permute_and_flip`, as floats: to display, not to draw.
 
     Give every candidate a uniform place t in [0, 1) in the walk. Candidate r wins if its own coin lands heads
     and nobody before t has heads: P(r) = p_r·∫ Π_{s≠r} (1 − t·p_s) dt. The integrand falls like exp(−t·Σp),
@@ -148,7 +149,7 @@ def exp_coins(gaps: Ints, unit: Fraction) -> Bools:
     array([ True,  True, False])
     """
     words = random_words(gaps.size).reshape(gaps.shape)
-    middle = np.exp(-np.minimum(gaps * float(unit), 60.0)) * _WORD
+    middle = np.exp(-np.minimum(_exponents(gaps, unit), 60.0)) * _WORD
     margin = middle * _RELATIVE + 4096  # the second part covers rounding a word to a float
     place = words.astype(np.float64)
     heads: Bools = (place < middle - margin) | (gaps == 0)
@@ -159,7 +160,7 @@ def exp_coins(gaps: Ints, unit: Fraction) -> Bools:
 
 
 def _below_exp(word: int, x: Fraction) -> bool:
-    """Tell whether the uniform number that starts with `word` lies below exp(−x)."""
+    """Return whether the uniform number that starts with `word` lies below exp(−x), drawing more of its bits."""
     bits = 64
     while True:
         low, high = exp_between(x, bits)
@@ -174,20 +175,31 @@ def _gaps(scores: Ints, epsilon: Fraction, sensitivity: int, monotone: bool) -> 
     """Return how far each score lies below the best, and the weight of one step of that in the exponent."""
     if scores.ndim != 1 or scores.size == 0:
         raise ValueError("there must be at least one candidate, in one row")
-    if not np.issubdtype(scores.dtype, np.integer):
+    large = scores.dtype == object and all(type(score) is int for score in scores)
+    if not (large or np.issubdtype(scores.dtype, np.integer)):
         raise ValueError("scores must be whole numbers; scale rational ones with a common denominator")
     if epsilon <= 0 or sensitivity < 1:
         raise ValueError("epsilon and sensitivity must be above 0")
-    if int(scores.max()) - int(scores.min()) > MAX_APART:
-        raise ValueError("scores lie too far apart: at most 2^62")
+    if not large and int(scores.max()) - int(scores.min()) > MAX_APART:
+        raise ValueError("scores of 64 bits lie too far apart: at most 2^62")
     gaps: Ints = scores.max() - scores
     return gaps, Fraction(epsilon) / ((1 if monotone else 2) * sensitivity)
 
 
 def _weights(scores: Ints, epsilon: Fraction, sensitivity: int, monotone: bool) -> Floats:
     gaps, unit = _gaps(scores, epsilon, sensitivity, monotone)
-    weights: Floats = np.exp(-gaps * float(unit))
+    weights: Floats = np.exp(-_exponents(gaps, unit))
     return weights
+
+
+def _exponents(gaps: Ints, unit: Fraction) -> Floats:
+    """Return gap·unit as floats, up to `_FAR`; whole numbers beyond 64 bits are divided as they are."""
+    if gaps.dtype != object:
+        return np.multiply(gaps, float(unit), dtype=np.float64)
+    over, under = unit.numerator, unit.denominator
+    large: list[int] = gaps.ravel().tolist()
+    exponents = [_FAR if gap * over > _FAR * under else gap * over / under for gap in large]
+    return np.array(exponents, dtype=np.float64).reshape(gaps.shape)
 
 
 def _stretches(fall: float) -> tuple[Floats, Floats]:

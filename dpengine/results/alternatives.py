@@ -1,4 +1,4 @@
-"""Predicted errors of a plan with another ε, allocation of ε or strategy: functions of the plan, without data."""
+"""Predict errors of a plan with another ε, allocation of ε or strategy: functions of the plan, without data."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ from dpengine.results.mock_table import ASSUMED_ROWS, mock_counts
 from dpengine.results.predict import predict
 from dpengine.results.preview import preview
 from dpengine.results.result import EXACT
-from dpengine.spec.plan import MAX_TABLE_CELLS, Plan
+from dpengine.spec.limits import MAX_TABLE_CELLS
+from dpengine.spec.plan import Plan
+from dpengine.spec.wording import name_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "ALL_CELLS", "SIZES", "STRATEGIES", "MockCells", "compare_allocations", "compare_strategies", "mostly_noise_share",
-    "predict_table", "simulate_errors",
+    "ALL_CELLS", "SIZES", "STRATEGIES", "MockCells", "allocations_of", "compare_allocations", "compare_strategies",
+    "mostly_noise_share", "predict_table", "simulate_errors",
 ]  # fmt: skip
 
 STRATEGIES = ("direct", "optimised", "adaptive")
@@ -36,14 +38,22 @@ SIZES = ("empty", "1 to 9", "10 to 99", "100 to 999", "1,000 and more")
 _SIZE_BOUNDS = (1, 10, 100, 1000)
 
 
-def predict_table(plan: Plan, table: Columns) -> pd.DataFrame:
-    """Return the row of `predict` that is about `table`, led by ε, without predicting the others; not for adaptive.
+def allocations_of(plan: Plan) -> tuple[Allocation, ...]:
+    """Return the marginals that are measured, with their parts of ε; not for adaptive.
 
-    *auto* is *direct* here, even if it would decide otherwise at this ε.
+    *auto* is *direct* here, even if it would decide otherwise at this ε. Raises `PlanError` if tables cannot agree.
+    """
+    return resolved(plan).allocations
+
+
+def predict_table(plan: Plan, table: Columns) -> pd.DataFrame:
+    """Return the row of `predict` for `table` and the plan's ε, without predicting the other tables.
+
+    It follows from `allocations_of(plan)`.
     """
     import pandas as pd
 
-    allocations = resolved(plan).allocations
+    allocations = allocations_of(plan)
     cell, total = table_error(plan, allocations, table), table_error(plan, allocations, ())
     row = (float(plan.epsilon), cell.mean_abs, cell.half_width(), total.half_width())
     return pd.DataFrame([row], columns=["epsilon", "mean_abs_error", "half_width_95", "total_half_width_95"])
@@ -51,14 +61,14 @@ def predict_table(plan: Plan, table: Columns) -> pd.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class MockCells:
-    """Cell sizes of a mock table: the different counts, ascending, and the share of cells up to each."""
+    """Cell sizes of a mock table: its distinct counts, ascending, and the share of cells up to each."""
 
     sizes: Ints
     cumulative: Floats
 
     @classmethod
     def of(cls, plan: Plan, table: Columns) -> MockCells:
-        """Count the cells of the mock `table` by size; ε has no part in it."""
+        """Count the cells of the mock `table` by size: the same for every ε."""
         sizes, cells = np.unique(mock_counts(plan, table), return_counts=True)
         return cls(sizes, np.cumsum(cells) / cells.sum())
 
@@ -71,21 +81,21 @@ class MockCells:
 
 def mostly_noise_share(plan: Plan, table: Columns) -> float:
     """Return the share of the mock table's cells that would be mostly noise; not for adaptive."""
-    half_width = table_error(plan, resolved(plan).allocations, table).half_width()
+    half_width = table_error(plan, allocations_of(plan), table).half_width()
     return float(MockCells.of(plan, table).mostly_noise(half_width))
 
 
 def compare_allocations(plan: Plan) -> pd.DataFrame:
     """Compare 95 % half-widths of three ways to spend ε: as planned, evenly, and on one table of all columns.
 
-    The first row is the mean over all published cells; one row a table follows. A table of all columns that is too
+    The first row is the mean over all published cells; then comes one row a table. A table of all columns that is too
     large to draw has no half-width (NaN).
     """
     import pandas as pd
 
     columns = tuple(sorted(plan.used))
     even = plan.epsilon / len(plan.marginals)
-    planned, joint = resolved(plan).allocations, (Allocation(columns, plan.epsilon, plan.unit.rows),)
+    planned, joint = allocations_of(plan), (Allocation(columns, plan.epsilon, plan.unit.rows),)
     widths = []
     for table in plan.marginals:
         alone = (Allocation(tuple(sorted(table)), even, plan.unit.rows),)
@@ -95,7 +105,7 @@ def compare_allocations(plan: Plan) -> pd.DataFrame:
     cells = np.array([plan.cells(table) for table in plan.marginals], dtype=np.float64)
     mean = cells @ np.array(widths) / cells.sum()
     frame = pd.DataFrame([mean, *widths], columns=["this plan", "ε split evenly", "one table of all columns"])
-    frame.insert(0, "table", [ALL_CELLS, *(" × ".join(table) for table in plan.marginals)])
+    frame.insert(0, "table", [ALL_CELLS, *map(name_of, plan.marginals)])
     return frame
 
 
@@ -106,8 +116,8 @@ def compare_strategies(
 
     A number is the mean over tables of the sum of absolute errors, as a fraction of all rows: predicted exactly for
     *direct* and *optimised*, simulated on the mock table for *adaptive*. A strategy that this plan cannot have is left
-    out and its fault returned by name; one that it cannot have at some ε is NaN there. `progress` receives the name of
-    each stage.
+    out, and its fault is returned by its name; if it cannot have it at some ε only, the number there is NaN. `progress`
+    receives the name of each stage.
     """
     import pandas as pd
 
@@ -137,10 +147,11 @@ def compare_strategies(
 def simulate_errors(
     plan: Plan, table: Columns, *, seconds: float = 2.5, max_draws: int = 200
 ) -> tuple[pd.DataFrame, int]:
-    """Simulate the errors of `table` by true size of the cell, over previews of the mock table; return also how many.
+    """Simulate the errors of `table` by true size of the cell, over previews of the mock table.
 
-    One row for each of `SIZES` that occurs and each kind of number: the raw `estimate`, the same set to 0 where it is
-    negative, and the consistent `count`. `off` is the mean absolute error, `bias` the mean error.
+    Previews are drawn for `seconds`, at least one and up to `max_draws`. Returns a frame and the number of previews.
+    The frame has one row for each of `SIZES` that occurs and each kind of number: the raw `estimate`, the same set to 0
+    where it is negative, and the consistent `count`. `off` is the mean absolute error, `bias` the mean error.
     """
     import pandas as pd
 

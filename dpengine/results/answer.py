@@ -1,4 +1,4 @@
-"""The answer to one question: how wrong it will be, what it says once drawn, and the bytes that are stored of it."""
+"""The answer to one question: its expected error, its value and interval once drawn, and its bytes in the ledger."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = ["Answer", "Expected", "conclude", "expect", "reopen"]
 class Expected:
     """How wrong an answer will be, as far as the question alone decides it.
 
-    `half_width` is the half-width of the 95 % interval, in units of the answer; None where it depends on the number
-    of rows and the question does not say roughly how many there are. `mean_abs` is the mean absolute error, at worst.
-    A chosen value has `reach` instead: the most ranks (quantile) or rows (most common value) by which it misses the
-    best one, with probability 95 %.
+    `half_width` is the half-width of the 95 % interval, in units of the answer; None if it depends on the number of
+    rows and the question does not say roughly how many there are. `mean_abs` is the mean absolute error, or an upper
+    bound. A chosen value has `reach` instead: with probability 95 % it misses the best one by at most that many ranks
+    (quantile) or rows (most common value).
     """
 
     half_width: float | None = None
@@ -106,7 +106,7 @@ def conclude(question: Question, drawn: Sequence[int]) -> Answer:
                 least, most = min(least, 0), min(most, 0)
             value, low, high = in_units(drawn[0]), in_units(least), in_units(most)
         case Proportion() | Mean() as statistic:
-            start, width = (0.0, 1.0)
+            start, width = 0.0, 1.0
             if isinstance(statistic, Mean):
                 start, width = float(statistic.of.low), float(statistic.of.high - statistic.of.low)
             parts = ratio_interval(drawn[0], drawn[1], question.scale)
@@ -120,7 +120,7 @@ def conclude(question: Question, drawn: Sequence[int]) -> Answer:
 
 
 def reopen(payload: bytes) -> Answer:
-    """Return the answer that `Answer.to_bytes` wrote; raise `LedgerError` if the payload is no answer."""
+    """Read what `Answer.to_bytes` wrote. Raises `LedgerError` if the payload is not an answer."""
     try:
         fields: dict[str, Any] = json.loads(payload)
         if fields.pop("kind") != Kind.ANSWER:

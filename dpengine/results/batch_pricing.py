@@ -33,11 +33,11 @@ class Batch:
 
 
 def price_batch(questions: Sequence[Question]) -> Batch | None:
-    """Price the release in place of those `questions` that are sums of cells; None if there is no such release.
+    """Price the release that answers those `questions` that are sums of cells; None if there is no such release.
 
-    These are counts about the same persons whose conditions are on cells of columns declared alike; it takes at least
-    two. Errors are compared by their half-widths (95 %), from the distribution of the noise alone: a sum of m cells has
-    the error of a sum of m draws. The price is the least, to 1 %, in thousandths.
+    These are counts with the same privacy unit whose conditions are on cells of columns declared alike; it takes at
+    least two. Errors are compared by their half-widths (95 %), from the distribution of the noise alone: a sum of m
+    cells has the error of a sum of m draws. The price is the least, to 1 %, in thousandths.
     """
     counts = [each for each in questions if isinstance(each.statistic, Count) and each.where]
     columns: dict[str, Column] = {}
@@ -88,7 +88,7 @@ def _table(where: Sequence[Condition]) -> Columns:
 
 
 def _half_width(plan: Plan, allocations: Sequence[Allocation], where: Sequence[Condition]) -> float:
-    """95 % half-width of a sum of cells of the best measured table; making tables agree makes it no worse."""
+    """Return the 95 % half-width of a sum of cells of the best measured table, an upper bound for consistent ones."""
     chosen = {condition.column.name: len(condition.codes) for condition in where}
     sums = [
         sum_error(math.prod(chosen.get(name, plan.column(name).size) for name in allocation.columns), allocation.scale)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpengine.results.result import Result
+from dpengine.spec.wording import name_of
 from dpengine.synthesis import cell_values
 
 if TYPE_CHECKING:
@@ -26,21 +27,25 @@ def compare(result: Result, rows: int | None = None) -> pd.DataFrame:
     import pandas as pd
 
     plan = result.plan
-    made = result.rows(rows)
-    read = {}
-    for salt, (name, codes) in enumerate(made.items()):
-        column = plan.column(name)
-        read[name] = cell_values.cells(
-            column, cell_values.texts(column, cell_values.values(column, codes, salt), codes)
-        )
-    count, published = len(read[plan.used[0]]), int(result.counts(()))
+    tables = dict.fromkeys((*plan.marginals, ()))
+    counted = {table: np.zeros(plan.cells(table), dtype=np.int64) for table in tables}
+    for unique, index in result.row_blocks(rows):
+        read = {}
+        for salt, name in enumerate(plan.used):
+            column, codes = plan.column(name), unique[name][index]
+            read[name] = cell_values.cells(
+                column, cell_values.texts(column, cell_values.values(column, codes, salt), codes)
+            )
+        for table, counts in counted.items():
+            cells = np.zeros(len(index), dtype=np.int64)
+            for name in table:
+                cells = cells * plan.column(name).size + read[name]
+            counts += np.bincount(cells, minlength=counts.size)
+    count, published = int(counted[()].sum()), int(result.counts(()))
     scale = count / published if published else 1.0
     compared = []
-    for table in (*plan.marginals, ()):
-        cells = np.zeros(count, dtype=np.int64)
-        for name in table:
-            cells = cells * plan.column(name).size + read[name]
-        off = np.abs(np.bincount(cells, minlength=plan.cells(table)) - scale * result.counts(table).ravel())
+    for table, counts in counted.items():
+        off = np.abs(counts - scale * result.counts(table).ravel())
         off[off < 1e-9 * max(count, 1)] = 0.0  # rounding errors of a whole multiple
-        compared.append((" × ".join(table) or "total", off.size, off.mean(), off.max(), float((off == 0).mean())))
+        compared.append((name_of(table), off.size, off.mean(), off.max(), float((off == 0).mean())))
     return pd.DataFrame(compared, columns=["table", "cells", "mean_off", "most_off", "exact"])

@@ -45,8 +45,8 @@ def _expected(plan: Plan, table: Columns) -> Floats:
 
 
 def _profile(column: Column, latent_class: int) -> Floats:
-    """Distribution of one latent class over the cells of a column."""
-    size = len(column.declared)
+    """Return the distribution of one latent class over the cells of a column."""
+    size = column.declared_size
     place = (np.arange(size) + 0.5) / size
     if isinstance(column, Number):
         weights = np.exp(-(((place - (0.4, 0.6, 0.25)[latent_class]) / 0.27) ** 2))

@@ -1,8 +1,8 @@
-"""How wrong a release will be, before anything is spent: functions of the plan alone.
+"""Predict how wrong a release will be, before anything is spent: functions of the plan alone.
 
 Under *direct* and *optimised* the distribution of every error follows from the noise (`estimate.error_distribution`).
-Under *adaptive* it depends on what will be chosen, so releases of the mock table (`results.mock_table`) are simulated;
-it knows nothing of the owner's table, which may do better or worse.
+Under *adaptive* it depends on what will be chosen, so releases of the mock table (`results.mock_table`) are simulated.
+That table knows nothing of the owner's, whose errors may be smaller or larger.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import cache, partial
 from numbers import Real
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from dpengine.estimate.estimates import derive_estimates
 from dpengine.measure.strategy import Strategy, decide
 from dpengine.results.mock_table import mock_counts
 from dpengine.spec.plan import MAX_EPSILON, MIN_EPSILON, Plan
+from dpengine.spec.wording import name_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,9 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["epsilon_for", "half_width_curves", "predict"]
 
 COLUMNS = ("table", "cells", "mean_abs_error", "half_width_95", "total_half_width_95")
-# One trial is off by a tenth or so in the mean over tables, and by more in one table; large plans take their time.
+# One trial is off by about a tenth in the mean over tables, and by more in one table; trials of large plans are slow.
 MIN_TRIALS, MAX_TRIALS = 4, 16
-MAX_SIMULATED_CELLS = 800_000
+MAX_SIMULATED_CELLS = 800_000  # of all trials together, unless `MIN_TRIALS` have more
+MAX_TRIED_TABLES = 2_000  # of more, one trial alone is made: their mean is known well
 
 
 def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFrame:
@@ -64,14 +67,14 @@ def _predict_at(plan: Plan) -> pd.DataFrame:
 
     strategy = decide(plan)
     errors = _exact_errors(strategy) if strategy.closed_form else _simulated_errors(strategy)
-    rows = [(" × ".join(table) or "total", plan.cells(table), *error) for table, error in errors.items()]
+    rows = [(name_of(table), plan.cells(table), *error) for table, error in errors.items()]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     frame.attrs["simulated"] = not strategy.closed_form
     return frame
 
 
 def _exact_errors(strategy: Strategy) -> dict[Columns, tuple[float, float, float]]:
-    """For each table, the last three of `COLUMNS`."""
+    """Return for each table the last three of `COLUMNS`."""
     total = _distribution(strategy, ()).half_width()
     distributions = {table: _distribution(strategy, table) for table in (*strategy.plan.marginals, ())}
     return {table: (each.mean_abs, each.half_width(), total) for table, each in distributions.items()}
@@ -82,14 +85,16 @@ def _distribution(strategy: Strategy, table: Columns) -> ErrorDistribution:
 
 
 def _simulated_errors(strategy: Strategy) -> dict[Columns, tuple[float, float, float]]:
-    """The same as means over some releases of the mock table."""
+    """Return the same, estimated from some releases of the mock table."""
     plan = strategy.plan
-    truth = {table: mock_counts(plan, table) for table in (*plan.marginals, ())}
+    counted = cache(partial(mock_counts, plan))
+    truth = {table: counted(table) for table in (*plan.marginals, ())}
     cells = sum(counts.size for counts in truth.values())
     errors: dict[Columns, list[Floats]] = {table: [] for table in truth}
     totals = []
-    for _ in range(min(max(MIN_TRIALS, MAX_SIMULATED_CELLS // cells), MAX_TRIALS)):
-        measured = strategy.measure(lambda marginals: [mock_counts(plan, each) for each in marginals])
+    trials = min(max(MIN_TRIALS, MAX_SIMULATED_CELLS // cells), MAX_TRIALS)
+    for _ in range(trials if len(truth) <= MAX_TRIED_TABLES else 1):
+        measured = strategy.measure(lambda marginals: [counted(each) for each in marginals])
         estimates = derive_estimates(plan, measured)
         totals.append(estimates.half_width(()))
         for table, counts in truth.items():
@@ -150,9 +155,7 @@ def half_width_curves(plan: Plan, tables: Sequence[Columns], epsilons: Sequence[
     if strategy.closed_form:
         ways = [strategy.at(epsilon) for epsilon in exact]
         return curves | {
-            " × ".join(table) or "total": [_distribution(way, table).half_width() for way in ways]
-            for table in (*tables, ())
+            name_of(table): [_distribution(way, table).half_width() for way in ways] for table in (*tables, ())
         }
     predicted = [predict(plan.at(epsilon)).set_index("table")["half_width_95"] for epsilon in exact]
-    names = [" × ".join(table) for table in tables] + ["total"]
-    return curves | {name: [float(widths[name]) for widths in predicted] for name in names}
+    return curves | {name: [float(widths[name]) for widths in predicted] for name in map(name_of, (*tables, ()))}

@@ -10,7 +10,7 @@ NUMBERS = ("count", "estimate", "low", "high")
 
 
 def published_name(column: str) -> str:
-    """Return the name of a label column: the column's own name, unless a number column has it.
+    """Return the name of a label column: the column's own, with an underscore if it could be taken for a number column.
 
     >>> published_name("age"), published_name("count"), published_name("count_")
     ('age', 'count_', 'count__')

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Bools, Columns, Floats, Ints
-from dpengine.errors import ReleaseError
+from dpengine.errors import LedgerError, ReleaseError
 from dpengine.estimate.consistency import ConsistentTables
 from dpengine.estimate.estimates import Estimates, derive_estimates
 from dpengine.marginals.measurement import Measurement, Measurements
@@ -24,16 +24,18 @@ from dpengine.results import serialise
 from dpengine.results.published_columns import published_name
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values, resample
+from dpengine.synthesis.blocks import blocks
 from dpengine.synthesis.generate_rows import SyntheticRows, realise
 from dpengine.version import VERSION
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EXACT", "Result", "conclude", "mostly_noise"]
+__all__ = ["EXACT", "Result", "conclude", "mostly_noise", "payload_of"]
 
-EXACT = 0.5  # half-widths below it hold one whole number
+EXACT = 0.5  # an interval of a half-width below it holds one whole number
 MAX_KEPT = 100_000  # cells of a table whose frame is kept once made
+MAX_BLOCK_VALUES = 2**24  # of synthetic rows in memory at a time, all columns together: about 40 bytes each
 
 
 def mostly_noise(counts: Ints, half_width: float | Floats) -> Bools:
@@ -48,12 +50,43 @@ def mostly_noise(counts: Ints, half_width: float | Floats) -> Bools:
 
 
 def conclude(plan: Plan, measured: Measurements) -> Result:
-    """Return the result of what was measured for `plan`, whose strategy is resolved, with a fresh name and the time."""
-    model = realise(derive_estimates(plan, measured).fitted, max(map(len, plan.marginals)))
+    """Return the result of what was measured for `plan`, whose strategy is resolved, with a fresh id and the time."""
+    return Result(plan, measured, _model(plan, measured), **_story())
+
+
+def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
+    """Return name and time of a new release, and the bytes to keep of it.
+
+    What was measured is kept even where its tables cannot be made, for lack of memory or by a fault of the program:
+    noise was drawn, so the charge stands. `Result.from_bytes` then makes the tables.
+    """
+    story = _story()
+    try:
+        payload = Result(plan, measured, _model(plan, measured), **story).to_bytes()
+    except _CAUSES:
+        payload = serialise.pack(_plain(plan), measured, None, story)
+    return story["release_id"], story["created"], payload
+
+
+_CAUSES = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
+
+
+def _model(plan: Plan, measured: Measurements) -> ConsistentTables | SyntheticRows:
+    """Return whole counts that agree everywhere: a fixed function of its arguments."""
+    return realise(derive_estimates(plan, measured).fitted, max(map(len, plan.marginals)))
+
+
+def _story() -> dict[str, Any]:
+    """Return a fresh name for a release, the time, and the versions of the software that makes it."""
     software = {"private-release": VERSION, "python": platform.python_version()}
     software |= {name: version(name) for name in ("numpy", "duckdb", "cryptography")}
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    return Result(plan, measured, model, uuid.uuid4().hex, created, software)
+    return {"release_id": uuid.uuid4().hex, "created": created, "software": software}
+
+
+def _plain(plan: Plan) -> dict[str, Any]:
+    """Return a plan as the ledger keeps it."""
+    return plan.to_dict() | {"strategy": plan.strategy}
 
 
 @dataclass(frozen=True)
@@ -69,6 +102,11 @@ class Result:
     release_id: str
     created: str
     software: dict[str, str]
+
+    @property
+    def key(self) -> str:
+        """Identity of the plan."""
+        return self.plan.key
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
@@ -125,47 +163,69 @@ class Result:
         With `count`, that number of rows, whose tables are the published ones scaled and rounded
         (`synthesis.resample`). Raises `ReleaseError` if there are no rows to scale, or too many are asked for.
         """
-        unique, index = self.unique_rows(count)
-        return {name: codes[index] for name, codes in unique.items()}
+        parts = [{name: cells[index] for name, cells in unique.items()} for unique, index in self.row_blocks(count)]
+        return {name: np.concatenate([part[name] for part in parts]) for name in self.plan.used}
 
-    def unique_rows(self, count: int | None = None) -> tuple[dict[str, Ints], Ints]:
-        """Like `rows`, as unique rows and one index per output row: less memory."""
-        plan = self.plan
+    def row_blocks(self, count: int | None = None) -> Iterator[tuple[dict[str, Ints], Ints]]:
+        """Yield the rows a block at a time, each as unique rows and one index per output row.
+
+        All published rows may be more than memory holds. Raises `ReleaseError` as `rows` does.
+        """
+        used = self.plan.used
+        if count is None:
+            for part in blocks(self.model, max(1, MAX_BLOCK_VALUES // len(used))):
+                rows, times = resample.unique_rows(part)
+                yield {name: rows[name] for name in used}, resample.expand(times)
+            return
         rows, times = resample.unique_rows(self.model)
-        if count is not None:
-            if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 0 <= count <= MAX_SYNTHETIC:
-                raise ReleaseError(f"a number of synthetic rows is whole, from 0 to {MAX_SYNTHETIC:,}")
-            if count and not times.size:
-                raise ReleaseError("the published total is 0: there are no synthetic rows to scale")
-            sizes = {name: plan.column(name).size for name in plan.used}
-            times = resample.rescale(rows, times, int(count), plan.marginals, sizes) if count else 0 * times
-        return {name: rows[name] for name in plan.used}, resample.expand(times)
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 0 <= count <= MAX_SYNTHETIC:
+            raise ReleaseError(f"a number of synthetic rows is whole, from 0 to {MAX_SYNTHETIC:,}")
+        if count and not times.size:
+            raise ReleaseError("the published total is 0: there are no synthetic rows to scale")
+        sizes = {name: self.plan.column(name).size for name in used}
+        times = resample.rescale(rows, times, int(count), self.plan.marginals, sizes) if count else 0 * times
+        yield {name: rows[name] for name in used}, resample.expand(times)
 
     def synthetic(self, rows: int | None = None) -> pd.DataFrame:
         """Return synthetic rows typed like the declared columns; counted, they give every published table exactly.
 
         Whole numbers are Int64, other numbers float64, dates datetime64, categories texts; missing values are NA, and a
         column in which `(other)` occurs holds Python objects. `synthesis.cell_values.HOW` says how values are spread
-        within cells. With `rows`, that number of rows: see the method `rows`.
+        within cells. With `rows`, that number of rows: see the method `rows`. `synthetic_blocks` needs less memory.
         """
         import pandas as pd
 
-        columns = map(self.plan.column, self.plan.used)
-        made = self.rows(rows)
-        return pd.DataFrame({
-            column.name: cell_values.series(column, made[column.name], salt) for salt, column in enumerate(columns)
-        })  # fmt: skip
+        first, *others = self.synthetic_blocks(rows)
+        return pd.concat([first, *others], ignore_index=True) if others else first
+
+    def synthetic_blocks(self, rows: int | None = None) -> Iterator[pd.DataFrame]:
+        """Yield the rows of `synthetic` a block at a time."""
+        import pandas as pd
+
+        columns = [self.plan.column(name) for name in self.plan.used]
+        for unique, index in self.row_blocks(rows):
+            yield pd.DataFrame({
+                column.name: cell_values.series(column, unique[column.name][index], salt)
+                for salt, column in enumerate(columns)
+            })  # fmt: skip
 
     def to_bytes(self) -> bytes:
         """Return the release as the ledger keeps it: whole, and readable without running code."""
         story = {"release_id": self.release_id, "created": self.created, "software": self.software}
-        return serialise.pack(self.plan.to_dict() | {"strategy": self.plan.strategy}, self.measured, self.model, story)
+        return serialise.pack(_plain(self.plan), self.measured, self.model, story)
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> Self:
-        """Read what `to_bytes` wrote. Raises `LedgerError` if it is damaged."""
-        plan, measured, model, story = serialise.unpack(payload)
-        return cls(Plan(**plan), measured, model, **story)
+        """Read what `to_bytes` or `payload_of` wrote. Raises `LedgerError` if it is damaged, or cannot be finished."""
+        fields, measured, model, story = serialise.unpack(payload)
+        plan = Plan(**fields)
+        try:
+            return cls(plan, measured, _model(plan, measured) if model is None else model, **story)
+        except _CAUSES as error:
+            raise LedgerError(
+                f"The release {story['release_id']} is recorded and paid for, but its tables cannot be made here. Ask "
+                "for it again, at no cost, on a machine with more memory or with a version in which this is mended."
+            ) from error
 
 
 class _Tables(Mapping[Columns, "pd.DataFrame"]):

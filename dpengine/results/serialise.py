@@ -27,9 +27,12 @@ BOXES = ("parents", "first", "last", "parts", "values")
 
 
 def pack(
-    plan: Mapping[str, Any], measured: Measurements, model: ConsistentTables | SyntheticRows, story: Mapping[str, Any]
+    plan: Mapping[str, Any],
+    measured: Measurements,
+    model: ConsistentTables | SyntheticRows | None,
+    story: Mapping[str, Any],
 ) -> bytes:
-    """Return the payload; `plan` and `story` hold plain values."""
+    """Return the payload; `plan` and `story` hold plain values. `model` is None if it could not be made yet."""
     header: dict[str, Any] = {"plan": plan, **story}
     header["shares"] = [
         (one.allocation.columns, str(one.allocation.epsilon), one.allocation.sensitivity, len(one.merged))
@@ -49,7 +52,7 @@ def pack(
         header["rows"] = (model.domain.names, model.domain.sizes)
         arrays["rows"] = model.codes.astype(np.min_scalar_type(max(model.domain.sizes)))
         arrays["times"] = model.weights.astype(np.min_scalar_type(model.weights.max(initial=0)))
-    else:
+    elif model is not None:
         header["cliques"] = [table.columns for table in model.tables]
         arrays |= {f"model{k}": table.values for k, table in enumerate(model.tables)}
     arrays["header"] = np.frombuffer(json.dumps(header, default=str).encode(), dtype=np.uint8)
@@ -58,7 +61,9 @@ def pack(
     return buffer.getvalue()
 
 
-def unpack(payload: bytes) -> tuple[dict[str, Any], Measurements, ConsistentTables | SyntheticRows, dict[str, Any]]:
+def unpack(
+    payload: bytes,
+) -> tuple[dict[str, Any], Measurements, ConsistentTables | SyntheticRows | None, dict[str, Any]]:
     """Return what `pack` was given. Raises `LedgerError` if the payload is damaged."""
     try:
         with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
@@ -82,15 +87,14 @@ def unpack(payload: bytes) -> tuple[dict[str, Any], Measurements, ConsistentTabl
                 columns, shape, epsilon, sensitivity = header["boxes"]
                 kept = {name: arrays[f"boxes_{name}"] for name in BOXES}
                 boxes = Boxes(tuple(columns), tuple(shape), Fraction(epsilon), sensitivity, **kept)
+            model: ConsistentTables | SyntheticRows | None = None
             if "rows" in header:
                 columns, sizes = header["rows"]
                 codes = arrays["rows"].astype(np.int32)
                 # Releases of earlier versions hold no weights: there, every row counts once.
                 weights = arrays["times"] if "times" in arrays else np.ones(codes.shape[1])
-                model: ConsistentTables | SyntheticRows = SyntheticRows(
-                    Domain(tuple(columns), tuple(sizes)), codes, weights.astype(np.int64)
-                )
-            else:
+                model = SyntheticRows(Domain(tuple(columns), tuple(sizes)), codes, weights.astype(np.int64))
+            elif "cliques" in header:
                 cliques = enumerate(header["cliques"])
                 model = ConsistentTables(tuple(Marginal(tuple(names), arrays[f"model{k}"]) for k, names in cliques))
     except (ValueError, KeyError, OSError, EOFError) as error:

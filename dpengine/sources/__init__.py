@@ -1,1 +1,1 @@
-"""Tables wherever their rows are: in files, data frames, databases or other engines."""
+"""Tables: files, data frames, databases and other engines, opened so that their rows can be counted."""

@@ -1,8 +1,8 @@
 """Tables and views of databases that an operator has named, reached through Ibis or DuckDB.
 
-Whoever chooses among them sees names only: never an address, an account or what a driver says. No statement of theirs
-is run. Each visit to a database is a connection of its own, with the account that the operator named, which should be
-one that may only read.
+People who choose among them see names only, never an address, an account or a driver's message, and none of their SQL
+is run. Each visit opens a connection of its own, with the account that the operator named; it should only be allowed to
+read.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from urllib.parse import parse_qsl, urlsplit
 import duckdb
 
 from dpengine.errors import PrivateReleaseError, TableError
+from dpengine.sources.databases.remote import RemoteTable
 from dpengine.sources.open import open_table
-from dpengine.sources.remote import RemoteTable
 from dpengine.sources.table import Table
 
 __all__ = ["Connection", "list_tables", "open_connection"]
 
-Connection = Mapping[str, str]  # as the operator wrote it: `url`, and perhaps `schema`
+Connection = Mapping[str, str]  # an entry of the operator's settings: `url`, and perhaps `schema`
 
 FILE, SPARK = "duckdb://", "pyspark://"
 TIMEOUT = 10  # seconds to wait for a PostgreSQL server, unless its address says otherwise
-_LISTED = (
+_LIST_TABLES = (
     "SELECT CASE table_schema WHEN 'main' THEN '' ELSE table_schema || '.' END || table_name "
     "FROM information_schema.tables ORDER BY ALL"
 )
@@ -36,11 +36,11 @@ _log = logging.getLogger("private_release")
 
 
 def list_tables(name: str, connection: Connection) -> list[str]:
-    """Return the tables and views of a database. Raises `TableError` if it cannot be reached."""
-    with _discreetly(name):
+    """Return the names of the tables and views of a database. Raises `TableError` if it cannot be reached."""
+    with _details_hidden(name):
         if connection["url"].startswith(FILE):
             with duckdb.connect(connection["url"].removeprefix(FILE), read_only=True) as opened:
-                return [str(row[0]) for row in opened.execute(_LISTED).fetchall()]
+                return [str(row[0]) for row in opened.execute(_LIST_TABLES).fetchall()]
         backend = _connect(connection["url"])
         try:
             return sorted(backend.list_tables(**_schema(connection)))
@@ -49,8 +49,8 @@ def list_tables(name: str, connection: Connection) -> list[str]:
 
 
 def open_connection(name: str, connection: Connection, table: str) -> Table:
-    """Open one of `list_tables`. Raises `TableError` if it cannot be read."""
-    with _discreetly(name):
+    """Open a table named by `list_tables`. Raises `TableError` if it cannot be read."""
+    with _details_hidden(name):
         if connection["url"].startswith(FILE):
             return open_table(connection["url"].removeprefix(FILE), table=table, name="database.duckdb")
         backend = _connect(connection["url"])
@@ -67,10 +67,10 @@ def open_connection(name: str, connection: Connection, table: str) -> Table:
 
 
 def _connect(url: str) -> Any:
-    import ibis  # takes a while to load, and most servers have no database to offer
+    import ibis  # loads slowly, and most servers offer no database
 
-    if url.startswith(SPARK):  # Ibis would set every option again in the session that it has made, which refuses
-        from ibis.backends.pyspark import SparkSession  # comes with Ibis where an operator has added Spark
+    if url.startswith(SPARK):  # Ibis would set each option again in the running session, which refuses
+        from ibis.backends.pyspark import SparkSession  # there if the operator has installed Spark
 
         builder = SparkSession.builder
         for setting, value in parse_qsl(urlsplit(url).query):
@@ -95,7 +95,7 @@ def _without_password(message: str) -> str:
 
 
 @contextmanager
-def _discreetly(name: str) -> Iterator[None]:
+def _details_hidden(name: str) -> Iterator[None]:
     """Turn a driver's error, which may quote addresses and accounts, into one that names the database only."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""Tables in memory, converted so that the engine can read every column without loss."""
+"""Tables in memory, converted so that DuckDB can read every column."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dpengine import arrow
-from dpengine.sources.excel import text_array
+from dpengine.sources.cells import object_array, text_array
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["from_pandas", "widened"]
+__all__ = ["from_pandas", "widen"]
 
 _TICKS = {"s": 1, "ms": 1000}
 _YEAR_0_ENDS, _YEAR_10000 = -62_135_596_801, 253_402_300_800  # seconds from 1970
 
 
-def widened(table: pa.Table) -> pa.Table:
+def widen(table: pa.Table) -> pa.Table:
     """Return the table with 16-bit floats in 32 bits, and timestamps of seconds or milliseconds in microseconds.
 
-    A timestamp that has no microseconds in 64 bits would stop the engine, also one in a dictionary. Timestamps before
-    year 1 or after 9999 become the nearest one outside: no calendar has them, and no plan can declare them.
+    DuckDB stops at a timestamp whose microseconds do not fit in 64 bits, also at one in a dictionary. A timestamp
+    before year 1 or after year 9999 becomes the last second of year 0 or the first of year 10000, which no plan can
+    declare.
     """
     for i, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type) and pa.types.is_timestamp(field.type.value_type):
@@ -50,13 +51,13 @@ def _in_microseconds(times: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def from_pandas(frame: pd.DataFrame) -> pa.Table:
-    """Convert the columns of a frame, without its index."""
+    """Convert the columns of a frame to Arrow, without its index."""
     names = [str(name) for name in frame.columns]
     return pa.Table.from_arrays([_from_series(frame.iloc[:, i]) for i in range(len(names))], names)
 
 
 def _from_series(series: pd.Series[Any]) -> Any:
-    """Convert columns of a declared type as they are; all others (objects, categories) to text, cell by cell."""
+    """Convert a column of a declared type as it is, categories to text, and objects each by its own type."""
     dtype = series.dtype
     import pandas as pd
 
@@ -66,4 +67,4 @@ def _from_series(series: pd.Series[Any]) -> Any:
     if dtype.kind in "biufM" or isinstance(dtype, pd.StringDtype):
         with suppress(pa.ArrowException, UnicodeError):
             return pa.array(series, from_pandas=True)
-    return text_array(series)
+    return object_array(series)

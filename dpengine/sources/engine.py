@@ -1,34 +1,34 @@
-"""A private in-memory engine for the rows of one table, started only when it is needed, since that takes a moment."""
+"""A private in-memory DuckDB for the rows of one table, started when it is first needed, since that takes a moment."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from dpengine.isolation.scratch import ScratchFolder
 from dpengine.sql import literal
 
-__all__ = ["Engine"]
+__all__ = ["Engine", "connect"]
 
 _REWRITES = ("top_n_window_elimination", "join_order", "build_side_probe_side", "common_subexpressions")
 
 
 class Engine:
-    """An engine with a folder of its own; `prepare` is called with its connection as soon as there is one."""
+    """DuckDB with a folder of its own; `prepare` is called with the connection once it is open."""
 
     def __init__(self, prepare: Callable[[Any], object] = lambda connection: None) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="private-release-"))
+        self._scratch = ScratchFolder()
+        self.folder = self._scratch.path
         self._prepare = prepare
         self._connection: Any = None
 
     def connection(self) -> Any:
-        """Return the connection, and start the engine for it where it is the first."""
+        """Return the connection; the first call opens it."""
         if self._connection is None:
-            connection = _started(self.folder)
+            connection = connect(self.folder)
             try:
                 self._prepare(connection)
             except BaseException:
@@ -38,7 +38,7 @@ class Engine:
         return self._connection
 
     def interrupt(self) -> None:
-        """Cancel the running query. Raises `duckdb.Error` where the engine was discarded."""
+        """Cancel the running query. Raises `duckdb.Error` if the engine was discarded."""
         if self._connection is not None:
             self._connection.interrupt()
 
@@ -46,10 +46,14 @@ class Engine:
         """Stop the engine and remove its folder."""
         if self._connection is not None:
             self._connection.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._scratch.discard()
 
 
-def _started(folder: Path) -> Any:
+def connect(folder: Path, *, threads: int | None = None) -> Any:
+    """Start DuckDB with the settings that tables are read with; it keeps what does not fit into memory in `folder`.
+
+    It works in `threads`, by default in one for each processor.
+    """
     connection = duckdb.connect(
         ":memory:",
         config={
@@ -57,13 +61,15 @@ def _started(folder: Path) -> Any:
             "autoload_known_extensions": False,
             "preserve_insertion_order": False,
             "temp_directory": str(folder / "spill"),
+            **({} if threads is None else {"threads": threads}),
         },
     )
     connection.execute("SET TimeZone = 'UTC'")
-    # For rows on their way to Python: with the default of one megabyte the engine waits most of the time.
+    connection.execute("SET enable_progress_bar = false")  # it is drawn on standard output, among what programs read
+    # The buffer for rows on their way to Python: with the default of one megabyte the engine mostly waits.
     connection.execute("SET streaming_buffer_size = '16MB'")
-    # The first rewrite makes contribution bounding three times slower. The next two could turn a stream of rows that
-    # probes a small list of values into a table of rows in memory. The last one computes for every row what a CASE
-    # needs for few, if it is written there twice.
+    # The first rewrite makes contribution bounding three times slower. The next two may load all rows into memory where
+    # a stream of rows is joined with a short list of values. The last one computes an expression for every row that a
+    # CASE has twice but needs for few.
     connection.execute(f"SET disabled_optimizers = {literal(','.join(_REWRITES))}")
     return connection

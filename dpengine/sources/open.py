@@ -11,9 +11,7 @@ connection and returns their names, and choose it in `_open_file`.
 from __future__ import annotations
 
 import sys
-import zlib
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from glob import has_magic
 from pathlib import Path
@@ -22,25 +20,24 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 import pyarrow as pa
 
 from dpengine.errors import TableError
-from dpengine.sources import duckdb_file, parquet, remote
+from dpengine.sources.databases import duckdb_file, remote
 from dpengine.sources.dataframe import from_pandas
 from dpengine.sources.engine import Engine
-from dpengine.sources.excel import read_sheet
-from dpengine.sources.relation import check_names, from_arrow, known_types, link, plain_arrow, types_of
-from dpengine.sources.table import Field, Hint, LocalTable, Table, fields, hint_of_name, plain_errors, stamp
-from dpengine.sources.text import MAX_LINE, estimated_rows, header, to_plain_utf8
-from dpengine.sql import literal
+from dpengine.sources.files import isolated, parquet
+from dpengine.sources.files.arrow_file import read_copy
+from dpengine.sources.files.text import relation
+from dpengine.sources.relation import from_arrow, known_types, plain_arrow, types_of
+from dpengine.sources.table import LocalTable, Table, fields, plain_errors, stamp
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pandas as pd
 
-__all__ = ["Field", "Hint", "Source", "Table", "hint_of_name", "open_table"]
+__all__ = ["EXCEL", "Source", "open_table", "sheet_names"]
 
 Source: TypeAlias = "str | Path | Sequence[str | Path] | pd.DataFrame | pa.Table | ir.Table"
 TEXT, EXCEL = (".csv", ".tsv", ".tab", ".txt"), (".xlsx", ".xls", ".ods")
 ARROW = (".arrow", ".feather", ".ipc")
-_MAX_CHECKED = 64 << 20  # bytes of text that take no time to read once more
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +46,10 @@ class _Loaded:
 
     names: list[str]
     typed: bool = True  # whether its types were declared
-    files: tuple[Path, ...] = ()  # from which rows are yet to be read
+    files: tuple[Path, ...] = ()  # still read when rows are counted
     rows: int | None = None
-    frame: pa.Table | None = None  # with the same columns, where the rows are in memory
+    frame: pa.Table | None = None  # the rows, if they are in memory
+    reading: str = ""  # how a text file was read
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +81,14 @@ def open_table(
         pattern (``visits/*.parquet``) of Parquet files, or a list of them; a pandas DataFrame; a pyarrow Table;
         or an Ibis table of any engine, whose rows stay where they are if that engine can count them.
     encoding, delimiter
-        Of text files; by default UTF-8 (odd lines as Windows-1252), and the delimiter seen in the header line.
+        Of a text file. By default UTF-8, with lines that are no UTF-8 read as Windows-1252, and the delimiter in the
+        header line.
     sheet
         Of a workbook; by default the first visible one.
     table
         Of a database; by default the only one.
     name
-        Used in place of the file's name, where that has no ending that tells its kind (an upload).
+        Of an uploaded file, if its path has another ending: the ending gives the kind of file.
 
     Raises `TableError` if the source cannot be read, with advice.
     """
@@ -108,6 +107,9 @@ def open_table(
                 options = _Options(encoding, delimiter, sheet, table, name)
                 loaded = _open_file(connection, folder, Path(source), options)
             elif parts:
+                paths = [path for path, _ in parts]
+                named = [(str(path), values) for path, values in parts]
+                isolated.read("parquet_parts", paths, folder, parts=named, folder=str(folder))
                 names, rows = parquet.open_parts(connection, folder, parts)
                 loaded = _Loaded(names, files=tuple(seen), rows=rows)
             elif _is_ibis(source):
@@ -116,29 +118,37 @@ def open_table(
             else:
                 raise TableError("a table is given as a path or paths, a pandas DataFrame, a pyarrow or an Ibis table")
             columns = fields(loaded.names, types_of(connection), loaded.typed)
-    except (EOFError, OSError, zlib.error):
-        engine.discard()
-        raise TableError("the file cannot be read: it is not whole, or may not be read by this user") from None
     except BaseException:
         engine.discard()
         raise
     read = tuple((path, seen[path]) for path in loaded.files)
-    return LocalTable(engine, columns, read, loaded.rows, loaded.frame)
+    opened = LocalTable(engine, columns, read, loaded.rows, loaded.frame)
+    opened.reading = loaded.reading
+    return opened
+
+
+def sheet_names(path: Path) -> list[str]:
+    """Return the names of the visible sheets of a workbook. Raises `TableError` if it cannot be read."""
+    with plain_errors():
+        names: list[str] = isolated.read("sheets", [path], path.parent, path=str(path))
+    return names
 
 
 def _is_ibis(source: object) -> TypeGuard[ir.Table]:
-    # Ibis takes long to load, like pandas; whoever passes its table has loaded it.
+    # Ibis loads slowly, like pandas; a caller who passes its table has loaded it.
     return isinstance(source, getattr(sys.modules.get("ibis.expr.types"), "Table", ()))
 
 
 def _parts(source: object) -> list[parquet.Part]:
-    """Return the files that a path, a pattern or a list of paths stands for; none for other sources."""
+    """Return the files of a path, a pattern or a list of paths; none for other sources. Raises `TableError`."""
     if isinstance(source, list | tuple):
         if not source or not all(isinstance(path, str | Path) for path in source):
             raise TableError("a list of files holds paths, and at least one")
         return [part for path in source for part in _parts(path)]
     if not isinstance(source, str | Path):
         return []
+    if not str(source).strip():
+        raise TableError("the path of the table is blank")
     path = Path(source)
     if path.is_file():
         return [(path, ())]
@@ -149,7 +159,7 @@ def _parts(source: object) -> list[parquet.Part]:
 
 def _in_memory(source: object) -> tuple[list[str], pa.Table] | None:
     """Return the names of the columns and the rows of a source in memory, else None."""
-    # pandas takes long to load. Whoever passes a frame has loaded it; another thread may be loading it just now.
+    # pandas loads slowly. A caller who passes a frame has loaded it; another thread may be loading it just now.
     frames = getattr(sys.modules.get("pandas"), "DataFrame", ())
     with plain_errors():
         if isinstance(source, frames):
@@ -179,46 +189,37 @@ def _open_file(connection: Any, folder: Path, path: Path, options: _Options) -> 
     if suffix in TEXT:
         return _open_text(connection, folder, path, packed, options)
     if suffix in EXCEL:
-        names, sheet_rows = read_sheet(link(path, folder, f"source{suffix}"), options.sheet)
-        check_names(names)
+        found = isolated.read(
+            "workbook", [path], folder, path=str(path), folder=str(folder), suffix=suffix, sheet=options.sheet
+        )
+        sheet_rows = read_copy(Path(found["place"]))
         connection.register("rows", sheet_rows)
-        return _Loaded(names, typed=False, rows=sheet_rows.num_rows)
+        return _Loaded(found["names"], typed=False, rows=sheet_rows.num_rows)
     if suffix in parquet.ENDINGS:
+        isolated.read("parquet_file", [path], folder, path=str(path), folder=str(folder))
         names, rows = parquet.open_parquet(connection, folder, path)
         return _Loaded(names, files=(path,), rows=rows)
     if suffix in ARROW:
-        content = _arrow_file(path)
-        names, frame = plain_arrow(content)
+        found = isolated.read("arrow", [path], folder, path=str(path), folder=str(folder))
+        frame = read_copy(Path(found["place"]))
         from_arrow(connection, frame)
-        return _Loaded(names, files=(path,), rows=content.num_rows, frame=frame)
+        return _Loaded(found["names"], rows=frame.num_rows, frame=frame)
     if suffix in duckdb_file.ENDINGS:
         return _Loaded(duckdb_file.open_database(connection, folder, path, options.table), files=(path,))
     raise TableError(f"files named {suffix or 'without an ending'} are not known here; use CSV, Parquet or .xlsx")
 
 
 def _open_text(connection: Any, folder: Path, path: Path, packed: bool, options: _Options) -> _Loaded:
-    plain = to_plain_utf8(path, folder, packed=packed, encoding=options.encoding)
-    copied = plain != path
-    names, delimiter = header(plain, options.delimiter)
-    check_names(names)
-    plain = link(plain, folder, "source.txt")
-    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
-    connection.execute(
-        f"CREATE VIEW rows AS SELECT * FROM read_csv({literal(str(plain))}, columns = {{{columns}}}, "
-        f"delim = {literal(delimiter)}, quote = '\"', escape = '\"', new_line = '\\n', header = true, "
-        f"auto_detect = false, strict_mode = true, hive_partitioning = false, "
-        f"max_line_size = {MAX_LINE}, buffer_size = {2 * MAX_LINE})"
+    found = isolated.read(
+        "text_table", [path], folder,
+        path=str(path), folder=str(folder), packed=packed, encoding=options.encoding, delimiter=options.delimiter,
+    )  # fmt: skip
+    rows = relation(Path(found["place"]), len(found["names"]), found["delimiter"])
+    connection.execute(f"CREATE VIEW rows AS SELECT * FROM {rows}")
+    return _Loaded(
+        found["names"],
+        typed=False,
+        files=() if found["copied"] else (path,),
+        rows=found["rows"],
+        reading=found["reading"],
     )
-    if plain.stat().st_size <= _MAX_CHECKED:  # so that faults of the file show now, and not after the plan is made
-        [(rows,)] = connection.execute("SELECT count(*) FROM rows").fetchall()
-    else:  # they show at the first reading; this would be one more of them
-        rows = estimated_rows(plain)
-    return _Loaded(names, typed=False, files=() if copied else (path,), rows=rows)
-
-
-def _arrow_file(path: Path) -> pa.Table:
-    memory = pa.memory_map(str(path))
-    with suppress(pa.ArrowInvalid):
-        return pa.ipc.open_file(memory).read_all()
-    memory.seek(0)
-    return pa.ipc.open_stream(memory).read_all()

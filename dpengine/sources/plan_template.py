@@ -1,4 +1,4 @@
-"""A first plan for a table: its columns' names and kinds, and blanks for what only a person can know."""
+"""Write a first plan for a table: names and kinds of its columns, and blanks to be filled in from public knowledge."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _YEAR = re.compile(r"(19|20)[0-9]{2}")
 
 
 def first_plan(fields: Sequence[Field], *, dataset: str) -> str:
-    """Return the text of a plan file for a table with `fields`: never a value from its rows."""
+    """Return the text of a plan file for a table with `fields`; it holds no value of a row."""
     lines = []
     for field in fields:
         line = f"  - {{name: {_scalar(field.name)}, {BLANKS[field.kind_hint]}}}"
@@ -57,9 +57,9 @@ def first_plan(fields: Sequence[Field], *, dataset: str) -> str:
 
 
 def header_doubt(names: Iterable[str]) -> str | None:
-    """Return a warning if `names` look like a row of data; it quotes none of them, since they may be one.
+    """Return a warning if `names` look like a row of data, else None; it quotes no name, since it may be a cell.
 
-    They do if one is a number or a date (but years may name columns), or if two differ in case or blanks only.
+    They do if one is a number or a date (years may name columns), or if two differ in case or blanks only.
 
     >>> header_doubt(["age", "2024"]) is None, header_doubt(["34", "North"]) is None
     (True, False)

@@ -1,4 +1,4 @@
-"""The relation `rows` of the embedded engine: columns ``c0``, ``c1``, … in the source's order."""
+"""Make the relation `rows` of a table's private DuckDB: columns ``c0``, ``c1``, … in the source's order."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from typing import Any
 import pyarrow as pa
 
 from dpengine.errors import Fault, TableError
-from dpengine.sources.dataframe import widened
+from dpengine.sources.dataframe import widen
+from dpengine.sources.mixed import member, member_types
 
 __all__ = [
-    "check_names", "from_arrow", "known_types", "link", "plain_arrow", "types_of",
+    "MAX_COLUMNS", "check_names", "from_arrow", "known_types", "link", "plain_arrow", "types_of",
     "within_calendar",
 ]  # fmt: skip
 
+MAX_COLUMNS = 5_000
+_MAX_FAULTS = 20  # sentences about one header
 _TYPES = {
     pa.int8(): "TINYINT",
     pa.int16(): "SMALLINT",
@@ -45,18 +48,24 @@ def check_names(names: Sequence[str]) -> None:
     """
     if not names:
         raise TableError("the table has no columns")
+    if len(names) > MAX_COLUMNS:
+        raise TableError(
+            f"the table has {len(names):,} columns; at most {MAX_COLUMNS:,} can be read, so keep those that are needed"
+        )
     blank = [i for i, name in enumerate(names, 1) if not name.strip()]
     faults: list[str | Fault] = [f"column {i} has no name in the header; name it or remove it" for i in blank]
     repeated = ((name, times) for name, times in Counter(names).items() if times > 1 and name.strip())
     faults += [
         Fault(("header",), f"{times} columns are named {name!r}; rename all but one") for name, times in repeated
     ]
+    if len(faults) > _MAX_FAULTS:
+        faults[_MAX_FAULTS:] = [Fault(("header",), f"and {len(faults) - _MAX_FAULTS:,} more columns are like these")]
     if faults:
         raise TableError(faults)
 
 
 def link(path: Path, folder: Path, name: str) -> Path:
-    """Return a harmless path to a file: readers take * and [ for patterns, and could open another file."""
+    """Link a file into `folder` under a plain `name`: DuckDB takes * and [ for patterns and might open another file."""
     target = folder / name
     try:
         target.symlink_to(path.resolve())
@@ -69,7 +78,7 @@ def plain_arrow(table: pa.Table) -> tuple[list[str], pa.Table]:
     """Return the column names of a table in memory, and its rows as `from_arrow` takes them."""
     names = list(table.column_names)
     check_names(names)
-    return names, widened(table.rename_columns([f"c{i}" for i in range(len(names))]))
+    return names, widen(table.rename_columns([f"c{i}" for i in range(len(names))]))
 
 
 def from_arrow(connection: Any, frame: pa.Table) -> None:
@@ -84,7 +93,7 @@ def types_of(connection: Any) -> list[str]:
 
 
 def known_types(schema: pa.Schema) -> list[str] | None:
-    """Return the DuckDB types of a table in memory without starting the engine; None where only the engine knows."""
+    """Return the DuckDB types of a table in memory without starting DuckDB; None if only DuckDB knows them."""
     types = [
         _TYPES.get(field.type.value_type if pa.types.is_dictionary(field.type) else field.type) for field in schema
     ]
@@ -92,17 +101,24 @@ def known_types(schema: pa.Schema) -> list[str] | None:
 
 
 def within_calendar(connection: Any) -> None:
-    """Make `rows` from `raw`, with timestamps outside the years 1 to 9999 as infinite: some of them stop the engine.
+    """Make `rows` from `raw`, with timestamps outside the years 1 to 9999 as infinite: some of them stop DuckDB.
 
-    Zoned timestamps in nanoseconds are cut to microseconds, since the engine can do little else with them.
+    Zoned timestamps in nanoseconds are cut to microseconds, since DuckDB can do little else with them.
     """
     cells = []
     for name, kind, *_ in connection.execute("DESCRIBE raw").fetchall():
-        if kind in ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE"):
-            within = f"{name} BETWEEN '0001-01-01'::{kind} AND '9999-12-31 23:59:59.999999'::{kind}"
-            cells.append(f"CASE WHEN {within} OR {name} IS NULL THEN {name} ELSE 'infinity'::{kind} END AS {name}")
-        elif kind == "TIMESTAMPTZ_NS":
-            cells.append(f"{name}::TIMESTAMPTZ AS {name}")
-        else:
-            cells.append(name)
+        types = member_types(kind)
+        members = ", ".join(f"{member(k)} := {_within(f'{name}.{member(k)}', each)}" for k, each in enumerate(types))
+        cell = f"struct_pack({members})" if types else _within(name, kind)
+        cells.append(name if cell == name else f"{cell} AS {name}")
     connection.execute(f"CREATE VIEW rows AS SELECT {', '.join(cells)} FROM raw")
+
+
+def _within(cell: str, kind: str) -> str:
+    match kind:
+        case "TIMESTAMP" | "TIMESTAMP WITH TIME ZONE":
+            within = f"{cell} BETWEEN '0001-01-01'::{kind} AND '9999-12-31 23:59:59.999999'::{kind}"
+            return f"CASE WHEN {within} OR {cell} IS NULL THEN {cell} ELSE 'infinity'::{kind} END"
+        case "TIMESTAMPTZ_NS":
+            return f"{cell}::TIMESTAMPTZ"
+    return cell

@@ -5,10 +5,11 @@ Messages name columns, which are public, and line numbers; never cells or paths.
 
 from __future__ import annotations
 
+import errno
 import re
 import threading
 import weakref
-import zipfile
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -18,20 +19,23 @@ from typing import Any, Literal
 
 import duckdb
 import pyarrow as pa
-from python_calamine import CalamineError
 
+from dpengine.array_types import Ints
 from dpengine.errors import TableError
 from dpengine.sources.engine import Engine
-from dpengine.sources.text import MAX_LINE
+from dpengine.sources.files.text import MAX_LINE
+from dpengine.sources.mixed import member_types
 
 __all__ = ["Field", "Hint", "LocalTable", "Seen", "Table", "fields", "hint_of_name", "plain_errors", "stamp"]
 
-Stamp = tuple[int, int, int]
+Stamp = tuple[int, int, int]  # of a file: its size, its time of change, its place on the disk
 Hint = Literal["number", "category", "yesno", "date"]
 Seen = tuple[tuple[Path, Stamp | None], ...]
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_UNREADABLE = "the file cannot be read: it is not whole, or may not be read by this user"
 _NUMBERS = r"(TINY|SMALL|BIG|HUGE|U|UTINY|USMALL|UBIG|UHUGE)?INT(EGER)?|U?INTEGER|FLOAT|DOUBLE|DECIMAL.*|BIGNUM"
-_NAMES_OF: tuple[tuple[Hint, str], ...] = (
+_KINDS_BY_NAME: tuple[tuple[Hint, str], ...] = (
     ("yesno", r"(is|has|was|did)[_ ].+"),
     (
         "number",
@@ -55,12 +59,16 @@ class Field:
 class Table(ABC):
     """Rows that can be counted, wherever they are; a context manager that leaves nothing behind.
 
-    `digest` identifies the content once counting has recognised it; `digest_of_texts` does so for other engines.
+    `reading` says in words how the cells of a text file were told apart, which the caller may state instead.
+    `counting` keeps its digests of the content in `digest` and `digest_of_texts`, and in `histograms` what recognises
+    near copies: hashed values of each column, in the order of the names, and whole rows.
     """
 
     columns: tuple[Field, ...]
+    reading: str = ""
     digest: bytes | None = None
     digest_of_texts: bytes | None = None
+    histograms: Ints | None = None
 
     def __enter__(self) -> Table:
         return self
@@ -79,9 +87,9 @@ class Table(ABC):
 class LocalTable(Table):
     """Rows behind a private engine: column i of `columns` is ``c{i}`` of the relation `rows`.
 
-    `rows` is their number, exact or estimated, where it is known without reading them; it serves progress only.
-    `frame` holds the rows where they are in memory, with the same columns. `seen` are the files that are read, with
-    their stamps from before they were opened.
+    `rows` is their number, exact or estimated, if it is known without reading them; only progress uses it. `frame`
+    holds the rows if they are in memory, with the same columns. `seen` lists the files that are read, with their stamps
+    from before they were opened.
     """
 
     def __init__(
@@ -106,14 +114,11 @@ class LocalTable(Table):
             self._finish()
 
     def interrupt(self) -> None:
-        with suppress(duckdb.Error):  # closed: nothing is running
+        with suppress(duckdb.Error):  # the table is closed: nothing is running
             self._engine.interrupt()
 
     def check_unchanged(self) -> None:
-        """Raise `TableError` if a file has changed since it was opened.
-
-        Its size, its time of change and its place on the disk are compared.
-        """
+        """Raise `TableError` if a file has changed since it was opened, as its stamp shows."""
         if any(stamp(path) != before for path, before in self._seen):
             raise TableError("the file has changed since it was opened; open it again, once it is complete")
 
@@ -127,7 +132,7 @@ class LocalTable(Table):
 
 
 def stamp(path: Path) -> Stamp | None:
-    """Return values that change when a file does; None if there is no file."""
+    """Return the stamp of a file, which changes when the file does; None if there is no file."""
     try:
         status = path.stat()
     except OSError:
@@ -140,18 +145,21 @@ def plain_errors() -> Iterator[None]:
     """Replace the readers' errors, which quote rows and paths, by a `TableError`."""
     try:
         yield
-    except zipfile.BadZipFile:
-        raise TableError("this is not a whole workbook; save it again as .xlsx, or export it as CSV") from None
-    except CalamineError:
-        raise TableError("the workbook cannot be read; save it again without a password, or export CSV") from None
     except (duckdb.OutOfMemoryException, MemoryError):
         raise TableError("there is not enough memory for this table; use Parquet, or fewer columns") from None
     except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException):
         raise  # a mistake in our SQL, not in the table
-    except duckdb.Error as error:
-        raise TableError(_fault(str(error))) from None
     except pa.ArrowException:
         raise TableError("the file is damaged or not of the kind its name says; write it again") from None
+    except OSError as error:
+        # PyArrow wraps DuckDB's errors, rows and paths included, in one of these while rows stream.
+        if error.errno in _NO_ROOM:
+            raise TableError("there is no room on the disk for the rows; make room, or unpack the file first") from None
+        raise TableError(_fault(str(error)) if error.errno is None else _UNREADABLE) from None
+    except (duckdb.Error, UnicodeError, NotImplementedError) as error:
+        raise TableError(_fault(str(error))) from None
+    except (EOFError, zlib.error):
+        raise TableError(_UNREADABLE) from None
 
 
 def _fault(message: str) -> str:
@@ -170,7 +178,7 @@ def _fault(message: str) -> str:
 
 
 def fields(names: Sequence[str], types: Sequence[str], typed: bool) -> tuple[Field, ...]:
-    """Return the columns of `rows`; where their types were not declared, names alone hint at kinds."""
+    """Return the columns of `rows`; unless their types were declared (`typed`), names alone hint at kinds."""
     return tuple(
         Field(name, hint_of_type(kind) if typed else hint_of_name(name), kind)
         for name, kind in zip(names, types, strict=True)
@@ -179,6 +187,8 @@ def fields(names: Sequence[str], types: Sequence[str], typed: bool) -> tuple[Fie
 
 def hint_of_type(kind: str) -> Hint:
     """Return the likely kind of a column whose type is declared."""
+    if hints := {hint_of_type(each) for each in member_types(kind)}:
+        return hints.pop() if len(hints) == 1 else "category"
     if kind == "BOOLEAN":
         return "yesno"
     if kind.startswith(("DATE", "TIMESTAMP")):
@@ -187,10 +197,10 @@ def hint_of_type(kind: str) -> Hint:
 
 
 def hint_of_name(name: str) -> Hint:
-    """Return the likely kind of a column by its name alone, where nothing else of it is public.
+    """Return the likely kind of a column by its name alone, the only thing that is public about a text column.
 
     >>> hint_of_name("visit_date"), hint_of_name("has_car"), hint_of_name("num_visits"), hint_of_name("region")
     ('date', 'yesno', 'number', 'category')
     """
     plain = name.strip().replace("-", "_")
-    return next((hint for hint, pattern in _NAMES_OF if re.fullmatch(pattern, plain, re.IGNORECASE)), "category")
+    return next((hint for hint, pattern in _KINDS_BY_NAME if re.fullmatch(pattern, plain, re.IGNORECASE)), "category")

@@ -99,5 +99,7 @@ def _resolved(column: Any, folder: Path | None) -> Any:
         within = False
     if not within:
         raise PlanError(f"column {column.get('name')!r}: the codebook must lie in the folder of the plan")
+    if path.exists() and not path.is_file():  # reading a pipe might never end
+        raise PlanError(f"column {column.get('name')!r}: the codebook {path.name} is not a file")
     values = values_from(strict_yaml.read(path, "codebook"), path.name, column=str(column.get("name")))
     return {**column, "values": values, "source": "codebook"}

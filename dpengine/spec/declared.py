@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, ValidationError
 
 from dpengine.errors import Fault, PlanError
 
-__all__ = ["KINDS", "NEEDED", "Declared", "Line", "Text", "readable_faults"]
+__all__ = ["KINDS", "NEEDED", "Declared", "Line", "Name", "Text", "Texts", "readable_faults"]
 
 KINDS = ("number", "category", "yesno", "date")
+MAX_FAULTS = 100
 NEEDED = "this is needed and is not given"
 
 
@@ -29,23 +30,36 @@ def _without(characters: str, message: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _at_most(length: int) -> AfterValidator:
+    """Return a validator that refuses longer texts."""
+
+    def check(text: str) -> str:
+        if len(text) > length:
+            raise ValueError(f"this text is longer than {length:,} characters, the limit here")
+        return text
+
+    return AfterValidator(check)
+
+
 # Headers and cells of real tables hold line breaks and tabs; names of budgets, files and formats do not.
 Line = Annotated[
     str,
     _without("\x00-\x1f", "this text holds a control character, such as a tab or a line break, or half a character"),
 ]
-Text = Annotated[
-    str,
-    _without(
-        "\x00-\x08\x0b\x0c\x0e-\x1f",
-        "this text holds a control character or half a character; only line breaks and tabs are allowed",
-    ),
-]
+_PLAIN = _without(
+    "\x00-\x08\x0b\x0c\x0e-\x1f",
+    "this text holds a control character or half a character; only line breaks and tabs are allowed",
+)
+Text = Annotated[str, _PLAIN]
+# A name stands in every table of its column, and a value in every row of a table: so they are bounded.
+Name = Annotated[Text, _at_most(2_000)]
+Texts = Annotated[tuple[Annotated[Text, _at_most(10_000)], ...], FailFast()]
 
 
 def readable_faults(error: ValidationError) -> Iterator[Fault]:
-    """Yield each fault in plain words, with its place in the plan."""
-    for fault in error.errors(include_url=False, include_input=False):
+    """Yield each fault in plain words, with its place in the plan, and after `MAX_FAULTS` how many more."""
+    faults = error.errors(include_url=False, include_input=False)
+    for fault in faults[:MAX_FAULTS]:
         if fault["type"] == "model_type" and fault["loc"][-1:] == ("Each",):
             continue  # a list of tables reports its own faults; not being an `Each` is not one
         steps = [step for step in fault["loc"] if str(step) not in KINDS and "[" not in str(step) and step != "Each"]
@@ -56,7 +70,9 @@ def readable_faults(error: ValidationError) -> Iterator[Fault]:
             message = NEEDED
         elif fault["type"].startswith("union_tag"):
             message = f"kind must be one of {', '.join(KINDS)}"
-        yield Fault(tuple(step + 1 if isinstance(step, int) else step for step in steps), message)
+        yield Fault(tuple(step + 1 if isinstance(step, int) else step[:200] for step in steps), message)
+    if len(faults) > MAX_FAULTS:
+        yield Fault((), f"and {len(faults) - MAX_FAULTS:,} more")
 
 
 class Declared(BaseModel):

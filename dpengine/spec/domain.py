@@ -27,14 +27,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, Unpack
 from pydantic import Field, SkipValidation, field_validator, model_validator
 
 from dpengine.exact import DecimalLike, decimal, rational
-from dpengine.spec.declared import Declared, Line, Text
+from dpengine.spec.declared import Declared, Line, Name, Texts
+from dpengine.spec.limits import MAX_COLUMN_CELLS
 from dpengine.spec.standard_lists import standard_lists
 
 __all__ = ["MISSING", "OTHER", "Category", "Column", "Date", "Number", "YesNo", "cells_payload", "equal_edges"]
 
 OTHER = "(other)"
 MISSING = "(missing)"
-MAX_COLUMN_CELLS = 1_000_000
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}  # in a period
 
 Source = Literal["typed", "codebook", "standard", "confirmed"]
@@ -50,10 +50,10 @@ class ColumnOptions(TypedDict, total=False):
 
 
 class _Column(Declared):
-    name: Text
+    name: Name
     other: bool = True
     missing: bool = True
-    missing_as: tuple[Text, ...] = Field(default=(), description="texts that mean 'missing', such as ? or -99")
+    missing_as: Texts = Field(default=(), description="texts that mean 'missing', such as ? or -99")
     source: Source = "typed"
 
     @field_validator("name")
@@ -68,6 +68,11 @@ class _Column(Declared):
     def declared(self) -> tuple[str, ...]:
         """Labels of the declared cells in order, without *other* and *missing*."""
 
+    @property
+    @abstractmethod
+    def declared_size(self) -> int:
+        """Number of declared cells, known without making their labels."""
+
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """Labels of all cells, in the order in which they are published."""
@@ -76,12 +81,12 @@ class _Column(Declared):
     @property
     def size(self) -> int:
         """Number of cells, *other* and *missing* included."""
-        return len(self.labels)
+        return self.declared_size + self.other + self.missing
 
     @property
     def other_code(self) -> int:
         """Index of the cell for undeclared values; -1 means that such rows are left out."""
-        return len(self.declared) if self.other else -1
+        return self.declared_size if self.other else -1
 
     @property
     def missing_code(self) -> int:
@@ -147,6 +152,10 @@ class Number(_Column):
         bins[-1] = bins[-1][:-1] + "]"
         return tuple(bins)
 
+    @property
+    def declared_size(self) -> int:
+        return len(self.edges) - 1
+
 
 class Category(_Column):
     """A column of texts with one cell for each of `values`, or of a codebook or standard list.
@@ -158,7 +167,7 @@ class Category(_Column):
     """
 
     kind: Literal["category"] = "category"
-    values: tuple[Text, ...] = ()
+    values: Texts = ()
     codebook: Line | None = Field(default=None, description="CSV or JSON file beside the plan, or a standard name")
 
     if TYPE_CHECKING:
@@ -209,6 +218,10 @@ class Category(_Column):
     def declared(self) -> tuple[str, ...]:
         return self.values
 
+    @property
+    def declared_size(self) -> int:
+        return len(self.values)
+
 
 class YesNo(_Column):
     """A column of yes and no in any usual spelling and case: yes/no, true/false, y/n, t/f, 1/0."""
@@ -222,6 +235,10 @@ class YesNo(_Column):
     @property
     def declared(self) -> tuple[str, ...]:
         return ("yes", "no")
+
+    @property
+    def declared_size(self) -> int:
+        return 2
 
 
 class Date(_Column):
@@ -252,8 +269,12 @@ class Date(_Column):
     def _in_order(self) -> Date:
         if self.first > self.last:
             raise ValueError(f"'from' ({self.first}) is after 'to' ({self.last})")
-        _check_size(self.ordinal(self.last) - self.ordinal(self.first) + 1)
+        _check_size(self.declared_size)
         return self
+
+    @property
+    def declared_size(self) -> int:
+        return self.ordinal(self.last) - self.ordinal(self.first) + 1
 
     def ordinal(self, day: date) -> int:
         """Return the number of the period that holds `day`; numbers follow each other without gaps."""

@@ -24,11 +24,10 @@ from dpengine.exact import ExactLike, exact_text, rational
 from dpengine.spec import codebook, strict_yaml
 from dpengine.spec.declared import Declared, Line, Text
 from dpengine.spec.domain import Column, Number, cells_payload
+from dpengine.spec.limits import MAX_TABLE_CELLS, MAX_TABLE_COLUMNS, MAX_TABLES, check_columns, check_declared
 
 __all__ = ["Each", "Plan", "Strategy", "Unit", "exact_epsilon"]
 
-MAX_TABLE_CELLS = 4_000_000
-MAX_TABLES = 20_000
 MIN_EPSILON, MAX_EPSILON = Fraction(1, 10**6), Fraction(1000)
 
 
@@ -71,13 +70,13 @@ class Unit(Declared):
 class Each(Declared):
     """All tables of `each` columns."""
 
-    each: int = Field(ge=1)
+    each: int = Field(ge=1, le=MAX_TABLE_COLUMNS)
 
 
 class ForRanges(Declared):
     """A table published for its ranges: sums over intervals of its columns, such as all ages up to 40."""
 
-    columns: tuple[Text, ...]
+    columns: Annotated[tuple[Text, ...], Field(max_length=MAX_TABLE_COLUMNS)]
     ranges: bool
 
 
@@ -89,6 +88,8 @@ def _table(value: Any) -> Any:
         return value if value.ranges else value.columns
     if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
         raise ValueError("a table is a list of columns, such as [age, region]")
+    if len(value) > MAX_TABLE_COLUMNS:
+        raise ValueError(f"this table has {len(value):,} columns; a table has at most {MAX_TABLE_COLUMNS}")
     return value
 
 
@@ -106,7 +107,7 @@ class Plan(Declared):
     epsilon: Epsilon
     unit: Unit = Unit()
     rows_about: int | None = Field(default=None, ge=1, le=10**12)
-    columns: tuple[Column, ...]
+    columns: Annotated[tuple[Column, ...], BeforeValidator(check_columns)]
     tables: tuple[Annotated[tuple[Text, ...] | ForRanges, BeforeValidator(_table)], ...] | Each
     strategy: Strategy = "auto"
 
@@ -126,12 +127,15 @@ class Plan(Declared):
             return Each(**tables)
         if not isinstance(tables, list | tuple | Each):
             raise ValueError("list the tables, each a list of columns; or {each: 2} for all of two columns")
+        if not isinstance(tables, Each) and len(tables) > MAX_TABLES:
+            raise ValueError(f"these are {len(tables):,} tables; a plan has at most {MAX_TABLES:,}")
         return tables
 
     @model_validator(mode="after")
     def _fits_together(self) -> Plan:
         if not self.columns:
             raise ValueError("list at least one column")
+        check_declared(column.declared_size for column in self.columns)
         for name, times in Counter(column.name for column in self.columns).items():
             if times > 1:
                 raise ValueError(f"the column {name!r} is declared {times} times")
@@ -140,7 +144,7 @@ class Plan(Declared):
                 f"tables of {self.tables.each} columns need as many; only {len(self.columns)} are declared"
             )
         if isinstance(self.tables, Each) and math.comb(len(self.columns), self.tables.each) > MAX_TABLES:
-            raise ValueError(f"these are more than {MAX_TABLES:,} tables; choose fewer columns")
+            raise ValueError(f"these are more than {MAX_TABLES:,} tables, the limit of a plan; choose fewer columns")
         if not self.marginals:
             raise ValueError("list at least one table")
         seen: set[frozenset[str]] = set()

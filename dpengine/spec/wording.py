@@ -1,10 +1,11 @@
-"""Numbers in plain words, alike on pages, in charts and in reports."""
+"""Numbers and names of tables in plain words, alike on pages, in charts and in reports."""
 
 from __future__ import annotations
 
+from dpengine.array_types import Columns
 from dpengine.spec.plan import Plan
 
-__all__ = ["noun", "people", "percent", "portion", "sure"]
+__all__ = ["name_of", "noun", "people", "percent", "portion", "sure"]
 
 
 def people(number: float) -> str:
@@ -51,6 +52,15 @@ def sure(part: float) -> str:
     ('at most 73 % sure', 'almost certain')
     """
     return "almost certain" if part > 0.999 else f"at most {percent(part)} sure"
+
+
+def name_of(table: Columns) -> str:
+    """Return the name of a table: its columns, or `total`.
+
+    >>> name_of(("age", "region")), name_of(())
+    ('age × region', 'total')
+    """
+    return " × ".join(table) or "total"
 
 
 def noun(plan: Plan) -> str:

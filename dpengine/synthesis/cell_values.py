@@ -1,24 +1,26 @@
 """Values of synthetic rows, typed like the declared columns, from their cells; and cells from written values.
 
-A release knows only the cells of a row. Within a cell, values are spread evenly, by a rule and not by chance:
+A release holds only the cell of a row. Within a cell, values are spread evenly, by a rule and not by chance:
 
 * numbers on the grid of the edges' own decimals (whole numbers where all edges are whole), from the lower edge to
   below the upper one, which the last bin includes; a bin that holds one grid value gives just that one;
 * dates on the days of the period that lie within the declared span;
-* categories, yes and no are themselves; *other* is its label, *missing* is nothing.
+* categories, yes and no stand for themselves, *other* for its label, and *missing* is empty.
 
 Every value of a bin's grid serves equally many rows, to within one. A hash of the row's place decides which row gets
-which, so the places in two columns are unrelated. Missing markers of the plan are passed over. So a row falls in its
-own cells again when it is counted by the plan.
+which, so values in two columns are unrelated within their cells. Missing markers of the plan are passed over. So a row
+counted by the plan falls in its own cells again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,20 +39,19 @@ from dpengine.synthesis.date_texts import read_day, write_day
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["HOW", "cells", "series", "texts", "values"]
-
+__all__ = ["HOW", "cells", "reader", "series", "texts", "values"]
 
 HOW = (
     "values in synthetic.csv: numbers and dates are spread evenly over their bin or period, by a rule and not by chance"
     " (numbers with as many decimals as the edges have); (other) stands as such, missing values are empty"
 )
-MAX_DIGITS = 15  # of a number that 64 bits tell from its neighbours
+MAX_DIGITS = 15  # of numbers that floats of 64 bits tell apart
 EPOCH = date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """Whole steps of each declared cell: the first, their number, and the steps to pass over, rising."""
+    """Grid of each declared cell: its first step, the number of its steps, and the steps to pass over, rising."""
 
     first: Ints
     steps: Ints
@@ -58,7 +59,7 @@ class _Grid:
     decimals: int = 0
 
     def at(self, codes: Ints, salt: int) -> Ints:
-        """Return the step of each row, rows given by declared cell."""
+        """Return the step of each row; `codes` gives its declared cell."""
         before = np.searchsorted(self.skipped, self.first)
         free = self.steps - (np.searchsorted(self.skipped, self.first + self.steps) - before)
         free = np.where(free > 0, free, self.steps)  # a cell of missing markers alone keeps them
@@ -76,83 +77,87 @@ def values(column: Column, codes: Ints, salt: int) -> Any:
 
     Numbers are int64 or float64, dates date32, all else texts in a dictionary. Columns should differ in `salt`.
     """
-    declared = len(column.declared)
-    inside = codes < declared
+    size = column.declared_size
+    filled: npt.NDArray[Any] = codes.astype(np.int32)
     if isinstance(column, Number | Date):
-        declared_only = codes[inside]
-        placed: npt.NDArray[Any] = (
-            _numbers(column, declared_only, salt) if isinstance(column, Number) else _days(column, declared_only, salt)
+        inside = codes < size
+        placed = (
+            _numbers(column, codes[inside], salt) if isinstance(column, Number) else _days(column, codes[inside], salt)
         )
-        whole = np.zeros(len(codes), dtype=placed.dtype)
-        whole[inside] = placed
-        found = arrow.from_numpy(whole)
-    else:
-        found = arrow.from_numpy(codes.astype(np.int32))
-    found = pc.if_else(pc.less(arrow.from_numpy(codes), arrow.integer(declared)), found, arrow.null(found.type))
+        filled = np.zeros(len(codes), dtype=placed.dtype)
+        filled[inside] = placed
+    array = arrow.from_numpy(filled)
+    array = pc.if_else(pc.less(arrow.from_numpy(codes), arrow.integer(size)), array, arrow.null(array.type))
+    if isinstance(column, Number):
+        return array
     if isinstance(column, Date):
-        return found.view(pa.date32())
-    return (
-        found
-        if isinstance(column, Number)
-        else pa.DictionaryArray.from_arrays(found, arrow.from_texts(column.declared))
-    )
+        return array.view(pa.date32())
+    return pa.DictionaryArray.from_arrays(array, arrow.from_texts(column.declared))
 
 
-def texts(column: Column, found: Any, codes: Ints) -> Any:
-    """Return the `found` values of rows of `codes` as texts.
+def texts(column: Column, array: Any, codes: Ints) -> Any:
+    """Return an array that `values` made for `codes` as texts.
 
     Dates are in the plan's format or else in ISO 8601, *other* is its label, *missing* is empty.
     """
     if isinstance(column, Date) and column.format is not None:
-        found = _formatted(column, found)
+        array = _formatted(column, array)
     label = arrow.text(other_text(column) if column.other else "")
     other = pc.equal(arrow.from_numpy(codes), arrow.integer(column.other_code))
-    return pc.fill_null(pc.if_else(other, label, found.cast(pa.large_string())), arrow.text(""))
+    return pc.fill_null(pc.if_else(other, label, array.cast(pa.large_string())), arrow.text(""))
 
 
 def series(column: Column, codes: Ints, salt: int) -> pd.Series[Any]:
-    """Return the values of rows as a pandas column: of their own type, or of Python objects where *other* occurs."""
+    """Return the values of rows as a pandas column: of their own type, or of Python objects if *other* occurs."""
     import pandas as pd
 
-    found = values(column, codes, salt)
+    array = values(column, codes, salt)
     other = codes == column.other_code
     if other.any():
         if isinstance(column, Date) and column.format is not None:
-            found = pc.if_else(found.is_valid(), texts(column, found, codes), arrow.null(pa.large_string()))
-        objects = np.array([*found.to_pylist(), None], dtype=object)[:-1]  # also where all are dates
+            array = pc.if_else(array.is_valid(), texts(column, array, codes), arrow.null(pa.large_string()))
+        objects = np.array([*array.to_pylist(), None], dtype=object)[:-1]  # None keeps NumPy from converting dates
         objects[other] = other_text(column)
         return pd.Series(objects, dtype=object)
     if isinstance(column, Date):
-        found = found.cast(pa.timestamp("s"))
+        array = array.cast(pa.timestamp("s"))
     elif not isinstance(column, Number):
-        found = found.cast(pa.large_string())
-    whole: pd.Series[Any] = found.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
-    return whole
+        array = array.cast(pa.large_string())
+    typed: pd.Series[Any] = array.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
+    return typed
+
+
+def reader(column: Column) -> Callable[[Any], Ints]:
+    """Return a function from texts that `texts` may have written, as read from a file, to cells; −1 for any other."""
+    if isinstance(column, Number):
+        declared = _number_reader(column)
+    elif isinstance(column, Date):
+        declared = partial(_day_cells, column)
+    else:
+        declared = partial(_value_cells, {text: k for k, text in enumerate(column.declared)})
+    outside = {other_text(column): column.other_code} if column.other else {}
+    outside |= {"": column.missing_code} if column.missing else {}
+
+    def cells_of(written: Any) -> Ints:
+        flat = written.combine_chunks() if isinstance(written, pa.ChunkedArray) else written
+        encoded = flat.dictionary_encode()
+        known = [safe_csv.unguard(text) for text in encoded.dictionary.to_pylist()]
+        codes = declared(known)
+        for k, text in enumerate(known):
+            codes[k] = outside.get(text, codes[k])
+        found: Ints = codes[arrow.to_numpy(encoded.indices)]
+        return found
+
+    return cells_of
 
 
 def cells(column: Column, written: Any) -> Ints:
     """Return the cell of each text that `texts` may have written, as read from a file; −1 for any other text."""
-    flat = written.combine_chunks() if isinstance(written, pa.ChunkedArray) else written
-    encoded = flat.dictionary_encode()
-    known = [safe_csv.unguard(text) for text in encoded.dictionary.to_pylist()]
-    if isinstance(column, Number):
-        codes = _number_cells(column, known)
-    elif isinstance(column, Date):
-        days = [read_day(text, column.format) for text in known]
-        codes = np.array([-1 if day is None else _period(column, day) for day in days], dtype=np.int64)
-    else:
-        place = {text: k for k, text in enumerate(column.declared)}
-        codes = np.array([place.get(text, -1) for text in known], dtype=np.int64)
-    outside = {other_text(column): column.other_code} if column.other else {}
-    outside |= {"": column.missing_code} if column.missing else {}
-    for k, text in enumerate(known):
-        codes[k] = outside.get(text, codes[k])
-    found: Ints = codes[arrow.to_numpy(encoded.indices)]
-    return found
+    return reader(column)(written)
 
 
 def other_text(column: Column) -> str:
-    """Return `(other)`, in more brackets where that is a value or missing marker of the plan."""
+    """Return `(other)`, in more brackets if that is a value or missing marker of the plan."""
     label = OTHER
     while label in column.missing_as or label in column.declared:
         label = f"({label})"
@@ -201,25 +206,37 @@ def _missing_numbers(column: Number) -> list[Decimal]:
     """Return the missing markers that are numbers."""
     found = []
     for text in column.missing_as:
-        try:
+        with suppress(ValueError):  # a text that is no number
             found.append(decimal(text))
-        except ValueError:
-            continue  # a text that is no number
     return found
 
 
-def _number_cells(column: Number, known: Sequence[str]) -> Ints:
-    texts = arrow.from_texts(known)
-    number = pc.match_substring_regex(texts, r"^-?[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?$")
-    read = pc.if_else(number, texts, arrow.null(texts.type)).cast(pa.float64())
-    codes = number_codes(column)(arrow.to_numpy(read))
-    codes[codes >= len(column.declared)] = -1
-    return codes
+def _number_reader(column: Number) -> Callable[[Sequence[str]], Ints]:
+    codes_of = number_codes(column)
+
+    def cells_of(known: Sequence[str]) -> Ints:
+        texts = arrow.from_texts(known)
+        number = pc.match_substring_regex(texts, r"^-?[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?$")
+        read = pc.if_else(number, texts, arrow.null(texts.type)).cast(pa.float64())
+        codes = codes_of(arrow.to_numpy(read))
+        codes[codes >= column.declared_size] = -1
+        return codes
+
+    return cells_of
+
+
+def _day_cells(column: Date, known: Sequence[str]) -> Ints:
+    days = [read_day(text, column.format) for text in known]
+    return np.array([-1 if day is None else _period(column, day) for day in days], dtype=np.int64)
+
+
+def _value_cells(places: Mapping[str, int], known: Sequence[str]) -> Ints:
+    return np.array([places.get(text, -1) for text in known], dtype=np.int64)
 
 
 def _days(column: Date, codes: Ints, salt: int) -> npt.NDArray[np.int32]:
     start = column.ordinal(column.first)
-    spans = [column.period(start + k) for k in range(len(column.declared))]
+    spans = [column.period(start + k) for k in range(column.declared_size)]
     first = np.array([low.toordinal() for low, _ in spans]) - EPOCH
     steps = np.array([(high - low).days + 1 for low, high in spans])
     markers = [read_day(text, column.format) for text in column.missing_as]
@@ -228,7 +245,7 @@ def _days(column: Date, codes: Ints, salt: int) -> npt.NDArray[np.int32]:
 
 
 def _formatted(column: Date, days: Any) -> Any:
-    """Return days in the plan's format; in ISO 8601 where that format would not read them back to the same period."""
+    """Return days in the plan's format, or in ISO 8601 if that format would not read them back to the same period."""
     encoded = days.dictionary_encode()
     known = encoded.dictionary
     texts = []

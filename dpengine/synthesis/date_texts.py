@@ -27,8 +27,8 @@ WRITTEN: dict[str, Callable[[date], str]] = {
     "z": lambda day: "+00",
 }
 READ = {
-    "Y": "([0-9]{1,4})",
-    **dict.fromkeys(("y", "m", "d", "-y", "-m", "-d"), "([0-9]{1,2})"),
+    **dict.fromkeys(("Y", "G"), "([0-9]{1,4})"),
+    **dict.fromkeys(("y", "m", "d", "-y", "-m", "-d", "V", "U", "W"), "([0-9]{1,2})"),
     **dict.fromkeys(("j", "-j"), "([0-9]{1,3})"),
     "B": f"({'|'.join(MONTHS)})",
     **dict.fromkeys(("b", "h"), f"({'|'.join(SHORT_MONTHS)})"),
@@ -37,15 +37,7 @@ READ = {
     **dict.fromkeys(("H", "-H"), "[01]?[0-9]|2[0-3]"),
     **dict.fromkeys(("I", "-I"), "0?[1-9]|1[0-2]"),
     **dict.fromkeys(("M", "S", "-M", "-S"), "[0-5]?[0-9]"),
-    **{"p": "AM|PM", "f": "[0-9]{1,6}", "g": "[0-9]{1,3}", "n": "[0-9]{1,9}"},
-    **{
-        "G": "([0-9]{1,4})",
-        "V": "([0-9]{1,2})",
-        "U": "([0-9]{1,2})",
-        "W": "([0-9]{1,2})",
-        "u": "([1-7])",
-        "w": "([0-6])",
-    },
+    **{"p": "AM|PM", "f": "[0-9]{1,6}", "g": "[0-9]{1,3}", "n": "[0-9]{1,9}", "u": "([1-7])", "w": "([0-6])"},
     **{"z": "[+-][0-9]{2}(?::?[0-9]{2})?", "%": "%"},
 }
 
@@ -60,9 +52,9 @@ def write_day(day: date, format: str) -> str:
 
 
 def read_day(text: str, format: str | None) -> date | None:
-    """Read the day that a text says in a format, or else in ISO 8601; None where it says none.
+    """Return the day of a text in a format, or else in ISO 8601; None if it is neither.
 
-    Of fields that the format lacks, the year is 1900, the month January, the day the first.
+    Without a field for it, the year is 1900, the month January, the day the first.
 
     >>> read_day("7 mar 2024", "%d %b %Y"), read_day("2024-03-07", "%d %b %Y"), read_day("7.3.", "%d %b %Y")
     (datetime.date(2024, 3, 7), datetime.date(2024, 3, 7), None)
@@ -90,7 +82,7 @@ def _written(day: date, field: str) -> str:
 
 @cache
 def _pattern(format: str) -> tuple[re.Pattern[str] | None, tuple[str, ...]]:
-    """Return what texts of a format look like, and the field of each group; None for a field of zones."""
+    """Return the pattern of texts in a format, and the field of each group; None for fields that are not read here."""
     *parts, last = FIELD.split(_spelled_out(format))
     between, fields = parts[::2], parts[1::2]
     if not set(fields) <= READ.keys():
@@ -105,7 +97,7 @@ def _literally(text: str) -> str:
 
 
 def _day(fields: dict[str, str]) -> date:
-    """Return the day of what was read, one text for each field. Raises ValueError where there is no such day."""
+    """Return the day given by the text of each field. Raises ValueError if there is no such day."""
     year = int(fields.get("Y", 1900))
     if "y" in fields:
         year = int(fields["y"]) + (1900 if int(fields["y"]) >= PIVOT else 2000)
@@ -126,7 +118,7 @@ def _day(fields: dict[str, str]) -> date:
 
 
 def _day_of_week(year: int, fields: dict[str, str]) -> date:
-    """Return the day of a week that is counted from the first Monday (%W) or Sunday (%U) of a year."""
+    """Return the day of a week, counted from the first Monday (%W) or Sunday (%U) of the year."""
     start = 0 if "W" in fields else 6  # Monday is 0
     new_year = date(year, 1, 1)
     first = new_year + timedelta(days=(start - new_year.weekday()) % 7)

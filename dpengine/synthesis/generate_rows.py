@@ -2,8 +2,8 @@
 
 Rows are first generated along the tree of strongest dependence. Among the rows that share a value of the parent, the
 counts of a column are those of the model, rounded; rounding errors are carried over to the next value. Then the rows
-are repaired: single values are changed, a few rows and one column at a time, wherever that brings the tables of all
-pairs together nearer to the model's in the sum of squares. Rows are not sampled: sampling n rows would add an error of
+are repaired: single values are changed, in a few rows and one column at a time, if that brings the tables of all pairs
+nearer to the model's in the sum of squares. Rows are not sampled: sampling n rows would add an error of
 the order √n to every count, which is more than the noise at usual ε.
 
 Up to `MAX_ONCE` people every row has weight 1. Beyond it, rows get larger weights, so that time and memory do not grow
@@ -33,22 +33,22 @@ __all__ = ["Codes", "SyntheticRows", "generate_rows", "realise"]
 
 Codes = npt.NDArray[np.int32]
 
-MAX_ONCE = 2**17  # people who get a row each; of more, nine in ten are represented by COARSE rows, or up to twice that
+MAX_ONCE = 2**17  # people who get a row each; of more, nine in ten share COARSE rows, or up to twice as many
 COARSE = 2**16
-COARSE_WIDE = 2**19  # where tables of three columns or more are counted too: these need many different rows
+COARSE_WIDE = 2**19  # the same if tables of three columns or more are counted: these need many different rows
 FINE = 2**15  # rows of every further level but the last
 BATCHES = 192  # of rows in a pass, about
 # Part of the helpful changes in a batch, the most helpful first, that a pass makes at once: many changes would undo
 # each other's gain.
 ACCEPTED = (0.1, 0.05, 0.05, 0.03, 0.02)
-PASSES = (3, 1, 3)  # over the first level, the middle ones and the last, where there are several
+PASSES = (3, 1, 3)  # over the first level, the middle ones and the last, if there are several
 
 
 @dataclass(frozen=True)
 class SyntheticRows:
     """Synthetic rows from which every table is counted: `codes` has one row for each column of `domain`.
 
-    The synthetic row in place k stands for `weights[k]` people, one at least.
+    Row k stands for `weights[k]` people, at least one.
     """
 
     domain: Domain
@@ -69,9 +69,9 @@ class SyntheticRows:
 def realise(fitted: ConsistentTables | Pairwise, widest: int) -> SyntheticRows | ConsistentTables:
     """Return whole counts that agree everywhere for a fitted model; tables that are whole already stay as they are.
 
-    Pairs become synthetic rows that come as near to them as rows can, with their total. Where the pairs come with a
-    table of all columns, that table in whole numbers is enough. `widest` is the number of columns of the widest table
-    that will be counted.
+    Pairs become synthetic rows that are near to them and have their total. If the pairs come with a table of all
+    columns, that table in whole numbers is enough. `widest` is the number of columns of the widest table that will be
+    counted.
     """
     if isinstance(fitted, ConsistentTables):
         return fitted
@@ -86,7 +86,7 @@ def realise(fitted: ConsistentTables | Pairwise, widest: int) -> SyntheticRows |
 def generate_rows(model: Pairwise, people: int, widest: int = 2) -> tuple[Codes, Ints]:
     """Return codes of synthetic rows, of shape (columns, rows), columns in the order of the model's, and their weights.
 
-    Weights are 1 at least and add up to `people`. `widest` is the number of columns of the widest table that will be
+    Weights are at least 1 and add up to `people`. `widest` is the number of columns of the widest table that will be
     counted from the rows.
     """
     names = list(model.one)
@@ -157,13 +157,13 @@ def _dependence_tree(model: Pairwise, names: list[str]) -> list[tuple[str, str]]
 
     def strength(a: str, b: str) -> tuple[float, str]:
         apart = model.pair(a, b) - np.outer(model.one[a], model.one[b]) / model.total
-        return float(np.abs(apart).sum()), a  # of equally strong ones, the last parent by name
+        return float(np.abs(apart).sum()), a  # among equally strong edges, the last parent by name
 
     return [(parent, child) for parent, child, _ in spanning_tree(names, strength)]
 
 
 def _excess(model: Pairwise, starts: Ints, codes: Codes, weights: Ints) -> npt.NDArray[np.float32]:
-    """Return by how much values x and y of two columns occur together too often; 0 for two values of one column.
+    """Return how much too often values x and y of two columns occur together; 0 for two values of one column.
 
     Values of all columns are numbered in one sequence; those of each column begin at its entry of `starts`.
     """
@@ -184,7 +184,7 @@ def _excess(model: Pairwise, starts: Ints, codes: Codes, weights: Ints) -> npt.N
 def _repair(
     codes: Codes, weight: int, excess: npt.NDArray[np.float32], starts: Ints, passes: tuple[float, ...]
 ) -> None:
-    """Change single values of rows, all of one `weight`, while that lowers the sum of squares of `excess`."""
+    """Change single values of rows, all of one `weight`, where that lowers the sum of squares of `excess`."""
     columns, rows = codes.shape
     size = max(64, -(-rows // BATCHES))
     first = starts[:-1].astype(np.int32)
@@ -198,7 +198,7 @@ def _repair(
 
 
 def _improved(batch: Codes, weight: int, excess: npt.NDArray[np.float32], starts: Ints, part: float) -> Codes:
-    """Return rows, of shape (rows, columns), some of them moved to the best value of one column after another.
+    """Move some rows of `batch`, of shape (rows, columns), to the best value of one column after another.
 
     Moving a row from value u to v changes the sum of squares by 2·weight·Σ_y (excess[y, v] − excess[y, u] + weight),
     over the row's values y of other columns.

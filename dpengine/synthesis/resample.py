@@ -4,10 +4,10 @@ Rows hold cells, since a release knows nothing finer; `synthesis.cell_values` gi
 tree of tables, columns are put together table by table. Given the columns that two tables share, the others are paired
 evenly, as if independent: the published tables say no more.
 
-For N rows in place of n, a row of weight t is taken ⌊t·N/n⌋ or ⌈t·N/n⌉ times. So every count c, of every table, becomes
-one between ⌊N/n⌋·c and ⌈N/n⌉·c: empty cells stay empty, and whole multiples of n are exact. The rows that are taken
-once more are not sampled: they are picked evenly along the rows, then swapped while that brings the tables nearer to
-the published ones, scaled.
+To make N rows of n, a row of weight t is taken ⌊t·N/n⌋ or ⌈t·N/n⌉ times. So every count c, of every table, becomes
+one between ⌊N/n⌋·c and ⌈N/n⌉·c: empty cells stay empty, and whole multiples of n are exact. The rows that are rounded
+up are not sampled: they are picked evenly along the rows, then swapped while that brings the tables nearer to the
+published ones, scaled.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from dpengine.synthesis.generate_rows import SyntheticRows
 
 __all__ = ["expand", "rescale", "unique_rows"]
 
-
 MAX_CELLS_COMPARED = 2_000_000  # of all tables together; beyond it, only their pairs of columns are compared
 MAX_SWAPPED = 200_000_000  # rows times tables: beyond it, no rows are swapped
 BATCHES = 96
@@ -44,7 +43,7 @@ def unique_rows(model: ConsistentTables | SyntheticRows) -> tuple[dict[str, Ints
 
 
 def expand(weights: Ints) -> Ints:
-    """Return places of rows, each as often as its weight: first all rows, then all of weight 2 and more, and so on.
+    """Return the index of each row as often as its weight: first all rows, then all of weight 2 and more, and so on.
 
     >>> expand(np.array([3, 1, 2]))
     array([0, 1, 2, 0, 2, 0])
@@ -78,9 +77,9 @@ def _joined(model: ConsistentTables) -> dict[str, Ints]:
 def rescale(
     rows: Mapping[str, Ints], weights: Ints, count: int, tables: Iterable[Columns], sizes: Mapping[str, int]
 ) -> Ints:
-    """Return weights of `rows`, in place of `weights`, that add up to `count` and keep `tables` as alike as they can.
+    """Return new weights of `rows` that add up to `count` and change the proportions in `tables` as little as possible.
 
-    There is one row at least. `sizes` gives the cells of each column. A fixed function of its arguments.
+    There is at least one row. `sizes` gives the number of cells of each column. A fixed function of its arguments.
     """
     people = int(weights.sum())
     taken, rest = np.divmod(weights * count, people)
@@ -92,7 +91,7 @@ def rescale(
 
 
 def _compared(tables: Iterable[Columns], sizes: Mapping[str, int]) -> list[Columns]:
-    """Return the single columns and pairs of the tables, and the tables themselves where they are small."""
+    """Return the single columns and pairs of the tables, and the tables themselves if they are small."""
     wanted = list(tables)
     parts = {part for table in wanted for k in (1, 2) for part in combinations(sorted(table), k)}
     whole = {tuple(sorted(table)) for table in wanted}
@@ -107,10 +106,10 @@ def _swap(
     tables: Sequence[Columns],
     sizes: Mapping[str, int],
 ) -> None:
-    """Swap rows that are taken once more (`more`) for others while the tables' sum of squares falls.
+    """Swap rows that are rounded up (`more`) for others while the tables' sum of squared errors falls.
 
-    `exact` is the fraction of one more time that would be exact for each row. Taking out a row and putting in another
-    changes the sum by 2·(Σ excess[the other's cells] − Σ excess[its own]) + 2 for each table in which they differ.
+    `exact` is the fraction that was rounded for each row. Swapping one row for another changes the sum by
+    2·(Σ excess[the other's cells] − Σ excess[its own]) + 2 for each table in which they differ.
     """
     if more.size * len(tables) > MAX_SWAPPED:
         return
@@ -144,6 +143,7 @@ def _swap(
 def _cells(
     rows: Mapping[str, Ints], table: Columns, sizes: Mapping[str, int], which: slice | npt.NDArray[np.intp]
 ) -> Ints:
+    """Return the number of each row's cell in `table`, faster than `np.ravel_multi_index`."""
     cell = rows[table[0]][which]
     for name in table[1:]:
         cell = cell * sizes[name] + rows[name][which]
@@ -151,7 +151,7 @@ def _cells(
 
 
 def _spread_within_groups(rows: Mapping[str, Ints], shared: Domain) -> Ints:
-    """Return positions of the rows, group by group of equal shared columns, and within a group in golden order.
+    """Return positions of the rows, grouped by their shared columns, and within a group in golden order.
 
     Filling a sorted column into these positions pairs it evenly with the columns that the rows have already, since
     multiples of the golden section spread evenly over every stretch of a group.

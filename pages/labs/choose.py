@@ -19,6 +19,7 @@ from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw as show
 from pages.parts.shared.wording import percent, plain
+from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry
 
 MAX_BARS = 40
@@ -43,7 +44,7 @@ published. To publish its score as well is a second question, with its own price
 """
 
 
-def entered(kind: str, sample: Sample, epsilon: Fraction, mechanism: Mechanism) -> Candidates | None:
+def enter_candidates(kind: str, sample: Sample, epsilon: Fraction, mechanism: Mechanism) -> Candidates | None:
     """Return the candidates as entered, with what one person can change; None while they are not usable."""
     st.markdown(f"**{plain(sample.question)}** The score: {plain(sample.scored)}.")
     given = pd.DataFrame({"candidate": list(sample.names), "score": list(sample.scores)})
@@ -55,7 +56,9 @@ def entered(kind: str, sample: Sample, epsilon: Fraction, mechanism: Mechanism) 
         height="content" if len(given) < 12 else 420,
         column_config={
             "candidate": st.column_config.TextColumn("candidate", help="The list must not depend on private data."),
-            "score": st.column_config.NumberColumn("score", help="The higher the better.", format="%.10g"),
+            "score": st.column_config.TextColumn(
+                "score", help="The higher the better. Read exactly as it is typed: 12, 0.5 or 1/3."
+            ),
         },
     )
     sensitivity = st.text_input(
@@ -78,11 +81,11 @@ def entered(kind: str, sample: Sample, epsilon: Fraction, mechanism: Mechanism) 
         )
         return None
     names = [None if pd.isna(name) else name for name in table["candidate"]]
-    scores = [None if pd.isna(score) else float(score) for score in table["score"]]
+    scores = [None if pd.isna(score) else str(score) for score in table["score"]]
     try:
         return Candidates.of(names, scores, sensitivity, epsilon, mechanism, monotone)
     except PlanError as refused:
-        st.warning(plain(" ".join(map(str, refused.faults))) + " Nothing was drawn or spent.", icon=":material/edit:")
+        st.warning(all_faults(refused) + " Nothing was drawn or spent.", icon=":material/edit:")
         return None
 
 
@@ -162,7 +165,7 @@ def lab() -> None:
     )  # fmt: skip
     left, right = st.columns([2, 3], gap="large")
     with left:
-        candidates = entered(kind, SAMPLES[kind], epsilon, mechanism)
+        candidates = enter_candidates(kind, SAMPLES[kind], epsilon, mechanism)
     if candidates is None:
         return
     both = {each: probabilities(replace(candidates, mechanism=each)) for each in Mechanism}

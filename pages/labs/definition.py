@@ -13,6 +13,7 @@ import streamlit as st
 from dpengine.accounting.composition import posterior
 from dpengine.exact import exact_text
 from dpengine.lessons import definition as lesson
+from pages.parts.definition.audit import audit_part
 from pages.parts.definition.charts import distributions_figure
 from pages.parts.definition.examples import EXAMPLES
 from pages.parts.shared.data_twin import twin
@@ -24,7 +25,7 @@ from pages.parts.visit.state import require_entry, visit
 
 PEOPLE = pd.DataFrame({"name": ["Fatma", "Hong", "Ron", "Oren"], "age": [21, 20, 35, 25], "income": [35, 20, 100, 50]})
 MAX_INCOME = 250
-OVER, EARN, ALL = "How many over 21", "Sum of incomes", "All"
+OVER, EARN, ALL = "How many over 21", "Sum of incomes", "How many people"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,7 @@ def lab() -> None:
         if tab.open:
             with tab:
                 example(epsilon)
+    audit_part(epsilon)
     meaning(epsilon)
 
 

@@ -26,6 +26,7 @@ from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import coarse
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import plain
+from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry, visit
 
 SIMULATED, SHARES, OWN = "Simulated market", "Six shares, 2018–19", "My own table"
@@ -79,7 +80,7 @@ def market() -> tuple[str, Market] | None:
         found = read_losses(content)
         on_grid(found.losses)
     except TableError as refused:
-        st.warning(plain(" ".join(map(str, refused.faults))), icon=":material/edit:")
+        st.warning(all_faults(refused), icon=":material/edit:")
         return None
     return hashlib.sha256(content).hexdigest(), found
 

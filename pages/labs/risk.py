@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpengine.lessons import textbook_patients
 from dpengine.lessons.syntactic import profile
-from dpengine.sources.open import Table
+from dpengine.sources.table import Table
 from pages.parts.risk.lessons import LESSONS, patients_frame
 from pages.parts.risk.own_table import show_own_table
 from pages.parts.risk.profile import explain_measures, show_profile
@@ -32,13 +32,13 @@ def choose_source() -> Table | None:
 
 
 @st.fragment
-def own(table: Table) -> None:
+def show_own(table: Table) -> None:
     """Show the owner's table."""
     show_own_table(table)
 
 
 @st.fragment
-def sample() -> None:
+def show_sample() -> None:
     """Show the inpatient table of the textbook in one of three forms."""
     chosen = st.segmented_control(
         "Twelve patients", list(TABLES), default="4-anonymous", required=True, key="risk_form"
@@ -54,9 +54,9 @@ def sample() -> None:
 
 
 @st.fragment
-def lessons() -> None:
+def show_lessons() -> None:
     """Show attacks on tables without names, in tabs."""
-    st.subheader("Why that is not enough")
+    st.subheader("Why k-anonymity is not enough")
     tabs = st.tabs(list(LESSONS), on_change="rerun", key="risk_lesson")
     for tab, lesson in zip(tabs, LESSONS.values(), strict=True):
         if tab.open:
@@ -64,7 +64,7 @@ def lessons() -> None:
                 lesson()
 
 
-def meaning() -> None:
+def show_meaning() -> None:
     """Say what this means for a release."""
     st.subheader("What this means for your release")
     st.markdown(
@@ -81,8 +81,8 @@ require_entry()
 st.title("Risk")
 st.markdown("How many people stand out in a table, and why removing names or making values coarser is not enough.")
 if (mine := choose_source()) is not None:
-    own(mine)
+    show_own(mine)
 else:
-    sample()
-lessons()
-meaning()
+    show_sample()
+show_lessons()
+show_meaning()

@@ -21,7 +21,7 @@ from pages.parts.survey.people import People, choose_people, made_up_like
 from pages.parts.survey.tabs import CHANCES, VIEWS, epsilon_words, protocol_key
 from pages.parts.visit.state import require_entry, visit
 
-EPSILONS = rungs("0.1", "8")
+EPSILONS = rungs("0.1", "7")
 BY_EPSILON, BY_COIN = "ε", "a coin"
 MAX_BARS = 30
 
@@ -141,7 +141,7 @@ def picture(asked: People, estimate: Estimate, *, fitted: bool) -> None:
 @st.fragment
 def lab() -> None:
     """Run a survey of the chosen people by the chosen method."""
-    left, right = st.columns([2, 3], gap="large")
+    left, right = st.columns([4, 5], gap="large")
     with left:
         asked = choose_people()
         if asked is None:

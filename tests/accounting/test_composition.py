@@ -142,6 +142,8 @@ def test_floats_are_rounded_up_never_down() -> None:
 def test_a_budget_in_odds() -> None:
     assert odds_factor(Fraction(1)) == pytest.approx(math.e)
     assert odds_factor(Fraction(701)) == math.inf
+    assert posterior(0.5, Fraction(1)) == pytest.approx(0.731, abs=1e-3)
+    assert posterior(0.5, Fraction(1000)) == 1.0
     prior, most = 0.2, posterior(0.2, Fraction(1))
     assert most / (1 - most) == pytest.approx(math.e * prior / (1 - prior))
 

@@ -19,6 +19,8 @@ import numpy as np
 import pytest
 import sqlalchemy
 
+from dpengine.accounting import hash_chain
+from dpengine.accounting.drawing import check_reopens
 from dpengine.accounting.entry import Charge, Entry, Kind, Outcome
 from dpengine.accounting.ledger import Ledger
 from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseError
@@ -212,8 +214,10 @@ class Note:
 def note(ledger: Ledger, payload: bytes = b"plan", **changes: Any) -> Note:
     """Charge a note once."""
     price = Charge(Kind.ANSWER, "clinic", ledger.fingerprint(b"rows"), "plan", Fraction(1), "", "")
-    outcome = Outcome("an id", "2026-01-01T00:00:00Z", "plan", Fraction(1), payload)
-    return ledger.charge_once(price, lambda: replace(outcome, **changes), Note.reopen)
+    outcome = replace(Outcome("an id", "2026-01-01T00:00:00Z", Fraction(1), payload), **changes)
+    return ledger.charge_once(
+        price, lambda: check_reopens(Note("plan"), payload, Note.reopen), lambda _: outcome, Note.reopen
+    )
 
 
 def test_a_charge_is_drawn_once_and_always_shown_from_what_is_stored(ledger: Ledger) -> None:
@@ -232,7 +236,7 @@ def test_nothing_is_drawn_when_the_cap_refuses(ledger: Ledger) -> None:
     ledger.set_cap("clinic", "1/2")
     price = Charge(Kind.ANSWER, "clinic", ledger.fingerprint(b"rows"), "plan", Fraction(1), "", "")
     with pytest.raises(BudgetError, match="does not allow"):
-        ledger.charge_once(price, lambda: pytest.fail("drawn"), Note.reopen)
+        ledger.charge_once(price, lambda: pytest.fail("prepared"), lambda _: pytest.fail("drawn"), Note.reopen)
 
 
 def test_a_release_id_is_used_once(ledger: Ledger) -> None:
@@ -252,7 +256,7 @@ def test_history_is_in_order_and_keeps_what_was_bought_but_no_fingerprint(stored
     assert second.dataset == "school"
     assert stored.history("school") == [second]
     names = [field.name for field in dataclasses.fields(Entry)]
-    assert names == ["release_id", "dataset", "created", "epsilon", "title", "summary", "kind"]
+    assert names == ["release_id", "dataset", "created", "epsilon", "title", "summary", "kind", "recognised"]
 
 
 def test_fingerprints_and_keys_are_keyed_stable_and_apart(stored: Ledger, stored_url: str, ledger: Ledger) -> None:
@@ -382,6 +386,32 @@ def test_a_tampered_entry_breaks_the_chain_and_stops_all_use(stored: Ledger, sto
             use()
 
 
+def test_a_process_hashes_each_charge_once_and_still_sees_all_of_them_at_every_use(
+    stored: Ledger, stored_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        charge(stored, f"{number}")
+    stored.history()
+    hashed, link = [], hash_chain._link
+    monkeypatch.setattr(hash_chain, "_link", lambda *given: hashed.append(given) or link(*given))
+    assert [stored.spent("clinic"), Ledger(stored_url).spent("clinic"), len(stored.history())] == [5, 5, 5]
+    assert hashed == []
+    charge(Ledger(stored_url), "sixth")
+    assert stored.spent("clinic") == 6
+    assert len(hashed) == 2, "once to seal it, once to check it"
+    look(stored_url, "UPDATE ledger_charges SET epsilon = '1/9' WHERE number = 2")
+    with pytest.raises(LedgerError, match="Entry 2 "):
+        stored.spent("clinic")
+    look(stored_url, "UPDATE ledger_charges SET epsilon = '1/1' WHERE number = 2")
+    assert stored.spent("clinic") == 6
+
+
+def test_few_ledgers_are_remembered() -> None:
+    for _ in range(3 * hash_chain.MAX_REMEMBERED):
+        charge(Ledger.in_memory(), "plan")
+    assert len(hash_chain._checked) <= hash_chain.MAX_REMEMBERED
+
+
 @pytest.mark.parametrize("change", ["UPDATE ledger_payloads SET payload = :value", "DELETE FROM ledger_payloads"])
 def test_a_tampered_release_is_not_served_but_others_are(stored: Ledger, stored_url: str, change: str) -> None:
     for plan in ("first", "second"):
@@ -400,8 +430,8 @@ def test_a_tampered_release_is_not_served_but_others_are(stored: Ledger, stored_
 
 @pytest.mark.parametrize("change", [
     "UPDATE ledger_caps SET cap = '9/1'", "DELETE FROM ledger_caps", "UPDATE ledger_caps SET dataset = 'x'",
-    "INSERT INTO ledger_caps VALUES ('x', '1/1')", "UPDATE ledger_meta SET secret = :value",
-    "DELETE FROM ledger_meta", "UPDATE ledger_meta SET version = 3", "DROP TABLE ledger_payloads",
+    "INSERT INTO ledger_caps (dataset, cap) VALUES ('x', '1/1')", "UPDATE ledger_meta SET secret = :value",
+    "DELETE FROM ledger_meta", "UPDATE ledger_meta SET version = 4", "DROP TABLE ledger_payloads",
 ])  # fmt: skip
 def test_caps_key_and_tables_changed_from_outside_are_refused(stored: Ledger, stored_url: str, change: str) -> None:
     stored.set_cap("clinic", 2)

@@ -1,11 +1,11 @@
-"""A ledger of version 1 is read as it is, upgraded by the first change in the same transaction, and never half."""
+"""A ledger of an earlier version is read as it is; the first change upgrades it in its own transaction, never half."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import secrets
-import shutil
-from pathlib import Path
+from fractions import Fraction
 from typing import Any
 
 import psycopg
@@ -19,28 +19,36 @@ from dpengine.errors import BudgetError, LedgerError
 from tests.accounting.test_ledger import look
 from tests.accounting.test_ledger_faults import POINTS, run
 from tests.charges import charge
+from tests.conftest import empty_schema
+from tests.earlier.ledgers import FOLDER, on_a_server
 
-OLD = Path(__file__).parents[1] / "earlier" / "v0_1_0"
-EXPECTED: dict[str, Any] = json.loads((OLD / "expected.json").read_text(encoding="utf-8"))
+EXPECTED: dict[str, Any] = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
 KINDS = [Kind.RELEASE] * 10 + [Kind.ANSWER] * 6 + [Kind.CHOICE]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def old_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of a ledger that version 0.1.0 wrote, in a file and on a server."""
-    if request.param == "sqlite":
-        return f"sqlite:///{shutil.copy(OLD / 'ledger.sqlite', tmp_path / 'old.db')}"
-    return on_a_server(request.getfixturevalue("postgres"))
+@pytest.fixture
+def second_url(old_url: str) -> str:
+    """The same ledger as version 2 left it: with a column for kinds, and one more charge, which seals its kind."""
+    look(old_url, "ALTER TABLE ledger_charges ADD COLUMN kind TEXT")
+    [(head,)] = look(old_url, "SELECT head FROM ledger_meta")
+    fields = ["18", "an id", "visits-2026", b"print", "plan", "2026-02-02", "1/2", "title", "summary", b"sha", "answer"]
+    parts = [part if isinstance(part, bytes) else part.encode() for part in (bytes(head), *fields)]
+    sealed = hashlib.sha256(b"".join(len(part).to_bytes(8, "big") + part for part in parts)).digest()
+    blob = "CAST(:value AS bytea)" if old_url.startswith("postgresql") else ":value"
+    columns = "release_id, dataset, plan_key, created, epsilon, title, summary, kind"
+    values = "'an id', 'visits-2026', 'plan', '2026-02-02', '1/2', 'title', 'summary', 'answer'"
+    look(
+        old_url,
+        f"INSERT INTO ledger_charges (number, fingerprint, payload_sha256, {columns}, hash) "
+        f"SELECT 18, {literal(old_url, b'print')}, {literal(old_url, b'sha')}, {values}, {blob}",
+        sealed,
+    )
+    look(old_url, f"UPDATE ledger_meta SET version = 2, entries = 18, head = {blob}", sealed)
+    return old_url
 
 
-def on_a_server(server: str) -> str:
-    name = f"old_{secrets.token_hex(8)}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    address = f"{server.rpartition('/')[0]}/{name}"
-    with psycopg.connect(address) as connection:
-        connection.execute((OLD / "ledger.postgresql.sql").read_bytes())
-    return address
+def literal(url: str, blob: bytes) -> str:
+    return f"'\\x{blob.hex()}'::bytea" if url.startswith("postgresql") else f"x'{blob.hex()}'"
 
 
 def version(url: str) -> int:
@@ -49,16 +57,31 @@ def version(url: str) -> int:
 
 
 def has_kinds(url: str) -> bool:
+    return "kind" in layout(url)["ledger_charges"][0]
+
+
+def layout(url: str) -> dict[str, Any]:
+    """The columns of all tables, with whether they may be NULL, their keys, and what is unique in them."""
     engine = sa.create_engine(url)
-    names = [column["name"] for column in sa.inspect(engine).get_columns("ledger_charges")]
+    inspector = sa.inspect(engine)
+    found = {
+        name: (
+            {column["name"]: column["nullable"] for column in inspector.get_columns(name)},
+            inspector.get_pk_constraint(name)["constrained_columns"],
+            sorted(each["column_names"] for each in inspector.get_unique_constraints(name)),
+            [each["referred_table"] for each in inspector.get_foreign_keys(name)],
+        )
+        for name in inspector.get_table_names()
+    }
     engine.dispose()
-    return "kind" in names
+    return found
 
 
 def read_all(url: str) -> list[Kind]:
-    """Read everything; return the kinds of all entries."""
+    """Read everything; return the kinds of all entries. Other owners see nothing of it."""
     ledger = Ledger(url)
     ledger.verify_chain()
+    assert ledger.for_owner("ann").history() == ledger.for_owner("ann").datasets() == []
     history = ledger.history()
     assert [entry.release_id for entry in history] == [entry["release_id"] for entry in EXPECTED["history"]]
     assert all(ledger.entry(entry.release_id) == entry for entry in history)
@@ -76,7 +99,7 @@ def test_a_ledger_of_version_1_is_read_and_left_as_it_is(old_url: str) -> None:
 def test_the_first_change_upgrades_and_every_sealed_charge_stays_as_it_was(old_url: str) -> None:
     before = look(old_url, "SELECT number, hash FROM ledger_charges ORDER BY number")
     Ledger(old_url).set_cap("visits-2026", 9)
-    assert version(old_url) == 2
+    assert version(old_url) == 3
     assert read_all(old_url) == KINDS
     assert look(old_url, "SELECT number, hash FROM ledger_charges ORDER BY number") == before
     assert look(old_url, "SELECT count(*) FROM ledger_charges WHERE kind IS NOT NULL") == [(0,)]
@@ -99,17 +122,43 @@ def test_a_kind_that_is_written_over_an_old_charge_breaks_the_chain(old_url: str
         Ledger(old_url).history()
 
 
-def test_an_upgraded_ledger_has_the_columns_of_a_new_one(old_url: str, tmp_path: Path) -> None:
+def test_an_upgraded_ledger_is_laid_out_as_a_new_one(old_url: str, request: pytest.FixtureRequest) -> None:
     Ledger(old_url).set_cap("visits-2026", 9)
-    new_url = f"sqlite:///{tmp_path / 'new.db'}"
+    server = None if old_url.startswith("sqlite") else request.getfixturevalue("postgres")
+    new_url = f"{old_url}.new" if server is None else empty_schema(server)
     Ledger(new_url)
-    found = []
-    for url in (old_url, new_url):
-        engine = sa.create_engine(url)
-        inspected = sa.inspect(engine).get_columns("ledger_charges")
-        found.append([(column["name"], column["nullable"]) for column in inspected])
-        engine.dispose()
-    assert found[0] == found[1]
+    assert layout(old_url) == layout(new_url)
+
+
+def test_a_ledger_of_version_2_is_read_and_then_upgraded(second_url: str) -> None:
+    ledger = Ledger(second_url)
+    kinds = [entry.kind for entry in ledger.history()]
+    assert (kinds, version(second_url)) == ([*KINDS, Kind.ANSWER], 2)
+    assert ledger.spent("visits-2026") == Fraction(341, 60) + Fraction(1, 2)
+    assert ledger.named_key("signing") is None
+    sealed = look(second_url, "SELECT number, hash FROM ledger_charges ORDER BY number")
+    charge(ledger, "plan 3", "visits-2026", epsilon="1/100")
+    assert version(second_url) == 3
+    assert [entry.kind for entry in Ledger(second_url).history()] == [*KINDS, Kind.ANSWER, Kind.RELEASE]
+    assert look(second_url, "SELECT number, hash FROM ledger_charges WHERE number < 19 ORDER BY number") == sealed
+    assert look(second_url, "SELECT count(*) FROM ledger_charges WHERE owner IS NULL") == [(18,)]
+
+
+def test_old_entries_stay_the_local_owner_s_and_their_caps_too(second_url: str) -> None:
+    ann = Ledger(second_url, "ann")
+    charge(ann, "plan", "visits-2026", epsilon=100)
+    ann.set_cap("visits-2026", 1)
+    ledger = Ledger(second_url)
+    assert (ledger.cap("visits-2026"), len(ledger.history())) == (Fraction(13, 2), 18)
+    assert (ann.cap("visits-2026"), len(ann.history()), ann.spent("visits-2026")) == (1, 1, 100)
+    assert ledger.keep_key("signing", lambda: b"key") == b"key"
+
+
+def test_an_owner_that_is_written_over_an_old_charge_breaks_the_chain(second_url: str) -> None:
+    Ledger(second_url).set_cap("visits-2026", 9)
+    look(second_url, "UPDATE ledger_charges SET owner = 'ann' WHERE number = 18")
+    with pytest.raises(LedgerError, match="Entry 18 "):
+        Ledger(second_url).history()
 
 
 def test_a_refused_charge_upgrades_nothing(old_url: str) -> None:
@@ -122,12 +171,12 @@ def test_a_refused_charge_upgrades_nothing(old_url: str) -> None:
 def test_death_at_any_point_of_an_upgrade_leaves_the_old_ledger_or_the_new_one(old_url: str, point: str) -> None:
     assert run("die", old_url, "plan", point) == []
     committed = point == "after_commit"
-    assert (version(old_url), has_kinds(old_url)) == ((2, True) if committed else (1, False))
+    assert (version(old_url), has_kinds(old_url)) == ((3, True) if committed else (1, False))
     ledger = Ledger(old_url)
     ledger.verify_chain()
     assert charge(ledger, "plan", payload=b"drawn again") == (b"numbers of plan" if committed else b"drawn again")
     assert [entry.kind for entry in ledger.history()] == [*KINDS, Kind.RELEASE]
-    assert version(old_url) == 2
+    assert version(old_url) == 3
 
 
 def test_processes_that_upgrade_at_once_charge_one_after_the_other(old_url: str) -> None:
@@ -141,7 +190,7 @@ def test_processes_that_upgrade_at_once_charge_one_after_the_other(old_url: str)
 
 def test_a_ledger_of_a_later_version_is_refused_and_says_so(stored_url: str) -> None:
     ledger = Ledger(stored_url)
-    look(stored_url, "UPDATE ledger_meta SET version = 3")
+    look(stored_url, "UPDATE ledger_meta SET version = 4")
     for use in (lambda: Ledger(stored_url), lambda: ledger.spent("clinic"), lambda: charge(ledger, "plan")):
         with pytest.raises(LedgerError, match="later version of this program"):
             use()
@@ -168,6 +217,7 @@ def test_an_account_that_may_not_change_tables_is_told_what_to_do(postgres: str)
         charge(Ledger(as_clerk), "plan")
     Ledger(url).set_cap("visits-2026", 9)
     charge(Ledger(as_clerk), "plan")
+    assert Ledger(as_clerk).keep_key("signing", lambda: b"key") == b"key"
 
 
 def test_a_release_that_is_named_like_a_question_is_none() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests import serving
 from tests.serving import QUIET, Served, served
@@ -38,14 +39,20 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def new_page(chromium: Browser, address: str) -> Iterator[NewPage]:
-    """Opens the app as a new visitor: own cookies, own session."""
-    contexts = []
+    """Opens the app as a new visitor: own cookies, own session. Nothing may be asked of another server meanwhile."""
+    contexts: list[BrowserContext] = []
+    faults: list[str] = []
+
+    def watch(page: Page) -> None:
+        page.on("request", lambda request: None if _is_own(request.url, address) else faults.append(request.url))
+        page.on("console", lambda said: faults.append(said.text) if "Content Security Policy" in said.text else None)
 
     def opened(path: str = "/", *, width: int = 1280, height: int = 800, dark: bool = False) -> Page:
         context = chromium.new_context(
             viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", accept_downloads=True
         )
         contexts.append(context)
+        context.on("page", watch)
         page = context.new_page()
         page.set_default_timeout(PATIENCE)
         page.goto(address + path)
@@ -54,3 +61,16 @@ def new_page(chromium: Browser, address: str) -> Iterator[NewPage]:
     yield opened
     for context in contexts:
         context.close()
+    assert faults == []
+
+
+def _is_own(url: str, address: str) -> bool:
+    return url.startswith((f"{address}/", "data:", "blob:", "about:", "chrome-error:"))
+
+
+def wait_until(page: Page, expression: str, argument: object = None) -> None:
+    """Wait until a JavaScript expression or function is true; the browser's own way would need `unsafe-eval`."""
+    until = time.monotonic() + PATIENCE / 1000
+    while not page.evaluate(expression, argument):
+        assert time.monotonic() < until, expression
+        page.wait_for_timeout(50)

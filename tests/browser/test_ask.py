@@ -15,7 +15,10 @@ PAY = re.compile("Ask, for")
 def asking(page: Page) -> Page:
     expect(page.locator(".st-key-sample_rand button")).to_be_visible()
     page.goto(page.url.split("?")[0].rstrip("/").removesuffix("/publish") + "/ask")
-    page.locator(".st-key-ask_rand button").click()
+    sample = page.locator(".st-key-ask_rand button")
+    expect(sample).to_be_visible()
+    expect(page.locator("[data-test-script-state='notRunning']")).to_be_attached()  # else the click may be lost
+    sample.click()
     expect(page.get_by_text("This question")).to_be_visible()
     return page
 

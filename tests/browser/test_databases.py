@@ -95,7 +95,7 @@ def test_what_the_database_is_at_is_stopped_on_a_phone_and_nothing_is_spent(new_
         expect(page.get_by_text("You can visit other pages meanwhile")).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         page.get_by_role("button", name="Stop").click()
-        expect(page.get_by_text("Stopped before it was recorded. Nothing was spent.")).to_be_visible()
+        expect(page.get_by_text("Stopped before any noise was drawn. Nothing was spent.")).to_be_visible()
 
 
 def test_what_is_not_there_is_said_and_another_can_be_chosen(new_page: NewPage) -> None:

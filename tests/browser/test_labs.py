@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
-from tests.browser.conftest import PATIENCE
+from tests.browser.conftest import PATIENCE, wait_until
 
 PICTURE = "[...document.querySelectorAll('.js-plotly-plot')].map(plot => plot.innerHTML.replace(/[a-f0-9]{6,}/g, ''))"
 RESOURCE = "Failed to load resource"  # at the address of a page, Streamlit first looks there for what lies at the root
@@ -55,7 +55,7 @@ def test_a_lab_opens_its_control_changes_its_picture_and_it_fits_a_phone(
     else:
         at.get_by_role("slider").first.focus()
         visit.keyboard.press("ArrowRight")
-    visit.wait_for_function(f"before => JSON.stringify({PICTURE}) !== JSON.stringify(before)", arg=before)
+    wait_until(visit, f"before => JSON.stringify({PICTURE}) !== JSON.stringify(before)", before)
     expect(visit.get_by_text("encountered an error")).to_have_count(0)
     assert visit.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert [each.text for each in said if each.type == "error" and RESOURCE not in each.text] == []

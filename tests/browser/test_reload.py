@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import NewPage
+from tests.browser.conftest import NewPage, wait_until
 from tests.browser.test_upload import ask
 from tests.browser.test_whole_job import clinic_csv, plan_clinic, publish, upload
 from tests.serving import Served
@@ -36,7 +36,7 @@ def a_plan(page: Page) -> None:
 
 def keeps_the_new_epsilon(page: Page) -> None:
     expect(said(page, "At ε = 1.5")).to_be_visible()
-    page.wait_for_function("""sessionStorage.getItem('private-release-plan')?.includes('"epsilon":"1.5"')""")
+    wait_until(page, """sessionStorage.getItem('private-release-plan')?.includes('"epsilon":"1.5"')""")
 
 
 def test_a_plan_is_back_after_a_reload_and_goes_on_once_its_file_is_given_again(
@@ -91,7 +91,7 @@ def test_another_table_leaves_the_plan_waiting_until_it_is_forgotten(new_page: N
     expect(page.get_by_text("this one has no region")).to_be_visible()
     page.get_by_role("button", name="Forget that plan").click()
     expect(page.get_by_text("still waits")).to_have_count(0)
-    page.wait_for_function("sessionStorage.getItem('private-release-plan') === null")
+    wait_until(page, "sessionStorage.getItem('private-release-plan') === null")
     page.reload()
     expect(page.locator(".st-key-consequence .js-plotly-plot").first).to_be_visible()
     assert "clinic" not in page.content()
@@ -116,15 +116,15 @@ def test_what_a_tab_holds_may_be_anything(new_page: NewPage) -> None:
     expect(page.locator(".st-key-consequence .js-plotly-plot").first).to_be_visible()
     page.evaluate("sessionStorage.setItem('private-release-plan', '{\"entries\": {\"chosen\": [1]}}')")
     page.reload()
-    page.wait_for_function("sessionStorage.getItem('private-release-plan') === null")
+    wait_until(page, "sessionStorage.getItem('private-release-plan') === null")
     expect(page.get_by_role("button", name="Upload")).to_be_visible()
 
 
 def test_only_the_tab_that_was_asked_may_tell_a_plan(new_page: NewPage, app: Served) -> None:
     page = new_page()
-    with page.expect_request("**/tab") as told:
+    with page.expect_request("**/tab") as sent:
         page.reload()
-    own = {name: value for name, value in told.value.all_headers().items() if not name.startswith(":")}
+    own = {name: value for name, value in sent.value.all_headers().items() if not name.startswith(":")}
 
     def answered(change: dict[str, str], body: bytes = b"") -> int:
         return ask(app, "PUT", own | change | {"content-length": str(len(body))}, body, "/tab")[0]

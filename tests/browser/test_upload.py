@@ -56,8 +56,8 @@ def ask(
             return answer.status, answer.read().decode(), answer.getheader("access-control-allow-origin")
 
 
-def put(app: Served, headers: dict[str, str], told: int = 8) -> tuple[int, str]:
-    return ask(app, "PUT", headers | {"content-length": str(told)}, b"a,b\n1,2\n")[:2]
+def put(app: Served, headers: dict[str, str], size: int = 8) -> tuple[int, str]:
+    return ask(app, "PUT", headers | {"content-length": str(size)}, b"a,b\n1,2\n")[:2]
 
 
 def test_a_file_lies_in_a_private_folder_and_goes_with_its_table(
@@ -131,7 +131,7 @@ def test_only_the_page_that_holds_the_token_may_send(new_page: NewPage, app: Ser
         ({"x-file-name": "..%2F..%2Fapp.csv%00.py"}, 415),
     ]:
         assert put(app, own | change)[0] == status, change
-    assert put(app, own, told=10**12) == (413, "The file is larger than this server takes.")
+    assert put(app, own, size=10**12) == (413, "The file is larger than this server takes.")
     assert stored(app) == before
     assert put(app, own | {"x-file-name": "..%2F..%2Fb.csv"})[0] == 204, "a name is no path"
     assert all(path.name == "table.csv" and len(path.relative_to(app.files).parts) == 3 for path in stored(app))

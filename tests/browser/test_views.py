@@ -39,7 +39,7 @@ def test_moving_epsilon_shows_its_consequence_on_a_phone_without_scrolling(new_p
     expect(said).to_contain_text("At ε = 1 a typical cell")
     slider.focus()
     page.keyboard.press("ArrowLeft")
-    expect(said).to_contain_text("At ε = 0.8 a typical cell")
+    expect(said).to_contain_text("At ε = 0.7 a typical cell")
     expect(said).to_be_in_viewport(ratio=0.9)
     expect(page.locator(".stSlider")).to_be_in_viewport(ratio=0.9)
 
@@ -63,6 +63,14 @@ def test_a_phone_never_scrolls_sideways_and_hides_no_words(new_page: NewPage) ->
     assert band.evaluate("e => getComputedStyle(e).borderStyle") == "dashed"
     band.get_by_test_id("stDataFrame").hover(force=True)
     expect(band.get_by_role("button", name="Download as CSV")).to_be_hidden()
+
+
+def test_a_table_offers_no_file_that_may_hold_formulas(new_page: NewPage) -> None:
+    page = new_page("/accuracy")
+    table = page.get_by_test_id("stDataFrame").filter(visible=True).first
+    table.hover()
+    expect(table.get_by_role("button", name="Search")).to_be_visible()
+    expect(table.get_by_role("button", name="Download as CSV")).to_be_hidden()
 
 
 @pytest.mark.parametrize("path", ["/", "/accuracy"])

@@ -80,9 +80,10 @@ HIGH, LOW, ESTIMATE, COUNT = 1, 2, 3, 4
 @pytest.mark.parametrize(
     "name", ["README.txt", "plan.yaml", AGE, TOTAL, "synthetic.csv", "report.html", "registry.yaml"]
 )
-def test_a_changed_byte_is_found_by_its_sha_256(bundle: bytes, name: str) -> None:
+@pytest.mark.parametrize("change", [lambda text: text + b"\n", lambda text: text[:-3] + b"~" + text[-2:]])
+def test_a_changed_byte_is_found_by_its_sha_256(bundle: bytes, name: str, change: Callable[[bytes], bytes]) -> None:
     members = members_of(bundle)
-    members[name] += b"\n"
+    members[name] = change(members[name])
     assert f"{name} was changed: it does not have the SHA-256 and size that the manifest gives" in faults_of(
         zipped(members, rehash=False)
     )
@@ -189,6 +190,16 @@ def test_all_faults_are_reported_at_once(bundle: bytes) -> None:
     assert all(part in faults for part in ("README.txt is missing", "title is not", "disagree on the counts"))
 
 
+def test_faults_come_in_the_order_of_names(bundle: bytes) -> None:
+    members = members_of(bundle)
+    manifest = json.loads(members["manifest.json"])
+    names = [f"{letter}.txt" for letter in "hgfedcba"]
+    manifest["files"] |= {name: {"sha256": "0" * 64, "bytes": 0} for name in names}
+    members["manifest.json"] = json.dumps(manifest).encode()
+    listed = [fault for fault in faults_of(zipped(members)) if fault.startswith("the manifest lists")]
+    assert listed == [f"the manifest lists {name}, which does not belong in this bundle" for name in sorted(names)]
+
+
 @pytest.mark.parametrize("name", ["manifest.json", AGE])
 def test_a_file_missing_from_the_list_or_present_twice_is_reported(bundle: bytes, name: str) -> None:
     members = members_of(bundle)
@@ -202,7 +213,9 @@ def test_a_file_missing_from_the_list_or_present_twice_is_reported(bundle: bytes
     assert faults_of(buffer.getvalue()) == (f"{name} is in the bundle twice",)
 
 
-@pytest.mark.parametrize("text", ['{"a": 1, "a": 2}', "[" * 100_000, "nonsense", ""])
+@pytest.mark.parametrize(
+    "text", ['{"a": 1, "a": 2}', "[" * 100_000, "nonsense", ""], ids=["a key twice", "deep", "nonsense", "empty"]
+)
 def test_a_manifest_that_is_not_json_is_reported(bundle: bytes, text: str) -> None:
     members = members_of(bundle) | {"manifest.json": text.encode()}
     assert faults_of(zipped(members, rehash=False)) == ("manifest.json is not readable JSON",)

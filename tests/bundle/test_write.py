@@ -13,7 +13,6 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import given, settings
 
 from dpengine.bundle import report, write
@@ -194,14 +193,6 @@ def test_the_manifest_says_which_rows_are_left_out() -> None:
     )
     for text in (report.render(result, manifest), " ".join(report.read_me(result, manifest).split())):
         assert manifest["coverage"] in text
-
-
-def test_the_registry_entry_leaves_blank_only_what_a_person_knows(bundle: bytes) -> None:
-    entry = yaml.safe_load(members_of(bundle)["registry.yaml"])["deployment"]
-    assert entry["privacy_loss"]["privacy_parameters"] == {"epsilon": 1, "delta": 0}
-    assert entry["dp_flavor"]["name"] == "Pure DP"
-    assert entry["product"]["intended_use"] == ""
-    assert all(entry[part] for part in ("model", "accounting", "implementation", "resources"))
 
 
 def test_file_names_are_plain_and_distinct() -> None:

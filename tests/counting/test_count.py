@@ -1,4 +1,4 @@
-"""Counting: who is counted in which table, and what a count cannot depend on."""
+"""Counting: which rows count in which cell, and what a count does not depend on."""
 
 import datetime as dt
 import itertools
@@ -248,7 +248,7 @@ def test_one_more_row_changes_each_marginal_by_at_most_one(rows, row):
 @quick
 @given(ROWS.filter(bool), ROW)
 def test_one_odd_cell_never_moves_another_row(rows, odd):
-    """Whatever one row holds, the other rows are counted as they are without it."""
+    """The other rows are counted as if the row were not there."""
     alone, others = counted(as_table([odd]), PLAN), counted(as_table(rows), PLAN)
     assert same(counted(as_table([*rows, odd]), PLAN), [a + b for a, b in zip(alone, others, strict=True)])
 

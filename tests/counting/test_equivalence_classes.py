@@ -1,4 +1,4 @@
-"""Who looks like whom: grouped by counting alone, and as a plain loop over the rows would have it."""
+"""Equivalence classes: the same as by a plain loop over the rows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def plain(value: object) -> object:
 
 
 def entries(classes: Classes) -> list[tuple[int, tuple[tuple[str | None, int], ...]]]:
-    """Each class as its size and what its people have, in an order of its own."""
+    """Return the size of each class and the values of its people, sorted."""
     held = defaultdict(list)
     for of, value, count in zip(classes.of, classes.value, classes.count, strict=True):
         held[int(of)].append((classes.values[value], int(count)))

@@ -13,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpengine.counting.count import digest
+from dpengine.counting.fingerprint import RowSums, hashed_columns
 from dpengine.sources.open import open_table
 
 
@@ -46,6 +47,12 @@ def test_the_digest_is_fixed_for_all_time():
          "t": hashlib.md5(b"x" * 200).hexdigest(), "y": ""},
     ]  # fmt: skip
     assert digest_of(table) == reference_digest(sorted(table.column_names), rows)
+
+
+def test_a_text_of_any_length_has_the_same_digest():
+    texts = ["y" * size for size in (127, 128, 129, 1023, 1024, 1025, 100_000)] + ["ü" * 512, "ü" * 513]
+    rows = [{"t": text if len(text.encode()) <= 128 else hashlib.md5(text.encode()).hexdigest()} for text in texts]
+    assert digest_of(pa.table({"t": texts})) == reference_digest(["t"], rows)
 
 
 def reference_digest(names, rows):
@@ -98,6 +105,27 @@ def test_a_number_and_its_text_are_the_same(numbers):
     typed = pa.table({"x": pa.array(numbers, pa.float64())})
     texts = [text for (text,) in duckdb.sql("SELECT x::VARCHAR FROM typed").fetchall()]
     assert digest_of(typed) == digest_of(pa.table({"x": pa.array(texts, pa.string())}))
+
+
+NAMES = ["c0", "c1", "c2"]
+NUMERALS = st.text("0123456789.e+-", max_size=8) | st.floats().map(str) | st.text(max_size=4)
+
+
+@given(st.lists(st.none() | NUMERALS, min_size=1, max_size=20))
+@example(["1.5", "1.50", "10.5", "-0.5", "-.5", "01.5", "1.", "1.5e0", "1e+20", "1e20", "1e-05", "1.5e-300", "1e400"])
+@example(["1" * 25 + ".5", "0.1234567890123456789", "123456789012345678.5", "0.00001", "1.5e+15", "1e+16", "2.5\n"])
+def test_numbers_among_texts_are_the_same_in_a_table_of_many_columns(texts):
+    given_rows = pa.table([pa.array(column, pa.string()) for column in (texts, texts[::-1], ["x"] * len(texts))], NAMES)
+    columns = [(i, "VARCHAR") for i in range(3)]
+    digests = set()
+    for hashed in (hashed_columns(columns), hashed_columns(columns, many=2)):
+        sums = RowSums(hashed)
+        cells = ", ".join(f"{sql} AS {alias}" for column in hashed for alias, sql in column.cells.items())
+        outputs = ", ".join(output for column in hashed for output in column.outputs)
+        shown = duckdb.sql(f"SELECT {outputs} FROM (SELECT {cells} FROM given_rows) AS cells").to_arrow_table()
+        sums.add([pa.concat_arrays(column.chunks) for column in shown.columns], given_rows.num_rows)
+        digests.add(sums.digest(NAMES))
+    assert len(digests) == 1
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-100, 100), min_size=1, max_size=30), st.data())

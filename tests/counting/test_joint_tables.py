@@ -1,4 +1,4 @@
-"""Joint tables that cover all tables asked for."""
+"""Joint tables cover all tables, within their size."""
 
 import math
 from itertools import combinations

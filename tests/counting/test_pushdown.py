@@ -1,4 +1,4 @@
-"""Rows that stay in PostgreSQL, Spark or DuckDB are counted by a plan as if they were here."""
+"""Rows in PostgreSQL, Spark or DuckDB are counted there with the same result as here."""
 
 from __future__ import annotations
 
@@ -16,18 +16,12 @@ from dpengine import Ledger, release
 from dpengine.counting.count import check, check_unchanged, count, digest, digest_of_texts, distinct_texts, row_count
 from dpengine.errors import TableError
 from dpengine.release import true_counts
+from dpengine.sources.databases.remote import RemoteTable
 from dpengine.sources.open import open_table
-from dpengine.sources.remote import RemoteTable
 from dpengine.spec.plan import Plan
+from tests import ibis_tables
 
-# Ibis calls the engines it drives by names that these have since given up.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning"),
-    # PySpark leaves the closing of its sockets to the collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = ibis_tables.TOLERATED
 
 CANARY = "ZZ_CANARY_7f3a"
 
@@ -239,7 +233,7 @@ def test_a_file_with_the_rows_of_a_released_table_elsewhere_keeps_the_same_rows_
     assert {name: counts.tolist() for name, counts in here.items()} == {
         name: counts.tolist() for name, counts in elsewhere.items()
     }
-    # Another ledger has another key. It may happen to keep rows in the same cells, but not twenty times over.
+    # Another ledger has another key. It may keep rows in the same cells by chance, but not twenty times.
     others = (true_counts(PEOPLE, plan, Ledger.in_memory()) for _ in range(20))
     assert any((counts[name] != here[name]).any() for counts in others for name in here)
 

@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize
 
 from dpengine import Plan
 from dpengine.estimate.consistency import make_consistent
 from dpengine.estimate.error_distribution import least_squares
-from dpengine.marginals.fitting import project, round_to_totals
+from dpengine.marginals.fitting import project, rake
+from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.marginal import Marginal
+from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.measure.strategy import decide
 from dpengine.noise.laplace import discrete_laplace
-from tests.plans import letters_plan, plans
+from dpengine.noise.moments import variance
+from tests.plans import letters_plan, noisy_values, plans
+
+
+def noisy(counts: np.ndarray, epsilon: str) -> Measurement:
+    allocation = Allocation(tuple("abcd"[: counts.ndim]), Fraction(epsilon), 1)
+    return Measurement(allocation, counts + discrete_laplace(allocation.scale, counts.shape))
+
+
+def published(one: Measurement) -> np.ndarray:
+    """The consistent counts of a single measured table."""
+    values = one.values
+    sizes = dict(zip(one.allocation.columns, values.shape, strict=True))
+    squares = LeastSquares(sizes, (one.allocation.columns,), (variance(one.allocation.scale),))
+    return make_consistent(squares, [values]).table(one.allocation.columns)
 
 
 @settings(max_examples=60)
 @given(plans(), st.data())
 def test_tables_are_whole_and_agree_on_all_they_share(plan: Plan, data: st.DataObject) -> None:
     allocations = decide(plan).allocations
-    values = []
-    for allocation in allocations:
-        cells = plan.cells(allocation.columns)
-        drawn = data.draw(st.lists(st.integers(-40, 60), min_size=cells, max_size=cells))
-        values.append(np.array(drawn, dtype=np.int64).reshape(plan.shape(allocation.columns)))
+    values = noisy_values(data, plan, allocations, -40, 60)
     squares = least_squares(plan, allocations)
     model = make_consistent(squares, values)
     tables = {table: model.table(table) for table in (*plan.marginals, ())}
@@ -58,33 +71,39 @@ def test_what_is_consistent_already_stays_as_it_is(tables: list[list[str]]) -> N
     assert all((a.values == b.values).all() for a, b in zip(again.tables, model.tables, strict=True))
 
 
-@given(st.lists(st.integers(-20, 30), min_size=1, max_size=8), st.integers(0, 60))
-def test_projection_is_the_nearest_point_of_the_simplex(values: list[int], total: int) -> None:
-    ours = project(np.array(values, dtype=float), total)
-    assert ours.sum() == pytest.approx(total, abs=1e-9)
-    assert ours.min() >= 0
-    start = np.full(len(values), total / len(values))
-    theirs = optimize.minimize(
-        lambda x: ((x - values) ** 2).sum(),
-        start,
-        jac=lambda x: 2 * (x - values),
-        bounds=[(0, None)] * len(values),
-        constraints={"type": "eq", "fun": lambda x: x.sum() - total, "jac": lambda x: np.ones_like(x)},
-        method="SLSQP",
-    )
-    assert ((ours - values) ** 2).sum() <= theirs.fun + 1e-6 * (1 + abs(theirs.fun))
-
-
-@given(st.lists(st.lists(st.floats(0, 9), min_size=3, max_size=3), min_size=1, max_size=5), st.data())
-def test_rounding_keeps_totals_and_running_sums(rows: list[list[float]], data: st.DataObject) -> None:
-    values = np.array(rows)
-    totals = np.array([data.draw(st.integers(0, 40)) for _ in rows])
-    whole = round_to_totals(values, totals)
-    assert (whole.sum(axis=1) == totals).all()
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from([(2, 2), (1, 5), (7, 9), (3, 4, 5), (2, 2, 2, 3)]),
+    st.integers(0, 300),
+    st.sampled_from(["0.05", "1", "5"]),
+)
+def test_counts_of_one_table_are_whole_and_add_up_to_its_noisy_total(
+    shape: tuple[int, ...], most: int, epsilon: str
+) -> None:
+    one = noisy((np.arange(np.prod(shape)).reshape(shape) * 7919) % (most + 1), epsilon)
+    whole = published(one)
+    assert whole.dtype == np.int64
     assert whole.min() >= 0
-    sums = values.sum(axis=1, keepdims=True)
-    scaled = np.where(sums > 0, values / np.where(sums > 0, sums, 1), 1 / 3) * totals[:, None]
-    assert np.abs(np.cumsum(whole, axis=1) - np.cumsum(scaled, axis=1)).max() <= 0.5 + 1e-6
+    assert whole.sum() == max(0, one.values.sum())
+    assert (published(one) == whole).all()
+
+
+def test_counts_of_one_table_are_nearer_the_truth_than_projected_ones() -> None:
+    """Errors are half as large in the mean; in a thousand trials they were never three quarters.
+
+    20,000 people in 30 × 20 × 4 cells, near a line, most cells empty.
+    """
+    a, b, c = np.indices((30, 20, 4))
+    shape = np.exp(-(((a / 30 - b / 20) / 0.12) ** 2)) * 0.5**c
+    counts = np.round(20_000 * shape / shape.sum()).astype(np.int64)
+    ours, projected = 0.0, 0.0
+    for _ in range(10):
+        one = noisy(counts, "0.1")
+        total = float(one.values.sum())
+        margins = [((k,), project(one.values.sum(axis=tuple({0, 1, 2} - {k})), total)) for k in range(3)]
+        ours += np.abs(published(one) - counts).sum()
+        projected += np.abs(rake(project(one.values, total), margins, 10) - counts).sum()
+    assert ours < 0.75 * projected
 
 
 def test_a_ring_is_rounded_to_within_the_noise_of_its_fit() -> None:

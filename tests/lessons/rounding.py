@@ -1,4 +1,4 @@
-"""How often one more person shows in a rounded count."""
+"""The probability that one more person changes a rounded count."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def test_neighbours_are_within_e_to_epsilon_everywhere(
 def test_the_bound_is_attained_by_answers_that_do_not_lie_between(first: int, apart: int, epsilon: Fraction) -> None:
     seen = lesson.compare(first, first + apart, apart, epsilon)
     between = (first < seen.answers) & (seen.answers < first + apart)
-    assert (seen.attained == ~between).all()
+    assert ((np.abs(seen.steps) == seen.gap) == ~between).all()
     assert seen.max_log_ratio == epsilon, "exactly, with no rounding"
 
 

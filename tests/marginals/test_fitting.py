@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dpengine.array_types import Floats
-from dpengine.marginals.fitting import largest_remainders, project, rake, round_to_total
+from dpengine.marginals.fitting import largest_remainders, project, rake, round_to_total, round_to_totals
 
-values = arrays(np.float64, st.integers(1, 30), elements=st.floats(0, 1000))
+counts = arrays(np.float64, st.integers(1, 30), elements=st.floats(0, 1000))
+points = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1000, 1000))
+tables = arrays(np.float64, st.tuples(st.integers(1, 5), st.integers(1, 30)), elements=st.floats(0, 1000))
 
 
 def test_raking_meets_every_margin() -> None:
@@ -45,27 +47,29 @@ def test_raking_ends_when_the_margins_are_near_enough() -> None:
     assert not np.array_equal(early, late)
 
 
-@given(values, st.floats(0.1, 100))
+@given(points, st.floats(0, 200))
 def test_a_projection_is_on_the_simplex_and_no_corner_lies_beyond_it(point: Floats, total: float) -> None:
     """The nearest point of a convex set is the one from which no other lies in the direction of `point`."""
     nearest = project(point, total)
     assert nearest.min() >= 0
-    assert nearest.sum() == pytest.approx(total)
+    assert nearest.sum() == pytest.approx(total, abs=1e-9 * (1 + np.abs(point).sum()))
     for corner in total * np.eye(point.size):
         assert (point - nearest) @ (corner - nearest) <= 1e-6 * (1 + np.abs(point).max()) ** 2
 
 
-@given(values, st.integers(0, 10_000))
-def test_roundings_add_up_and_stretches_keep_their_sums(expected: Floats, total: int) -> None:
-    rounded = round_to_total(expected, total)
-    assert rounded.sum() == total
+@given(tables, st.data())
+def test_roundings_add_up_and_stretches_keep_their_sums(expected: Floats, data: st.DataObject) -> None:
+    totals = np.array([data.draw(st.integers(0, 10_000)) for _ in expected])
+    rounded = round_to_totals(expected, totals)
+    assert (rounded.sum(axis=1) == totals).all()
     assert rounded.min() >= 0
-    even = np.full(expected.size, 1 / expected.size)
-    scaled = total * (expected / expected.sum() if expected.sum() > 0 else even)
-    assert np.abs(np.cumsum(rounded) - np.cumsum(scaled)).max() <= 0.5 + 1e-6
+    sums = expected.sum(axis=1, keepdims=True)
+    parts = np.where(sums > 0, expected / np.where(sums > 0, sums, 1), 1 / expected.shape[1])
+    assert np.abs(np.cumsum(rounded - parts * totals[:, None], axis=1)).max() <= 0.5 + 1e-6
+    assert (round_to_total(expected[0], int(totals[0])) == rounded[0]).all()
 
 
-@given(values.filter(lambda each: each.sum() > 1e-6), st.integers(0, 10_000))
+@given(counts.filter(lambda each: each.sum() > 1e-6), st.integers(0, 10_000))
 def test_largest_remainders_add_up_and_change_no_value_by_one(expected: Floats, total: int) -> None:
     rounded = largest_remainders(expected, total)
     assert rounded.sum() == total

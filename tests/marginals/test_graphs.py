@@ -6,8 +6,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from hypothesis import given
 
+from dpengine import Plan
 from dpengine.marginals.graphs import Components, junction_order, maximal, spanning_tree
+from tests.plans import plans
 
 
 def is_tree(edges: list[tuple[int, int]], size: int) -> bool:
@@ -54,6 +57,8 @@ def test_a_table_within_another_is_not_maximal() -> None:
         ([("a",)], True),
         ([("a", "b"), ("c", "d")], True),
         ([("a", "b", "c"), ("b", "c", "d"), ("c", "d", "e")], True),
+        ([("a", "b", "c"), ("b", "c", "d"), ("b", "e")], True),
+        ([("a", "b"), ("b", "c"), ("a", "c")], False),
         ([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], False),
         ([("a", "b", "c"), ("a", "d"), ("b", "d")], False),
     ],
@@ -66,3 +71,19 @@ def test_an_order_is_found_just_where_tables_overlap_along_a_tree(cliques: list,
         for k, clique in enumerate(order[1:], start=1):
             shared = set(clique) & set().union(*order[:k])
             assert any(shared <= set(earlier) for earlier in order[:k])
+
+
+@given(plans())
+def test_a_junction_order_has_the_running_intersection_property(plan: Plan) -> None:
+    order = junction_order(maximal(plan.marginals))
+    for k, clique in enumerate(order or []):
+        seen = {name for earlier in (order or [])[:k] for name in earlier}
+        shared = set(clique) & seen
+        assert not shared or any(shared <= set(earlier) for earlier in (order or [])[:k])
+
+
+@given(plans())
+def test_maximal_tables_are_those_that_no_other_contains(plan: Plan) -> None:
+    sets = [frozenset(table) for table in plan.marginals]
+    slowly = {one for one in sets if not any(one < other for other in sets)}
+    assert maximal(plan.marginals) == sorted(tuple(sorted(one)) for one in slowly)

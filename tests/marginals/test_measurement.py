@@ -19,7 +19,7 @@ from dpengine.marginals.measurement import (
     Measurement,
     Measurements,
 )
-from dpengine.measure.hierarchical import measure_boxes
+from tests.boxes import measured_boxes
 
 EPSILON = Fraction(1, 3)
 
@@ -34,8 +34,7 @@ def audit(epsilon: Fraction) -> Audit:
 
 
 def boxes(counts: Ints) -> Boxes:
-    columns = ("a", "b")[: counts.ndim]
-    return measure_boxes(columns, [(0, size) for size in counts.shape], counts, EPSILON, 1)
+    return measured_boxes(counts, str(EPSILON))
 
 
 def test_the_cost_is_the_sum_of_all_parts() -> None:

@@ -1,4 +1,4 @@
-"""The model of pairs: exact where nothing is noisy, consistent always, and Markov chains are found again."""
+"""The model of pairs: exact without noise, always consistent, and it recovers Markov chains."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def joint(*, markov: bool) -> np.ndarray:
 
 
 def measured(table: np.ndarray, *marginals: str) -> list[Measurement]:
-    """Marginals of ``table`` measured with all but no noise."""
+    """Marginals of ``table`` measured with hardly any noise."""
     found = []
     for names in marginals:
         others = tuple(k for k, name in enumerate("abc") if name not in names)
@@ -36,7 +36,7 @@ def measured(table: np.ndarray, *marginals: str) -> list[Measurement]:
     return found
 
 
-def test_what_was_measured_without_noise_is_given_back() -> None:
+def test_marginals_without_noise_are_returned_unchanged() -> None:
     table = joint(markov=False)
     model = fit(SIZES, measured(table, "", "a", "b", "c", "ab", "ac", "bc"))
     assert model.total == pytest.approx(table.sum())
@@ -46,7 +46,7 @@ def test_what_was_measured_without_noise_is_given_back() -> None:
         assert np.array_equal(model.pair(b, a), model.pair(a, b).T)
 
 
-def test_a_pair_that_was_not_measured_is_composed_through_the_one_between() -> None:
+def test_a_pair_that_was_not_measured_is_composed_through_the_column_between() -> None:
     table = joint(markov=True)
     model = fit(SIZES, measured(table, "", "a", "b", "c", "ab", "bc"))
     truth = table.sum(axis=1)
@@ -77,7 +77,7 @@ def test_pairs_agree_with_their_columns_whatever_the_noise() -> None:
         assert np.allclose(model.pair(a, b).sum(axis=0), model.one[b], rtol=0.02, atol=1)
 
 
-def test_merged_bins_teach_what_they_can() -> None:
+def test_the_model_agrees_with_merged_bins() -> None:
     table = joint(markov=False)
     bins = (np.array([0, 1, 1]), np.array([0, 0, 1, 1]))
     coarse = merge(table.sum(axis=2), bins)
@@ -88,7 +88,7 @@ def test_merged_bins_teach_what_they_can() -> None:
     assert np.allclose(merge(model.pair("a", "b"), bins), coarse, rtol=0.02)
 
 
-def test_a_column_must_be_measured_by_itself_and_the_total_is_of_the_most_precise() -> None:
+def test_a_column_must_be_measured_by_itself_and_the_total_follows_the_most_precise() -> None:
     with pytest.raises(KeyError):
         fit(SIZES, measured(joint(markov=True), "", "a", "b"))
     precise = Measurement(Allocation((), EXACT, 1), np.array(1000))
@@ -96,10 +96,10 @@ def test_a_column_must_be_measured_by_itself_and_the_total_is_of_the_most_precis
     assert grand_total([precise, vague]) == pytest.approx(1000, abs=0.1)
 
 
-def test_kinds_of_people_find_what_pairs_have_in_common() -> None:
-    """Two kinds, six columns: the pair left out is guessed far better than by independence."""
-    kinds = np.array([[0.9, 0.05, 0.05], [0.05, 0.05, 0.9]])
-    table = 5000 * (np.outer(kinds[0], kinds[0]) + np.outer(kinds[1], kinds[1]))
+def test_latent_classes_find_what_pairs_have_in_common() -> None:
+    """Two classes, six columns: the pair left out is guessed far better than by independence."""
+    classes = np.array([[0.9, 0.05, 0.05], [0.05, 0.05, 0.9]])
+    table = 5000 * (np.outer(classes[0], classes[0]) + np.outer(classes[1], classes[1]))
     names = "abcdef"
     one = {name: table.sum(axis=1) for name in names}
     two = dict.fromkeys(combinations(names, 2), table)

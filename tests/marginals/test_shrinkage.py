@@ -8,26 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpengine.marginals.fitting import project
-from dpengine.marginals.shrinkage import shrink, smooth
+from dpengine.marginals.shrinkage import _median, shrink, smooth
 from dpengine.noise.laplace import discrete_laplace
 
 counts = st.lists(st.floats(-50, 50), min_size=1, max_size=30).map(np.array)
 
 
-@given(values=counts, total=st.floats(0, 200))
-def test_a_projection_is_a_whole_and_nothing_nearer_is(values: np.ndarray, total: float) -> None:
-    nearest = project(values, total)
-    assert (nearest >= 0).all()
-    assert nearest.sum() == pytest.approx(total, abs=1e-6)
-    for other in np.eye(values.size) * total:  # the corners: convexity does the rest
-        between = 0.9 * nearest + 0.1 * other
-        assert ((nearest - values) ** 2).sum() <= ((between - values) ** 2).sum() + 1e-6
-
-
 @given(noisy=counts, guess=st.floats(0, 40), scale=st.floats(0.5, 20))
-def test_what_is_shrunk_lies_between_the_noisy_count_and_the_guess(
-    noisy: np.ndarray, guess: float, scale: float
-) -> None:
+def test_shrunk_counts_lie_between_the_noisy_ones_and_the_guess(noisy: np.ndarray, guess: float, scale: float) -> None:
     guesses = np.full(noisy.shape, guess)
     better, likelihood = shrink(noisy, guesses, scale)
     assert np.isfinite(likelihood)
@@ -46,10 +34,8 @@ def test_a_good_guess_helps_and_a_bad_one_hurts_little() -> None:
     assert shrink(noisy, near, 20.0)[1] > shrink(noisy, far, 20.0)[1], "likelihood ranks guesses"
 
 
-def test_the_median_of_what_is_believed_is_that_of_the_posterior() -> None:
+def test_the_median_is_that_of_the_posterior() -> None:
     """One cell by itself: the posterior exp(−|t|/s − |r−t|/b), integrated on a grid."""
-    from dpengine.marginals.shrinkage import _median
-
     grid = np.linspace(-400, 400, 400_001)
     for r, s, b in ((10.0, 5.0, 3.0), (10.0, 3.0, 5.0), (1.0, 4.0, 4.0), (200.0, 8.0, 2.0)):
         weight = np.exp(-np.abs(grid) / s - np.abs(r - grid) / b)

@@ -14,13 +14,12 @@ from hypothesis import given
 from scipy import optimize
 
 from dpengine import Ledger, Plan, PlanError, release
-from dpengine.marginals.graphs import junction_order, maximal
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.measurement import Measurements
 from dpengine.measure.allocation import allocate_directly
 from dpengine.measure.strategy import Strategy, decide, resolved
 from dpengine.results.mock_table import mock_counts
-from tests.plans import letters_plan, plans
+from tests.plans import letters_plan, plans, sparse_plan
 from tests.work import calls
 
 
@@ -96,28 +95,20 @@ def test_cube_root_shares_are_within_a_thousandth_of_numerical_optimisation() ->
     assert ours <= best * 1.001
 
 
-def test_rings_are_told_from_trees() -> None:
-    assert junction_order([("a", "b"), ("b", "c"), ("c", "d")]) is not None
-    assert junction_order([("a", "b"), ("c", "d")]) is not None
-    assert junction_order([("a", "b", "c"), ("b", "c", "d"), ("b", "e")]) is not None
-    assert junction_order([("a", "b"), ("b", "c"), ("a", "c")]) is None
-    assert junction_order([("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]) is None
-
-
-@given(plans())
-def test_a_junction_order_has_the_running_intersection_property(plan: Plan) -> None:
-    order = junction_order(maximal(plan.marginals))
-    for k, clique in enumerate(order or []):
-        seen = {name for earlier in (order or [])[:k] for name in earlier}
-        shared = set(clique) & seen
-        assert not shared or any(shared <= set(earlier) for earlier in (order or [])[:k])
-
-
 def test_a_ring_too_wide_to_write_down_is_refused_before_anything_is_spent() -> None:
     ring = [["a", "b", "c"], ["b", "c", "d"], ["a", "c", "d"]]
     with pytest.raises(PlanError, match="overlap in a ring"):
         allocate_directly(letters_plan([60, 60, 60, 60], ring))
     assert len(decide(letters_plan([60, 60, 60, 60], ring[:2], strategy="direct")).allocations) == 2
+
+
+def test_auto_measures_columns_and_pairs_beside_a_table_too_large_for_its_rows() -> None:
+    assert decide(sparse_plan()).plan.strategy == "adaptive"
+    assert "noise would bury" in decide(sparse_plan()).why
+    dense = [sparse_plan(rows_about=200_000), sparse_plan(rows_about=None), sparse_plan(epsilon="2", rows_about=100)]
+    assert [decide(plan).plan.strategy for plan in dense] == ["auto"] * 3
+    alone = letters_plan([30, 20, 9], [["a", "b", "c"]], epsilon="0.1", rows_about=2000)
+    assert decide(alone).plan_id == decide(sparse_plan()).plan_id != decide(sparse_plan(strategy="direct")).plan_id
 
 
 def test_an_epsilon_too_small_for_adaptive_is_refused() -> None:
@@ -148,13 +139,6 @@ def test_rings_of_many_tables_are_refused_or_decided() -> None:
 def test_deciding_takes_work_in_proportion_to_the_tables() -> None:
     few, many = (wide(columns, tables={"each": 2}) for columns in (30, 60))
     assert calls(lambda: decide(many)) < 6 * calls(lambda: decide(few)), "four times as many tables"
-
-
-@given(plans())
-def test_maximal_tables_are_those_that_no_other_contains(plan: Plan) -> None:
-    sets = [frozenset(table) for table in plan.marginals]
-    slowly = {one for one in sets if not any(one < other for other in sets)}
-    assert maximal(plan.marginals) == sorted(tuple(sorted(one)) for one in slowly)
 
 
 @pytest.mark.parametrize(
@@ -202,11 +186,11 @@ def test_measurements_that_do_not_cost_epsilon_exactly_never_leave_the_strategy(
 
 
 def test_the_plan_of_a_release_keeps_its_strategy_whatever_auto_would_decide_now() -> None:
-    sparse = letters_plan([30, 20, 9], [["a", "b", "c"]], epsilon="0.1", rows_about=2000)
-    assert not decide(sparse).closed_form
-    assert resolved(sparse).closed_form, "in a release, auto stands for direct"
-    adaptive = decide(sparse).plan
-    assert resolved(adaptive).plan_id == decide(adaptive).plan_id == decide(sparse).plan_id
+    plan = sparse_plan()
+    assert not decide(plan).closed_form
+    assert resolved(plan).closed_form, "in a release, auto stands for direct"
+    adaptive = decide(plan).plan
+    assert resolved(adaptive).plan_id == decide(adaptive).plan_id == decide(plan).plan_id
 
 
 def test_a_strategy_at_another_epsilon_is_of_the_same_kind() -> None:

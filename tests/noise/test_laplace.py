@@ -283,10 +283,10 @@ def residues(values: Ints, scale: float, modulus: int = 64) -> float:
     return float(stats.chisquare(seen, share / share.sum() * values.size).pvalue)
 
 
-LAWFUL = ["1/2", "1", "3/7", "10", "13", "200", "1000", "1000000", "1000000000", str(2**40)]
+SCALES = ["1/2", "1", "3/7", "10", "13", "200", "1000", "1000000", "1000000000", str(2**40)]
 
 
-@pytest.mark.parametrize("scale", LAWFUL)
+@pytest.mark.parametrize("scale", SCALES)
 def test_draws_follow_the_distribution(scale: str) -> None:
     exact = Fraction(scale)
     assert not rejections(discrete_laplace(scale, DRAWS), discrete_laplace(exact, DRAWS), float(exact))

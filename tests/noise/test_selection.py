@@ -23,7 +23,7 @@ from dpengine.noise.selection import (
 )
 
 ALPHA = 1e-9  # false alarms of each test of a distribution
-LAWS = {permute_and_flip: permute_and_flip_probabilities, exponential_mechanism: exponential_probabilities}
+PMFS = {permute_and_flip: permute_and_flip_probabilities, exponential_mechanism: exponential_probabilities}
 
 
 def walked(scores: Sequence[int], epsilon: float, sensitivity: int = 1) -> list[float]:
@@ -50,8 +50,8 @@ def test_probabilities_are_those_of_the_definition(scores: list[int], epsilon: s
 @pytest.mark.parametrize("count", [1000, 5000])
 def test_probabilities_hold_for_thousands_of_candidates(count: int) -> None:
     for scores in (np.arange(count), np.zeros(count, dtype=int), np.repeat([0, 10, 20], [count, 10, 1])):
-        for law in LAWS.values():
-            found = law(scores, Fraction(1, 2))
+        for pmf in PMFS.values():
+            found = pmf(scores, Fraction(1, 2))
             assert found.sum() == pytest.approx(1, abs=1e-12)
             assert (np.diff(found) * np.sign(np.diff(scores)) >= 0).all()
     assert permute_and_flip_probabilities(np.zeros(count, dtype=int), Fraction(1)) == pytest.approx(1 / count)
@@ -59,15 +59,15 @@ def test_probabilities_hold_for_thousands_of_candidates(count: int) -> None:
 
 def test_permute_and_flip_is_never_worse() -> None:
     scores = np.array([10, 9, 7, 3, 0, 0])
-    lost = {law: 10 - float(law(scores, Fraction(1)) @ scores) for law in LAWS.values()}
+    lost = {pmf: 10 - float(pmf(scores, Fraction(1)) @ scores) for pmf in PMFS.values()}
     assert lost == {permute_and_flip_probabilities: pytest.approx(0.669, abs=5e-4),
                     exponential_probabilities: pytest.approx(0.866, abs=5e-4)}  # fmt: skip
     for ordered in product(range(4), repeat=4):
-        flipped, drawn = (law(np.array(ordered), Fraction(1)) @ np.array(ordered) for law in LAWS.values())
+        flipped, drawn = (pmf(np.array(ordered), Fraction(1)) @ np.array(ordered) for pmf in PMFS.values())
         assert flipped >= drawn - 1e-12
 
 
-@pytest.mark.parametrize("draw", LAWS, ids=lambda draw: draw.__name__)
+@pytest.mark.parametrize("draw", PMFS, ids=lambda draw: draw.__name__)
 @pytest.mark.parametrize(
     ("scores", "epsilon", "sensitivity", "monotone"),
     [([3, 1, 0, 0], "1", 1, False), ([10, 9, 7, 3], "1/2", 1, True), ([512, 256, 0], "2", 256, False)],
@@ -76,37 +76,37 @@ def test_candidates_come_as_often_as_the_definition_says(
     draw: selection.Draw, scores: list[int], epsilon: str, sensitivity: int, monotone: bool
 ) -> None:
     draws, whole, each = 20_000, np.array(scores), Fraction(epsilon)
-    wanted = LAWS[draw](whole, each, sensitivity, monotone=monotone) * draws
+    wanted = PMFS[draw](whole, each, sensitivity, monotone=monotone) * draws
     seen = np.zeros(len(scores))
     for _ in range(draws):
         seen[draw(whole, each, sensitivity, monotone=monotone)] += 1
     assert stats.chisquare(seen, wanted).pvalue > ALPHA
-    wrong = LAWS[draw](whole, each * Fraction(13, 10), sensitivity, monotone=monotone) * draws
+    wrong = PMFS[draw](whole, each * Fraction(13, 10), sensitivity, monotone=monotone) * draws
     if epsilon == "1":
         assert stats.chisquare(seen, wrong).pvalue < ALPHA, "negative control: another ε is rejected"
 
 
-@pytest.mark.parametrize("draw", LAWS, ids=lambda draw: draw.__name__)
+@pytest.mark.parametrize("draw", PMFS, ids=lambda draw: draw.__name__)
 @pytest.mark.parametrize("monotone", [False, True])
 def test_no_neighbours_differ_by_more_than_epsilon(draw: selection.Draw, monotone: bool) -> None:
     """Over all score vectors of three candidates with values 0 to 3, and all neighbours one step away in any score."""
-    law, epsilon, furthest = LAWS[draw], Fraction(1), 0.0
+    pmf, epsilon, furthest = PMFS[draw], Fraction(1), 0.0
     for scores in product(range(4), repeat=3):
-        here = law(np.array(scores), epsilon, monotone=monotone)
+        here = pmf(np.array(scores), epsilon, monotone=monotone)
         for step in product((0, 1) if monotone else (-1, 0, 1), repeat=3):
-            there = law(np.add(scores, step), epsilon, monotone=monotone)
+            there = pmf(np.add(scores, step), epsilon, monotone=monotone)
             furthest = max(furthest, float(np.abs(np.log(here / there)).max()))
     assert 0.8 < furthest <= 1 + 1e-12
 
 
-@pytest.mark.parametrize("draw", LAWS, ids=lambda draw: draw.__name__)
+@pytest.mark.parametrize("draw", PMFS, ids=lambda draw: draw.__name__)
 def test_scores_that_move_both_ways_are_not_monotone(draw: selection.Draw) -> None:
     """Negative control: without the 2, neighbours whose scores move apart differ by more than ε."""
-    here, there = (LAWS[draw](np.array(s), Fraction(1), monotone=True) for s in ([0, 3, 3], [1, 2, 2]))
+    here, there = (PMFS[draw](np.array(s), Fraction(1), monotone=True) for s in ([0, 3, 3], [1, 2, 2]))
     assert float(np.abs(np.log(here / there)).max()) > 1.2
 
 
-def test_even_draws_are_even_also_where_words_do_not_divide() -> None:
+def test_uniform_draws_are_even_also_where_words_do_not_divide() -> None:
     assert stats.chisquare(np.bincount(uniform_below(7, 70_000), minlength=7)).pvalue > ALPHA
     assert (uniform_below(1, 5) == 0).all()
     bound = 3 * 2**61  # a quarter of the words are past the last whole run: left in, they would favour small values
@@ -122,7 +122,19 @@ def test_a_coin_that_a_word_cannot_decide_is_decided_by_more_bits() -> None:
     assert exp_coins(np.array([0, 0]), Fraction(1)).all(), "the best always lands heads"
 
 
+@pytest.mark.parametrize("draw", PMFS, ids=lambda draw: draw.__name__)
+def test_whole_numbers_beyond_64_bits_are_compared_as_they_are(draw: selection.Draw) -> None:
+    """The same gaps, a million million times as large under a sensitivity as large: the same law and the same draws."""
+    small, times = np.array([10, 9, 7, 0]), 10**30
+    large = np.array([int(score) * times for score in small], dtype=object)
+    assert PMFS[draw](large, Fraction(1), times) == pytest.approx(PMFS[draw](small, Fraction(1)), abs=1e-15)
+    assert draw(large * 10**6, Fraction(1), times) == 0
+    assert not exp_coins(np.array([10**400], dtype=object), Fraction(1, 10**9)).any()
+
+
 def test_misuse_is_refused() -> None:
+    with pytest.raises(ValueError, match="whole numbers"):
+        permute_and_flip(np.array([0, 0.5], dtype=object), Fraction(1))
     with pytest.raises(ValueError, match="candidate"):
         permute_and_flip(np.array([], dtype=np.int64), Fraction(1))
     with pytest.raises(ValueError, match="above 0"):

@@ -19,24 +19,9 @@ from dpengine.spec.plan import Plan
 from pages.parts.accuracy.numbers import EPSILONS
 from pages.parts.shared.wording import people, percent, why_measured
 from tests.pages.visits import held, metrics, texts, visit
+from tests.plans import category, survey
 
 VIEWS = ["Every table", "Mostly noise", "Small and empty cells", "What is measured", "What ε means", "Strategies"]
-
-
-def category(name: str, size: int) -> dict[str, object]:
-    return {"name": name, "kind": "category", "values": [f"{name}{k}" for k in range(size)]}
-
-
-def plan(**changes: object) -> Plan:
-    fields: dict[str, object] = {
-        "title": "Survey",
-        "dataset": "clinic",
-        "epsilon": "0.5",
-        "rows_about": 4000,
-        "columns": [category("age", 8), category("region", 30), category("sex", 2)],
-        "tables": [["age", "region"], ["region", "sex"]],
-    }
-    return Plan(**(fields | changes))
 
 
 def page(own: Plan | None = None, view: str | None = None) -> AppTest:
@@ -61,7 +46,7 @@ def test_a_first_visit_learns_where_to_start_and_gets_a_sample() -> None:
 
 
 def test_the_figures_are_those_of_predict_at_the_plans_own_epsilon() -> None:
-    own = plan()
+    own = survey()
     expected = predict(own).iloc[0]
     shown = metrics(page(own))
     assert shown["Typically off by"] == people(expected["mean_abs_error"])
@@ -71,7 +56,7 @@ def test_the_figures_are_those_of_predict_at_the_plans_own_epsilon() -> None:
 
 
 def test_moving_epsilon_or_choosing_a_table_moves_the_figures_and_not_the_plan() -> None:
-    own = plan()
+    own = survey()
     at = page(own)
     at.select_slider(key="accuracy_epsilon").set_value(Fraction(2)).run()
     at.selectbox(key="accuracy_table").select(own.marginals[1]).run()
@@ -82,7 +67,7 @@ def test_moving_epsilon_or_choosing_a_table_moves_the_figures_and_not_the_plan()
 
 
 def test_a_wanted_error_gives_the_least_epsilon_which_can_be_shown() -> None:
-    own = plan()
+    own = survey()
     at = page(own)
     at.number_input(key="accuracy_within").set_value(25).run()
     at.selectbox(key="accuracy_confidence").select(0.99).run()
@@ -94,7 +79,7 @@ def test_a_wanted_error_gives_the_least_epsilon_which_can_be_shown() -> None:
 
 
 def test_an_error_that_no_epsilon_reaches_is_explained() -> None:
-    own = plan(unit={"id": "person", "rows": 1000})
+    own = survey(unit={"id": "person", "rows": 1000})
     at = page(own)
     at.number_input(key="accuracy_within").set_value(0).run()
     assert not at.exception
@@ -102,23 +87,23 @@ def test_an_error_that_no_epsilon_reaches_is_explained() -> None:
 
 
 def test_without_a_rough_size_the_page_asks_for_it_and_shows_odds_meanwhile() -> None:
-    own = plan(rows_about=None)
+    own = survey(rows_about=None)
     at = page(own)
     assert metrics(at)["50 % sure becomes"] == "≤ " + percent(posterior(0.5, own.epsilon))
     at.number_input(key="accuracy_rows").set_value(900).run()
-    sized = plan(rows_about=900)
+    sized = survey(rows_about=900)
     assert metrics(at)["Mostly noise"] == percent(mostly_noise_share(sized, own.marginals[0]))
 
 
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("rows", [None, 4000])
 def test_every_view_opens_with_and_without_a_rough_size(view: str, rows: int | None) -> None:
-    page(plan(rows_about=rows), view)
+    page(survey(rows_about=rows), view)
 
 
 def test_every_chart_has_a_description_and_a_table() -> None:
     for view, charts in (("Every table", 1), ("Mostly noise", 2), ("What ε means", 2)):
-        at = page(plan(), view)
+        at = page(survey(), view)
         drawn = at.get("plotly_chart")
         assert len(drawn) == charts
         assert all(chart.proto.alt for chart in drawn)
@@ -126,7 +111,7 @@ def test_every_chart_has_a_description_and_a_table() -> None:
 
 
 def test_epsilon_is_put_in_words_for_one_person_and_for_a_group() -> None:
-    at = page(plan(epsilon="1"), "What ε means")
+    at = page(survey(epsilon="1"), "What ε means")
     assert "at most 73 % sure" in texts(at)
     at.number_input(key="accuracy_group").set_value(3).run()
     assert f"{math.exp(3):.3g}" in texts(at)
@@ -134,14 +119,14 @@ def test_epsilon_is_put_in_words_for_one_person_and_for_a_group() -> None:
 
 
 def test_an_empty_cell_clipped_alone_reads_half_its_typical_error_too_high() -> None:
-    own = plan()
+    own = survey()
     excess = predict(own).iloc[0]["mean_abs_error"] / 2
     at = page(own, "Small and empty cells")
     assert f"**{people(excess)}** too high" in texts(at)
 
 
 def test_nothing_is_simulated_before_it_is_asked_for_and_then_it_says_so() -> None:
-    at = page(plan(), "Small and empty cells")
+    at = page(survey(), "Small and empty cells")
     assert "Simulated" not in texts(at)
     at.button(key="accuracy_simulate").click().run()
     assert not at.exception
@@ -153,12 +138,12 @@ def test_nothing_is_simulated_before_it_is_asked_for_and_then_it_says_so() -> No
 def test_tables_that_cannot_be_made_to_agree_are_refused_in_words() -> None:
     names = [f"c{k}" for k in range(8)]
     ring = [[*pair] for pair in combinations(names, 3)]
-    at = page(plan(columns=[category(name, 12) for name in names], tables=ring, strategy="direct"))
+    at = page(survey(columns=[category(name, 12) for name in names], tables=ring, strategy="direct"))
     assert "overlap in a ring" in at.error[0].value
 
 
 def test_the_page_opens_no_ledger_and_leaves_no_release() -> None:
-    at = page(plan())
+    at = page(survey())
     assert "ledger" not in vars(held(at))
     assert held(at).release is None
 
@@ -174,7 +159,7 @@ def test_the_page_opens_no_ledger_and_leaves_no_release() -> None:
     ],
 )
 def test_why_a_table_is_measured_follows_the_strategy(tables: list[list[str]], said: str) -> None:
-    own = plan(tables=tables)
+    own = survey(tables=tables)
     shares = decide(own).allocations
     text = why_measured(own, shares)
     assert text.startswith(said if len(shares) == 1 else f"ε is split over {len(shares)} tables")
@@ -189,7 +174,7 @@ def test_numbers_claim_no_false_certainty() -> None:
 @pytest.mark.parametrize("strategy", ["direct", "adaptive"])
 def test_all_strategies_are_compared_over_epsilon_on_request(strategy: str) -> None:
     """Exact predictions are those of `predict`, simulations are called so, and nothing is simulated unasked."""
-    own = plan(strategy=strategy)
+    own = survey(strategy=strategy)
     at = page(own, "Strategies")
     assert "has the smallest error" not in texts(at)
     at.button(key="compare-strategies").click().run()
@@ -212,7 +197,7 @@ def test_all_strategies_are_compared_over_epsilon_on_request(strategy: str) -> N
 
 def test_an_impossible_strategy_is_explained() -> None:
     columns = [category(f"c{k}", 12) for k in range(7)]
-    own = plan(columns=columns, tables={"each": 3}, strategy="adaptive", rows_about=1000)
+    own = survey(columns=columns, tables={"each": 3}, strategy="adaptive", rows_about=1000)
     at = page(own)
     at.button(key="compare-strategies").click().run()
     assert not at.exception

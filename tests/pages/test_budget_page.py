@@ -85,7 +85,7 @@ def test_spent_left_cap_and_history_are_the_ledgers(book: Ledger) -> None:
     spend(book, 2, epsilon="0.25")
     book.set_cap("clinic", "2")
     at = page()
-    assert metrics(at) == {"Spent, in ε": "0.75", "Left": "1.25", "Cap": "2", "Releases": "2"}
+    assert metrics(at) == {"Spent, in ε": "0.75", "Left": "1.25", "Cap": "2", "Entries": "2"}
     shown = at.dataframe[0].value
     assert list(shown["title"]) == ["Release 2", "Release 1"]
     assert list(shown["epsilon"]) == ["0.25", "0.5"]
@@ -269,7 +269,7 @@ def test_a_hundred_releases_are_drawn_as_few(book: Ledger) -> None:
     for number in range(1, 101):
         charge(book, str(number), epsilon=Fraction(1, 100), title="", summary="sex")
     at = page()
-    assert metrics(at)["Releases"] == "100"
+    assert metrics(at)["Entries"] == "100"
     bars = json.loads(at.get("plotly_chart")[0].proto.spec)["data"]
     assert len(bars) == 40
     assert sum(bar["x"][0] for bar in bars) == pytest.approx(1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from pathlib import Path
 
 import pandas as pd
@@ -15,6 +13,7 @@ from dpengine.release import Release, release
 from dpengine.sources.open import open_table
 from dpengine.spec.plan import Plan
 from pages.parts.shared.wording import percent
+from tests.bundles import members_of, zipped
 
 ENTRY = Path(__file__).parents[2] / "app.py"
 
@@ -45,20 +44,12 @@ def words(at: AppTest) -> str:
 
 def changed(bundle: bytes, member: str, by: bytes) -> bytes:
     """The bundle with ``by`` put at the end of one of its files."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(bundle)) as old, zipfile.ZipFile(buffer, "w") as new:
-        for each in old.namelist():
-            new.writestr(each, old.read(each) + (by if each == member else b""))
-    return buffer.getvalue()
+    members = members_of(bundle)
+    return zipped(members | {member: members[member] + by}, rehash=False)
 
 
 def without(bundle: bytes, member: str) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(bundle)) as old, zipfile.ZipFile(buffer, "w") as new:
-        for each in old.namelist():
-            if each != member:
-                new.writestr(each, old.read(each))
-    return buffer.getvalue()
+    return zipped({name: content for name, content in members_of(bundle).items() if name != member}, rehash=False)
 
 
 def test_before_a_file_is_dropped_the_page_promises_not_to_keep_it() -> None:
@@ -66,13 +57,13 @@ def test_before_a_file_is_dropped_the_page_promises_not_to_keep_it() -> None:
 
 
 def test_a_whole_release_is_told_so_and_what_it_promises(finished: Release) -> None:
-    told = words(page(finished.bundle))
-    assert "release.zip is complete and consistent" in told
-    assert finished.release_id in told
-    assert "**ε = 0.5**" in told
-    assert percent(posterior(0.5, finished.plan.epsilon)) in told
-    assert "What it does not protect" in told
-    assert "What it promises" in told
+    shown = words(page(finished.bundle))
+    assert "release.zip is complete and consistent" in shown
+    assert finished.release_id in shown
+    assert "**ε = 0.5**" in shown
+    assert percent(posterior(0.5, finished.plan.epsilon)) in shown
+    assert "What it does not protect" in shown
+    assert "What it promises" in shown
 
 
 def test_tables_measurements_and_files_are_listed(finished: Release) -> None:
@@ -97,10 +88,10 @@ def test_tables_measurements_and_files_are_listed(finished: Release) -> None:
 )
 def test_what_is_no_whole_release_is_listed_and_promises_nothing(finished: Release, spoil: object) -> None:
     at = page(spoil(finished.bundle))  # type: ignore[operator]
-    told = words(at)
-    assert "is not a complete release" in told
-    assert "- " in told
-    assert "What it promises" not in told
+    shown = words(at)
+    assert "is not a complete release" in shown
+    assert "- " in shown
+    assert "What it promises" not in shown
 
 
 def test_a_file_name_is_shown_as_it_is(finished: Release) -> None:

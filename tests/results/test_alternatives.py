@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpengine import Plan, predict
+from dpengine import predict
 from dpengine.results.alternatives import (
     ALL_CELLS,
     MockCells,
@@ -15,21 +15,7 @@ from dpengine.results.alternatives import (
     predict_table,
     simulate_errors,
 )
-
-
-def category(name: str, size: int) -> dict[str, object]:
-    return {"name": name, "kind": "category", "values": [f"{name}{k}" for k in range(size)]}
-
-
-def survey(**changes: object) -> Plan:
-    fields: dict[str, object] = {
-        "dataset": "clinic",
-        "epsilon": "0.5",
-        "rows_about": 4000,
-        "columns": [category("age", 8), category("region", 30), category("sex", 2)],
-        "tables": [["age", "region"], ["region", "sex"]],
-    }
-    return Plan(**(fields | changes))
+from tests.plans import category, survey
 
 
 def test_one_table_is_predicted_as_among_all() -> None:

@@ -1,4 +1,4 @@
-"""One release in place of many questions: as exact as each of them, for as little as that takes."""
+"""One release in place of many questions: as exact as each of them, at the least price."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_there_is_nothing_to_compare_with_fewer_than_two(asked: list[Question]) 
     assert price_batch(asked) is None
 
 
-def test_a_table_of_too_many_cells_is_no_way_out() -> None:
+def test_a_table_of_too_many_cells_replaces_no_questions() -> None:
     wide = [Category(name=f"c{k}", values=[str(v) for v in range(200)]) for k in range(4)]
     asked = [count(*(cell(column, "1") for column in wide)), count(cell(wide[0], "2"))]
     assert price_batch(asked) is None

@@ -1,57 +1,16 @@
-"""The preview is the release of a made-up table: same shape, same way, same error, and no table in sight."""
+"""The mock table has the declared shape and rough size, whatever table of it is counted."""
 
 from __future__ import annotations
 
-import inspect
-import math
-
 import numpy as np
-import pytest
-from hypothesis import given, settings
 
 from dpengine import Plan
-from dpengine.estimate import error_distribution
 from dpengine.marginals.marginal import Marginal
-from dpengine.measure.strategy import decide
-from dpengine.results import mock_table
-from dpengine.results.alternatives import mostly_noise_share
 from dpengine.results.mock_table import mock_counts
-from dpengine.results.predict import predict
-from dpengine.results.preview import preview
-from dpengine.results.result import EXACT
-from tests.plans import CLINIC, letters_plan, plans
+from tests.plans import CLINIC
 
 
-@settings(max_examples=30)
-@given(plans())
-def test_a_preview_has_the_shape_of_the_release(plan: Plan) -> None:
-    result = preview(plan)
-    for table in plan.marginals:
-        frame = result.tables[table]
-        assert list(frame.columns) == [*table, "count", "estimate", "low", "high"]
-        assert len(frame) == plan.cells(table)
-        assert ((frame["low"] <= frame["count"]) & (frame["count"] <= frame["high"])).all()
-
-
-def test_a_preview_is_drawn_afresh_each_time() -> None:
-    plan = Plan.loads(CLINIC)
-    draws = [preview(plan).tables[("age", "region")]["estimate"] for _ in range(3)]
-    assert not draws[0].equals(draws[1])
-    assert not draws[1].equals(draws[2])
-
-
-def test_nothing_that_previews_or_predicts_can_be_handed_a_table() -> None:
-    for room in (mock_table, error_distribution):
-        for name in room.__all__:
-            if callable(thing := getattr(room, name)) and not inspect.isclass(thing):
-                assert not {"table", "counts", "source", "frame", "data", "rows", "ledger"} & {
-                    parameter.name
-                    for parameter in inspect.signature(thing).parameters.values()
-                    if "Columns" not in str(parameter.annotation)
-                }
-
-
-def test_the_made_up_table_has_the_rough_size_and_fills_the_middle() -> None:
+def test_the_mock_table_has_the_rough_size_and_fills_the_middle() -> None:
     plan = Plan.loads(CLINIC)
     counts = mock_counts(plan, ("age", "region"))
     assert counts.sum() == plan.rows_about
@@ -59,67 +18,7 @@ def test_the_made_up_table_has_the_rough_size_and_fills_the_middle() -> None:
     assert counts[2, 0] > counts[4, 0]
 
 
-@pytest.mark.parametrize(
-    ("sizes", "tables", "epsilon"),
-    [
-        ([12, 8], [["a", "b"]], "1"),
-        ([12, 8], [["a"], ["b"], ["a", "b"]], "0.1"),
-        ([20, 10, 8], [["a", "b"], ["b", "c"]], "0.5"),
-        ([12, 10, 8, 6], {"each": 2}, "1"),
-    ],
-)
-def test_predicted_error_is_observed_and_intervals_cover(sizes: list[int], tables: object, epsilon: str) -> None:
-    """150 previews against what was made up; each assertion's false alarm is below 1e-9.
-
-    Of Student's t with 149 degrees of freedom, 7 is passed with probability 8e-11. The total has a single error a
-    preview, whose law is exponential, so that few small ones make both mean and spread small: there the spread is the
-    law's, and the mean is too large by 7 of it with probability 4e-10.
-    """
-    plan = letters_plan(sizes, tables, epsilon=epsilon, rows_about=20_000)
-    allocations = decide(plan).allocations
-    # Each measured marginal is rounded by itself, so the truth of a table is what its least squares say of them.
-    exact = [mock_counts(plan, allocation.columns) for allocation in allocations]
-    squares = error_distribution.least_squares(plan, allocations)
-    names = {table: " × ".join(table) or "total" for table in (*plan.marginals, ())}
-    predicted = predict(plan).set_index("table")["mean_abs_error"]
-    errors: dict[object, list[float]] = {table: [] for table in names}
-    covered: dict[object, list[float]] = {table: [] for table in names}
-    for _ in range(150):
-        result = preview(plan)
-        for table in names:
-            truth = np.maximum(squares.estimate(table, exact).ravel(), 0)
-            frame = result.tables[table]
-            errors[table].append(float(np.abs(frame["estimate"] - truth).mean()))
-            inside = (frame["low"] - 0.51 <= truth) & (truth <= frame["high"] + 0.51)
-            covered[table].append(float(inside.mean()))
-    for table, name in names.items():
-        spread = (np.std(errors[table], ddof=1) if table else predicted[name]) / math.sqrt(150)
-        assert abs(np.mean(errors[table]) - predicted[name]) < 7 * spread + 0.02 * predicted[name], name
-        rate = np.std(covered[table], ddof=1) / math.sqrt(150)
-        assert np.mean(covered[table]) > 0.95 - 7 * rate, name
-
-
-def test_the_share_of_mostly_noise_falls_with_epsilon_and_size() -> None:
-    plan = Plan.loads(CLINIC)
-    table = ("age", "region")
-    shares = [mostly_noise_share(plan.at(epsilon), table) for epsilon in ("0.01", "0.1", "1", "10")]
-    assert shares == sorted(shares, reverse=True)
-    assert shares[0] > shares[-1]
-    smaller = plan.model_copy(update={"rows_about": 100})
-    assert mostly_noise_share(smaller, table) > mostly_noise_share(plan, table)
-
-
-def test_made_up_margins_hang_together() -> None:
+def test_margins_of_mock_tables_agree_to_within_rounding() -> None:
     plan = Plan.loads(CLINIC)
     age_region, age = mock_counts(plan, ("age", "region")), mock_counts(plan, ("age",))
     assert np.abs(Marginal(("age", "region"), age_region).project(("age",)).values - age).max() <= 6
-
-
-def test_a_table_without_noise_has_no_cell_that_is_mostly_noise() -> None:
-    plan = Plan.loads(CLINIC.replace("rows_about: 5000", "rows_about: 50")).at(100)
-    result = preview(plan)
-    for table in plan.marginals:
-        assert result.half_width(table) < EXACT
-        assert (result.counts(table) == 0).any(), "there are cells that a careless comparison would mark"
-        assert not result.mostly_noise(table).any()
-        assert mostly_noise_share(plan, table) == 0

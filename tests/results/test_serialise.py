@@ -28,7 +28,7 @@ def reread(rows: SyntheticRows) -> SyntheticRows:
 
 @settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 299), st.integers(0, 1), st.integers(1, 2**62)), max_size=20))
-def test_rows_are_kept_with_how_often_each_stands(held: list[tuple[int, int, int]]) -> None:
+def test_rows_are_stored_with_their_weights(held: list[tuple[int, int, int]]) -> None:
     a, b, times = np.array(held, dtype=np.int64).reshape(-1, 3).T
     rows = SyntheticRows(Domain(("a", "b"), (300, 2)), np.stack([a, b]).astype(np.int32), times)
     back = reread(rows)
@@ -39,26 +39,26 @@ def test_rows_are_kept_with_how_often_each_stands(held: list[tuple[int, int, int
 
 
 @pytest.fixture(scope="module")
-def once() -> Result:
+def unweighted() -> Result:
     finished = preview(letters_plan([20] * 6, {"each": 2}, rows_about=3000, strategy="adaptive"))
     assert isinstance(finished.model, SyntheticRows)
     return finished
 
 
-def test_a_release_that_holds_no_times_has_every_row_once(once: Result) -> None:
-    with np.load(io.BytesIO(once.to_bytes())) as arrays:
+def test_a_stored_release_without_weights_has_every_row_once(unweighted: Result) -> None:
+    with np.load(io.BytesIO(unweighted.to_bytes())) as arrays:
         earlier = {name: arrays[name] for name in arrays.files if name != "times"}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **earlier)
     back = Result.from_bytes(buffer.getvalue())
     assert isinstance(back.model, SyntheticRows)
     assert (back.model.weights == 1).all()
-    for table in (*once.plan.marginals, ()):
-        assert np.array_equal(back.counts(table), once.counts(table))
-    assert all(np.array_equal(a, b) for a, b in zip(back.rows().values(), once.rows().values(), strict=True))
+    for table in (*unweighted.plan.marginals, ()):
+        assert np.array_equal(back.counts(table), unweighted.counts(table))
+    assert all(np.array_equal(a, b) for a, b in zip(back.rows().values(), unweighted.rows().values(), strict=True))
 
 
-def test_what_is_kept_does_not_grow_with_the_number_of_people(once: Result) -> None:
+def test_stored_bytes_do_not_grow_with_the_number_of_people() -> None:
     plan = letters_plan([20] * 6, {"each": 2}, rows_about=1_000_000, strategy="adaptive")
     many = preview(plan)
     assert isinstance(many.model, SyntheticRows)

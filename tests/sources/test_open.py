@@ -1,5 +1,6 @@
-"""Opening tables: what is read from which bytes, what is refused in which words, and what is left behind."""
+"""Opening tables: the texts and types that are read, the messages of refusals, and no files left behind."""
 
+import codecs
 import datetime as dt
 import gc
 import gzip
@@ -14,8 +15,11 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
+from dpengine.counting.count import distinct_texts
 from dpengine.errors import TableError
-from dpengine.sources.open import Table, hint_of_name, open_table
+from dpengine.sources.files import isolated
+from dpengine.sources.open import open_table
+from dpengine.sources.table import Table, hint_of_name
 
 CANARY = "ZZ_CANARY_7f3a"
 
@@ -31,7 +35,7 @@ def names(table: Table) -> list[str]:
 
 @pytest.fixture
 def scratch(tmp_path, monkeypatch):
-    """Where opened tables put their temporary files."""
+    """The folder in which opened tables put their temporary files."""
     folder = tmp_path / "scratch"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -90,7 +94,7 @@ def test_a_later_odd_byte_is_found_however_far_down(tmp_path):
         assert connection.execute("SELECT c0 FROM rows WHERE c0 <> 'plain'").fetchall() == [("ü",)]
 
 
-@pytest.mark.parametrize("header", ['"a\nx",b', "__proto__,../x", "=cmd(),-1", "Age,age", "a, a", "1,2.5"])
+@pytest.mark.parametrize("header", ['"a,x",b', "__proto__,../x", "=cmd(),-1", "Age,age", "a, a", "1,2.5"])
 def test_any_distinct_header_is_a_header(header, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(f"{header}\n1,2\n")
@@ -109,6 +113,15 @@ def test_thousands_of_columns(tmp_path):
 
 BAD = {
     "empty": ("t.csv", b"", {}, "empty"),
+    "blank": ("t.csv", b" \n", {}, "column 1 has no name"),
+    "quote open in the header": ("t.csv", f'region,"age\n{CANARY},2\n3,4\n'.encode(), {}, "opens a quote"),
+    "quote open in the header, closed by a row": ("t.csv", f'a,"b\n1,{CANARY}"\n3,4\n'.encode(), {}, "opens a quote"),
+    "header of many lines": ("t.csv", f'a,"b\n{CANARY}"\n3,4\n'.encode(), {}, "opens a quote"),
+    "text after a quote in the header": ("t.csv", b'"a"x,b\n1,2\n', {}, "opens a quote"),
+    "header of megabytes": ("t.csv", b"a" + b",b" * (1 << 20) + b"\n1\n", {}, "longer than 1 MB"),
+    "long name": ("t.csv", b"a," + b"b" * (200 << 10) + b"\n1,2\n", {}, "name is longer than 10,000"),
+    "too many columns": ("t.csv", b"a" + b",b" * 99_999 + b"\n", {}, "100,000 columns; at most 5,000"),
+    "very many blank names": ("t.csv", b"a" + b"," * 4_000 + b"\n", {}, "and 3,980 more columns"),
     "first line blank": ("t.csv", f"\na,b\n{CANARY},2\n".encode(), {}, "first line"),
     "duplicate names": ("t.csv", f"a,b,a\n{CANARY},2,3\n".encode(), {}, "2 columns are named 'a'"),
     "blank name": ("t.csv", f"a,,c\n{CANARY},2,3\n".encode(), {}, "column 2 has no name"),
@@ -117,7 +130,15 @@ BAD = {
     "long first row": ("t.csv", f"a,b\n1,2,{CANARY}\n3,4\n".encode(), {}, "line 2 of the file does not have as many"),
     "open quote": ("t.csv", f'a,b\n"{CANARY},2\n3,4\n'.encode(), {}, "line 2 of the file opens a quote"),
     "text after a quote": ("t.csv", f'a,b\n"x"{CANARY},2\n'.encode(), {}, "line 2 of the file opens a quote"),
-    "endless line": ("t.csv", b"a,b\n" + b"x" * (5 << 20) + b",2\n", {}, "line 2 of the file is longer than 4 MB"),
+    "endless line": ("t.csv", b"a,b\n" + b"x" * (5 << 20) + b",2\n3,4\n", {}, "a line is longer than 4 MB"),
+    "endless last line": ("t.csv", b"a,b\n1,2\n" + b"x" * (9 << 20) + b",2\n", {}, "a line is longer than 4 MB"),
+    "the same without an end": ("t.csv", b"a,b\n1,2\n" + b"x" * (9 << 20) + b",2", {}, "a line is longer than 4 MB"),
+    "the same in UTF-16": (
+        "t.csv",
+        codecs.BOM_UTF16_LE + ("a,b\n1,2\n" + "x" * (9 << 20)).encode("utf-16-le"),
+        {},
+        "longer than 4 MB",
+    ),
     "endless line, no line end": ("t.csv", b"\xff" * (13 << 20), {}, "a line is longer than 4 MB"),
     "NUL": ("t.csv", f"a,b\n{CANARY}\0,2\n".encode(), {}, "NUL"),
     "UTF-16 without a mark": ("t.csv", f"a,b\n{CANARY},2\n".encode("utf-16-le"), {}, "encoding='utf-16-le'"),
@@ -203,7 +224,7 @@ def test_names_that_differ_in_case_are_two_columns(tmp_path):
         assert (names(table), rows(table)) == (["Age", "age"], [(1, 2)])
 
 
-def test_objects_of_a_frame_become_texts_each_alone():
+def test_objects_of_a_frame_are_read_each_by_its_own_type():
     values = [
         None,
         float("nan"),
@@ -219,9 +240,11 @@ def test_objects_of_a_frame_become_texts_each_alone():
         "\ud800",
         Decimal("2.50"),
     ]
-    texts = [None, None, None, None, "a", "1", "1", "1.5", "True", "2024-01-05", "b", "?", "2.50"]
     with open_table(pd.DataFrame({"o": pd.Series(values, dtype=object)})) as table:
-        assert rows(table) == sorted([(text,) for text in texts], key=str)
+        assert distinct_texts(table, "o") == ["1", "1.5", "2.50", "2024-01-05", "?", "True", "a", "b"]
+        members = zip(*(row.values() for (row,) in rows(table)), strict=True)
+    present = [sorted((value for value in values if value is not None), key=str) for values in members]
+    assert present == [[True], [1], [], [1.0, 1.5], [], ["2.50", "2024-01-05", "?", "a", "b"]]
 
 
 def test_columns_of_a_frame_keep_declared_types_and_lose_the_index():
@@ -314,13 +337,13 @@ def test_a_file_that_changes_after_opening_gives_a_table_error(tmp_path):
     assert CANARY not in str(caught.value)
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet", "feather"])
+@pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_a_change_of_the_file_is_noticed_where_rows_are_read_from_it(form, tmp_path):
     path = tmp_path / f"t.{form}"
 
     def write(value):
         table = pa.table({"a": [value], "b": [value]})
-        {"csv": csv.write_csv, "parquet": pq.write_table, "feather": feather.write_feather}[form](table, path)
+        {"csv": csv.write_csv, "parquet": pq.write_table}[form](table, path)
 
     write("x")
     with open_table(path) as table:
@@ -335,12 +358,32 @@ def test_a_change_of_the_file_is_noticed_where_rows_are_read_from_it(form, tmp_p
             table.check_unchanged()
 
 
+def test_a_disk_without_room_is_no_damaged_file(tmp_path, monkeypatch, scratch):
+    monkeypatch.setattr(isolated, "_SPARE", 1 << 60)
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"a,b\n1,2\n"))
+    with pytest.raises(TableError, match="no room on the disk"):
+        open_table(path)
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_blank_path_is_no_folder():
+    for source in ("", " ", [""]):
+        with pytest.raises(TableError, match="blank"):
+            open_table(source)
+
+
 def test_a_file_that_was_copied_may_go(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"a,b\r\n1,2\r\n")
     with open_table(tmp_path / "t.csv") as table:
         (tmp_path / "t.csv").unlink()
         table.check_unchanged()
         assert rows(table) == [("1", "2")]
+    feather.write_feather(pa.table({"a": [1]}), tmp_path / "t.feather")
+    with open_table(tmp_path / "t.feather") as table:
+        (tmp_path / "t.feather").write_bytes(b"")  # rows that are mapped from a file that is cut end the process
+        table.check_unchanged()
+        assert rows(table) == [(1,)]
     with open_table(pd.DataFrame({"a": [1]})) as table:
         table.check_unchanged()
 
@@ -371,3 +414,19 @@ def test_types_known_without_the_engine_are_the_engines() -> None:
     odd = frame.append_column("more", pa.nulls(3, pa.timestamp("us")))  # the engine is asked
     with open_table(odd) as table:
         assert [column.type for column in table.columns] == [*told, "TIMESTAMP"]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "reading"),
+    [
+        (b"a,b\n1,2\n", {}, "UTF-8 (lines that are not, as Windows-1252), cells separated by commas"),
+        (b"a;b\n1,5;\xff\n", {}, "UTF-8 (lines that are not, as Windows-1252), cells separated by semicolons"),
+        (codecs.BOM_UTF16_LE + "a\tb\n".encode("utf-16-le"), {}, "UTF-16, cells separated by tabs"),
+        (b"a~b\n", {"encoding": "latin-1", "delimiter": "~"}, "ISO8859-1, cells separated by ~"),
+    ],
+)
+def test_it_is_said_how_a_text_is_read(tmp_path, content, options, reading):
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    with open_table(path, **options) as table:
+        assert table.reading == reading

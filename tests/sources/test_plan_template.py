@@ -1,4 +1,4 @@
-"""A first plan holds names and kinds; what must come from a person is blank, and says so."""
+"""A first plan holds names and kinds, and asks a person to fill in the rest."""
 
 from __future__ import annotations
 

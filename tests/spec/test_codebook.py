@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,14 @@ def test_values_come_from_csv_and_json(text: str, name: str, expected: tuple[str
 def test_unreadable_values_are_refused_by_name(text: str, name: str) -> None:
     with pytest.raises(PlanError, match=name):
         codebook.values_from(text, name, column="place")
+
+
+def test_a_pipe_is_no_codebook_since_reading_it_might_never_end(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "regions.csv")
+    text = "dataset: d\nepsilon: '1'\ncolumns: [{name: r, kind: category, codebook: regions.csv}]\ntables: [[r]]\n"
+    (tmp_path / "plan.yaml").write_text(text)
+    with pytest.raises(PlanError, match=r"regions\.csv is not a file"):
+        Plan.load(tmp_path / "plan.yaml")
 
 
 def test_standard_lists_hold_distinct_values() -> None:

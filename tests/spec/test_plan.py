@@ -206,7 +206,7 @@ def test_what_stands_twice_in_a_plan_is_written_twice() -> None:
     [
         ("? [a, b]\n: c", "line 1: .*a key must be a plain text"),
         ("x:\n  {a: b}: c", "line 2: .*plain text"),
-        ('title: "\\U99999999"', "no character"),
+        ('title: "\\U99999999"', "line 1: .*invalid Unicode character"),
         ("title: a\0b", "control character"),
         ("title: \ud800", "half a character"),
     ],

@@ -81,14 +81,14 @@ def test_rows_counted_by_the_engine_give_the_published_counts(tables: list[list[
             assert np.array_equal(counts, result.counts(table)), table
 
 
-def test_a_format_that_cannot_say_every_declared_day_spoils_no_bundle() -> None:
+def test_a_format_that_cannot_write_every_declared_day_still_gives_a_valid_bundle() -> None:
     result = preview(mixed(["odd"], ["odd", "smokes"]))
     assert verify(io.BytesIO(write.pack(result)))
 
 
 @settings(max_examples=15)
 @given(strategy=st.sampled_from(["direct", "optimised", "adaptive"]), data=st.data())
-def test_so_it_is_under_every_strategy(strategy: str, data: st.DataObject) -> None:
+def test_rows_give_the_published_counts_under_every_strategy(strategy: str, data: st.DataObject) -> None:
     pairs = list(combinations(NAMES, 2))
     chosen = data.draw(st.lists(st.sampled_from(pairs), min_size=1, max_size=3, unique=True))
     plan = mixed(*map(list, chosen)).model_copy(update={"strategy": strategy})
@@ -115,7 +115,7 @@ def test_columns_have_the_types_that_were_declared() -> None:
     assert (rows["age"] == "(other)").sum() == result.tables["age",].set_index("age")["count"]["(other)"]
 
 
-def laid(column: Column, code: int, rows: int) -> list[object]:
+def values_in(column: Column, code: int, rows: int) -> list[object]:
     return values(column, np.full(rows, code), 3).to_pylist()  # type: ignore[no-any-return]
 
 
@@ -134,12 +134,12 @@ def laid(column: Column, code: int, rows: int) -> list[object]:
     ],
 )  # fmt: skip
 def test_every_value_of_a_cell_serves_equally_many_rows(column: Column, code: int, grid: object) -> None:
-    found = pd.Series(laid(column, code, 1000)).value_counts()
+    found = pd.Series(values_in(column, code, 1000)).value_counts()
     assert sorted(found.index) == list(grid)  # type: ignore[call-overload]
     assert found.max() - found.min() <= 1
 
 
-def test_places_in_two_columns_have_nothing_to_do_with_each_other() -> None:
+def test_values_of_two_columns_are_uncorrelated_within_their_cells() -> None:
     column = Number(name="n", edges=[0, 1000])
     one, two = (np.array(values(column, np.zeros(20_000, dtype=np.int64), salt).to_pylist()) for salt in (0, 1))
     assert abs(np.corrcoef(one, two)[0, 1]) < 0.03
@@ -173,8 +173,8 @@ def several(request: pytest.FixtureRequest) -> Result:
 
 
 @pytest.mark.parametrize("rows", [0, 1, 100, 3000, 20_001])
-def test_any_number_of_rows_scales_the_tables_but_for_rounding(several: Result, rows: int) -> None:
-    """Each count c becomes one between ⌊N/n⌋·c and ⌈N/n⌉·c; in the mean it is nearer to N/n·c than chance would be."""
+def test_any_number_of_rows_scales_the_tables_up_to_rounding(several: Result, rows: int) -> None:
+    """Each count c becomes one between ⌊N/n⌋·c and ⌈N/n⌉·c; in the mean it is nearer to N/n·c than by sampling."""
     made, published_rows = several.rows(rows), several.rows()
     names, published = list(made), len(published_rows["a"])
     assert {len(codes) for codes in made.values()} == {rows}
@@ -200,12 +200,12 @@ def test_whole_multiples_are_exact(several: Result) -> None:
 
 
 @pytest.mark.parametrize("rows", [-1, 1.5, "10", True, 10**9])
-def test_a_number_of_rows_that_is_none_is_refused(several: Result, rows: object) -> None:
+def test_an_unusable_number_of_rows_is_refused(several: Result, rows: object) -> None:
     with pytest.raises(ReleaseError, match="whole, from 0"):
         several.synthetic(rows)  # type: ignore[arg-type]
 
 
-def test_nobody_cannot_be_scaled() -> None:
+def test_an_empty_release_cannot_be_scaled() -> None:
     empty = preview(letters_plan([2], [["a"]], epsilon=1000, rows_about=1))
     model = ConsistentTables((Marginal(("a",), np.zeros(2, dtype=np.int64)),))
     nobody = Result(empty.plan, empty.measured, model, "", "", {})

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dpengine.estimate.consistency import ConsistentTables
 from dpengine.marginals.marginal import Domain
 from dpengine.marginals.pairwise import Pairwise
-from dpengine.synthesis import generate_rows as rooms
+from dpengine.synthesis import generate_rows as module
 from dpengine.synthesis.generate_rows import MAX_ONCE, SyntheticRows, generate_rows, realise
 from dpengine.synthesis.resample import expand
 from tests.synthesis.every_row import every_row
@@ -24,7 +24,7 @@ NAMES = ("a", "b", "c", "d")
 
 
 def model_of(people: np.ndarray, size: int) -> Pairwise:
-    """The exact pairs of real rows, of shape (columns, rows): a model that whole rows can meet."""
+    """The exact pairs of real rows, of shape (columns, rows): a model that whole rows can fit."""
     one = {name: np.bincount(codes, minlength=size).astype(float) for name, codes in zip(NAMES, people, strict=True)}
     two = {}
     for (i, a), (k, b) in combinations(enumerate(NAMES), 2):
@@ -40,7 +40,7 @@ def larger(model: Pairwise, times: int) -> Pairwise:
 
 
 def off(rows: SyntheticRows | ConsistentTables, model: Pairwise) -> float:
-    """Mean over all pairs of the people in a wrong cell, as a part of all."""
+    """Mean over all pairs of the fraction of people in a wrong cell."""
     wrong = [np.abs(rows.table(pair) - model.pair(*pair)).sum() / model.total for pair in combinations(NAMES, 2)]
     return float(np.mean(wrong))
 
@@ -53,7 +53,7 @@ def people(rows: int, size: int) -> np.ndarray:
 
 
 def test_pairs_counted_from_the_rows_are_within_two_percent_of_the_model() -> None:
-    """The bound that is stated: where whole rows can meet the model, less than 2 % of them lie in a wrong cell."""
+    """If whole rows can fit the model, less than 2 % of them lie in a wrong cell."""
     model = model_of(people(20_000, 6), 6)
     rows = realise(model, 2)
     for a, b in combinations(NAMES, 2):
@@ -74,7 +74,7 @@ def test_with_weights_less_than_one_in_a_thousand_people_is_in_a_wrong_cell(time
 def test_finer_rows_take_out_what_coarser_ones_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     model = larger(model_of(people(20_000, 30), 30), 500)
     repaired = off(realise(model, 2), model)
-    monkeypatch.setattr(rooms, "PASSES", (rooms.PASSES[0], 0, 0))
+    monkeypatch.setattr(module, "PASSES", (module.PASSES[0], 0, 0))
     assert repaired < 0.5 * off(realise(model, 2), model)
 
 
@@ -99,7 +99,7 @@ def test_tables_of_three_columns_are_counted_from_more_different_rows() -> None:
 
 def levels(share: int) -> dict[str, int]:
     """Sizes of all levels, ``share`` times smaller than they are."""
-    return {name: getattr(rooms, name) // share for name in ("MAX_ONCE", "COARSE", "COARSE_WIDE", "FINE")}
+    return {name: getattr(module, name) // share for name in ("MAX_ONCE", "COARSE", "COARSE_WIDE", "FINE")}
 
 
 @settings(max_examples=40, deadline=None)
@@ -111,7 +111,7 @@ def test_tables_are_those_of_the_repeated_rows(count: int, size: int, widest: in
     model = replace(larger(smallest, count), total=float(count * len(codes)))
     with pytest.MonkeyPatch.context() as smaller:
         for name, rows in levels(256).items():
-            smaller.setattr(rooms, name, rows)
+            smaller.setattr(module, name, rows)
         generated = realise(model, widest)
     assert isinstance(generated, SyntheticRows)
     assert generated.weights.min() >= 1
@@ -129,7 +129,7 @@ def counted(rows: Mapping[str, np.ndarray], table: tuple[str, ...], size: int) -
     return np.bincount(cells, minlength=size ** len(table)).reshape((size,) * len(table))
 
 
-def test_rows_and_tables_are_one() -> None:
+def test_tables_are_counted_from_the_rows() -> None:
     model = model_of(people(5000, 4), 4)
     rows = realise(model, 2)
     repeated = every_row(rows)
@@ -139,7 +139,7 @@ def test_rows_and_tables_are_one() -> None:
 
 
 def test_counts_of_many_people_are_exact() -> None:
-    """Beyond what a float tells apart."""
+    """Also beyond 2^53, where floats skip whole numbers."""
     rows = SyntheticRows(Domain(("a",), (2,)), np.array([[0, 1, 0]], dtype=np.int32), np.array([2**53, 5, 1]))
     assert rows.table(("a",)).tolist() == [2**53 + 1, 5]
     assert rows.table(()) == 2**53 + 6
@@ -156,7 +156,7 @@ def test_the_same_model_gives_the_same_rows(count: int) -> None:
         assert np.array_equal(first, again)
 
 
-def test_up_to_a_number_every_row_has_weight_one() -> None:
+def test_a_small_number_of_people_gets_a_row_each() -> None:
     model = model_of(people(1000, 3), 3)
     codes, weights = generate_rows(model, 20_000)
     assert codes.shape == (4, 20_000)

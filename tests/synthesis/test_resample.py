@@ -13,7 +13,7 @@ from dpengine.marginals.marginal import Domain, Marginal
 from dpengine.measure.strategy import decide
 from dpengine.synthesis.generate_rows import SyntheticRows
 from dpengine.synthesis.resample import expand, rescale, unique_rows
-from tests.plans import plans
+from tests.plans import noisy_values, plans
 from tests.synthesis.every_row import every_row
 
 
@@ -27,11 +27,7 @@ def counted(rows: dict[str, np.ndarray], plan: Plan, table: tuple[str, ...]) -> 
 @given(plans(), st.data())
 def test_rows_count_to_every_table(plan: Plan, data: st.DataObject) -> None:
     allocations = decide(plan).allocations
-    values = []
-    for allocation in allocations:
-        cells = plan.cells(allocation.columns)
-        drawn = data.draw(st.lists(st.integers(-10, 30), min_size=cells, max_size=cells))
-        values.append(np.array(drawn, dtype=np.int64).reshape(plan.shape(allocation.columns)))
+    values = noisy_values(data, plan, allocations, -10, 30)
     model = make_consistent(least_squares(plan, allocations), values)
     rows = every_row(model)
     assert set(rows) == set(plan.used)

@@ -1,9 +1,8 @@
 """Coins of exact bias, and the exact ε of an answer that is randomised with them.
 
-People who answer a survey with coins are protected before anything leaves their hands. The cost of such an answer is
-the largest ratio of the probabilities of any report under two true answers: a rational number, as all coins are
-rational. Its logarithm is irrational, so ε is that logarithm rounded up. For a given ε, the coins are chosen so that
-even the rounded value does not exceed it.
+The e^ε of such an answer is the largest ratio of the probabilities of any report under two true answers. It is a
+rational number, since all coins are rational. Its logarithm is irrational, so ε is that logarithm rounded up. For a
+given ε, coins are chosen so that even the rounded value does not exceed it.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from dpengine.errors import PlanError, TableError
 from dpengine.noise.bits import BitSource, keystream
 
 __all__ = [
-    "COIN_STEPS", "MAX_EPSILON", "MAX_TIMES", "MIN_EPSILON", "check_answers", "check_chance", "check_values", "coins",
-    "composed", "flip", "least_chance", "least_flip", "log_up",
+    "COIN_STEPS", "MAX_EPSILON", "MAX_TIMES", "MIN_EPSILON", "check_answers", "check_chance", "check_values",
+    "check_whole", "coins", "composed", "flip", "least_chance", "least_flip", "log_up",
 ]  # fmt: skip
 
 MIN_EPSILON, MAX_EPSILON = Fraction(1, 1000), Fraction(20)
-COIN_STEPS = 2**48  # the probability of a coin made for a given ε is a whole number of these parts
+COIN_STEPS = 2**48  # the probability of a coin for a given ε is a whole number of these parts of 1
 MAX_ANSWERS = 2**24
 MAX_TIMES = 10_000
-_STEP = Decimal(1).scaleb(-12)
-_LANES = 2**18
+_STEP = Decimal(1).scaleb(-12)  # of an ε
+_LANES = 2**18  # coins tossed at once
 
 
 def coins(chance: Fraction, size: int) -> Bools:
@@ -53,8 +52,8 @@ def coins(chance: Fraction, size: int) -> Bools:
 def flip(heads: Bools, chance: Fraction, bits: BitSource) -> None:
     """Fill the vector `heads` with coins of probability `chance`, using random `bits`.
 
-    A coin is heads if a uniform number lies below `chance`. Eight of its bits decide that unless they equal the first
-    eight of `chance`; then the rest of the number is compared with the rest of `chance` in the same way.
+    A coin is heads if a uniform number is below `chance`. The first eight bits of both decide unless they are equal;
+    then the remaining bits are compared in the same way.
     """
     whole, rest = divmod(chance * 256, 1)
     words = np.empty(min(heads.size, _LANES), dtype=np.uint8)
@@ -70,7 +69,7 @@ def flip(heads: Bools, chance: Fraction, bits: BitSource) -> None:
 
 
 def log_up(ratio: Fraction) -> Fraction:
-    """Return ln(`ratio`) rounded up to twelve digits after the point: an ε that the ratio never exceeds.
+    """Return ln(`ratio`) rounded up to twelve digits after the point: an ε with e^ε ≥ `ratio`.
 
     Raises `PlanError` for a ratio below 1.
 
@@ -88,10 +87,10 @@ def log_up(ratio: Fraction) -> Fraction:
 
 
 def least_chance(epsilon: Fraction, ratio: Callable[[Fraction], Fraction]) -> Fraction:
-    """Return the least probability, in parts of 1/`COIN_STEPS`, at which the ε of a mechanism is at most `epsilon`.
+    """Return the least probability, in steps of 1/`COIN_STEPS`, at which the ε of a mechanism is at most `epsilon`.
 
-    `ratio` gives the mechanism's exact e^ε for a probability above 0; it falls as that grows, and is 1 at 1. Raises
-    `PlanError` unless `epsilon` is exact and within `MIN_EPSILON` and `MAX_EPSILON`.
+    `ratio` maps a probability above 0 to the mechanism's exact e^ε; it is decreasing, and 1 at 1. Raises `PlanError`
+    unless `epsilon` is exact and from `MIN_EPSILON` to `MAX_EPSILON`.
 
     >>> float(least_chance(Fraction(1), lambda chance: (2 - chance) / chance))
     0.5378828427399931
@@ -120,7 +119,7 @@ def least_flip(epsilon: Fraction, bits: int = 1) -> Fraction:
 
 
 def composed(ratio: Fraction, times: int) -> Fraction:
-    """Return the ε of `times` independent reports about one person, each with e^ε = `ratio`, rounded up.
+    """Return the ε of `times` independent reports on one person, each with e^ε = `ratio`, rounded up.
 
     The probabilities of independent reports multiply: two answers by fair coins cost ln 9, not ln 3. Raises
     `PlanError` unless `times` is from 1 to `MAX_TIMES`.
@@ -130,8 +129,7 @@ def composed(ratio: Fraction, times: int) -> Fraction:
     >>> composed(Fraction(3), 2) == log_up(Fraction(9))
     True
     """
-    if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= MAX_TIMES:
-        raise PlanError(f"reports of a person must number from 1 to {MAX_TIMES:,}")
+    check_whole(times, 1, MAX_TIMES, f"reports of a person must number from 1 to {MAX_TIMES:,}")
     return log_up(Fraction(ratio) ** times) if times <= 64 else times * log_up(Fraction(ratio))
 
 
@@ -151,16 +149,25 @@ def check_chance(chance: Fraction, below: Fraction | None = None) -> None:
 
 
 def check_answers(answers: int) -> int:
-    """Return `answers`, their number. Raises `PlanError` unless it is a whole number from 2 to `MAX_ANSWERS`.
+    """Return `answers`, a number of answers. Raises `PlanError` unless it is whole and from 2 to `MAX_ANSWERS`.
 
     >>> check_answers(5)
     5
     """
-    if isinstance(answers, bool) or not isinstance(answers, int) or not 2 <= answers <= MAX_ANSWERS:
-        raise PlanError(
-            f"a question needs from 2 to {MAX_ANSWERS:,} answers: with one there is nothing to ask, or to hide"
-        )
-    return answers
+    needed = f"a question needs from 2 to {MAX_ANSWERS:,} answers: with one there is nothing to ask, or to hide"
+    return check_whole(answers, 2, MAX_ANSWERS, needed)
+
+
+def check_whole(number: int, least: int, most: int, message: str) -> int:
+    """Return `number`. Raises `PlanError` with `message` unless it is a whole number from `least` to `most`.
+
+    >>> check_whole(2.5, 2, 4, "from 2 to 4 buckets")
+    Traceback (most recent call last):
+    dpengine.errors.PlanError: from 2 to 4 buckets
+    """
+    if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
+        raise PlanError(message)
+    return number
 
 
 def check_values(values: npt.ArrayLike, answers: int) -> Ints:

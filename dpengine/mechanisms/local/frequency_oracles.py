@@ -1,8 +1,8 @@
 """Frequency oracles: local mechanisms for many answers, whose error hardly grows with the number of answers.
 
-k-ary randomized response is best for few answers. For many, unary encoding has the least variance and the longest
-reports. Local hashing has the same variance with short reports, but a slow estimate. Hadamard response has short
-reports and a quick estimate, and its variance is as good for small ε.
+k-ary randomized response is best for few answers. For many answers, unary encoding has the least variance and the
+longest reports. Local hashing has the same variance and short reports, but a slow estimate. Hadamard response has short
+reports, a fast estimate, and about the same variance for small ε.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dpengine.mechanisms.local.coins import (
     check_answers,
     check_chance,
     check_values,
+    check_whole,
     coins,
     flip,
     least_chance,
@@ -35,9 +36,9 @@ __all__ = ["HadamardResponse", "HashedReports", "LocalHashing", "UnaryEncoding",
 
 Bits = npt.NDArray[np.uint8]
 HALF = Fraction(1, 2)
-MAX_UNARY = 2**16
+MAX_UNARY = 2**16  # answers
 MAX_BUCKETS = 2**15
-_BLOCK = 2**19  # bits of reports held unpacked at once
+_BLOCK = 2**19  # unpacked bits of reports in memory at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class UnaryEncoding(PureProtocol[Bits]):
     """Unary encoding: one bit for each answer, set with probability ½ for the true one and `stray` for others.
 
     p = ½, q = 1/(e^ε + 1), e^ε = (1−q)/q, and the variance is about 4e^ε/((e^ε−1)²n) for rare answers. Two answers
-    differ in two bits: one changes the probability of a report by (½)/q at most, the other by (1−q)/½.
+    differ in two bits: one changes the probability of a report by a factor of at most (½)/q, the other of (1−q)/½.
 
     Reports are packed eight bits to a byte, one row for each person.
 
@@ -105,7 +106,7 @@ class HashedReports:
 
 @dataclass(frozen=True, slots=True)
 class LocalHashing(PureProtocol[HashedReports]):
-    """Local hashing: each person draws a hash function, and reports the bucket of the answer by k-ary response.
+    """Local hashing: each person draws a hash function, and reports the answer's bucket by k-ary randomized response.
 
     With g = `buckets`, about e^ε + 1 of them, and λ = `random`: p is that of k-ary response on the buckets, q = 1/g,
     and the variance is that of unary encoding. Hashes collide with probability 1/g exactly (`universal_hashing`). The
@@ -127,8 +128,7 @@ class LocalHashing(PureProtocol[HashedReports]):
 
     def __post_init__(self) -> None:
         check_answers(self.answers)
-        if not 2 <= self.buckets <= MAX_BUCKETS:
-            raise PlanError(f"answers must be hashed into from 2 to {MAX_BUCKETS:,} buckets")
+        _check_buckets(self.buckets)
         check_chance(self.random, below=Fraction(1))
 
     @classmethod
@@ -137,7 +137,9 @@ class LocalHashing(PureProtocol[HashedReports]):
 
         By default it has the number of `buckets` with the least variance.
         """
-        if buckets is None:
+        if buckets is not None:
+            _check_buckets(buckets)
+        else:
             buckets = min(round(math.exp(min(epsilon, Fraction(20)))) + 1, MAX_BUCKETS)
         return cls(answers, buckets, least_chance(epsilon, lambda random: kary_ratio(buckets, random)))
 
@@ -231,6 +233,10 @@ class HadamardResponse(PureProtocol[Ints]):
         signs = walsh(np.bincount(codes, minlength=self.codes))
         counts: Ints = (codes.size + signs[1 : self.answers + 1]) // 2
         return counts
+
+
+def _check_buckets(buckets: int) -> None:
+    check_whole(buckets, 2, MAX_BUCKETS, f"answers must be hashed into from 2 to {MAX_BUCKETS:,} buckets")
 
 
 def noisy_bits(own: Ints, width: int, hit: Fraction, stray: Fraction) -> Bits:

@@ -1,10 +1,9 @@
 """The interface of all local mechanisms: randomise answers, count what reports support, estimate shares.
 
-Local differential privacy: people randomise their own answers, and nobody else ever holds the true ones. A mechanism M
-is ε-locally private if P(M(x) = y) ≤ e^ε·P(M(x′) = y) for all answers x, x′ and every report y. Here each mechanism
-is a *pure protocol*: a report supports some of the answers, a person's own with probability p, any other with
-probability q. The share of people with an answer is then estimated by (C/n − q)/(p − q), where C of n reports support
-it.
+Local differential privacy: people randomise their own answers, and nobody else holds the true ones. A mechanism M is
+ε-locally private if P(M(x) = y) ≤ e^ε·P(M(x′) = y) for all answers x, x′ and every report y. Here each mechanism is a
+*pure protocol*: a report supports some of the answers, the person's own with probability p, and each other one with
+probability q. If C of n reports support an answer, the share of people with it is estimated by (C/n − q)/(p − q).
 
 Source: Kasiviswanathan et al. 2008 (local privacy); Wang et al. 2017, "Locally Differentially Private Protocols for
 Frequency Estimation" (pure protocols).
@@ -70,7 +69,7 @@ class Estimate:
 
 
 class PureProtocol(ABC, Generic[Reports]):
-    """A private way to ask a question that has `answers` answers, numbered from 0."""
+    """A local mechanism for a question with `answers` answers, numbered from 0."""
 
     __slots__ = ()
     answers: int
@@ -94,12 +93,12 @@ class PureProtocol(ABC, Generic[Reports]):
     def randomise(self, values: npt.ArrayLike) -> Reports:
         """Draw a report for each person with exact coins; `values` holds the number of each person's answer.
 
-        Raises `TableError` unless `values` is a vector of such numbers, and not empty.
+        Raises `TableError` unless `values` is a vector of such numbers that is not empty.
         """
 
     @abstractmethod
     def support(self, reports: Reports) -> Ints:
-        """Count for each answer the `reports` that support it."""
+        """Count for each answer the `reports` that support it. Raises `TableError` for reports of another shape."""
 
     @property
     def epsilon(self) -> Fraction:
@@ -107,7 +106,7 @@ class PureProtocol(ABC, Generic[Reports]):
         return log_up(self.ratio)
 
     def estimate(self, reports: Reports) -> Estimate:
-        """Estimate the share of each answer from reports alone. Raises `TableError` where there are none."""
+        """Estimate the share of each answer from reports alone. Raises `TableError` if there are none."""
         people = len(reports)
         if not people:
             raise TableError("there are no reports to estimate from")
@@ -116,10 +115,10 @@ class PureProtocol(ABC, Generic[Reports]):
         return Estimate(shares, self.variance(shares, people), people)
 
     def variance(self, shares: npt.ArrayLike, people: int) -> Floats:
-        """Return the variance of estimated shares where `shares` are the true ones, of `people` reports. Needs no data.
+        """Return the variances of shares estimated from `people` reports if `shares` are the true ones.
 
-        (f·p(1−p) + (1−f)·q(1−q)) / (n(p−q)²), since each person is one coin of probability p or q. `shares` outside
-        0 to 1, as estimates may be, are taken as 0 or 1.
+        They are (f·p(1−p) + (1−f)·q(1−q)) / (n(p−q)²), since each report is a coin of probability p or q. `shares`
+        outside 0 to 1, as estimates may be, are taken as 0 or 1.
 
         Source: Wang et al. 2017, Theorem 2.
         """

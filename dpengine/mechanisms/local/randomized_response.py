@@ -24,8 +24,8 @@ Small = npt.NDArray[np.unsignedinteger]
 class RandomizedResponse(PureProtocol[Bools]):
     """A yes-or-no question that is answered with two coins; only the share of *yes* is estimated.
 
-    With probability `random` the first coin asks for an answer by the second one, which says yes with probability
-    `yes`; otherwise the answer is truthful. Fair coins say yes with probability 3/4 or 1/4, so ε = ln 3.
+    With probability `random` the second coin answers, which says yes with probability `yes`; otherwise the answer is
+    truthful. With fair coins a report is yes with probability 3/4 or 1/4, so ε = ln 3.
 
     Source: Warner 1965; in this form Dwork 2011, "A firm foundation for private data analysis".
 
@@ -40,7 +40,7 @@ class RandomizedResponse(PureProtocol[Bools]):
     answers: int = 2
 
     def __post_init__(self) -> None:
-        check_chance(self.random)
+        check_chance(self.random, below=Fraction(1))
         check_chance(self.yes)
         if self.yes == 1 or self.answers != 2:
             raise PlanError("the second coin must have two sides, and the question two answers")
@@ -142,11 +142,11 @@ def randomise_kary(values: Ints, answers: int, random: Fraction) -> Small:
 def pair_table(coin: RandomizedResponse, first: npt.ArrayLike, second: npt.ArrayLike) -> Estimate:
     """Estimate the four cells of two yes-or-no questions from reports that were randomised independently with `coin`.
 
-    Shares and variances have shape (2, 2): no and yes to the first question, then to the second; the last cell
-    is the logical AND. Each report costs `coin.epsilon`, the pair twice that: e^ε is `coin.ratio`².
+    Shares and variances have shape (2, 2): no and yes to the first question, by no and yes to the second. Each report
+    costs `coin.epsilon`, the pair twice that: e^ε is `coin.ratio`².
 
-    With P[y, b] the probability of report y under truth b, the rows of P⁻¹ are unbiased indicators of b; for two bits
-    they multiply. The variance is that of their product, summed over the pairs of answers that people may have.
+    With P[y, b] the probability of report y if the answer is b, the rows of P⁻¹ are unbiased indicators of b, and their
+    products those of pairs. The variance is that of these products, over the pairs of answers that people may have.
 
     Raises `TableError` unless both are vectors of reports from the same people.
     """

@@ -1,7 +1,7 @@
 """Count-mean sketches: local mechanisms for very many answers. Hash functions are shared, and each person draws one.
 
 Answers that share a bucket under some function disturb each other. So an estimate is unbiased over the random choice
-of the functions, but off by a fixed amount for any one choice. The variance covers both; it is derived here.
+of the functions, but has a fixed error for any one choice. The variance includes it; it is derived here.
 
 Source: Apple, "Learning with Privacy at Scale" (2017), whose variance is corrected by Pan 2024.
 """
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from dpengine.array_types import Floats, Ints
 from dpengine.errors import PlanError, TableError
-from dpengine.mechanisms.local.coins import check_answers, check_chance, check_values, coins, least_flip
+from dpengine.mechanisms.local.coins import check_answers, check_chance, check_values, check_whole, coins, least_flip
 from dpengine.mechanisms.local.frequency_oracles import column_sums, noisy_bits
 from dpengine.mechanisms.local.protocol import PureProtocol
 from dpengine.mechanisms.local.universal_hashing import Hashes, draw_keys, hash_table, walsh
@@ -27,7 +27,7 @@ __all__ = ["CountMeanSketch", "HadamardSketch", "SketchReports"]
 
 HALF = Fraction(1, 2)
 MAX_WIDTH = 2**15
-MAX_CELLS = 2**26
+MAX_CELLS = 2**26  # of the table of hashes, and of a sketch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +45,8 @@ class SketchReports:
 class _Sketch(PureProtocol[SketchReports]):
     """The common part of both sketches: public hash functions into `width` buckets, drawn when the sketch is made.
 
-    `functions` is their number, and `flip` the probability that a bit is reported wrong.
+    `functions` is their number, `flip` the probability that a bit is reported wrong, and `table` holds the bucket of
+    each answer (one row each) under each function (one column each).
     """
 
     answers: int
@@ -56,8 +57,10 @@ class _Sketch(PureProtocol[SketchReports]):
 
     def __post_init__(self) -> None:
         check_answers(self.answers)
-        if self.functions < 1 or not 2 <= self.width <= MAX_WIDTH or self.width & (self.width - 1):
-            raise PlanError(f"a sketch needs a hash function, and a power of two from 2 to {MAX_WIDTH:,} as its width")
+        needed = f"a sketch has 1 to {MAX_CELLS:,} hash functions, and a power of two from 2 to {MAX_WIDTH:,} as width"
+        check_whole(self.functions, 1, MAX_CELLS, needed)
+        if check_whole(self.width, 2, MAX_WIDTH, needed).bit_count() != 1:
+            raise PlanError(needed)
         if self.functions * max(self.answers, self.width) > MAX_CELLS:
             raise PlanError("the sketch is too large: take fewer hash functions, or a smaller width")
         check_chance(self.flip, below=HALF)
@@ -78,12 +81,12 @@ class _Sketch(PureProtocol[SketchReports]):
         return self.beside + (self.hit - self.beside) / self.width
 
     def variance(self, shares: npt.ArrayLike, people: int) -> Floats:
-        """Return the variance of estimated shares: that of a pure protocol, and that of collisions.
+        """Return the variances of estimated shares: those of a pure protocol, plus those of collisions.
 
-        Collisions add (Σ f′² − (1−f)/n) / (k(m−1)), over the other answers. The probability that others' reports
-        support an answer depends on the draw of functions: it moves by (p − beside) times the share of the k functions
-        under which both collide, which has variance (1/k)(1/m)(1 − 1/m), and collisions with different answers are
-        independent. It moves all people with the same answer alike, hence the squares of shares.
+        Collisions add (Σ f′² − (1−f)/n) / (k(m−1)), summed over the other answers. The probability that a report of
+        another answer supports this one depends on the hash functions: it varies by (p − beside) times the share of the
+        k functions under which both collide, which has variance (1/k)(1/m)(1 − 1/m). Collisions with different answers
+        are independent, and affect all people with one answer alike: hence the squares of shares.
         """
         f = np.clip(np.asarray(shares, dtype=np.float64), 0, 1)
         others = np.maximum((f**2).sum() - f**2 - (1 - f) / people, 0)
@@ -91,7 +94,7 @@ class _Sketch(PureProtocol[SketchReports]):
         return spread
 
     def _drawn(self, values: npt.ArrayLike) -> tuple[Ints, Ints]:
-        """Draw a function for each person, and return it with the bucket of the answer under it."""
+        """Draw a function for each person; return the functions, and the buckets of the answers under them."""
         true = check_values(values, self.answers)
         drawn = uniform_below(self.functions, true.size)
         return drawn, self.table[true, drawn].astype(np.int64)

@@ -1,10 +1,10 @@
-"""Random hash functions whose collisions have exactly the probability that estimators assume, and Walsh–Hadamard sums.
+"""Random hash functions that collide with exactly the probability that estimators assume; the Walsh–Hadamard transform.
 
-h(x) = b + Σ a_i·x_i mod g, where x_i are the binary digits of x, and a and b are uniform over 0 … g−1. Digits of
-two numbers differ by −1, 0 or 1, and 1 and −1 have inverses whatever g is. So h(x) − h(y) is uniform over
-0 … g−1 for x ≠ y: the functions are exactly universal. For three different numbers x, y, z the digits of x − y and
-x − z are independent modulo 2, so they have a 2 × 2 minor that is odd and at most 2 in size, thus ±1. The two
-differences are then uniform and independent, and so are the hashes of three numbers, for every g.
+h(x) = b + Σ a_i·x_i mod g, where x_i are the binary digits of x, and a and b are uniform over 0 … g−1. Digits of two
+numbers differ by −1, 0 or 1, and 1 and −1 have inverses modulo every g. So h(x) − h(y) is uniform over 0 … g−1 for
+x ≠ y: the functions are exactly universal. For three different numbers x, y, z the digits of x − y and x − z are
+independent modulo 2, so they have a 2 × 2 minor that is odd and at most 2 in size, thus ±1. So the two differences are
+uniform and independent, and so are the hashes of three numbers, for every g.
 """
 
 from __future__ import annotations

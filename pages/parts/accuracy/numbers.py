@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpengine import epsilon_for, predict
+from dpengine import epsilon_for, predict, safe_csv
 from dpengine.array_types import Columns
 from dpengine.results.alternatives import MockCells, predict_table
 from dpengine.spec.plan import Plan
@@ -64,4 +64,4 @@ def noise_shares(plan: Plan, table: Columns, half_widths: pd.Series[float]) -> n
 
 def predictions_csv(plan: Plan) -> bytes:
     """Predict every table at every ε of the page, as CSV."""
-    return predict(plan, EPSILONS).to_csv(index=False).encode()
+    return safe_csv.from_frame(predict(plan, EPSILONS))

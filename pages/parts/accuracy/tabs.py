@@ -11,18 +11,17 @@ import streamlit as st
 from dpengine.accounting.composition import posterior
 from dpengine.array_types import Columns
 from dpengine.exact import exact_text
-from dpengine.measure.strategy import resolved
-from dpengine.results.alternatives import compare_allocations, predict_table, simulate_errors
+from dpengine.results.alternatives import allocations_of, compare_allocations, predict_table, simulate_errors
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.spec.plan import Plan
 from pages.parts.accuracy.charts import meaning_figure, noise_figure, simulation_figure
-from pages.parts.accuracy.numbers import all_errors, curve, noise_shares, predictions_csv
+from pages.parts.accuracy.numbers import EPSILONS, all_errors, curve, noise_shares, predictions_csv
 from pages.parts.shared.data_twin import PREDICTED, twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import name_of, noun, people, percent, plain, protected, sure, why_measured
 from pages.parts.visit.state import visit
 
-__all__ = ["all_tables", "meaning", "measured", "mostly_noise", "small_cells"]
+__all__ = ["all_tables", "meaning", "measured_tables", "mostly_noise", "small_cells"]
 
 MAX_CURVES = 10  # of other tables beside the chosen one
 PRIORS = (0.01, 0.1, 0.5, 0.9, 0.99)
@@ -32,11 +31,11 @@ def all_tables(plan: Plan, table: Columns) -> None:
     """List the predicted errors of every published table."""
     frame = all_errors(plan).drop(columns="total_half_width_95")
     if plan.rows_about is not None:
-        frame["average"] = plan.rows_about / frame["cells"]
+        frame["average"] = (plan.rows_about / frame["cells"]).round(1)
         frame["relative"] = frame["half_width_95"] / frame["average"]
         widths = frame["half_width_95"]
         noisy = [float(noise_shares(plan, each, widths[k : k + 1])[0]) for k, each in enumerate(plan.marginals)]
-        frame["noisy"] = [*noisy, math.nan]
+        frame["noisy"] = [*noisy, float(widths.iloc[-1] >= plan.rows_about)]
     st.markdown(f"**Every published table at ε = {exact_text(plan.epsilon)}**")
     st.dataframe(frame, hide_index=True, column_config=PREDICTED)
     st.caption(
@@ -50,7 +49,7 @@ def all_tables(plan: Plan, table: Columns) -> None:
         mime="text/csv",
         icon=":material/download:",
         on_click="ignore",
-        help="Every table at 25 values of ε. This follows from the plan alone and says nothing about your data.",
+        help=f"Every table at {len(EPSILONS)} values of ε, from the plan alone. It says nothing about your data.",
     )
 
 
@@ -69,8 +68,7 @@ def mostly_noise(plan: Plan, table: Columns) -> None:
     draw(noise_figure(epsilons, shares, name, float(plan.epsilon)), line, "noise-over-epsilon")
     st.caption(
         f"On a made-up table of about {plan.rows_about:,} {noun(plan)}. A cell is mostly noise if its count is no "
-        "larger than the ± beside it: readers cannot tell it from an empty cell. Fewer or wider groups help as much "
-        "as a larger ε."
+        "larger than the ± beside it: it might as well be empty. Fewer or wider groups help as much as a larger ε."
     )
     frame = pd.DataFrame({"epsilon": epsilons} | shares)
     percents = {each: st.column_config.NumberColumn(each, format="percent") for each in shares}
@@ -84,7 +82,7 @@ def small_cells(plan: Plan, table: Columns) -> None:
         "Noise is positive as often as negative, so the *estimate* of an empty cell is right on average. Setting "
         f"negative estimates to 0 would spoil this: each empty cell would read **{people(excess)}** too high on "
         f"average, half its typical error. A thousand empty cells would add **{people(1000 * excess)}** {noun(plan)} "
-        "who do not exist."
+        "that do not exist."
     )
     st.markdown(
         "So the published *count* is not corrected cell by cell. All cells together become whole numbers, none below "
@@ -121,9 +119,9 @@ def small_cells(plan: Plan, table: Columns) -> None:
     twin(off, "simulated", columns)
 
 
-def measured(plan: Plan, table: Columns) -> None:
+def measured_tables(plan: Plan, table: Columns) -> None:
     """List the tables that are measured with their share of ε, and compare other ways to spend ε."""
-    allocations = resolved(plan).allocations
+    allocations = allocations_of(plan)
     st.markdown(why_measured(plan, allocations))
     frame = pd.DataFrame(
         {

@@ -35,7 +35,7 @@ def build(plan: Plan, fields: tuple[Field, ...]) -> Question:
     )
     faults: list[str | Fault] = []
     statistic = _statistic(kind, plan, fields, faults)
-    st.markdown("**Of which rows?**")
+    st.markdown("**Which rows?**")
     where = _conditions("ask-where", "Only rows where", plan, faults)
     price, about = st.columns(2, vertical_alignment="bottom")
     epsilon = price.text_input(
@@ -71,7 +71,7 @@ def _statistic(kind: str, plan: Plan, fields: tuple[Field, ...], faults: list[st
             return _made(faults, Proportion, of=of) if of else None
         case "mode":
             names = [column.name for column in plan.columns]
-            name = st.selectbox("Of which column", names, key=visit().key("ask-mode"))
+            name = st.selectbox("Column", names, key=visit().key("ask-mode"))
             return _made(faults, Mode, of=plan.column(name))
         case "sum" | "mean" | "quantile":
             grid = _grid(plan, fields, faults)
@@ -101,7 +101,7 @@ def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> G
     if not names:
         faults.append("no column of this table is known to hold numbers; declare one as a number on Publish")
         return None
-    name = st.selectbox("Of which column", names, key=visit().key("ask-number"))
+    name = st.selectbox("Column", names, key=visit().key("ask-number"))
     column = declared.get(name)
     given = ("", "") if column is None else (f"{column.edges[0]:f}", f"{column.edges[-1]:f}")
     low, high, step = st.columns(3)

@@ -11,12 +11,12 @@ from dpengine.ask import history
 from dpengine.exact import exact_text
 from dpengine.results.answer import Answer
 from dpengine.results.batch_pricing import Batch, price_batch
-from dpengine.safe_csv import guard
 from pages.parts.shared.answer_wording import answer_interval, answer_value
+from pages.parts.shared.entries_table import offer_files, show_entries
 from pages.parts.shared.wording import name_of, plain, plural
 from pages.parts.visit.state import visit
 
-__all__ = ["show_history"]
+__all__ = ["as_rows", "show_history"]
 
 
 def show_history(dataset: str) -> None:
@@ -34,36 +34,18 @@ def show_history(dataset: str) -> None:
             "ε": [exact_text(answer.question.epsilon) for answer in answers],
         }
     )
-    latest = frame.iloc[::-1].assign(when=pd.to_datetime(frame["when"], utc=True, format="ISO8601"))
-    st.dataframe(
-        latest,
-        hide_index=True,
-        alt="All answers, the latest first",
-        column_config={
-            "when": st.column_config.DatetimeColumn("when", format="YYYY-MM-DD HH:mm"),
-            "question": st.column_config.TextColumn("question", width="large"),
-            "95 %": st.column_config.TextColumn("95 %", help="This interval holds the true number, 95 times in 100."),
-        },
-    )
-    with st.container(horizontal=True):
-        _download("CSV", _csv(answers), "text/csv")
-        _download("JSON", _json(answers), "application/json")
+    columns = {
+        "question": st.column_config.TextColumn("question", width="large"),
+        "95 %": st.column_config.TextColumn("95 %", help="This interval holds the true number, 95 times in 100."),
+    }
+    show_entries(frame, "All answers, the latest first", columns)
+    details = [json.loads(answer.to_bytes()) for answer in answers]
+    offer_files("answers", "answers", as_rows(answers), details=details)
     _instead(answers)
 
 
-def _download(kind: str, content: str, mime: str) -> None:
-    st.download_button(
-        f"Answers as {kind}",
-        content,
-        f"answers.{kind.lower()}",
-        mime,
-        icon=":material/download:",
-        on_click="ignore",
-        key=f"ask_{kind.lower()}",
-    )
-
-
-def _rows(answers: list[Answer]) -> list[dict[str, str | None]]:
+def as_rows(answers: list[Answer]) -> list[dict[str, str | None]]:
+    """Return answers as rows of a file, with exact numbers."""
     return [
         {
             "created": answer.created,
@@ -78,22 +60,6 @@ def _rows(answers: list[Answer]) -> list[dict[str, str | None]]:
         }
         for answer in answers
     ]
-
-
-def _csv(answers: list[Answer]) -> str:
-    frame = pd.DataFrame(_rows(answers))
-    labels = [isinstance(answer.value, str) for answer in answers]
-    # A spreadsheet runs a label that starts like a formula; numbers may start with a minus sign.
-    for name, texts in (("question", [True] * len(answers)), ("answer", labels), ("dataset", [True] * len(answers))):
-        frame[name] = [guard(cell) if is_text else cell for cell, is_text in zip(frame[name], texts, strict=True)]
-    return frame.to_csv(index=False)
-
-
-def _json(answers: list[Answer]) -> str:
-    whole = [
-        row | {"details": json.loads(answer.to_bytes())} for row, answer in zip(_rows(answers), answers, strict=True)
-    ]
-    return json.dumps(whole, ensure_ascii=False, indent=1)
 
 
 def _instead(answers: list[Answer]) -> None:

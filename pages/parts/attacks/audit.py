@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpengine.audit.bounds import Audit, audit
+from dpengine.audit.publications import released_counts
 from dpengine.exact import exact_text
-from dpengine.lessons.audit import Audit, audit, released_counts
 from pages.parts.attacks.charts import audit_figure
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs

@@ -12,9 +12,9 @@ from dpengine.lessons.reconstruction import Reconstruction
 from dpengine.lessons.success_rate import Rate
 from pages.parts.shared.figures import hatched, tones
 
-__all__ = ["audit_figure", "doubles_figure", "people_figure", "rates_figure", "samplers_figure"]
+__all__ = ["ACROSS", "audit_figure", "doubles_figure", "people_figure", "rates_figure", "samplers_figure"]
 
-ACROSS = 25
+ACROSS = 25  # people in a row
 
 
 def rates_figure(lines: Mapping[str, Mapping[int, Rate]], ours: str, bound: float, asked: str) -> go.Figure:
@@ -52,8 +52,8 @@ def _levels(figure: go.Figure, bound: float) -> None:
     """Draw level lines at the bound of ε and at a coin's 50 %."""
     tone = tones()
     for y, name, colour, dash in (
-        (bound, f"the most that ε allows, {bound:.1%}", "accent", "dot"),
-        (0.5, "a coin, 50%", "grey", "dashdot"),
+        (bound, f"the most that ε allows, {100 * bound:.1f} %", "accent", "dot"),
+        (0.5, "a coin, 50 %", "grey", "dashdot"),
     ):
         figure.add_hline(y=y, name=name, showlegend=True, line={"color": tone[colour], "width": 1.5, "dash": dash})
 

@@ -19,7 +19,7 @@ from pages.parts.attacks.outcome import (
     DEFENCES,
     RATE_COLUMNS,
     choose_defence,
-    measured,
+    measure,
     rate_rows,
     run_again_button,
     show_rates,
@@ -61,7 +61,7 @@ AVERAGING = CountingAttack(
     "everybody else in the register then sees whether one more person is in it.",
     "times the same question is asked",
     "repetitions",
-    lambda defence, asks, games: averaging_attack(defence, asks, games).rate,
+    averaging_attack,
 )
 
 
@@ -74,7 +74,7 @@ def show_attack(attack: CountingAttack) -> None:
     def run() -> dict[str, dict[int, Rate]]:
         return {each: {k: attack.run(DEFENCES[each](epsilon), k, GAMES) for k in QUESTIONS} for each in names}
 
-    lines = measured(attack.name, (name, epsilon), run)
+    lines = measure(attack.name, (name, epsilon), run)
     bound = posterior(0.5, epsilon)
     show_rates(lines, bound, attack.unit)
     line = verdict(name, lines[name], bound, attack.unit)
@@ -91,7 +91,7 @@ def show_attack(attack: CountingAttack) -> None:
 
 def _ask_engine(epsilon: Fraction) -> None:
     """Ask the whole engine ten times, ledger included."""
-    answers, spent = measured("engine", epsilon, lambda: ask_engine(203, 10, epsilon))
+    answers, spent = measure("engine", epsilon, lambda: ask_engine(203, 10, epsilon))
     st.markdown(
         f"**Through the whole engine**: a made-up register of 203 people was asked 10 times. Answers: "
         f"{', '.join(map(str, answers))}. Spent: ε = {exact_text(spent)}, once; every later answer is the stored "

@@ -21,11 +21,12 @@ from dpengine.lessons.floating_point import (
     neighbourhood,
 )
 from pages.parts.attacks.charts import doubles_figure, samplers_figure
-from pages.parts.attacks.outcome import RATE_COLUMNS, measured, run_again_button
+from pages.parts.attacks.outcome import RATE_COLUMNS, measure, run_again_button
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import OURS, percent
+from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit
 
 __all__ = ["floating_point_tab"]
@@ -66,21 +67,24 @@ def _show_success(sampler: Sampler, epsilon: Fraction) -> None:
     def run() -> dict[str, Verdicts]:
         return {sampler.name: attack_sampler(sampler, epsilon, GAMES), OURS: attack_engine(epsilon, GAMES)}
 
-    found = measured("sampler", (sampler.name, epsilon), run)
+    found = measure("sampler", (sampler.name, epsilon), run)
     theirs, bound = found[sampler.name], posterior(0.5, epsilon)
     low, high = theirs.proved.interval()
     with st.grid(3, min_column_width=170):
-        st.metric("Proved", f"{theirs.proved.share:.1%}", border=True,
+        st.metric("Proved", f"{100 * theirs.proved.share:.1f} %", border=True,
                   help=f"{theirs.proved.successes:,} of {GAMES:,}; 95 % interval {percent(low)} to {percent(high)}. "
                   f"Proofs that turned out wrong: {theirs.mistaken}.")  # fmt: skip
         st.metric(
             "Right in all",
-            f"{theirs.right.share:.1%}",
+            f"{100 * theirs.right.share:.1f} %",
             border=True,
             help="If nothing is proved, the guess is the nearer of the two.",
         )
         st.metric(
-            "ε would allow", f"{bound:.1%}", border=True, help="e^ε/(1 + e^ε): what the formula promises on paper."
+            "ε would allow",
+            f"{100 * bound:.1f} %",
+            border=True,
+            help="e^ε/(1 + e^ε): what the formula promises on paper.",
         )
     line = (
         f"{sampler.name}: {theirs.proved.successes:,} of {GAMES:,} outputs prove the true answer at ε = "
@@ -109,11 +113,11 @@ def _show_output(sampler: Sampler, epsilon: Fraction) -> None:
         truth = int(np.random.default_rng().integers(0, 2))
         return truth, float(sampler.draw(np.array([float(truth)]), 1 / float(epsilon), None)[0])
 
-    truth, output = measured("output", (sampler.name, epsilon, visit().turns("output")), run)
+    truth, output = measure("output", (sampler.name, epsilon, visit().turns("output")), run)
     try:
         seen = neighbourhood(sampler, output, epsilon, doubles)
     except PlanError as refused:
-        st.info(f"{' '.join(map(str, refused.faults))}. Draw another output.", icon=":material/replay:")
+        st.info(f"{all_faults(refused)}. Draw another output.", icon=":material/replay:")
         return
     st.markdown(f"Out came **{output!r}**, in memory `{output.hex()}`. {_conclusion(seen, truth)}")
     zeros, ones, both = (int(these.sum()) for these in (seen.zero, seen.one, seen.zero & seen.one))

@@ -17,7 +17,7 @@ from pages.parts.shared.wording import OURS, percent
 from pages.parts.visit.state import visit
 
 __all__ = [
-    "DEFENCES", "RATE_COLUMNS", "choose_defence", "measured", "rate_rows", "run_again_button", "show_rates", "verdict",
+    "DEFENCES", "RATE_COLUMNS", "choose_defence", "measure", "rate_rows", "run_again_button", "show_rates", "verdict",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ def choose_defence() -> tuple[str, Fraction]:
     left, right = st.columns([3, 2], gap="large")
     name = left.selectbox("Defence", list(DEFENCES), key="attacks_defence")
     epsilon = right.select_slider(
-        "ε (for defences that use noise)", rungs("0.1", "4"), value=Fraction(1), format_func=exact_text,
+        "ε (for defences that use noise)", rungs("0.1", "5"), value=Fraction(1), format_func=exact_text,
         key="attacks_epsilon",
         help="For Laplace noise without a budget, each answer has this ε. For this engine, all answers together do.",
     )  # fmt: skip
@@ -62,7 +62,7 @@ def run_again_button(caption: str) -> None:
         st.caption(caption, width="content")
 
 
-def measured(attack: str, settings: object, run: Callable[[], T]) -> T:
+def measure(attack: str, settings: object, run: Callable[[], T]) -> T:
     """Return what `run` measures for an attack with these settings, kept until the visitor asks to run it again."""
     return visit().once(f"attack-{attack}", (settings, visit().turns("attacks")), run)
 
@@ -74,8 +74,8 @@ def show_rates(lines: Mapping[str, Mapping[int, Rate]], bound: float, unit: str)
             last, rate = list(rates.items())[-1]
             low, high = rate.interval()
             note = f"Right guesses after {last:,} {unit}; 95 % interval {percent(low)} to {percent(high)}."
-            st.metric(name, f"{rate.share:.1%}", border=True, help=note)
-        st.metric("ε allows at most", f"{bound:.1%}", border=True, help="e^ε/(1 + e^ε), whatever is asked.")
+            st.metric(name, f"{100 * rate.share:.1f} %", border=True, help=note)
+        st.metric("ε allows at most", f"{100 * bound:.1f} %", border=True, help="e^ε/(1 + e^ε), whatever is asked.")
 
 
 def verdict(name: str, rates: Mapping[int, Rate], bound: float, unit: str) -> str:

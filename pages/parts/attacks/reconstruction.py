@@ -10,11 +10,12 @@ import streamlit as st
 from dpengine.accounting.composition import posterior
 from dpengine.errors import PlanError
 from dpengine.lessons.reconstruction import METHODS, Reconstruction, least_squares, reconstruct
-from pages.parts.attacks.charts import people_figure, rates_figure
+from pages.parts.attacks.charts import ACROSS, people_figure, rates_figure
 from pages.parts.attacks.outcome import DEFENCES, RATE_COLUMNS, choose_defence, rate_rows, show_rates, verdict
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import OURS
+from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit
 
 __all__ = ["reconstruction_tab"]
@@ -89,7 +90,7 @@ def _work(job: Job) -> None:
         try:
             found = reconstruct(DEFENCES[name](epsilon), people, questions, method=METHODS[method])
         except PlanError as timeout:
-            job.fault = " ".join(map(str, timeout.faults))
+            job.fault = all_faults(timeout)
             job.left.clear()
             break
         job.found.setdefault(name, {})[questions] = found
@@ -115,5 +116,5 @@ def _show(job: Job) -> None:
         title = f"{each}: {last.rate.successes} of {people} people guessed right from {questions:,} answers"
         with place:
             st.markdown(f"**{title}**")
-            draw(people_figure(last), title, f"attacks-people-{each}", 300)
+            draw(people_figure(last), title, f"attacks-people-{each}", 60 + 13 * people // ACROSS)
     twin(rate_rows(lines, "questions asked"), "attacks-reconstruction", RATE_COLUMNS)

@@ -11,6 +11,7 @@ from dpengine.errors import BudgetError, LedgerError
 from dpengine.exact import exact_text
 from pages.parts.release.ledger_entry import show_drawn
 from pages.parts.shared.wording import plain
+from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit
 
 __all__ = ["draw_part"]
@@ -72,5 +73,5 @@ def _charged(candidates: Candidates, question: str) -> None:
             draw_once(candidates, dataset, book, question)
             st.rerun()
     except (BudgetError, LedgerError) as refused:
-        st.warning(plain(" ".join(map(str, refused.faults))), icon=":material/block:")
+        st.warning(all_faults(refused), icon=":material/block:")
         st.caption("Nothing was drawn or spent.")

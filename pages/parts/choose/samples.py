@@ -22,7 +22,7 @@ class Sample:
     why: str
     monotone: bool
     names: tuple[str, ...]
-    scores: tuple[float, ...]
+    scores: tuple[str, ...]
 
 
 SAMPLES = {
@@ -33,7 +33,7 @@ SAMPLES = {
         "one bidder adds at most the highest price on the list",
         True,
         ("1.00", "1.01", "2.00", "3.00", "3.01", "3.02"),
-        (400.0, 101.0, 200.0, 300.0, 301.0, 0.0),
+        ("400", "101", "200", "300", "301", "0"),
     ),
     "Best day": Sample(
         "On which day can most people come?",
@@ -42,7 +42,7 @@ SAMPLES = {
         "one person counts once a day",
         True,
         ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
-        (112.0, 131.0, 127.0, 96.0, 74.0, 58.0, 12.0),
+        ("112", "131", "127", "96", "74", "58", "12"),
     ),
     "Best threshold": Sample(
         "Above which reading should a test be positive?",
@@ -51,9 +51,9 @@ SAMPLES = {
         "one person is misjudged at most once",
         True,
         ("4.0", "4.5", "5.0", "5.5", "6.0", "6.5", "7.0", "7.5", "8.0"),
-        (-148.0, -103.0, -71.0, -54.0, -51.0, -58.0, -84.0, -121.0, -160.0),
+        ("-148", "-103", "-71", "-54", "-51", "-58", "-84", "-121", "-160"),
     ),
     OWN: Sample(
-        "Which is best?", "the higher the better", "1", "for you to decide", False, ("first", "second"), (0.0, 0.0)
+        "Which is best?", "the higher the better", "1", "for you to decide", False, ("first", "second"), ("0", "0")
     ),
 }

@@ -14,7 +14,7 @@ _DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 
 
 def time_figure(rows: pd.DataFrame, unit: str, bound: float) -> go.Figure:
-    """Draw the regret over time, one line a learner; private ones in the accent, told apart by their dashes."""
+    """Draw the regret over time, one line a learner; private ones in the accent, with a dash pattern each."""
     colours = tones()
     figure = go.Figure()
     private = [name for name in rows.columns[1:] if name not in (NO_PRIVACY, LEADER)]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpengine import Plan, PlanError, owner
 from dpengine.sources.table import Table
-from dpengine.spec.plan import MAX_TABLE_CELLS
+from dpengine.spec import strict_yaml
+from dpengine.spec.limits import MAX_TABLE_CELLS
 from pages.parts.shared.wording import name_of, plain, plural
 from pages.parts.visit import background_read, plan_form, saved_draft
-from pages.parts.visit.fault_text import sentence
+from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import STEPS, visit
 
 __all__ = ["choose_columns", "summary"]
@@ -67,8 +69,7 @@ def choose_columns() -> None:
             value=entries.ranges,
             key=visit().key("ranges"),
             help="Neighbouring cells with few people are then measured together. Sums over long ranges of a number "
-            "or a "
-            "date become far more exact, single cells less exact.",
+            "or a date become far more exact, single cells less exact.",
         )
         visit().change(ranges=ranges)
     tables = plan_form.tables_of(visit().entries)
@@ -109,10 +110,9 @@ def _load_plan() -> None:
         table = visit().table
         if file is None or table is None:
             return
-        try:
-            plan = Plan.loads(file.getvalue().decode("utf-8-sig", "replace"))
-        except PlanError as error:
-            st.warning("\n\n".join(plain(sentence(fault)) for fault in error.faults[:5]), icon=":material/report:")
+        plan = _plan_in(file)
+        if isinstance(plan, PlanError):
+            st.warning(all_faults(plan), icon=":material/report:")
             return
         if (
             background_read.read("fits", lambda _: _fits(table, plan), table, question=plan.key, doing="Checking")
@@ -122,6 +122,23 @@ def _load_plan() -> None:
         visit().refresh(plan_form.from_plan(plan))
         visit().settle(*STEPS)
         st.rerun()
+
+
+def _plan_in(file: UploadedFile) -> Plan | PlanError:
+    """Return the plan in a file or what is wrong with it; each file is read once, not at each rerun."""
+    key = visit().key("plan-read")
+    known: tuple[str, Plan | PlanError] | None = st.session_state.get(key)
+    if known is not None and known[0] == file.file_id:
+        return known[1]
+    plan: Plan | PlanError
+    try:
+        if file.size > strict_yaml.MAX_BYTES:
+            raise PlanError(f"this is too long for a plan: at most {strict_yaml.MAX_BYTES // 10**6} MB are read")
+        plan = Plan.loads(file.getvalue().decode("utf-8-sig", "replace"))
+    except PlanError as error:
+        plan = error
+    st.session_state[key] = (file.file_id, plan)
+    return plan
 
 
 def _fits(table: Table, plan: Plan) -> bool:

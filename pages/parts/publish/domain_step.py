@@ -19,7 +19,7 @@ from pages.parts.publish.column_forms import ask_date, ask_number, ask_values
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.wording import percent, plain, plural
 from pages.parts.visit import background_read, plan_form
-from pages.parts.visit.fault_text import sentence
+from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit
 
 __all__ = ["declare_columns", "faulty", "summary"]
@@ -131,7 +131,7 @@ def _check_the_fit(used: list[str]) -> None:
             plan = plan_form.to_plan(alone)
             columns = [column.model_copy(update={"other": True, "missing": True}) for column in plan.columns]
         except PlanError as error:
-            st.caption("\n\n".join(plain(sentence(fault, used)) for fault in error.faults))
+            st.caption(all_faults(error, used))
             return
         clicked = st.button("Look at my real data", key=visit().key("fit-look"))
         if not clicked and background_read.held("fit", plan.key) is None:
@@ -162,7 +162,7 @@ def _from_codebook() -> None:
         try:
             book = read_codebook(file.getvalue().decode("utf-8-sig", "replace"))
         except PlanError as error:
-            st.warning("\n\n".join(plain(sentence(fault)) for fault in error.faults[:5]), icon=":material/report:")
+            st.warning(all_faults(error), icon=":material/report:")
             return
         declared = visit().entries.declared
         found = {c.name: plan_form.entry(c) for c in book.columns if c.name in declared}

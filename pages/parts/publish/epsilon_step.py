@@ -12,8 +12,8 @@ from dpengine import PlanError, epsilon_for
 from dpengine.accounting.composition import posterior
 from dpengine.exact import exact_text
 from dpengine.spec.plan import Plan, exact_epsilon
-from pages.parts.shared.decided import decided
 from pages.parts.shared.epsilon_ladder import rungs
+from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import plain, sure
 from pages.parts.visit.state import visit
 
@@ -49,8 +49,7 @@ def choose_epsilon(plan: Plan) -> None:
         st.markdown(
             f"The guarantee is pure ε-differential privacy with ε = {exact_text(plan.epsilon)}: adding or removing any "
             f"one person makes no release more than e^ε = {math.exp(min(float(plan.epsilon), 50)):.3g} times as "
-            "likely. "
-            "If the same people are in several releases, add up the ε of all of them."
+            "likely. If the same people are in several releases, add up the ε of all of them."
         )
         st.caption(KNOWN)
 
@@ -67,7 +66,7 @@ def _choose_strategy(plan: Plan) -> None:
             format_func=STRATEGIES.__getitem__,
             on_change=lambda: visit().change(strategy=st.session_state[key]),
         )
-        st.caption(plain(decided(plan).why))
+        st.caption(plain(strategy_of(plan).why))
 
 
 def _slide(plan: Plan) -> None:

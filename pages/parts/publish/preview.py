@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from dpengine import Plan, predict, preview
@@ -14,8 +12,9 @@ from dpengine.results.alternatives import mostly_noise_share
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.results.result import EXACT, Result
 from pages.parts.release.view import figure_with_choice
-from pages.parts.shared.decided import decided
+from pages.parts.shared.data_twin import PREDICTED
 from pages.parts.shared.figures import is_dark
+from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import name_of, noun, people, plain
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategies import is_adaptive, show_strategies
@@ -31,10 +30,7 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
         _show_adaptive(plan)
         return
     with st.container(border=True):
-        head, again = st.columns([3, 1], vertical_alignment="center")
-        head.markdown("**What readers will see**" if own else "**What a release looks like**")
-        redraw = again.button("Draw again", icon=":material/refresh:", key="redraw", width="stretch", type="tertiary")
-        st.badge("Made-up numbers: your table has not been read for this", icon=":material/science:", color="blue")
+        redraw = _show_head("What readers will see" if own else "What a release looks like")
         result = _previewed(plan, afresh=redraw)
         words = st.container()
         figure_with_choice(result, key="preview")
@@ -54,9 +50,18 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
                 _show_numbers(plan, numbers)
 
 
+def _show_head(title: str) -> bool:
+    """Show the title, and that the numbers are made up; return whether they are to be drawn again."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.markdown(f"**{title}**", width="content")
+        redraw = st.button("Draw again", icon=":material/refresh:", key="redraw", type="tertiary")
+    st.badge("Made-up numbers: your table has not been read for this", icon=":material/science:", color="blue")
+    return redraw
+
+
 def _show_numbers(plan: Plan, numbers: dict[str, list[float]]) -> None:
     st.caption(f"At ε = {exact_text(plan.epsilon)}, every table")
-    st.dataframe(predict(plan), hide_index=True, column_config=COLUMNS)
+    st.dataframe(predict(plan), hide_index=True, column_config=PREDICTED)
     st.caption("The curve in numbers: 95 in 100 counts are within ±, for each ε")
     formats = {name: st.column_config.NumberColumn(name, format="%.4g") for name in numbers}
     st.dataframe(numbers, hide_index=True, column_config=formats)
@@ -65,10 +70,7 @@ def _show_numbers(plan: Plan, numbers: dict[str, list[float]]) -> None:
 def _show_adaptive(plan: Plan) -> None:
     """Do the same for a plan whose errors cannot be computed beforehand; on request only, if drawing takes long."""
     with st.container(border=True):
-        head, again = st.columns([3, 1], vertical_alignment="center")
-        head.markdown("**What readers will see**")
-        redraw = again.button("Draw again", icon=":material/refresh:", key="redraw", width="stretch", type="tertiary")
-        st.badge("Made-up numbers: your table has not been read for this", icon=":material/science:", color="blue")
+        redraw = _show_head("What readers will see")
         tables = maximal(plan.marginals)
         quick = len(tables) == 1 and plan.cells(tables[0]) <= MAX_QUICK
         if quick:
@@ -83,15 +85,6 @@ def _show_adaptive(plan: Plan) -> None:
         show_strategies(plan)
 
 
-COLUMNS: dict[str, Any] = {
-    "table": "table",
-    "cells": st.column_config.NumberColumn("cells", format="localized"),
-    "mean_abs_error": st.column_config.NumberColumn("typically off by", format="%.1f"),
-    "half_width_95": st.column_config.NumberColumn("95 in 100 within ±", format="%.0f"),
-    "total_half_width_95": st.column_config.NumberColumn("total within ±", format="%.0f"),
-}
-
-
 def _previewed(plan: Plan, *, afresh: bool) -> Result:
     """Draw once for each plan, so that the picture stays the same while other things change."""
     return visit().once("preview", _key(plan), lambda: preview(plan), afresh=afresh)
@@ -104,7 +97,7 @@ def _key(plan: Plan) -> tuple[object, ...]:
 def in_words(plan: Plan) -> str:
     """Return how wrong the chosen table would be, one fact a sentence."""
     if is_adaptive(plan):
-        why = plain(decided(plan).why)
+        why = plain(strategy_of(plan).why)
         return f"{why} Its error cannot be computed beforehand, but it can be tried out on a made-up table."
     table = st.session_state.get("preview-table")
     if table not in plan.marginals:

@@ -1,4 +1,4 @@
-"""A release under way, in a thread of its own: watched from any page, stopped until it is recorded."""
+"""A release under way, in a thread of its own: watched from any page, and stopped until noise is drawn."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import pairwise
 import streamlit as st
 
 from dpengine import Plan, PrivateReleaseError
+from dpengine.accounting.drawing import LAST_STAGE
 from dpengine.release import Release, release
 from dpengine.sources.table import Table
 from pages.parts.server import jobs
@@ -21,15 +22,18 @@ QUICK = 1.0  # seconds to wait for a small release before progress is shown
 EVERY = 0.5  # seconds between looks at a longer one
 
 
-def begin(table: Table, plan: Plan) -> None:
-    """Begin to publish `plan`; the address then leads back to it."""
+def begin(table: Table, plan: Plan, *, other_people: bool = False) -> None:
+    """Begin to publish `plan`; the address then leads back to it.
+
+    `other_people`: the owner states that the table is of other people than those that it resembles.
+    """
     ledger = visit().ledger
 
     def work(progress: jobs.Progress) -> Release:
-        return release(table, plan, ledger, progress=progress)
+        return release(table, plan, ledger, progress=progress, other_people=other_people)
 
     visit().unpublished = None
-    job = jobs.start(work, table, plan.title or plan.dataset, findable=True)
+    job = jobs.start(work, table, plan.title or plan.dataset, findable=True, binding=LAST_STAGE)
     visit().publishing = job
     job.wait(QUICK)
     st.rerun()
@@ -78,13 +82,16 @@ def _progress(job: Job[Release]) -> None:
         st.markdown(f":material/hourglass_top: **{stages[-1][0].capitalize()}** · {duration(now - stages[-1][1])}")
     else:
         st.markdown(":material/hourglass_top: Waiting for other releases to finish")
+    if job.bound:
+        st.caption("Noise has been drawn: this release will be finished and charged.")
+        return
     st.button(
         "Stop",
         key="stop-publishing",
         icon=":material/stop_circle:",
         on_click=job.stop,
         disabled=job.stopping,
-        help="Nothing is spent until the release is recorded.",
+        help="Nothing is spent before noise is drawn.",
     )
 
 
@@ -95,7 +102,7 @@ def _conclude(job: Job[Release]) -> None:
     try:
         finished = job.result()
     except Stopped:
-        visit().unpublished = "Stopped before it was recorded."
+        visit().unpublished = "Stopped before any noise was drawn."
     except PrivateReleaseError as error:
         visit().unpublished = error
     else:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import streamlit as st
 
 from dpengine import BudgetError, LedgerError, Plan, PrivateReleaseError
+from dpengine.accounting.entry import Resemblance
 from dpengine.exact import exact_text
+from dpengine.release import resembling
 from pages.parts.publish import progress
-from pages.parts.shared.decided import decided
+from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import plain
+from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.recognition import digest_of_table
+from pages.parts.visit.same_people import other_people
 from pages.parts.visit.state import visit
 
 __all__ = ["publish_step"]
@@ -25,7 +30,8 @@ def publish_step(plan: Plan) -> None:
         "Dataset whose budget is spent",
         value=entries.dataset,
         key=visit().key("dataset"),
-        help="Keep one name for the same people, year after year. The same data is recognised under any other name.",
+        help="Keep one name for the same people, year after year. The same data, and near copies of it, are recognised "
+        "under any other name.",
     )
     heading = title.text_input("Title for readers", value=entries.title, key=visit().key("title"))
     if dataset.strip() and (dataset, heading) != (entries.dataset, entries.title):
@@ -35,26 +41,33 @@ def publish_step(plan: Plan) -> None:
     if digest is None:
         return
     data = ledger.fingerprint(digest)
-    published = ledger.find(data, decided(plan).plan_id) is not None
+    published = ledger.find(data, strategy_of(plan).plan_id) is not None
     price = Fraction(0) if published else plan.epsilon
-    spent, cap = ledger.spent(plan.dataset, data), ledger.cap(plan.dataset, data)
+    table = visit().table
+    assert table is not None
+    alike = [] if published else resembling(table, plan, data, ledger)
+    others = other_people(data, alike)
+    if others:
+        alike = []
+    spent, cap = ledger.spent(plan.dataset, data, alike), ledger.cap(plan.dataset, data, alike)
     bill = {"Spent so far": exact_text(spent), "This release": exact_text(price)}
     bill["Left after"] = "no cap" if cap is None else exact_text(max(cap - spent - price, Fraction(0)))
-    for place, (label, value) in zip(st.columns(3), bill.items(), strict=True):
-        place.metric(label, value)
+    with st.grid(3, min_column_width=110):
+        for label, value in bill.items():
+            st.metric(label, value)
     if cap is None:
         _offer_cap(plan.dataset)
-    refusal = None if published else _refusal(plan, data)
+    refusal = None if published else _refusal(plan, data, alike)
     ended = progress.outcome()
     if published:
         st.markdown("**Already published: costs 0.** The same plan on the same data always gives the same release.")
     elif refusal is not None:
-        _refused(refusal, plan, data)
+        _refused(refusal, ledger.left(plan.dataset, data, alike))
     else:
         if isinstance(ended, str):
             st.info(f"{ended} Nothing was spent.", icon=":material/stop_circle:")
         elif ended is not None:
-            _refused(ended, plan, data)
+            _refused(ended, ledger.left(plan.dataset, data, alike))
         st.markdown(
             f"Publishing spends **ε = {exact_text(plan.epsilon)}** of the budget of **{plain(plan.dataset)}** "
             "for good. Publishing the same plan on the same data again shows the same release and costs nothing."
@@ -68,9 +81,7 @@ def publish_step(plan: Plan) -> None:
         disabled=refusal is not None,
     )
     if clicked and refusal is None:
-        table = visit().table
-        assert table is not None
-        progress.begin(table, plan)
+        progress.begin(table, plan, other_people=others)
     st.download_button(
         "Save this plan",
         plan.dumps(),
@@ -81,15 +92,14 @@ def publish_step(plan: Plan) -> None:
         type="tertiary",
         on_click="ignore",
         help="Everything you have entered so far, without any data. This tab restores it after a reload; elsewhere, "
-        "load it "
-        "in step 2.",
+        "load it in step 2.",
     )
 
 
-def _refusal(plan: Plan, data: bytes) -> BudgetError | LedgerError | None:
+def _refusal(plan: Plan, data: bytes, alike: Sequence[Resemblance]) -> BudgetError | LedgerError | None:
     """Return why the ledger would refuse the charge now; it decides again when the charge is made."""
     try:
-        visit().ledger.check(plan.dataset, data, plan.epsilon)
+        visit().ledger.check(plan.dataset, data, plan.epsilon, alike)
     except (BudgetError, LedgerError) as error:
         return error
     return None
@@ -114,10 +124,9 @@ def _offer_cap(dataset: str) -> None:
                 st.rerun()
 
 
-def _refused(error: PrivateReleaseError, plan: Plan, data: bytes) -> None:
-    st.warning("\n\n".join(plain(str(fault)) for fault in error.faults), icon=":material/block:")
+def _refused(error: PrivateReleaseError, left: Fraction | None) -> None:
+    st.warning(all_faults(error), icon=":material/block:")
     st.caption("Nothing was spent.")
-    left = visit().ledger.left(plan.dataset, data)
     if isinstance(error, BudgetError) and left:
         st.button(
             f"Use what is left: ε = {exact_text(left)}",

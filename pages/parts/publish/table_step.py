@@ -11,8 +11,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpengine import open_table, owner
 from dpengine.sources.connections import Connection, list_tables, open_connection
-from dpengine.sources.excel import sheet_names
-from dpengine.sources.open import EXCEL
+from dpengine.sources.open import EXCEL, sheet_names
 from dpengine.sources.table import Table
 from pages.parts.server import connections, lifespan, session_resources, uploads
 from pages.parts.server.jobs import Progress, Stopped
@@ -28,7 +27,7 @@ def choose_table() -> None:
     """Show the drop zone, the reading options, the operator's databases and the two samples."""
     saved_draft.show_what_waits()
     arrived: uploads.Place | None
-    label, note = "Drop a table here", "It stays on this computer and is deleted when you leave."
+    label, note = "Drop a table here", "It stays on this server and is deleted when you leave."
     if lifespan.is_served():
         from pages.parts.server.drop_zone import drop_zone  # its component can be made only once a server is there
 
@@ -47,6 +46,8 @@ def choose_table() -> None:
         _receive(arrived, arrived.path, encoding=encoding, delimiter=delimiter, sheet=sheet)
     elif (source := visit().source) is not None and source.path is not None:
         _read_again(source, source.path, encoding=encoding, delimiter=delimiter)
+    if (table := visit().table) is not None and table.reading:
+        st.caption(f"Read as {plain(table.reading)}. If that is not so, state it in the reading options.")
     st.caption("or try a sample")
     show_samples("sample")
 

@@ -37,12 +37,12 @@ def choose_unit() -> None:
             key=visit().key("id"),
         )
         rows = most.number_input(
-            "Rows counted per person, at most",
+            "Rows per person, at most",
             1,
             1_000_000,
             max(rows, 1),
             key=visit().key("rows"),
-            help="Noise grows with this number.",
+            help="How many rows of a person are counted. Noise grows with this number.",
         )
         st.caption(
             f"If a person has more than {plural(int(rows), 'row')}, {int(rows):,} of them, drawn at random, "

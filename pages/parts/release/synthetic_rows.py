@@ -80,13 +80,13 @@ class _Comparison:
 
 def _compare(release: Release, wanted: int | None) -> _Comparison:
     try:
-        return _Comparison(wanted, release.synthetic(wanted).head(SHOWN), compare(release, wanted))
+        return _Comparison(wanted, next(release.synthetic_blocks(wanted)).head(SHOWN), compare(release, wanted))
     except PrivateReleaseError as error:
         return _Comparison(wanted, pd.DataFrame(), pd.DataFrame(), str(error))
 
 
 def _show(release: Release, comparison: _Comparison, rows: int, published: int) -> None:
-    """Show whether `rows` synthetic rows give the published counts, of which there are `published` in all."""
+    """Show whether `rows` synthetic rows give the published counts, which add up to `published`."""
     frame = comparison.errors
     tables = frame[frame["table"] != "total"]
     if (frame["most_off"] == 0).all():

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.accounting.composition import posterior
+from dpengine.bundle import write
 from dpengine.bundle.guide import model_errors
 from dpengine.charts import figures, style
 from dpengine.exact import exact_text
@@ -97,12 +98,17 @@ def show_release(release: Release) -> None:
     st.button("Start another release", icon=":material/add:", on_click=_leave)
 
 
+def _single_file(release: Release, name: str) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(release.bundle)) as bundle:
+        return bundle.read(name)
+
+
 def _downloads(release: Release) -> None:
     with st.container(border=True):
         stem = "".join(c if c.isalnum() else "-" for c in release.plan.dataset).strip("-").lower() or "release"
         st.download_button(
             "Download everything",
-            release.bundle,
+            lambda: release.bundle,  # made when it is asked for: it may be large
             f"{stem}-{release.release_id[:8]}.zip",
             "application/zip",
             type="primary",
@@ -111,17 +117,16 @@ def _downloads(release: Release) -> None:
             width="stretch",
             help="One file with the tables, synthetic rows, a report that opens offline, and the guarantee.",
         )
-        with zipfile.ZipFile(io.BytesIO(release.bundle)) as bundle:
-            names = bundle.namelist()
-            name = st.selectbox("Or a single file", names, index=names.index("report.html"), key="single-file")
-            st.download_button(
-                f"Download {name.split('/')[-1]}",
-                bundle.read(name),
-                name.split("/")[-1],
-                on_click="ignore",
-                icon=":material/description:",
-                width="stretch",
-            )
+        names = write.file_names(release.plan)
+        name = st.selectbox("Or a single file", names, index=names.index("report.html"), key="single-file")
+        st.download_button(
+            f"Download {name.split('/')[-1]}",
+            lambda: _single_file(release, name),
+            name.split("/")[-1],
+            on_click="ignore",
+            icon=":material/description:",
+            width="stretch",
+        )
 
 
 def _promise(release: Release) -> None:
@@ -135,16 +140,14 @@ def _promise(release: Release) -> None:
         if modelled := model_errors(release):
             st.caption(
                 "Counts are those of the synthetic rows, so all tables add up; *estimate* is what the model behind "
-                "them "
-                f"expects. Its error was measured privately: {modelled}. The intervals follow from that; they are "
-                "meant "
-                "to contain the true count 95 times in 100."
+                f"them expects. Its error was measured privately: {modelled}. The intervals follow from that; they "
+                "are meant to contain the true count 95 times in 100."
             )
         elif release.measured.boxes is not None:
             st.caption(
                 "Measured for ranges: add up *count* over neighbouring cells. If a cell was measured only together "
-                "with "
-                "its neighbours, its true count may be anything from 0 to the sum of them all; its interval says so."
+                "with its neighbours, its true count may be anything from 0 to the sum of them all; its interval says "
+                "so."
             )
         else:
             st.caption(
@@ -177,7 +180,7 @@ def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
         frame["true (private)"] = exact.ravel()
         frame["off by"] = frame["count"] - frame["true (private)"]
         _compared(frame)
-        numbers, picture = st.columns(2, gap="large")
+        numbers, picture = st.columns([4, 3], gap="medium")
         labels = [name for name in frame.columns if name not in NUMBERS]
         order = [*labels, "true (private)", "count", "off by", "low", "high"]
         numbers.dataframe(frame, hide_index=True, column_order=order, column_config=NUMBERS, height=420)
@@ -200,8 +203,9 @@ def _compared(frame: pd.DataFrame) -> None:
         "Off by, at most": people(off.max()),
         "Within their interval": f"{inside:,} of {off.size:,}",
     }
-    for place, (label, value) in zip(st.columns(3), facts.items(), strict=True):
-        place.metric(label, value)
+    with st.grid(3, min_column_width=100):
+        for label, value in facts.items():
+            st.metric(label, value)
 
 
 def _leave() -> None:

@@ -25,8 +25,11 @@ def band_name(band: Band) -> str:
     return str(band.low) if band.low == band.high else f"{band.low}–{band.high}"
 
 
-def bands_figure(bands: Sequence[Band]) -> go.Figure:
-    """Draw people by how many share their class; those who are alone hatched, in another colour."""
+def bands_figure(bands: Sequence[Band], people: int) -> go.Figure:
+    """Draw people by how many share their class; those who are alone hatched, in another colour.
+
+    A person with several rows may be in several classes: then there are more than `people` in all bands together.
+    """
     tone = tones()
     figure = go.Figure()
     for alone in (True, False):
@@ -41,7 +44,9 @@ def bands_figure(bands: Sequence[Band]) -> go.Figure:
         )
     figure.update_layout(showlegend=any(band.people for band in bands if band.low == 1))
     figure.update_xaxes(title_text="people who agree on these columns", type="category")
-    figure.update_yaxes(title_text="people", rangemode="tozero", tickformat=",~d")
+    repeated = sum(band.people for band in bands) > people
+    title = "people, once in each class" if repeated else "people"
+    figure.update_yaxes(title_text=title, rangemode="tozero", tickformat=",~d")
     return figure
 
 

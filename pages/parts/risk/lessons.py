@@ -150,7 +150,7 @@ def names_back() -> None:
     born = st.segmented_control("Date of birth as", list(COARSE), default="exact date", required=True, key="risk_birth")
     found = numbers.names_found(seed, COARSE[born])
     with st.grid(2, min_column_width=150):
-        st.metric("Rows that get a name back", _share(found.rate), border=True)
+        st.metric("Names found", _share(found.rate), border=True, help="Rows that get their own name back.")
         sure = percent(found.right / found.claimed) if found.claimed else "no claims"
         st.metric("Claims that are right", sure, border=True)
     st.markdown("**Names are not needed.** How often does someone guess a patient's condition, knowing …")

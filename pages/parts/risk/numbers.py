@@ -63,7 +63,7 @@ def _published(seed: int, epsilon: str) -> dict[str, Ratings]:
     ratings = _ratings(seed)
     return {
         "names removed": ratings,
-        "names and days removed": deanonymisation.without_days(ratings),
+        "days removed too": deanonymisation.without_days(ratings),
         "our release": deanonymisation.synthetic_ratings(ratings, Fraction(epsilon)),
     }
 

@@ -12,7 +12,7 @@ import streamlit as st
 
 from dpengine import owner
 from dpengine.owner import Classes, Uniqueness
-from dpengine.sources.open import Table
+from dpengine.sources.table import Table
 from pages.parts.risk.charts import alone_figure
 from pages.parts.risk.profile import explain_measures, show_profile
 from pages.parts.server.jobs import Progress
@@ -107,7 +107,11 @@ def _combinations(alone: dict[tuple[str, ...], Uniqueness], people: int) -> None
     one = f"at most {percent(singly / people)} of people" if singly else "nobody"
     together = f"{plural(max(map(len, alone)), 'column')} together single out {percent(ranked[0][1].people / people)}"
     line = f"One column alone singles out {one}; {together}"
+    if not ranked[0][1].people:
+        line = "These columns single out nobody, neither alone nor together"
     st.markdown(f"**{line}**")
+    if not ranked[0][1].people:
+        return
     figure = alone_figure([name for name, _ in top], [found.people / people for _, found in top])
     draw(figure, f"{line}.", "risk-alone", 90 + 28 * len(top), private=True)
     rows = [
@@ -118,4 +122,4 @@ def _combinations(alone: dict[tuple[str, ...], Uniqueness], people: int) -> None
     columns = {"of all": number("of all", format="percent")} | {
         name: number(name, format="localized") for name in ("alone", "classes")
     }
-    twin(pd.DataFrame(rows), "risk-alone", columns)
+    twin(pd.DataFrame(rows), "risk-alone", columns, private=True)

@@ -41,12 +41,18 @@ def show_profile(
         f"{unique:,} of {plural(people, 'person', 'people')} {'is' if unique == 1 else 'are'} alone; {classes_in_all}"
     )
     st.markdown(f"**{line}**")
-    draw(bands_figure(bands), f"People by how many agree with them: {line}.", f"bands-{key}", 300, private=private)
+    draw(
+        bands_figure(bands, people),
+        f"People by how many agree with them: {line}.",
+        f"bands-{key}",
+        300,
+        private=private,
+    )
     rows = [{"agree": band_name(band), "classes": band.classes, "people": band.people} for band in bands]
     number = st.column_config.NumberColumn
     columns: dict[str, Any] = {"agree": "people who agree"}
     columns |= {name: number(name, format="localized") for name in ("classes", "people")}
-    twin(pd.DataFrame(rows), f"bands-{key}", columns)
+    twin(pd.DataFrame(rows), f"bands-{key}", columns, private=private)
 
 
 def explain_measures() -> None:

@@ -14,7 +14,7 @@ export default function ({ data, parentElement: root, setTriggerValue }) {
   const at = (name) => root.querySelector(name);
   const [zone, input, choose, cancel, way] = [".zone", "input", ".choose", ".cancel", ".way"].map(at);
   at(".label").textContent = data.label;
-  at(".note").textContent = `Up to ${size(data.limit)} \u2022 ${data.kinds_said}. ${data.note}`;
+  at(".note").textContent = `Up to ${size(data.limit)} \u2022 ${data.kinds_text}. ${data.note}`;
   input.accept = data.kinds.map((kind) => "." + kind).join(",");
 
   const show = (sending, fault = "") => {
@@ -32,7 +32,7 @@ export default function ({ data, parentElement: root, setTriggerValue }) {
   const send = (file) => {
     if (!file || running.has(root)) return;
     if (!data.kinds.includes(file.name.split(".").pop().toLowerCase())) {
-      return show(false, `Files of this kind are not known here. Known are ${data.kinds_said}.`);
+      return show(false, `Files of this kind are not known here. Known are ${data.kinds_text}.`);
     }
     if (file.size > data.limit) return show(false, `${size(file.size)} is more than this server takes.`);
     const request = new XMLHttpRequest();
@@ -43,14 +43,14 @@ export default function ({ data, parentElement: root, setTriggerValue }) {
       choose.focus({ preventScroll: true });
     };
     at(".name").textContent = file.name;
-    const tell = (sent) => {
+    const showProgress = (sent) => {
       at("progress").value = file.size ? sent / file.size : 1;
       at(".share").textContent = sent < file.size ? `${size(sent)} of ${size(file.size)}` : "Reading";
     };
-    tell(0);
+    showProgress(0);
     show(true);
     cancel.focus({ preventScroll: true });
-    request.upload.onprogress = (event) => tell(event.loaded);
+    request.upload.onprogress = (event) => showProgress(event.loaded);
     request.onload = () => {
       if (request.status !== 204) return ended(request.responseText || "The upload was refused.");
       running.delete(root);

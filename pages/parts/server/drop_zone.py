@@ -28,7 +28,7 @@ def drop_zone(label: str, note: str, place: uploads.Place, *, key: str) -> uploa
             "limit": uploads.limit(),
             "kinds": uploads.KINDS,
             "arrivals": place.arrivals,  # a change makes it draw itself anew
-            "kinds_said": "CSV, TSV, Parquet, Excel or Arrow",
+            "kinds_text": "CSV, TSV, Parquet, Excel or Arrow",
         },
         on_received_change=lambda: None,
     )

@@ -3,7 +3,7 @@
 Jobs with the same table run one after another, so that stopping one stops no other. Reading for a page starts at
 once; releases, which need most memory, run a few at a time. A job outlives the run of the page that began it, and a
 release also outlives the session: whoever knows its token finds it again, as the address of the page does after a
-reload. A job can be stopped until its last stage has begun.
+reload. A job can be stopped until its last stage has begun; a release, until noise is drawn.
 """
 
 from __future__ import annotations
@@ -44,11 +44,17 @@ class Stopped(Exception):
 
 
 class Job(Generic[T]):
-    """Work under way, with a table or to open one; `title` names it for the visitor who began it."""
+    """Work under way, with a table or to open one; `title` names it for the visitor who began it.
 
-    def __init__(self, work: Callable[[Progress], T], table: Table | None, title: str, *, findable: bool) -> None:
+    With the stage `binding` it can no longer be stopped.
+    """
+
+    def __init__(
+        self, work: Callable[[Progress], T], table: Table | None, title: str, *, findable: bool, binding: str = ""
+    ) -> None:
         self.token = secrets.token_urlsafe(16)
         self.title = title
+        self.bound = False  # its binding stage has begun
         self.begun = time.monotonic()
         self.stages: list[tuple[str, float]] = []  # each stage so far, and when it began
         self.part: float | None = None  # done of the last stage, from 0 to 1, if that is known
@@ -56,6 +62,7 @@ class Job(Generic[T]):
         self._work: Callable[[Progress], T] | None = work
         self._table = table
         self._session = session_resources.here()
+        self._binding = binding
         self._reading = threading.Lock()  # so that a stop meets this job, and not one that follows it
         self._stopping = threading.Event()
         self._ended: float | None = None
@@ -84,8 +91,10 @@ class Job(Generic[T]):
             self._table, self._ended = None, time.monotonic()
 
     def _progress(self, stage: str, part: float | None = None) -> None:
-        if self._stopping.is_set():
-            raise Stopped
+        with self._reading:  # a stop comes before the binding stage, or has no effect
+            if self._stopping.is_set():
+                raise Stopped
+            self.bound = self.bound or stage == self._binding
         if not self.stages or self.stages[-1][0] != stage:
             self.stages.append((stage, time.monotonic()))
         self.part = part
@@ -97,7 +106,7 @@ class Job(Generic[T]):
 
     @property
     def stopping(self) -> bool:
-        """Whether the job was told to stop."""
+        """Whether the job has been asked to stop."""
         return self._stopping.is_set()
 
     @property
@@ -106,8 +115,11 @@ class Job(Generic[T]):
         return self._ended is not None and time.monotonic() - self._ended > KEPT
 
     def stop(self) -> None:
-        """Begin no further stage, and interrupt what is being read. A release that is recorded stays recorded."""
-        self._stopping.set()
+        """Begin no further stage, and interrupt what is being read. Without effect once the job is bound."""
+        with self._reading:
+            if self.bound:
+                return
+            self._stopping.set()
         if not self._future.cancel():
             with self._reading:
                 if self._table is not None:
@@ -137,12 +149,15 @@ _live: weakref.WeakSet[Job[Any]] = weakref.WeakSet()
 _findable: dict[str, Job[Any]] = {}
 
 
-def start(work: Callable[[Progress], T], table: Table | None, title: str = "", *, findable: bool = False) -> Job[T]:
+def start(
+    work: Callable[[Progress], T], table: Table | None, title: str = "", *, findable: bool = False, binding: str = ""
+) -> Job[T]:
     """Begin `work` as soon as its table and a thread are free; it receives the `Progress` to report to.
 
-    A `findable` job is a release; for a while, `find` returns it to whoever knows its token.
+    A `findable` job is a release; for a while, `find` returns it to whoever knows its token. Once `work` reports the
+    stage `binding`, the job can no longer be stopped.
     """
-    job = Job(work, table, title, findable=findable)
+    job = Job(work, table, title, findable=findable, binding=binding)
     _live.add(job)
     if findable:
         for token in [token for token, other in list(_findable.items()) if other.old]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import shutil
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -20,12 +19,8 @@ from anyio import to_thread
 from streamlit import config, runtime
 
 from dpengine import LedgerError
+from dpengine.isolation import run, scratch
 from pages.parts.server import jobs, session_resources, uploads
-
-try:
-    import fcntl
-except ImportError:  # Windows removes no open file, so that a folder in use is safe there without a lock
-    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["is_served", "lifespan"]
 
@@ -69,6 +64,7 @@ def _warm() -> None:
     from pages.parts.server import connections
     from pages.parts.shared.example_plan import example
 
+    run.warm()
     plan = example()
     figures.release_figure(preview(plan), plan.marginals[0]).to_json()
     figures.error_curve(plan).to_json()
@@ -82,28 +78,14 @@ def _warm() -> None:
 @contextmanager
 def private_folder() -> Iterator[Path]:
     """Make a folder for all temporary files of this process; remove those that killed servers have left."""
-    before = tempfile.tempdir
-    for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        _remove_where_abandoned(left)
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    with open(folder / "starting", "wb") as lock:
-        if fcntl is not None:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        (folder / "starting").rename(folder / "lock")  # locked before any other can look
-        tempfile.tempdir = str(folder)
-        try:
-            yield folder
-        finally:
-            tempfile.tempdir = before
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _remove_where_abandoned(folder: Path) -> None:
-    with suppress(OSError):  # another account's, another server's, or gone by now
-        with open(folder / "lock", "rb") as lock:
-            if fcntl is not None:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(folder, ignore_errors=fcntl is not None)
+    scratch.sweep()
+    before, folder = tempfile.tempdir, scratch.ScratchFolder(PREFIX)
+    tempfile.tempdir = str(folder.path)
+    try:
+        yield folder.path
+    finally:
+        tempfile.tempdir = before
+        folder.discard()
 
 
 async def _watch() -> None:

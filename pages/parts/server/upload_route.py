@@ -10,9 +10,8 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
-from pathlib import Path
 from typing import BinaryIO
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from anyio import to_thread
 from starlette.exceptions import HTTPException
@@ -24,6 +23,7 @@ from streamlit.web.server.server_util import is_xsrf_enabled
 from streamlit.web.server.starlette.starlette_app_utils import validate_xsrf_token
 
 from pages.parts.server import uploads
+from pages.parts.server.request_guard import XSRF_COOKIE, is_same_origin
 
 __all__ = ["ADDRESS", "address", "check_origin", "routes"]
 
@@ -31,7 +31,7 @@ ADDRESS = "/upload"
 PIECE = 1 << 20  # bytes to write at once
 STALL = 120.0  # seconds without a byte after which the sender is assumed gone
 SPARE = 256 << 20  # bytes of disk that uploads leave free
-XSRF_COOKIE, XSRF_HEADER = "_streamlit_xsrf", "X-Xsrftoken"
+XSRF_HEADER = "X-Xsrftoken"
 
 
 def address(path: str = ADDRESS) -> str:
@@ -48,8 +48,8 @@ def routes() -> list[Route]:
 async def receive(request: Request) -> Response:
     """Take one file, sent as the body. Answers 204, or a sentence for whoever sent it."""
     place = _place_of(request)
-    name = unquote(request.headers.get("X-File-Name", ""))[-255:]
-    if Path(name).suffix.lower().removeprefix(".") not in uploads.KINDS:
+    name = "".join(filter(str.isprintable, unquote(request.headers.get("X-File-Name", ""))))[-255:]
+    if not uploads.ending(name):
         raise HTTPException(415, "Files of this kind are not known here.")
     _check_size(request)
     try:
@@ -79,17 +79,12 @@ def _place_of(request: Request) -> uploads.Place:
 
 def check_origin(request: Request) -> None:
     """Refuse, with status 403, what was not sent by a page of this server."""
-    own = {request.headers.get("host", ""), *map(_host, config.get_option("server.corsAllowedOrigins"))}
-    ours = _host(request.headers.get("origin", "")) in own - {""}
+    ours = is_same_origin(request.headers)
     ours &= request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
     if is_xsrf_enabled():
         ours &= validate_xsrf_token(request.headers.get(XSRF_HEADER), request.cookies.get(XSRF_COOKIE))
     if not ours:
         raise HTTPException(403, "Only a page of this server may send files to it.")
-
-
-def _host(origin: str) -> str:
-    return urlsplit(origin.strip()).netloc
 
 
 def _check_size(request: Request) -> None:

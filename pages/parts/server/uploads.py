@@ -1,8 +1,9 @@
 """Places for files on their way from a browser to this server, each known by a token that nobody can guess.
 
 Nothing here holds a file in memory. A place belongs to one session and takes one file at a time. The file lies in a
-folder of its own that no other account may enter, and is removed when its place is closed. A file that did not arrive
-whole is removed at once.
+folder of its own that no other account may enter. It is removed when its place is closed, and also when its place is
+forgotten without being closed, as Streamlit does with sessions that have expired. A file that did not arrive whole is
+removed at once.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["KINDS", "Busy", "Closed", "Place", "find", "limit"]
+__all__ = ["KINDS", "Busy", "Closed", "Place", "ending", "find", "limit"]
 
 KINDS = ["csv", "tsv", "tab", "txt", "gz", "parquet", "pq", "xlsx", "xls", "ods", "arrow", "feather", "ipc"]
 LIMIT = "PRIVATE_RELEASE_MAX_UPLOAD_MB"  # set by the operator
@@ -44,6 +45,7 @@ class Place:
         self.name = ""
         self.arrivals = 0  # files that have arrived whole
         self._path: Path | None = None
+        self._remove: Callable[[], object] = lambda: None  # removes the file that has arrived
         self._busy = self._closed = False
         self._lock = threading.Lock()
         _places[self.token] = self
@@ -65,19 +67,20 @@ class Place:
             if self._busy:
                 raise Busy
             self._busy = True
-            _remove(self._path)
-            self._path = None
+            self._forget()
         folder = Path(tempfile.mkdtemp(prefix="private-release-"))  # 0700
-        path = folder / ("table" + "".join(Path(name).suffixes[-2:]))
+        path = folder / f"table{ending(name)}"
+        remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         try:
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 yield file
             with self._lock:
                 if self._closed:
                     raise Closed
-                self._path, self.name, self.arrivals = path, name, self.arrivals + 1
+                self._path, self._remove = path, remove
+                self.name, self.arrivals = name, self.arrivals + 1
         except BaseException:
-            _remove(path)
+            remove()
             raise
         finally:
             self._busy = False
@@ -95,9 +98,12 @@ class Place:
         """Take no file any more, and remove the one that has arrived. Closing twice is fine."""
         with self._lock:
             self._closed = True
-            _remove(self._path)
-            self._path = None
+            self._forget()
         _places.pop(self.token, None)
+
+    def _forget(self) -> None:
+        self._remove()
+        self._path, self._remove = None, lambda: None
 
 
 def find(token: str) -> Place | None:
@@ -110,6 +116,15 @@ def limit() -> int:
     return int(os.environ.get(LIMIT) or _DEFAULT_LIMIT) * 10**6
 
 
-def _remove(path: Path | None) -> None:
-    if path is not None:
-        shutil.rmtree(path.parent, ignore_errors=True)
+def ending(name: str) -> str:
+    """Return the ending that says what kind of table a file is; "" for a kind that is not known here.
+
+    Nothing else of a sender's name becomes part of a path.
+
+    >>> ending("clinic.2026.CSV.GZ"), ending("../backup.gz"), ending("run.py")
+    ('.csv.gz', '.gz', '')
+    """
+    inner, last = ["", "", *(part.lower() for part in name.split(".")[1:])][-2:]
+    if last not in KINDS:
+        return ""
+    return f".{inner}.{last}" if last == "gz" and inner in KINDS else f".{last}"

@@ -1,4 +1,4 @@
-"""The numbers of a figure as a table, for those who would rather read than look."""
+"""The numbers of a figure as a table and as a file, for those who would rather read than look."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+
+from dpengine import safe_csv
 
 __all__ = ["PREDICTED", "twin"]
 
@@ -18,13 +20,26 @@ PREDICTED: dict[str, Any] = {
     "mean_abs_error": st.column_config.NumberColumn("typically off by", format="%.3g"),
     "half_width_95": st.column_config.NumberColumn("95 in 100 within ±", format="%.4g"),
     "total_half_width_95": st.column_config.NumberColumn("total within ±", format="%.4g"),
-    "average": st.column_config.NumberColumn("in an average cell", format="%.4g"),
-    "relative": st.column_config.NumberColumn("± in % of that", format="percent"),
+    "average": st.column_config.NumberColumn("average count", format="localized"),
+    "relative": st.column_config.NumberColumn("± in % of it", format="percent"),
     "noisy": st.column_config.NumberColumn("mostly noise", format="percent"),
 }
 
 
-def twin(frame: pd.DataFrame, key: str, columns: Mapping[str, Any] | None = None) -> None:
-    """Show the numbers of a figure as a folded table; `columns` says how, instead of `PREDICTED`."""
+def twin(frame: pd.DataFrame, key: str, columns: Mapping[str, Any] | None = None, *, private: bool = False) -> None:
+    """Show the numbers of a figure as a folded table; `columns` says how, instead of `PREDICTED`.
+
+    A `private` table, of true counts, has no button to save it.
+    """
     with st.expander("The same as a table", icon=":material/table_rows:", key=f"twin-{key}"):
         st.dataframe(frame, hide_index=True, column_config=columns or PREDICTED)
+        if not private:
+            st.download_button(
+                "Download as CSV",
+                lambda: safe_csv.from_frame(frame),
+                f"{key}.csv",
+                "text/csv",
+                icon=":material/download:",
+                on_click="ignore",
+                key=f"twin-csv-{key}",
+            )

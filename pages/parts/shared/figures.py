@@ -1,4 +1,4 @@
-"""The looks that all figures of the pages share: transparent, one accent, never told apart by colour alone."""
+"""The looks that all figures of the pages share: transparent, one accent, never distinguished by colour alone."""
 
 from __future__ import annotations
 

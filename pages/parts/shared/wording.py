@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import Allocation
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import noun, people, percent, sure
+from dpengine.spec.wording import name_of, noun, people, percent, sure
 
 __all__ = [
     "OURS",
@@ -23,14 +25,28 @@ __all__ = [
 
 OURS = "This engine"  # beside other ways, in charts and tables of the labs
 
+# Where Markdown finds links in plain text, and Streamlit emoji, icons and arrows: a break after the match undoes them.
+_LIVELY = re.compile(
+    r"https?(?=://)|www(?=\.)|(?=@)|:(?=[\w+/-]+:)|(?:(?<=\s)|^)(?:<->|->|<-|--|>=|<=|~=)(?=\s|$)", re.IGNORECASE
+)
+_LIST = re.compile(r"^(\d*)([-+.)])(?=[-+\s]|$)")  # what begins a list, or draws a line
+
 
 def plain(text: str) -> str:
-    """Escape what Markdown would read as formatting.
+    """Escape what Markdown would read as formatting, so that a text from people is shown as it is, on one line.
+
+    The page makes links, icons and arrows of plain text that no escape protects (``www.``, ``@``, ``:smile:``,
+    ``->``). A word joiner in their midst, which is not seen, keeps them text.
 
     >>> print(plain("my_file *1*"))
     my\\_file \\*1\\*
+    >>> plain("www.example.org") == "www\N{WORD JOINER}.example.org"
+    True
     """
-    return "".join(f"\\{c}" if c in r"\`*_{}[]#|<>$~:" else c for c in text)
+    line = " ".join(text.split())
+    joined = _LIVELY.sub("\\g<0>\N{WORD JOINER}", line)
+    escaped = "".join(f"\\{c}" if c in r"\`*_{}[]#|<>$~:&" else c for c in joined)
+    return _LIST.sub(r"\1\\\2", escaped)
 
 
 def plural(number: int, one: str, many: str = "") -> str:
@@ -49,11 +65,6 @@ def duration(seconds: float) -> str:
     ('7 s', '3 min')
     """
     return f"{int(seconds)} s" if seconds < 120 else f"{int(seconds) // 60} min"
-
-
-def name_of(table: tuple[str, ...]) -> str:
-    """Return the name that `predict` gives a table."""
-    return " × ".join(table) or "total"
 
 
 def protected(plan: Plan) -> str:

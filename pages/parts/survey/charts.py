@@ -21,14 +21,7 @@ def answers_figure(
     tone = tones()
     names = [escape(label) for label in shorten(labels)]
     figure = go.Figure()
-    figure.add_bar(
-        x=names,
-        y=estimated,
-        name="estimate from reports, 95 % interval",
-        marker={"color": tone["soft"], "line": {"color": tone["accent"], "width": 1.5}},
-        error_y={"type": "data", "array": half_widths, "color": tone["accent"], "thickness": 1.8, "width": 4},
-        hovertemplate="%{x}: %{y:,.0f} ± %{error_y.array:,.0f}<extra>estimate</extra>",
-    )
+    _add_estimates(figure, names, estimated, half_widths, "estimate from reports")
     figure.add_scatter(
         x=names,
         y=true,
@@ -45,6 +38,21 @@ def answers_figure(
     figure.update_xaxes(type="category")
     figure.update_yaxes(title_text="people", zeroline=True, zerolinecolor=tone["grey"])
     return figure
+
+
+def _add_estimates(
+    figure: go.Figure, labels: Sequence[str], values: np.ndarray, half_widths: np.ndarray, name: str
+) -> None:
+    """Add pale bars with their 95 % intervals."""
+    tone = tones()
+    figure.add_bar(
+        x=labels,
+        y=values,
+        name=f"{name}, 95 % interval",
+        marker={"color": tone["soft"], "line": {"color": tone["accent"], "width": 1.5}},
+        error_y={"type": "data", "array": half_widths, "color": tone["accent"], "thickness": 1.8, "width": 4},
+        hovertemplate="%{x}: %{y:,.0f} ± %{error_y.array:,.0f}<extra>" + name + "</extra>",
+    )
 
 
 def people_figure(spreads: Sequence[SurveyError], here: int) -> go.Figure:
@@ -89,14 +97,7 @@ def cells_figure(labels: Sequence[str], coins: np.ndarray, half_widths: np.ndarr
     """Draw the error of each of the four cells: by coins with their intervals, and by a curator's noise."""
     tone = tones()
     figure = go.Figure()
-    figure.add_bar(
-        x=list(labels),
-        y=coins,
-        name="everyone flips coins, 95 % interval",
-        marker={"color": tone["soft"], "line": {"color": tone["accent"], "width": 1.5}},
-        error_y={"type": "data", "array": half_widths, "color": tone["accent"], "thickness": 1.8, "width": 4},
-        hovertemplate="%{x}: %{y:+,.0f} ± %{error_y.array:,.0f}<extra>coins</extra>",
-    )
+    _add_estimates(figure, list(labels), coins, half_widths, "everyone flips coins")
     figure.add_bar(
         x=list(labels),
         y=noise,

@@ -14,8 +14,8 @@ from dpengine.array_types import Ints
 from dpengine.lessons.survey import made_up_counts, scaled_counts
 from dpengine.sources.table import Table
 from pages.parts.server.jobs import Progress
-from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read
+from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit
 
 __all__ = ["People", "choose_people", "made_up_like"]
@@ -53,7 +53,7 @@ def choose_people() -> People | None:
     try:
         return _choose_own() if kind == OWN else _choose_sample(kind)
     except PrivateReleaseError as refused:
-        st.warning(plain(" ".join(map(str, refused.faults))), icon=":material/edit:")
+        st.warning(all_faults(refused), icon=":material/edit:")
         return None
 
 

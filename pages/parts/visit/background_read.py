@@ -13,10 +13,12 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from dpengine import PrivateReleaseError
+from dpengine.accounting.drawing import LAST_STAGE
 from dpengine.sources.table import Table
 from pages.parts.server import jobs
 from pages.parts.server.jobs import Job, Progress, Stopped
-from pages.parts.shared.wording import duration, plain
+from pages.parts.shared.wording import duration
+from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit
 
 __all__ = ["begin", "drop", "glance", "held", "read", "show_refusal"]
@@ -84,7 +86,7 @@ def begin(name: str, work: Callable[[Progress], T], table: Table | None, *, ques
     job: Job[T] | None = held(name, question)
     if job is None:
         drop(name)
-        job = jobs.start(work, table)
+        job = jobs.start(work, table, binding=LAST_STAGE)
         visit().readings[name] = (question, job)
     return job
 
@@ -104,7 +106,7 @@ def drop(name: str) -> None:
 
 def show_refusal(error: PrivateReleaseError) -> None:
     """Show why something cannot be read."""
-    st.warning("\n\n".join(plain(str(fault)) for fault in error.faults), icon=":material/report:")
+    st.warning(all_faults(error), icon=":material/report:")
 
 
 @st.fragment(run_every=EVERY)
@@ -120,6 +122,9 @@ def _show_progress(name: str, job: Job[Any], doing: str) -> None:
     line, stop = st.columns([4, 1], vertical_alignment="center")
     now = "Stopping" if job.stopping else doing if job.stages else f"Waiting to begin: {doing.lower()}"
     line.markdown(f":material/hourglass_top: {now} · {duration(time.monotonic() - job.begun)}")
+    if job.bound:
+        st.caption("Noise has been drawn: this will be finished and charged.")
+        return
     stop.button(
         "Stop", key=f"stop-{name}", type="tertiary", icon=":material/stop_circle:", on_click=job.stop,
         disabled=job.stopping,

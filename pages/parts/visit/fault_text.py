@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpengine.errors import Fault
+from dpengine.errors import Fault, PrivateReleaseError
 from dpengine.spec.declared import NEEDED
+from pages.parts.shared.wording import plain, plural
 
-__all__ = ["sentence"]
+__all__ = ["all_faults", "sentence"]
+
+MAX_SHOWN = 5
 
 FIELDS = {"from": "the first day", "to": "the last day", "format": "how dates are written", "epsilon": "ε"}
 
@@ -29,3 +32,18 @@ def sentence(fault: Fault, columns: Sequence[str] = ()) -> str:
     if fault.text == NEEDED:
         return f"{lead}{field or ' '.join(map(str, steps))} is needed"
     return f"{lead}{field}: {fault.text}" if field else f"{lead}{fault.text}"
+
+
+def all_faults(error: PrivateReleaseError, columns: Sequence[str] | None = None) -> str:
+    """Return the first few faults of an error as Markdown, a paragraph each.
+
+    Places in a file stay as they are; with `columns`, faults are about the page's own entries (see `sentence`).
+
+    >>> print(all_faults(PrivateReleaseError(f"fault {k}" for k in range(7)))[-17:])
+    and 2 more faults
+    """
+    shown = error.faults[:MAX_SHOWN]
+    lines = [plain(str(fault) if columns is None else sentence(fault, columns)) for fault in shown]
+    if (rest := len(error.faults) - MAX_SHOWN) > 0:
+        lines.append(f"and {plural(rest, 'more fault')}")
+    return "\n\n".join(lines)

@@ -7,7 +7,7 @@ import streamlit as st
 from dpengine import Plan, PlanError, TableError
 from dpengine.release import digest_for
 from pages.parts.server.jobs import Stopped
-from pages.parts.shared.decided import decided
+from pages.parts.shared.strategy import strategy_of
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 
@@ -38,7 +38,7 @@ def is_published(plan: Plan) -> bool:
         return False
     ledger = visit().ledger
     try:
-        return ledger.find(ledger.fingerprint(job.result()), decided(plan).plan_id) is not None
+        return ledger.find(ledger.fingerprint(job.result()), strategy_of(plan).plan_id) is not None
     except (TableError, PlanError, Stopped):
         return False
 
@@ -46,7 +46,7 @@ def is_published(plan: Plan) -> bool:
 def _published(plan: Plan | None) -> str:
     """Return the ledger's identity of the plan's release, or "" if there is none, on whatever data."""
     try:
-        plan_id = "" if plan is None else decided(plan).plan_id
+        plan_id = "" if plan is None else strategy_of(plan).plan_id
     except PlanError:
         return ""
     return plan_id if plan_id and visit().ledger.holds(plan_id) else ""

@@ -12,9 +12,9 @@ from dpengine.results.alternatives import compare_strategies
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
-from pages.parts.shared.decided import decided
 from pages.parts.shared.epsilon_ladder import coarse
 from pages.parts.shared.figures import is_dark, tones
+from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import noun, plain
 from pages.parts.visit.state import visit
 
@@ -25,12 +25,12 @@ EPSILONS = tuple(f"{float(epsilon):g}" for epsilon in coarse("0.1", "10"))
 
 def is_adaptive(plan: Plan) -> bool:
     """Whether the plan is measured adaptively, so that its errors can only be simulated."""
-    return not decided(plan).closed_form
+    return not strategy_of(plan).closed_form
 
 
 def show_strategies(plan: Plan) -> None:
     """Show why the plan has its strategy, and compare all strategies when asked: simulating takes some seconds."""
-    st.markdown(f"**{plain(decided(plan).why)}**")
+    st.markdown(f"**{plain(strategy_of(plan).why)}**")
     rows = f"about {plan.rows_about:,}" if plan.rows_about else f"an assumed {ASSUMED_ROWS:,}"
     st.caption(
         "For *direct* and *optimised* the error is predicted exactly from the plan. For *adaptive* it cannot be "

@@ -98,7 +98,7 @@ def show(url: str) -> None:
         return
     step = STEPS[at]
     here = url == step.url
-    text = step.text if here else "You have left the tour for a while; it waits where you left it."
+    text = step.text if here else "The tour is paused; it goes on where you left it."
     with st.container(border=True, key="tour"):
         left, right = st.columns([5, 2], vertical_alignment="center")
         left.markdown(f":material/tour: **Step {at + 1} of {len(STEPS)} · {step.title}.** {text}")

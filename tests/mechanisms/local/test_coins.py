@@ -1,4 +1,4 @@
-"""Coins are exactly as biased as said, and what they cost is never said too small."""
+"""Coins have exactly the stated bias, and their ε is never understated."""
 
 from __future__ import annotations
 

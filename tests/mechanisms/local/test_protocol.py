@@ -287,15 +287,19 @@ def test_a_coin_without_a_probability_or_without_information_is_refused(chance: 
     for nothing in (UnaryEncoding, HadamardResponse):
         with pytest.raises(PlanError, match="nothing can be learned"):
             nothing(3, Fraction(1, 2))
+    with pytest.raises(PlanError, match="must lie below 1: at 1 nothing can be learned"):
+        RandomizedResponse(Fraction(1))
 
 
-@pytest.mark.parametrize("buckets", [0, 1, 2**16])
-def test_too_few_or_too_many_buckets_are_refused(buckets: int) -> None:
+@pytest.mark.parametrize("buckets", [0, 1, 2**16, 2.5, True])
+def test_a_number_of_buckets_is_whole_and_within_bounds(buckets: int) -> None:
     with pytest.raises(PlanError, match="buckets"):
         LocalHashing.of(4, Fraction(1), buckets)
+    with pytest.raises(PlanError, match="buckets"):
+        LocalHashing(4, buckets, Fraction(1, 2))
 
 
-@pytest.mark.parametrize("sizes", [(0, 4), (2, 3), (2, 1), (2, 2**16), (2**26, 4)])
+@pytest.mark.parametrize("sizes", [(0, 4), (2, 3), (2, 1), (2, 2**16), (2**26, 4), (2**27, 4), (1.5, 4), (2, 4.0)])
 def test_a_sketch_of_impossible_size_is_refused(sizes: tuple[int, int]) -> None:
     with pytest.raises(PlanError, match="sketch"):
         HadamardSketch.of(4, Fraction(1), *sizes)

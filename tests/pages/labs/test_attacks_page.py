@@ -40,7 +40,7 @@ def test_true_counts_lose_at_once_and_this_engine_keeps_its_bound(attack: str) -
     assert max(drawn[OURS]["y"]) < 0.84
     at.selectbox(key="attacks_defence").set_value(OURS).run()
     assert "That is within what ε allows" in texts(at)
-    assert f"{posterior(0.5, Fraction(1)):.1%}" in at.get("plotly_chart")[0].proto.spec
+    assert f"{100 * posterior(0.5, Fraction(1)):.1f} %" in at.get("plotly_chart")[0].proto.spec
     assert not Ledger().history()
 
 

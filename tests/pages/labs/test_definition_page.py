@@ -108,3 +108,17 @@ def test_a_higher_bound_cuts_less_and_is_noisier(at: AppTest) -> None:
 def test_it_says_what_this_means_for_a_release(at: AppTest) -> None:
     assert "becomes at most 73 % sure" in texts(at)
     assert "a group of three within 20.1" in texts(at)
+
+
+def test_the_engine_is_audited_when_asked_and_claim_and_bound_stand_side_by_side(
+    at: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pages.parts.definition.audit.RUNS", 4)
+    whole(at.selectbox(key="definition_way").set_value("choice").run())
+    assert "Shown by outputs" not in [each.label for each in at.metric]
+    whole(at.button(key="definition_audit").click().run())
+    assert metric(at, "Claimed") == "ε = 1"
+    assert metric(at, "Shown by outputs").startswith("ε ≥ ")
+    assert metric(at, "Exact checks that hold") == "18 of 18"
+    whole(at.select_slider(key="definition_epsilon").set_value(Fraction(1, 10)).run())
+    assert "Shown by outputs" not in [each.label for each in at.metric], "another ε has not been audited"

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from dpengine import open_table
 from dpengine.counting.equivalence_classes import class_sizes
 from dpengine.lessons import linkage, syntactic, textbook_patients
-from dpengine.sources.open import Table
+from dpengine.sources.table import Table
 from pages.parts.shared.wording import percent
 from pages.parts.visit.plan_form import Entries
 from tests.pages.visits import held, metrics, texts, visit, whole
@@ -145,9 +145,9 @@ def test_the_difference_of_two_days_is_one_persons_condition() -> None:
 
 def test_names_come_back_and_coarser_dates_stop_that() -> None:
     at = lesson("Names come back")
-    assert metrics(at)["Rows that get a name back"] == percent(linkage.link_names(linkage.made_up_town()).rate.share)
+    assert metrics(at)["Names found"] == percent(linkage.link_names(linkage.made_up_town()).rate.share)
     whole(at.segmented_control(key="risk_birth").set_value("year").run())
-    assert metrics(at)["Rows that get a name back"] in ("0 %", "under 0.1 %")
+    assert metrics(at)["Names found"] in ("0 %", "under 0.1 %")
 
 
 def test_who_knows_all_others_wins_against_k_anonymity_but_not_against_a_release() -> None:

@@ -94,7 +94,7 @@ def test_a_stop_interrupts_the_database_and_the_connection_can_still_be_used(pos
         assert "Recognising the data" in texts(page)
         press(page, "Stop")
         settled(page)
-        assert "Stopped before it was recorded. Nothing was spent." in texts(page)
+        assert "Stopped before any noise was drawn. Nothing was spent." in texts(page)
         assert ledger().history() == []
     settled(press(page, "Publish once"))
     assert "What it says" in texts(page)
@@ -123,7 +123,7 @@ def test_a_question_about_rows_in_a_database_is_refused_before_it_is_entered(pos
     plan(press(choose(page, "Table or view", "asked"), "Open it"), "age")
     page.switch_page("pages/ask.py").run()
     assert not page.exception
-    assert "not answered of rows that stay in their database" in texts(page)
+    assert "cannot be asked about rows that stay in their database" in texts(page)
     assert not any(button.label.startswith("Ask") for button in page.button)
 
 

@@ -1,11 +1,15 @@
-"""Publishing beside the page: watched, stopped, found again; nothing is spent before it is recorded."""
+"""Publishing beside the page: watched, stopped, found again; nothing is spent before noise is drawn."""
 
 from __future__ import annotations
+
+import threading
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.busy import all_workers_busy
+from dpengine.measure.strategy import Strategy
+from tests.pages.busy import SOON, all_workers_busy
 from tests.pages.visits import held, ledger, press, settled, texts, visit
 
 
@@ -42,7 +46,7 @@ def test_stopping_a_release_spends_nothing_and_says_so(sample: AppTest) -> None:
     with all_workers_busy():
         press(sample, "Publish once")
         press(sample, "Stop")
-        assert "Stopped before it was recorded. Nothing was spent." in texts(sample)
+        assert "Stopped before any noise was drawn. Nothing was spent." in texts(sample)
         assert len(ledger().history()) == 0
         assert "publishing" not in sample.query_params
     sample.select_slider[0].set_value("0.5").run()
@@ -57,9 +61,38 @@ def test_a_stop_is_reported_after_a_reload_too(sample: AppTest) -> None:
         press(sample, "Publish once")
         reloaded = visit(publishing=str(sample.query_params["publishing"]))
         press(reloaded, "Stop")
-        assert "Stopped before it was recorded. Nothing was spent." in texts(reloaded)
+        assert "Stopped before any noise was drawn. Nothing was spent." in texts(reloaded)
         sample.run()
-        assert "Stopped before it was recorded. Nothing was spent." in texts(sample)
+        assert "Stopped before any noise was drawn. Nothing was spent." in texts(sample)
+
+
+def test_once_noise_is_drawn_a_release_is_finished_and_charged(
+    sample: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawing, go = threading.Event(), threading.Event()
+    measure = Strategy.measure
+
+    def slow(self: Strategy, counted: Any) -> Any:
+        measured = measure(self, counted)
+        drawing.set()
+        go.wait(SOON)
+        return measured
+
+    monkeypatch.setattr(Strategy, "measure", slow)
+    press(sample, "Publish once")
+    assert drawing.wait(SOON)
+    sample.run()
+    assert "Noise has been drawn: this release will be finished and charged." in texts(sample)
+    assert not any(button.label == "Stop" for button in sample.button)
+    job = held(sample).publishing
+    assert job is not None
+    job.stop()  # by a page that was drawn before
+    job.stop()
+    assert not job.stopping
+    go.set()
+    settled(sample)
+    assert "What it says" in texts(sample)
+    assert len(ledger().history()) == 1
 
 
 def test_an_unknown_token_leads_to_the_budget(sample: AppTest) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
-from tests.pages.visits import ENTRY, held, ledger, settled, texts, visit
+from tests.pages.visits import ENTRY, held, labelled, ledger, settled, texts, visit
 
 CANARY = "ZZ_CANARY_7f3a"
 
@@ -84,6 +85,27 @@ def test_publishing_charges_once_and_shows_the_release(census: AppTest) -> None:
     again.run()
     assert held(again).release.bundle == first.bundle
     assert ledger().spent("census-1994") == 1
+
+
+def test_a_table_like_an_earlier_one_is_asked_about_before_the_charge(census: AppTest) -> None:
+    sample = pd.read_parquet(ENTRY.parent / "data" / "census.parquet").iloc[10:].drop(columns="industry")
+    held_plan = held(census).plan
+    assert held_plan is not None
+    dpe.release(sample, held_plan.model_copy(update={"dataset": "an earlier *name*", "strategy": "direct"}), ledger())
+    spent_so_far = settled(census.run()).metric[0]
+    assert (spent_so_far.label, spent_so_far.value) == ("Spent so far", "1")
+    asked = labelled(census.radio, "looks like")
+    assert "about 100% of its rows" in asked.label
+    asked.set_value(asked.options[1]).run()
+    assert census.metric[0].value == "0"
+
+    publish(census)
+    assert not census.exception
+    (stated,) = ledger().history("census-1994")[-1].recognised
+    assert (stated.dataset, stated.other_people) == ("an earlier *name*", True)
+    assert ledger().spent("census-1994") == 1
+    census.switch_page("pages/budget.py").run()
+    assert "stated to be other people" in texts(census)
 
 
 def test_a_refusal_says_why_and_offers_ways_out(census: AppTest) -> None:

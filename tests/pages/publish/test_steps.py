@@ -165,3 +165,11 @@ def test_a_saved_plan_is_loaded_again(page: AppTest) -> None:
 )
 def test_faults_are_shown_without_their_path(fault: Fault, said: str) -> None:
     assert sentence(fault, ["age"]) == said
+
+
+def test_how_a_text_is_read_is_said_beside_the_options(clinic: AppTest) -> None:
+    held(clinic).open_step("table")
+    clinic.run()
+    assert not clinic.exception
+    said = "Read as UTF-8 (lines that are not, as Windows-1252), cells separated by commas."
+    assert said in texts(clinic)

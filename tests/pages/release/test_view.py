@@ -22,7 +22,7 @@ def words(plan: Plan) -> str:
     """Return what the preview says of `plan`, outside of any visit."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (preview, strategies):  # they remember the strategy in the visit
-            patch.setattr(module, "decided", decide)
+            patch.setattr(module, "strategy_of", decide)
         return preview.in_words(plan)
 
 

@@ -23,8 +23,8 @@ def table() -> Iterator[Table]:
 
 
 def test_a_job_returns_its_result_and_lists_its_stages(table: Table) -> None:
-    def work(tell: jobs.Progress) -> str:
-        tell("counting")
+    def work(progress: jobs.Progress) -> str:
+        progress("counting")
         return "done"
 
     job = jobs.start(work, table, findable=True)
@@ -48,11 +48,11 @@ def test_the_result_of_a_failed_job_is_its_error(table: Table) -> None:
 def test_a_stopped_job_begins_no_further_stage(table: Table) -> None:
     counting, stopped, recorded = threading.Event(), threading.Event(), []
 
-    def work(tell: jobs.Progress) -> None:
-        tell("counting")
+    def work(progress: jobs.Progress) -> None:
+        progress("counting")
         counting.set()
         stopped.wait(SOON)
-        tell("recording")
+        progress("recording")
         recorded.append(1)
 
     job = jobs.start(work, table)
@@ -67,8 +67,8 @@ def test_a_stopped_job_begins_no_further_stage(table: Table) -> None:
 def test_a_stop_that_comes_too_late_does_not_hide_the_recorded_result(table: Table) -> None:
     recording, stopped = threading.Event(), threading.Event()
 
-    def work(tell: jobs.Progress) -> str:
-        tell("recording")
+    def work(progress: jobs.Progress) -> str:
+        progress("recording")
         recording.set()
         stopped.wait(SOON)
         return "recorded"
@@ -78,6 +78,26 @@ def test_a_stop_that_comes_too_late_does_not_hide_the_recorded_result(table: Tab
     job.stop()
     stopped.set()
     assert job.result() == "recorded"
+
+
+def test_a_job_is_stopped_before_its_binding_stage_or_not_at_all(table: Table) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def work(tell: jobs.Progress) -> str:
+        tell("drawing")
+        begun.set()
+        go.wait(SOON)
+        tell("drawing", 0.5)
+        return "drawn"
+
+    job = jobs.start(work, table, binding="drawing")
+    assert begun.wait(SOON)
+    job.stop()
+    jobs.end()
+    assert not job.stopping
+    go.set()
+    assert job.wait(SOON)
+    assert job.result() == "drawn"
 
 
 def test_a_stop_interrupts_a_long_query(table: Table) -> None:
@@ -176,10 +196,10 @@ def test_closing_a_table_returns_at_once_and_happens_after_its_last_job(table: T
 def test_stopping_the_opening_of_a_table_returns_at_once() -> None:
     opening, go = threading.Event(), threading.Event()
 
-    def work(tell: jobs.Progress) -> None:
+    def work(progress: jobs.Progress) -> None:
         opening.set()
         go.wait(SOON)
-        tell("opened")
+        progress("opened")
 
     job = jobs.start(work, None)
     assert opening.wait(SOON)
@@ -191,18 +211,18 @@ def test_stopping_the_opening_of_a_table_returns_at_once() -> None:
 
 
 def test_the_part_done_belongs_to_the_current_stage(table: Table) -> None:
-    told: list[float | None] = []
+    parts: list[float | None] = []
 
-    def work(tell: jobs.Progress) -> None:
+    def work(progress: jobs.Progress) -> None:
         for part in (0.25, 0.5):
-            tell("counting", part)
-            told.append(job.part)
-        tell("recording")
+            progress("counting", part)
+            parts.append(job.part)
+        progress("recording")
 
     ready = threading.Event()
-    job = jobs.start(lambda tell: ready.wait(SOON) and work(tell), table)
+    job = jobs.start(lambda progress: ready.wait(SOON) and work(progress), table)
     ready.set()
     job.wait(SOON)
-    assert told == [0.25, 0.5]
+    assert parts == [0.25, 0.5]
     assert job.part is None
     assert [stage for stage, _ in job.stages] == ["starting", "counting", "recording"]

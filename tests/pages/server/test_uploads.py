@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
 from pathlib import Path
 
@@ -52,6 +53,34 @@ def test_a_file_that_does_not_arrive_whole_is_removed(files: Path) -> None:
     assert place.path is None
     assert list(files.iterdir()) == []
     assert receive(place, "a.csv", b"whole").read_bytes() == b"whole", "the place may be used again"
+
+
+def test_a_file_goes_with_its_place_also_if_nobody_closes_it(files: Path) -> None:
+    place = Place("s")
+    receive(place, "a.csv", b"rows")
+    session_resources.keep(place, "s")
+    del place  # as Streamlit forgets a session that has expired
+    gc.collect()
+    assert list(files.iterdir()) == []
+    session_resources.clear("s")
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("clinic.CSV", "table.csv"),
+        ("clinic.2026.csv.gz", "table.csv.gz"),
+        ("backup.gz", "table.gz"),
+        ("a.%00.csv", "table.csv"),
+        ("a.\0.csv", "table.csv"),
+        ("a./../x.csv", "table.csv"),
+        ("a." + "b" * 300 + ".gz", "table.gz"),
+    ],
+)
+def test_only_a_known_ending_of_a_name_is_in_a_path(name: str, kept: str) -> None:
+    place = Place("s")
+    assert receive(place, name, b"rows").name == kept
+    place.close()
 
 
 def test_one_file_at_a_time_and_the_last_one_counts(files: Path) -> None:

@@ -75,10 +75,10 @@ def test_a_draft_too_long_for_a_browser_is_not_kept() -> None:
     ],
 )
 def test_text_that_is_no_draft_is_ignored(change: dict[str, object]) -> None:
-    told = json.loads(saved_draft.to_text(clinic()) or "")
-    assert saved_draft.from_text(json.dumps(told)) is not None
-    told["entries"] |= change
-    assert saved_draft.from_text(json.dumps(told)) is None
+    draft = json.loads(saved_draft.to_text(clinic()) or "")
+    assert saved_draft.from_text(json.dumps(draft)) is not None
+    draft["entries"] |= change
+    assert saved_draft.from_text(json.dumps(draft)) is None
     assert saved_draft.from_text("{") is None
 
 

@@ -99,7 +99,7 @@ def test_the_tour_can_go_back_and_be_ended() -> None:
 def test_the_tour_waits_while_its_visitor_is_on_another_page() -> None:
     at = walk(begun(), "tour_next")
     at.switch_page("pages/labs/learn.py").run()
-    assert "You have left the tour for a while" in box(at)
+    assert "The tour is paused" in box(at)
     assert titles(walk(at, "tour_return")) == ["Attacks"]
     assert STEPS[1].text in box(at)
 

@@ -1,0 +1,83 @@
+"""From exact numbers to the record: what may not be broken off, and what must be sure before it begins.
+
+Once noise has been drawn, it is either recorded and paid for, or nobody learns anything of it. So all that may fail
+without noise is tried before; a fault afterwards ends the draw as a crash would, in fixed words. What is left to
+someone who kills the process at that moment, or lets it run out of memory or disk: that it ended, and when.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol, TypeVar
+
+from dpengine.accounting.entry import Outcome
+from dpengine.errors import LedgerError, PlanError
+
+__all__ = ["LAST_STAGE", "Kept", "check_reopens", "drawn", "signals_deferred"]
+
+Exact = TypeVar("Exact")
+
+LAST_STAGE = "adding noise"  # the last that is reported: once it has begun, the work is finished and charged
+
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # those that the system knows
+
+
+class Kept(Protocol):
+    """A result that was reopened from its stored bytes."""
+
+    @property
+    def key(self) -> str:
+        """Identity of what was asked."""
+
+
+def check_reopens(blank: Kept, payload: bytes, reopen: Callable[[bytes], Kept]) -> None:
+    """Raise `PlanError` unless a result reopens from its stored bytes as what was asked.
+
+    To be tried before anything is drawn, on a `blank` result whose numbers are made up: then an error costs nothing
+    and says nothing of the data.
+    """
+    try:
+        key = reopen(payload).key
+    except (PlanError, LedgerError, UnicodeError) as error:
+        raise PlanError(f"the result cannot be read back from its stored form ({error}); nothing was spent") from None
+    if key != blank.key:
+        raise PlanError("the result reads back from its stored form as another one; nothing was spent")
+
+
+def drawn(draw: Callable[[Exact], Outcome], exact: Exact) -> Outcome:
+    """Run the mechanisms. A fault says nothing of its cause, which may depend on what was drawn."""
+    try:
+        return draw(exact)
+    except Exception:  # noqa: BLE001 - whatever it is, its text may hold a noisy number
+        raise LedgerError(
+            "The program failed after noise had been drawn. Nothing was recorded or shown, and nothing was spent. If "
+            "the machine had memory enough, this is a fault of the program: please report it. A preview runs the same "
+            "program without data, and may show the cause."
+        ) from None
+
+
+@contextmanager
+def signals_deferred() -> Iterator[None]:
+    """Let signals that Python handles wait until the end of this context, then deliver them.
+
+    Without effect in other threads than the main one, where Python handles none. A signal that the system handles ends
+    the process as before.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    known = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
+    waiting: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in known if callable(signal.getsignal(number))}
+    for number in handlers:
+        signal.signal(number, lambda received, _: waiting.append(received))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in waiting:
+            signal.raise_signal(number)

@@ -1,0 +1,91 @@
+"""Recognise a table that was charged for before, although it is not the same to the last cell.
+
+Sketches are sealed under the owner's key before they are stored. They are as private as the table itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from dpengine.accounting import hash_chain
+from dpengine.accounting.entry import Resemblance
+from dpengine.accounting.hash_chain import Book
+from dpengine.accounting.sketch import Sketch, resemblance
+from dpengine.errors import LedgerError
+
+__all__ = ["resembling", "sealed", "stated"]
+
+
+def resembling(
+    connection: sa.Connection, book: Book, key: bytes, dataset: str, fingerprint: bytes, sketch: Sketch | None
+) -> list[Resemblance]:
+    """Return the charges whose tables resemble this data's `sketch`, one of each pool, the most alike first.
+
+    Charges of the data's own pool are left out, and so are pools of which the owner has stated, with an earlier charge,
+    that they are of other people.
+    """
+    if sketch is None:
+        return []
+    _, own = book.pool(dataset, fingerprint)
+    known = {row.number for row in own}
+    found: list[Resemblance] = []
+    compared: set[bytes] = set()
+    for row in book.charges:
+        if row.number in known or not row.sketch_sha256 or row.sketch_sha256 in compared:
+            continue
+        compared.add(row.sketch_sha256)
+        overlap = resemblance(sketch, _opened(connection, key, row))
+        if overlap is None:
+            continue
+        _, others = book.pool(row.dataset, row.fingerprint)
+        known |= {other.number for other in others}
+        if not _are_others(book, own, others):
+            found.append(Resemblance(row.release_id, row.dataset, round(overlap, 3)))
+    return sorted(found, key=lambda each: -each.overlap)
+
+
+def stated(book: Book, found: Sequence[Resemblance], other_people: bool) -> str:
+    """Return what was recognised and what the owner stated of it, as the ledger stores it."""
+    if not found:
+        return ""
+    return json.dumps([
+        {"number": row.number, "overlap": each.overlap, "other_people": other_people}
+        for each in found if (row := book.named(each.release_id)) is not None
+    ])  # fmt: skip
+
+
+def sealed(key: bytes, release_id: str, sketch: Sketch | None) -> bytes:
+    """Return the sketch encrypted for this charge alone; nothing for no sketch."""
+    if sketch is None:
+        return b""
+    return AESGCM(_key(key, release_id)).encrypt(bytes(12), sketch.to_bytes(), None)  # one message for each key
+
+
+def _opened(connection: sa.Connection, key: bytes, charge: sa.Row[Any]) -> Sketch:
+    stored = hash_chain.sketch_of(connection, charge)
+    assert stored is not None
+    try:
+        return Sketch.from_bytes(AESGCM(_key(key, charge.release_id)).decrypt(bytes(12), stored, None))
+    except InvalidTag:
+        raise LedgerError("A sketch in the ledger was changed from outside; restore an intact backup.") from None
+
+
+def _key(key: bytes, release_id: str) -> bytes:
+    return hash_chain.keyed(key, "sketch", release_id)
+
+
+def _are_others(book: Book, own: Sequence[sa.Row[Any]], others: Sequence[sa.Row[Any]]) -> bool:
+    """Return whether a charge of one pool was stated to be of other people than a charge of the other pool."""
+    ids = {row.release_id for row in own}, {row.release_id for row in others}
+    return any(
+        each.other_people and each.release_id in theirs
+        for rows, theirs in ((own, ids[1]), (others, ids[0]))
+        for row in rows
+        for each in book.recognised(row)
+    )

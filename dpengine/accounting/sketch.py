@@ -1,0 +1,182 @@
+"""Sketches of tables, and a test of whether two of them are of the same people.
+
+A `Sketch` holds histograms: how many rows fall into each of 256 bins by a hash of a value, of a whole row, or of a cell
+of a counted table. Hashes know neither the names nor the order of columns and rows, so a histogram of one column stays
+as it is whatever happens to other columns, and a missing row changes one count.
+
+`resemblance` compares histograms with n and n′ rows by Pearson's statistic of homogeneity,
+
+    D = Σ (n′x − nx′)² / (n n′ (x + x′)), over the bins that are not empty.
+
+Tables of different people agree as two random halves of one crowd do, at best: D is then about d, the number of bins
+less one. If m rows are in both, D is about d (1 − 2m/(n + n′)), which estimates the part m of the rows that they share.
+The two are taken for the same people where they agree too well for chance: where a random division of the same rows
+has so small a D with a probability of at most `FALSE_ALARM`. This is a permutation test of exact level for people of
+any distribution, however few values a column has, because its distribution is that of the rows themselves.
+
+`chance` bounds that probability. Given the bins' sums s, the counts x of a random division are binomial, conditional on
+their total. By Markov's inequality for exp(−θD) and by P(A | B) ≤ P(A)/P(B),
+
+    P(D ≤ d) ≤ exp(θd) Π E exp(−θ D_b) / P(total), for every θ > 0.
+
+Source: Chernoff (1952), "A measure of asymptotic efficiency for tests of a hypothesis based on the sum of
+observations"; Charikar, Chen and Farach-Colton (2002), "Finding frequent items in data streams", for hashed histograms
+from which distances between tables are read.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import lgamma, log, log1p, pi, sqrt
+
+import numpy as np
+
+from dpengine.array_types import Floats, Ints
+
+__all__ = ["BINS", "FALSE_ALARM", "ROWS", "VALUES", "Histogram", "Sketch", "chance", "resemblance"]
+
+BINS = 256
+VALUES, ROWS = "values", "rows"  # kinds of histograms: of one column, of whole rows; the others are of counted cells
+FALSE_ALARM = 1e-4  # at most, for two tables of different people
+_EXACT = 64  # rows in a bin up to which its distribution is summed exactly
+_WORTH_TESTING = 0.8  # of the D that chance gives; above it no test is passed
+_NEARLY_EQUAL = 0.02  # of that D: a copy with one row in fifty exchanged
+_THETAS = np.geomspace(0.1, 1e6, 60)  # each gives a bound; the least one counts
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Rows in each of `BINS` bins.
+
+    `kind` says by what they were hashed; only histograms of one kind are compared. `used`: by a column of the table
+    that the plan or question reads.
+    """
+
+    kind: str
+    counts: Ints
+    used: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """The histograms by which a table is recognised. They are private, and are kept in the ledger only."""
+
+    histograms: tuple[Histogram, ...]
+
+    def to_bytes(self) -> bytes:
+        """Return the sketch as bytes that `from_bytes` reads."""
+        return zlib.compress(json.dumps([[h.kind, h.used, h.counts.tolist()] for h in self.histograms]).encode())
+
+    @classmethod
+    def from_bytes(cls, payload: bytes) -> Sketch:
+        """Return the sketch that `to_bytes` wrote."""
+        found = json.loads(zlib.decompress(payload))
+        return cls(tuple(Histogram(kind, np.array(counts, dtype=np.int64), used) for kind, used, counts in found))
+
+
+def resemblance(new: Sketch, old: Sketch) -> float | None:
+    """Return about which part of their rows two tables share, if they seem to be of the same people; else None.
+
+    They do if the histograms of whole rows, of counted cells, or of a column that `new` reads agree too well for
+    chance with one of `old`; or those of at least two columns, and of more than half of the columns that could tell.
+    """
+    pairs = sum(each.kind == other.kind for each in new.histograms for other in old.histograms)
+    level = FALSE_ALARM / max(1, pairs)
+    agreeing = []
+    for each in new.histograms:
+        shared = _best(each.counts, [other.counts for other in old.histograms if other.kind == each.kind], level)
+        if shared is not None and (each.kind != VALUES or each.used):
+            return shared
+        agreeing += [] if shared is None else [shared]
+    if len(agreeing) < 2 or 2 * len(agreeing) <= min(_telling(sketch, level) for sketch in (new, old)):
+        return None
+    return max(agreeing)
+
+
+def _telling(sketch: Sketch, level: float) -> int:
+    """Return the number of columns of which a near copy would agree too well for chance."""
+    columns = [each.counts for each in sketch.histograms if each.kind == VALUES]
+    near = [_NEARLY_EQUAL * (np.count_nonzero(counts) - 1) for counts in columns]
+    return sum(_chance(counts, counts, distance) <= level for counts, distance in zip(columns, near, strict=True))
+
+
+def _best(counts: Ints, others: Sequence[Ints], level: float) -> float | None:
+    """Return the largest shared part among the histograms that agree with `counts` too well for chance."""
+    found = [1 - of_chance for other in others if (of_chance := _of_chance(counts, other)) <= _WORTH_TESTING
+             and chance(counts, other) <= level]  # fmt: skip
+    return max(found, default=None)
+
+
+def chance(x: Ints, y: Ints) -> float:
+    """Bound the probability that a random division of the same rows into two tables of these sizes agrees as well.
+
+    >>> rows, others = np.random.default_rng(0).poisson(40, (2, BINS))
+    >>> chance(rows, rows) < 1e-100
+    True
+    >>> chance(rows, others) > 0.1
+    True
+    """
+    return _chance(x, y, _distance(x, y))
+
+
+def _distance(x: Ints, y: Ints) -> float:
+    """Return Pearson's statistic of homogeneity."""
+    n, m = float(x.sum()), float(y.sum())
+    if not n or not m:
+        return float("inf")
+    both = (x + y).astype(np.float64)
+    filled = both > 0
+    return float(((x * m - y * n)[filled] ** 2 / both[filled]).sum() / (n * m))
+
+
+def _of_chance(x: Ints, y: Ints) -> float:
+    """Return the statistic as a part of what chance gives."""
+    bins = np.count_nonzero(x + y) - 1
+    return _distance(x, y) / bins if bins > 0 else float("inf")
+
+
+def _chance(x: Ints, y: Ints, distance: float) -> float:
+    both = x + y
+    sizes, times = np.unique(both[both > 0], return_counts=True)
+    n, total = int(x.sum()), int(both.sum())
+    if not 0 < n < total or distance == float("inf"):
+        return 1.0
+    part = n / total
+    logs = _THETAS * distance - _log_binomial(total, n, part)
+    for size, often in zip(sizes.tolist(), times.tolist(), strict=True):
+        logs += often * _log_transform(size, part)
+    return float(np.exp(min(0.0, logs.min())))
+
+
+def _log_transform(size: int, part: float) -> Floats:
+    """Bound log E exp(−θ D_b) of a bin of `size` rows, for all `_THETAS`."""
+    if size > _EXACT:
+        return _log_transform_of_normal(size * part * (1 - part), (1 - 2 * part) ** 2)
+    counts = range(size + 1)
+    weights = np.array([_log_binomial(size, count, part) for count in counts])
+    squares = (np.array(counts) - size * part) ** 2 / (size * part * (1 - part))
+    logs = weights[:, None] - np.outer(squares, _THETAS)
+    largest = logs.max(axis=0)
+    transformed: Floats = largest + np.log(np.exp(logs - largest).sum(axis=0))
+    return transformed
+
+
+def _log_transform_of_normal(variance: float, skew: float) -> Floats:
+    """Return the same for a large bin, whose counts are nearly normal on the whole numbers.
+
+    A sum of exp(−ax²) over whole numbers shifted by any amount is at most 1 + √(π/a), and by Poisson's summation at
+    most √(π/a) (1 + 2/(exp(π²/a) − 1)). A binomial probability is above the normal one by its skewness at most.
+    """
+    spread = 1 / np.sqrt(1 + 2 * _THETAS)
+    summation = 1 + 2 / np.expm1(np.minimum(2 * pi**2 * variance * spread**2, 700))
+    sums = np.minimum(1 / sqrt(2 * pi * variance) + spread, spread * summation)
+    return np.minimum(0.0, np.log(sums) + log1p(skew / (4 * variance)))
+
+
+def _log_binomial(size: int, count: int, part: float) -> float:
+    """Return the logarithm of the probability of `count` successes among `size`."""
+    ways = lgamma(size + 1) - lgamma(count + 1) - lgamma(size - count + 1)
+    return ways + count * log(part) + (size - count) * log(1 - part)

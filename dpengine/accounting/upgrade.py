@@ -1,0 +1,96 @@
+"""The steps that bring a ledger of an earlier version up to date.
+
+A migrations library such as Alembic would keep a version table of its own, outside the ledger's lock, for two steps.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from dpengine.accounting import schema
+from dpengine.errors import LedgerError
+
+__all__ = ["upgrade"]
+
+_NOT_ALLOWED = "42501"  # insufficient_privilege, in PostgreSQL
+_NEW_TABLES = [schema.sketches, schema.keys]
+
+
+def upgrade(connection: sa.Connection, version: int) -> None:
+    """Bring a ledger of an earlier version up to date, within the transaction of the write that needs it.
+
+    SQLite and PostgreSQL roll back changes of tables with the rest of a transaction, so a crash leaves the earlier
+    version whole. The lock of `only_meta` lets one writer through; the next finds the new version. Earlier programs
+    refuse the ledger then.
+    """
+    if version == schema.VERSION:
+        return
+    try:
+        if version == 1:
+            connection.execute(sa.text(f"ALTER TABLE {schema.charges.name} ADD COLUMN kind TEXT"))
+        _add_owners(connection)
+    except sa.exc.DBAPIError as error:
+        if getattr(error.orig, "sqlstate", None) != _NOT_ALLOWED:
+            raise
+        raise LedgerError(
+            "The ledger is of an earlier version, and this account may not bring it up to date: charge something "
+            "with the account that made it, or transfer its tables to this account. Nothing was released."
+        ) from None
+    connection.execute(sa.update(schema.meta).values(version=schema.VERSION))
+
+
+def _add_owners(connection: sa.Connection) -> None:
+    """From version 2 to 3: names and ids are unique for each owner, no longer in the whole ledger."""
+    if connection.dialect.name == "sqlite":
+        _rebuild(connection, schema.caps)
+        _rebuild(connection, schema.charges)
+    else:
+        _alter(connection)
+    schema.all_tables.create_all(connection, tables=_NEW_TABLES, checkfirst=False)
+    if connection.dialect.name == "postgresql":
+        _grant_alike(connection)
+
+
+def _rebuild(connection: sa.Connection, table: sa.Table) -> None:
+    """Replace a table by one with today's columns and constraints, which SQLite cannot change in place.
+
+    Source: the twelve steps of sqlite.org/lang_altertable.html, section 7; foreign keys are not enforced here.
+    """
+    old = {column["name"] for column in sa.inspect(connection).get_columns(table.name)}
+    kept = [column.name for column in table.columns if column.name in old]
+    fresh = table.to_metadata(sa.MetaData(), name=f"{table.name}_fresh")
+    fresh.create(connection)
+    connection.execute(sa.insert(fresh).from_select(kept, sa.select(*(table.c[name] for name in kept))))
+    connection.execute(sa.text(f"DROP TABLE {table.name}"))
+    connection.execute(sa.text(f"ALTER TABLE {fresh.name} RENAME TO {table.name}"))
+
+
+def _alter(connection: sa.Connection) -> None:
+    inspector, quote = sa.inspect(connection), connection.dialect.identifier_preparer.quote
+    charges, caps = schema.charges, schema.caps
+    unique = inspector.get_unique_constraints(charges.name)
+    (one_id,) = (str(each["name"]) for each in unique if each["column_names"] == ["release_id"])
+    added = [f"ADD COLUMN {name} {charges.c[name].type.compile(connection.dialect)}"
+             for name in ("owner", "recognised", "sketch_sha256")]  # fmt: skip
+    changes = [*added, f"DROP CONSTRAINT {quote(one_id)}", "ADD UNIQUE (owner, release_id)"]
+    connection.execute(sa.text(f"ALTER TABLE {charges.name} {', '.join(changes)}"))
+    key = quote(str(inspector.get_pk_constraint(caps.name)["name"]))
+    changes = [
+        "ADD COLUMN owner TEXT NOT NULL DEFAULT ''",
+        f"DROP CONSTRAINT {key}",
+        "ADD PRIMARY KEY (dataset, owner)",
+    ]
+    connection.execute(sa.text(f"ALTER TABLE {caps.name} {', '.join(changes)}"))
+
+
+def _grant_alike(connection: sa.Connection) -> None:
+    """Let accounts that may use the charges use the new tables in the same way."""
+    granted = sa.text(
+        "SELECT grantee, privilege_type FROM information_schema.role_table_grants "
+        "WHERE table_schema = current_schema() AND table_name = :name AND grantee <> current_user"
+    )
+    quote = connection.dialect.identifier_preparer.quote
+    tables = ", ".join(table.name for table in _NEW_TABLES)
+    for grantee, privilege in connection.execute(granted, {"name": schema.charges.name}).all():
+        account = "PUBLIC" if grantee == "PUBLIC" else quote(grantee)
+        connection.execute(sa.text(f"GRANT {privilege} ON {tables} TO {account}"))

@@ -1,0 +1,117 @@
+"""Checks of ε without chance: what is promised, computed again from the definition, over every case of a small world.
+
+A lower bound from outputs can show that a promise is broken, never that it is kept. These checks can, for what they
+cover: the distribution of the noise, private choices, the parts of ε of a release, and reports of surveys.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from dpengine.array_types import Floats
+from dpengine.audit.publications import RELEASES, publish_once
+from dpengine.choose import Candidates, Mechanism, probabilities
+from dpengine.mechanisms.local.frequency_oracles import HadamardResponse, LocalHashing, UnaryEncoding
+from dpengine.mechanisms.local.protocol import PureProtocol
+from dpengine.mechanisms.local.randomized_response import KaryResponse, RandomizedResponse
+from dpengine.mechanisms.local.sketches import CountMeanSketch, HadamardSketch
+from dpengine.noise.laplace import likelihoods
+
+__all__ = ["Check", "checks"]
+
+SLACK = 1e-9  # where probabilities are computed as floats
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What was computed, the ε that is promised there, the largest that was found, and over how many cases."""
+
+    what: str
+    claimed: Fraction
+    found: float
+    cases: int
+
+    @property
+    def kept(self) -> bool:
+        """Whether the promise holds in every case."""
+        return self.found <= float(self.claimed) * (1 + SLACK) + SLACK
+
+
+def checks(epsilon: Fraction) -> Iterator[Check]:
+    """Yield every check, each when it is done."""
+    yield _noise(epsilon)
+    for mechanism in Mechanism:
+        for monotone in (False, True):
+            yield _choices(epsilon, mechanism, monotone)
+    yield _far_scores(epsilon)
+    for way in RELEASES:
+        yield _parts(epsilon, way)
+    yield from _surveys(epsilon)
+
+
+def _noise(epsilon: Fraction) -> Check:
+    """Compare the probabilities of neighbouring outcomes in the sampler's own table, where they show ten digits."""
+    unit, chances = likelihoods(1 / epsilon)
+    pairs = [(chance, chances[k + 1]) for k, chance in chances.items() if min(chance, chances.get(k + 1, 0)) > 2**31]
+    worst = max(abs(math.log(one / other)) for one, other in pairs) / unit
+    return Check("noise: log of the largest ratio of neighbouring outcomes", epsilon, worst, len(pairs))
+
+
+def _choices(epsilon: Fraction, mechanism: Mechanism, monotone: bool) -> Check:
+    """Enumerate three scores from 0 to 2 and every way in which one person may move them."""
+    worst, cases = 0.0, 0
+    steps = (0, 1) if monotone else (-1, 0, 1)
+    for scores in product(range(3), repeat=3):
+        here = _chances(scores, epsilon, mechanism, monotone)
+        for step in product(steps, repeat=3):
+            moved = tuple(score + each for score, each in zip(scores, step, strict=True))
+            there = _chances(moved, epsilon, mechanism, monotone)
+            worst, cases = max(worst, float(np.abs(np.log(here / there)).max())), cases + 1
+    alike = ", scores that move alike" if monotone else ""
+    return Check(f"{mechanism}{alike}: log of the largest ratio", epsilon, worst, cases)
+
+
+def _chances(
+    scores: tuple[object, ...], epsilon: Fraction, mechanism: Mechanism, monotone: bool, sensitivity: object = 1
+) -> Floats:
+    return probabilities(Candidates.of("abc", scores, sensitivity, epsilon, mechanism, monotone))
+
+
+def _far_scores(epsilon: Fraction) -> Check:
+    """Scores as floats that are large beside what one person moves them by: reading them must round nothing."""
+    worst, cases = 0.0, 0
+    for high, step in ((1e12 + 4.75, 0.5), (1e14 + 499.75, 0.5), (1e17, 16.0), (2.0**60, 256.0)):
+        pairs = [(high, high + step, high), (high, high, high + step)]
+        here, there = (_chances(pair, epsilon, Mechanism.PERMUTE_AND_FLIP, False, step) for pair in pairs)
+        worst, cases = max(worst, float(np.abs(np.log(here / there)).max())), cases + 1
+    return Check("choices by scores far from 0: log of the largest ratio", epsilon, worst, cases)
+
+
+def _parts(epsilon: Fraction, way: str) -> Check:
+    """Publish once, and add up the ε of everything that was measured and chosen: sensitivity over scale, each time."""
+    measured = publish_once(way, epsilon)
+    steps = (
+        len(measured.marginals) + len(measured.choices) + (measured.audit is not None) + (measured.boxes is not None)
+    )
+    return Check(f"{way}: parts of ε that a release spends", epsilon, float(measured.cost), steps)
+
+
+def _surveys(epsilon: Fraction) -> Iterator[Check]:
+    protocols: dict[str, PureProtocol[Any]] = {
+        "randomized response": RandomizedResponse.of(epsilon),
+        "k-ary response": KaryResponse.of(5, epsilon),
+        "unary encoding": UnaryEncoding.of(5, epsilon),
+        "local hashing": LocalHashing.of(5, epsilon),
+        "Hadamard response": HadamardResponse.of(5, epsilon),
+        "count-mean sketch": CountMeanSketch.of(5, epsilon, 4, 16),
+        "Hadamard sketch": HadamardSketch.of(5, epsilon, 4, 16),
+    }
+    for name, protocol in protocols.items():
+        yield Check(f"survey, {name}: ε of a report, rounded up", epsilon, float(protocol.epsilon), 1)

@@ -1,0 +1,317 @@
+"""The ways to publish, each run from end to end on two neighbouring tables: what its output says of one person.
+
+An auditor knows both tables and sees one output. The *evidence* is the logarithm of how many times as likely that
+output is with the person as without, as far as it can be computed: over all noisy counts of the cells that hold the
+person, or the exact chances of what was chosen. Of all functions of the output none tells the tables apart better, so
+the lower bound on ε from it comes near to ε if the output spends nearly all of ε on the person's cells. The tables and
+plans are chosen so that it does: in the adaptive way, one measurement gets most of ε, after all that decides it.
+
+Source: the likelihood ratio as the best test, Neyman & Pearson 1933; as an audit, Nasr et al. 2023, "Tight Auditing".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from dpengine.accounting.ledger import Ledger
+from dpengine.array_types import Columns, Floats, Ints
+from dpengine.ask import ask
+from dpengine.audit.bounds import least_epsilon
+from dpengine.choose import Candidates, draw_once, probabilities
+from dpengine.errors import PlanError
+from dpengine.marginals.measurement import Measurements
+from dpengine.measure.strategy import decide
+from dpengine.release import release
+from dpengine.sources.open import open_table
+from dpengine.spec.plan import Plan, exact_epsilon
+from dpengine.spec.query import Question
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "RELEASES",
+    "WAYS",
+    "Shown",
+    "claimed_epsilon",
+    "evidence",
+    "publish_once",
+    "released_counts",
+    "show",
+    "shown",
+]
+
+STRONG = Fraction(1, 2)  # of ε: evidence that counts as an output for the person; stated before anything is drawn
+ALPHA = 0.05
+MAX_RUNS = 100_000
+Codes: TypeAlias = dict[str, Ints]  # the cell of every row, by column
+Progress: TypeAlias = Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the outputs of one way to publish show: how often they speak strongly for the person, with and without.
+
+    `least_epsilon` is a lower bound on the ε that was really spent, wrong with probability at most `ALPHA`; no bound
+    below 0 says anything.
+    """
+
+    way: str
+    claimed: Fraction
+    runs: int
+    hits: int
+    hits_without: int
+    least_epsilon: float
+
+    @property
+    def kept(self) -> bool:
+        """Whether nothing was shown that breaks the promise."""
+        return self.least_epsilon <= self.claimed
+
+
+def claimed_epsilon(text: str) -> Fraction:
+    """Read the ε that an audit is of; raise `PlanError` unless it is exact, and from 0.01 to 10.
+
+    >>> claimed_epsilon("0.5")
+    Fraction(1, 2)
+    """
+    try:
+        epsilon = exact_epsilon(text)
+    except ValueError as error:
+        raise PlanError(str(error)) from None
+    if not Fraction(1, 100) <= epsilon <= 10:
+        raise PlanError("an audit is of an ε from 0.01 to 10: below, outputs show nothing; above, they show everything")
+    return epsilon
+
+
+def shown(way: str, epsilon: Fraction, present: Floats, absent: Floats) -> Shown:
+    """Bound ε from below by the evidence of outputs with the person and of outputs without."""
+    strong = float(STRONG * epsilon) * (1 - 1e-9)
+    hits, without = (int((each >= strong).sum()) for each in (present, absent))
+    bound = least_epsilon(hits, present.size, without, absent.size, ALPHA)
+    return Shown(way, epsilon, present.size, hits, without, max(bound, 0.0))
+
+
+def show(way: str, epsilon: Fraction, runs: int, *, jobs: int = 1, progress: Progress = lambda part: None) -> Shown:
+    """Publish `runs` times with the person and as often without, in `jobs` processes, and say what that shows.
+
+    Raises `PlanError` for a way that is none, or a number of runs that cannot be.
+    """
+    if way not in WAYS:
+        raise PlanError(f"there is no way to publish called {way!r}: choose from {', '.join(WAYS)}")
+    if not 1 <= runs <= MAX_RUNS or not 1 <= jobs <= 64:
+        raise PlanError(f"an audit has from 1 to {MAX_RUNS:,} runs, in from 1 to 64 processes")
+    batches = [(way, epsilon, present, size) for present in (True, False) for size in _batches(runs, 2 * jobs)]
+    found: dict[bool, list[Floats]] = {True: [], False: []}
+    workers = ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) if jobs > 1 else None
+    with workers or nullcontext():
+        results = (workers.map if workers else map)(_batch, batches)
+        for done, (batch, result) in enumerate(zip(batches, results, strict=True), 1):
+            found[batch[2]].append(result)
+            progress(done / len(batches))
+    return shown(way, epsilon, np.concatenate(found[True]), np.concatenate(found[False]))
+
+
+def evidence(way: str, epsilon: Fraction, *, present: bool, runs: int) -> Floats:
+    """Publish `runs` times; return how much each output speaks for the person's being there."""
+    return WAYS[way](epsilon, present, runs)
+
+
+def _batch(batch: tuple[str, Fraction, bool, int]) -> Floats:
+    way, epsilon, present, runs = batch
+    return evidence(way, epsilon, present=present, runs=runs)
+
+
+def _batches(runs: int, parts: int) -> list[int]:
+    sizes = [runs // parts + (k < runs % parts) for k in range(parts)]
+    return [size for size in sizes if size]
+
+
+# Releases
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """Two neighbouring tables by the cells of their rows, the person who makes the difference, and what is asked."""
+
+    rows: Codes
+    person: Mapping[str, int]
+    plan: Plan
+
+    def frame(self, present: bool) -> pd.DataFrame:
+        import pandas as pd
+
+        codes = {name: [*code.tolist(), *([self.person[name]] if present else [])] for name, code in self.rows.items()}
+        return pd.DataFrame({
+            name: list(map(self.plan.column(name).declared.__getitem__, code))
+            if self.plan.column(name).kind == "category" else code
+            for name, code in codes.items()
+        })  # fmt: skip
+
+
+def _letters(tables: Any, strategy: str, epsilon: Fraction, sizes: Mapping[str, int]) -> Plan:
+    columns = [
+        {"name": name, "kind": "category", "values": [f"{name}{k}" for k in range(size)], "other": False,
+         "missing": False}
+        for name, size in sizes.items()
+    ]  # fmt: skip
+    return Plan(dataset="audit", epsilon=epsilon, columns=columns, tables=tables, strategy=strategy)  # type: ignore[arg-type]
+
+
+def _direct(epsilon: Fraction) -> _Setting:
+    rows = {"a": np.repeat([0, 1], 6), "b": np.tile([0, 1], 6)}
+    return _Setting(rows, {"a": 1, "b": 0}, _letters([["a", "b"]], "direct", epsilon, {"a": 2, "b": 2}))
+
+
+def _optimised(epsilon: Fraction) -> _Setting:
+    rows = {"a": np.repeat([0, 1], 6), "b": np.tile([0, 1], 6)}
+    return _Setting(rows, {"a": 1, "b": 0}, _letters([["a"], ["b"]], "optimised", epsilon, {"a": 2, "b": 2}))
+
+
+def _adaptive_pairs(epsilon: Fraction) -> _Setting:
+    """Two columns that say the same, of so many cells and rows that choosing their pair is cheap; and a third column.
+
+    Single columns get about a tenth of ε, the choice a twelfth of the rest, and the pair what is left.
+    """
+    code = np.tile(np.arange(12), 2000)
+    rows = {"a": code, "b": code, "c": np.zeros_like(code)}
+    plan = _letters([["a", "b"], ["c"]], "adaptive", epsilon, {"a": 12, "b": 12, "c": 2})
+    return _Setting(rows, {"a": 1, "b": 0, "c": 1}, plan)
+
+
+def _adaptive_table(epsilon: Fraction) -> _Setting:
+    """One table that holds all columns: what columns and model leave of ε, four fifths, measures it."""
+    rows = {"a": np.repeat([0, 1], 20), "b": np.tile([0, 1], 20)}
+    return _Setting(rows, {"a": 1, "b": 0}, _letters([["a", "b"]], "adaptive", epsilon, {"a": 2, "b": 2}))
+
+
+def _ranges(epsilon: Fraction) -> _Setting:
+    column = {"name": "n", "kind": "number", "edges": list(range(41)), "other": False, "missing": False}
+    plan = Plan(dataset="audit", epsilon=epsilon, columns=[column], tables=[{"columns": ["n"], "ranges": True}],
+                strategy="adaptive")  # fmt: skip
+    return _Setting({"n": np.full(8, 30)}, {"n": 3}, plan)
+
+
+def _releases(setting: Callable[[Fraction], _Setting]) -> Callable[[Fraction, bool, int], Floats]:
+    def run(epsilon: Fraction, present: bool, runs: int) -> Floats:
+        here = setting(epsilon)
+        with open_table(here.frame(present)) as table:
+            return np.array([of_release(release(table, here.plan).measured, here) for _ in range(runs)])
+
+    return run
+
+
+def publish_once(way: str, epsilon: Fraction) -> Measurements:
+    """Publish the tables of one of `RELEASES` once, and return what was measured."""
+    setting = RELEASES[way](epsilon)
+    return release(setting.frame(present=True), setting.plan).measured
+
+
+def of_release(measured: Measurements, setting: _Setting) -> float:
+    """Add up how much every noisy count of a cell that holds the person speaks for them.
+
+    A count v of scale s, of x people without and x + 1 with the person, is exp((|v − x| − |v − x − 1|)/s) times as
+    likely with them. Private choices and the audit's sums are left out: they cost little, and leaving them out can only
+    make the bound smaller.
+    """
+    found = 0.0
+    for one in measured.marginals:
+        names, bins = one.allocation.columns, one.merged or (None,) * len(one.allocation.columns)
+        place = tuple(_bin(setting.person[name], merged) for name, merged in zip(names, bins, strict=True))
+        alike = [_bin(setting.rows[name], merged) == at for name, merged, at in zip(names, bins, place, strict=True)]
+        found += _for_the_person(int(one.values[place]), _all(alike, setting), one.allocation.scale)
+    if boxes := measured.boxes:
+        ends = list(zip(boxes.first, boxes.last, strict=True))
+        for k, (first, last) in enumerate(ends):
+            spans = list(zip(boxes.columns, first, last, strict=True))
+            if all(low <= setting.person[name] < high for name, low, high in spans):
+                alike = [(low <= setting.rows[name]) & (setting.rows[name] < high) for name, low, high in spans]
+                found += _for_the_person(int(boxes.values[k]), _all(alike, setting), boxes.scale(int(boxes.parts[k])))
+    return found
+
+
+def _bin(code: Any, merged: Ints | None) -> Any:
+    return code if merged is None else merged[code]
+
+
+def _all(conditions: Sequence[Any], setting: _Setting) -> int:
+    met = np.ones(next(iter(setting.rows.values())).size, dtype=np.bool_)
+    for condition in conditions:
+        met &= condition
+    return int(met.sum())
+
+
+def _for_the_person(noisy: int, without: int, scale: Fraction) -> float:
+    return float((abs(noisy - without) - abs(noisy - without - 1)) / scale)
+
+
+# Questions and choices
+
+
+def _count(epsilon: Fraction, present: bool, runs: int) -> Floats:
+    question = Question(dataset="audit", epsilon=epsilon, statistic={"kind": "count"})
+    people = _direct(epsilon)
+    with open_table(people.frame(present)) as table:
+        return np.array([_for_the_person(ask(table, question).drawn[0], 12, question.scale) for _ in range(runs)])
+
+
+def _mode(epsilon: Fraction, present: bool, runs: int) -> Floats:
+    """The most common of two values: one is ahead by the person, whose being there makes them equal."""
+    column = {"name": "a", "kind": "category", "values": ["a0", "a1"]}
+    question = Question(dataset="audit", epsilon=epsilon, statistic={"kind": "mode", "of": column})
+    with_one, without = (
+        probabilities(Candidates.of(["a0", "a1"], scores, 1, epsilon, monotone=True)) for scores in ([7, 7], [7, 6])
+    )
+    odds = np.log(with_one / without)
+    people = replace(_direct(epsilon), rows={"a": np.repeat([0, 1], [7, 6]), "b": np.zeros(13, dtype=np.int64)})
+    with open_table(people.frame(present)) as table:
+        return np.array([odds[ask(table, question).drawn[0]] for _ in range(runs)])
+
+
+def _choice(epsilon: Fraction, present: bool, runs: int) -> Floats:
+    """Two candidates whose scores a person moves towards each other, each by the sensitivity."""
+    with_one, without = (Candidates.of(["first", "second"], scores, 1, epsilon) for scores in ([1, 1], [0, 2]))
+    odds = dict(zip(with_one.names, np.log(probabilities(with_one) / probabilities(without)), strict=True))
+    scored = with_one if present else without
+    return np.array([odds[draw_once(scored, "audit", Ledger.in_memory()).name] for _ in range(runs)])
+
+
+RELEASES = {
+    "direct": _direct,
+    "optimised": _optimised,
+    "adaptive, pairs": _adaptive_pairs,
+    "adaptive, one table": _adaptive_table,
+    "ranges": _ranges,
+}
+WAYS: dict[str, Callable[[Fraction, bool, int], Floats]] = {
+    **{name: _releases(setting) for name, setting in RELEASES.items()},
+    "question: count": _count,
+    "question: most common": _mode,
+    "choice": _choice,
+}
+
+
+def released_counts(people: int, epsilon: Fraction, runs: int) -> Floats:
+    """Return one published cell over `runs` releases of a table with `people` in that cell and some in three others.
+
+    Each run measures as a release does (`measure.strategy`).
+    """
+    values = ["hers", "second", "third", "fourth"]
+    plan = Plan(dataset="audit", epsilon=epsilon, tables=[["group"]],
+                columns=[{"name": "group", "kind": "category", "values": values, "other": False, "missing": False}],
+                strategy="direct")  # fmt: skip
+    strategy = decide(plan)
+    exact = np.array([people, 40, 7, 0], dtype=np.int64)
+
+    def count(marginals: Sequence[Columns]) -> list[Ints]:
+        return [exact for _ in marginals]
+
+    return np.array([strategy.measure(count).marginals[0].values[0] for _ in range(runs)], dtype=np.float64)

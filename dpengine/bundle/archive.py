@@ -1,0 +1,237 @@
+"""The zip form of a bundle: written in one way, and read in that way only.
+
+A zip file may hold more than its files: comments, bytes before, between and after them, headers that say one thing to
+one program and another thing to the next. So `Archive` makes the headers anew from the names, sizes and checksums of
+the files, and compares every byte that is not content. The content of each file is unpacked by the piece, never beyond
+a limit, whatever the headers say of its size.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from dpengine.errors import ReleaseError
+
+__all__ = ["Archive", "Piece", "Source", "add", "opened"]
+
+Source = str | Path | bytes | BinaryIO
+Piece = bytes | memoryview
+
+MAX_FILES = 30_000
+MAX_DIRECTORY_BYTES = MAX_FILES * 200
+MAX_BYTES = 2**31 - 1  # of the zip file, and of all its files unpacked
+PIECE_BYTES = 2**20
+
+_NOT_A_BUNDLE = "this is not a release file: it is not a zip file, or it is cut off, damaged, or followed by more bytes"
+_TOO_MUCH = f"too much to unpack: more than {MAX_FILES:,} files or {MAX_BYTES // 10**9} GB"
+_END = struct.Struct("<4s4H2LH")
+_LOCAL = struct.Struct("<4s5H3L2H")
+_CENTRAL = struct.Struct("<4s6H3L5H2L")
+_SIZES = struct.Struct("<2H2Q")  # an extra field with sizes of 64 bits
+_AFTER = struct.Struct("<4sL2Q")  # checksum and sizes after a file that was written to a pipe
+_VERSION, _UNIX, _DEFLATED, _IN_1980, _READABLE = 45, 3 << 8, zipfile.ZIP_DEFLATED, 33, 0o644 << 16
+_PIPED, _IN_EXTRA = 8, 2**32 - 1
+
+
+def add(bundle: zipfile.ZipFile, name: str, pieces: Iterable[Piece]) -> dict[str, Any]:
+    """Add a file to a bundle that is being written. Return its SHA-256 and size."""
+    digest, size = hashlib.sha256(), 0
+    with bundle.open(name, "w", force_zip64=True) as file:  # dated 1980, so that the bytes never change
+        for piece in pieces:
+            file.write(piece)
+            digest.update(piece)
+            size += len(piece)
+    entry = bundle.getinfo(name)
+    entry.create_system = _UNIX >> 8  # the same on every system: readable by all
+    entry.external_attr = _READABLE
+    return {"sha256": digest.hexdigest(), "bytes": size}
+
+
+class Archive(Collection[str]):
+    """The files of an open bundle by name, unpacked as they are read."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        """Read the list of files. Raises `ReleaseError` with every fault in it."""
+        entries = _directory(file)
+        if len(entries) > MAX_FILES or sum(entry.file_size for entry in entries) > MAX_BYTES:
+            raise ReleaseError(_TOO_MUCH)
+        faults = []
+        self._file = file
+        self._entries: dict[str, zipfile.ZipInfo] = {}
+        for entry in entries:
+            if not _is_plain(entry):
+                faults.append(f"{entry.filename!r} is not a safe name, or not a plain file: do not unpack this bundle")
+            elif entry.filename in self._entries:
+                faults.append(f"{entry.filename} is in the bundle twice")
+            else:
+                self._entries[entry.filename] = entry
+        if faults:
+            raise ReleaseError(faults[:100])
+
+    def pieces(self, name: str, most: int) -> Iterator[bytes]:
+        """Unpack a file of at most `most` bytes, a piece at a time.
+
+        Raises KeyError if there is none of this name, `ReleaseError` if it is damaged, or larger.
+        """
+        entry = self._entries[name]
+        checksum = size = 0
+        for piece in self._unpacked(entry):
+            size += len(piece)
+            if size > most:
+                raise ReleaseError(f"{name} is larger than a file of this plan can be, which is {most:,} bytes")
+            checksum = zlib.crc32(piece, checksum)
+            yield piece
+        if (checksum, size) != (entry.CRC, entry.file_size):
+            raise ReleaseError(f"{name} is damaged")
+
+    def read(self, name: str, most: int) -> bytes:
+        """Unpack a small file whole; otherwise the same."""
+        return b"".join(self.pieces(name, most))
+
+    def is_as_written(self) -> bool:
+        """Say whether every byte outside of the files' content is as `add` writes it."""
+        place, directory = 0, []
+        for entry in self._entries.values():
+            name = entry.filename.encode()
+            sizes = (entry.compress_size, entry.file_size)
+            found = self._at(place, _LOCAL.size + len(name) + _SIZES.size)
+            form = next((form for form in _local_forms(entry, name) if found.startswith(form[0])), None)
+            if form is None:
+                return False
+            header, after = form
+            flags = _PIPED if after else 0
+            directory.append(
+                _CENTRAL.pack(b"PK\1\2", _VERSION | _UNIX, _VERSION, flags, _DEFLATED, 0, _IN_1980, entry.CRC, *sizes,
+                              len(name), 0, 0, 0, 0, _READABLE, place) + name
+            )  # fmt: skip
+            place += len(header) + entry.compress_size
+            if self._at(place, len(after)) != after:
+                return False
+            place += len(after)
+        whole = b"".join(directory)
+        end = _END.pack(b"PK\5\6", 0, 0, len(directory), len(directory), len(whole), place, 0)
+        return self._at(place, len(whole) + _END.size + 1) == whole + end
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def _at(self, place: int, size: int) -> bytes:
+        self._file.seek(place)
+        return self._file.read(size)
+
+    def _unpacked(self, entry: zipfile.ZipInfo) -> Iterator[bytes]:
+        """Unpack the content of a file. Raises `ReleaseError` if it is not exactly one stream of compressed bytes."""
+        damaged = ReleaseError(f"{entry.filename} is damaged")
+        header = self._at(entry.header_offset, _LOCAL.size)
+        if len(header) < _LOCAL.size:
+            raise damaged
+        *_, name, extra = _LOCAL.unpack(header)
+        place, left = entry.header_offset + _LOCAL.size + name + extra, entry.compress_size
+        stream = zlib.decompressobj(-zlib.MAX_WBITS)
+        while left and not stream.eof:
+            packed = self._at(place, min(left - (left > 1), PIECE_BYTES))  # the last byte is read by itself
+            place, left = place + len(packed), left - len(packed)
+            try:
+                if not packed or (not left and _has_free_bits(stream, packed)):
+                    raise damaged
+                yield from _inflated(stream, packed)
+            except zlib.error:
+                raise damaged from None
+        if left or not stream.eof or stream.unused_data:
+            raise damaged
+
+
+def _inflated(stream: Any, packed: bytes) -> Iterator[bytes]:
+    piece = stream.decompress(packed, PIECE_BYTES)
+    while piece:
+        yield piece
+        piece = b"" if stream.eof else stream.decompress(stream.unconsumed_tail, PIECE_BYTES)
+
+
+def _has_free_bits(stream: Any, last: bytes) -> bool:
+    """Say whether the last byte has a bit set that nothing reads, so that two files would have one content."""
+    lower = last[0] ^ 1 << last[0].bit_length() - 1 if last[0] else 0
+    given, other = stream.copy(), stream.copy()
+    try:
+        return bool(last[0]) and given.decompress(last) == other.decompress(bytes([lower])) and other.eof
+    except zlib.error:
+        return False
+
+
+def _directory(file: BinaryIO) -> list[zipfile.ZipInfo]:
+    """Return the zip file's list of files, after a look at how long it is. Raises `ReleaseError`."""
+    try:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _END.size))
+        end = file.read()
+        if len(end) < _END.size or not end.startswith(b"PK\5\6"):
+            raise ReleaseError(_NOT_A_BUNDLE)
+        _, _, _, _, entries, length, _, comment = _END.unpack(end)
+        if comment:
+            raise ReleaseError(_NOT_A_BUNDLE)
+        file.seek(max(0, size - _END.size - 20))
+        if size > MAX_BYTES or entries > MAX_FILES or length > MAX_DIRECTORY_BYTES or file.read(4) == b"PK\6\7":
+            raise ReleaseError(_TOO_MUCH)
+        with zipfile.ZipFile(file) as bundle:
+            return bundle.infolist()
+    except OSError as error:
+        raise ReleaseError(f"the release file cannot be read ({error.strerror or 'input error'})") from None
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, struct.error):
+        raise ReleaseError(_NOT_A_BUNDLE) from None
+
+
+def _local_forms(entry: zipfile.ZipInfo, name: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield what may stand before and after a file's content: written to a file, to a pipe, or with short sizes."""
+    sizes = (entry.file_size, entry.compress_size)
+
+    def header(flags: int, *facts: int) -> bytes:
+        fields = (_VERSION, flags, _DEFLATED, 0, _IN_1980, *facts)
+        return _LOCAL.pack(b"PK\3\4", *fields) + name
+
+    long = (_IN_EXTRA, _IN_EXTRA, len(name), _SIZES.size)
+    yield header(0, entry.CRC, *long) + _SIZES.pack(1, 16, *sizes), b""
+    yield header(_PIPED, 0, *long) + _SIZES.pack(1, 16, 0, 0), _AFTER.pack(b"PK\7\x08", entry.CRC, *sizes[::-1])
+    yield header(0, entry.CRC, entry.compress_size, entry.file_size, len(name), 0), b""
+
+
+def _is_plain(entry: zipfile.ZipInfo) -> bool:
+    """Say whether this is an ordinary file, not encrypted, whose name stays within the folder it is unpacked to."""
+    parts = entry.filename.split("/")
+    safe = all(part not in ("", ".", "..") for part in parts) and not set(entry.filename) & set("\\:\0")
+    kind = entry.external_attr >> 16 & 0o170000
+    known = entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    return safe and entry.filename.isprintable() and kind in (0, 0o100000) and known and not entry.flag_bits & 1
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[Archive]:
+    """Open a bundle and yield its files. Raises `ReleaseError` if it is not a zip file, or not safe to unpack."""
+    if not isinstance(source, str | Path):
+        yield Archive(io.BytesIO(source) if isinstance(source, bytes) else source)
+        return
+    try:
+        if not stat.S_ISREG(os.stat(source).st_mode):  # opening a pipe might never end
+            raise ReleaseError("the release file cannot be read (it is no file)")
+        file = open(source, "rb")  # noqa: SIM115 (closed below, where errors of the reader are not errors of opening)
+    except OSError as error:
+        raise ReleaseError(f"the release file cannot be read ({error.strerror or 'input error'})") from None
+    except ValueError:  # for example NUL, which no path may hold
+        raise ReleaseError("the release file cannot be read (this is no name of a file)") from None
+    with file:
+        yield Archive(file)

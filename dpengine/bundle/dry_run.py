@@ -1,0 +1,82 @@
+"""Try a plan without data before anything is drawn: what could not be kept or written is refused, and costs nothing.
+
+A release is made of zeros in the form of its measurements, stored, read back, and every file of its bundle is made.
+That is a function of the plan alone, so a refusal says nothing of the data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from dpengine.accounting.drawing import check_reopens
+from dpengine.array_types import Columns
+from dpengine.bundle import write
+from dpengine.errors import PlanError
+from dpengine.measure.strategy import resolved
+from dpengine.results.result import Result, conclude
+from dpengine.spec.plan import Plan
+
+__all__ = ["check_makeable"]
+
+MAX_TABLES = 12  # that are tried; of more, those with a column that the earlier ones lack, and the widest
+MAX_KNOWN = 1000
+
+_known: OrderedDict[bytes, None] = OrderedDict()  # plans that were tried, so that a simulation tries its plan once
+
+
+def check_makeable(plan: Plan) -> None:
+    """Raise `PlanError` unless a release of `plan`, whose strategy is resolved, can be stored, reopened and written.
+
+    Of more than `MAX_TABLES` tables, some stand for all: each column and the greatest width are among them.
+    """
+    identity = hashlib.sha256(json.dumps([plan.to_dict(), plan.strategy], default=str).encode()).digest()
+    if identity in _known:
+        return
+    _check_reads_back(plan)
+    try:
+        blank = conclude(tried := _tried(plan), resolved(tried).blank())
+        check_reopens(blank, blank.to_bytes(), Result.from_bytes)
+        write.try_out(blank)
+    except PlanError:
+        raise
+    except Exception as error:
+        raise PlanError(
+            f"no release of this plan can be written: making one without data failed ({type(error).__name__}: "
+            f"{error}). Nothing was spent. This is a fault of the program: please report it with the plan"
+        ) from error
+    _known[identity] = None
+    if len(_known) > MAX_KNOWN:
+        _known.popitem(last=False)
+
+
+def _check_reads_back(plan: Plan) -> None:
+    """Raise `PlanError` unless labels and plan file can be written and read back."""
+    try:
+        for name in plan.used:
+            "".join(plan.column(name).labels).encode()
+        again = Plan.loads(plan.dumps()).key
+    except (PlanError, UnicodeError) as error:
+        raise PlanError(f"this plan cannot be read back from its own plan file ({error}); nothing was spent") from None
+    if again != plan.key:
+        raise PlanError("this plan reads back from its own plan file as another one; nothing was spent")
+
+
+def _tried(plan: Plan) -> Plan:
+    """Return `plan`, with fewer tables if it has many."""
+    if len(plan.marginals) <= MAX_TABLES or plan.ranged is not None:
+        return plan
+    return Plan(**plan.to_dict() | {"tables": _covering(plan.marginals), "strategy": plan.strategy})
+
+
+def _covering(tables: Sequence[Columns]) -> list[list[str]]:
+    """Return some of the tables: the widest, the first ones, and all that have a new column."""
+    widest = max(tables, key=len)
+    kept, seen = [list(widest)], set(widest)
+    for table in tables:
+        if table is not widest and (len(kept) < MAX_TABLES or not seen.issuperset(table)):
+            kept.append(list(table))
+            seen.update(table)
+    return kept

@@ -1,0 +1,61 @@
+"""How large each file of a bundle can be, from its plan alone.
+
+The limits are generous, several times what is ever written, and cannot be met by an honest bundle. They bound what is
+unpacked of a bundle that may come from a stranger.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dpengine.array_types import Columns
+from dpengine.bundle.archive import MAX_BYTES
+from dpengine.spec import strict_yaml
+from dpengine.spec.plan import Plan
+
+__all__ = ["BASE_BYTES", "PROSE_BYTES", "file_bytes", "manifest_bytes", "manifest_values"]
+
+BASE_BYTES, BASE_VALUES = 1_000_000, 200_000
+PROSE_BYTES = 200_000_000  # of a text for people, which is read by the piece
+LETTER_BYTES = 6  # a letter in JSON or UTF-8, quoted
+ENTRY_BYTES = 2_000  # an entry of the manifest, without names of columns
+ENTRY_VALUES = 20
+LINE_BYTES = 200  # the numbers of a cell in a table
+
+
+def manifest_bytes(plan: Plan) -> int:
+    """Return the most bytes that the manifest of a bundle of `plan` can have."""
+    labels = sum(LETTER_BYTES * len(label) + 20 for name in plan.used for label in plan.column(name).labels)
+    names = sum(len(name) for table in plan.marginals for name in table) + sum(map(len, plan.used))
+    texts = LETTER_BYTES * (labels // LETTER_BYTES + 20 * names + len(plan.title) + len(plan.dataset))
+    return BASE_BYTES + texts + ENTRY_BYTES * _entries(plan)
+
+
+def manifest_values(plan: Plan) -> int:
+    """Return the most values, lists and objects that the manifest of a bundle of `plan` can have."""
+    cells = sum(plan.column(name).size for name in plan.used)
+    named = sum(map(len, plan.marginals))
+    return BASE_VALUES + cells + 2 * named + ENTRY_VALUES * _entries(plan)
+
+
+def file_bytes(plan: Plan, name: str, table: Columns | None) -> int:
+    """Return the most bytes that a file of a bundle of `plan` can have; `table` is the one in the file, if any."""
+    if name == "manifest.json":
+        return manifest_bytes(plan)
+    if name == "plan.yaml":
+        return strict_yaml.MAX_BYTES
+    if name == "synthetic.csv":
+        return MAX_BYTES
+    if table is None:
+        return PROSE_BYTES
+    cells = plan.cells(table)
+    texts = LINE_BYTES * (cells + 1) + LETTER_BYTES * sum(map(len, table))
+    for column in map(plan.column, table):
+        texts += cells // column.size * sum(LETTER_BYTES * len(label) + 5 for label in column.labels)
+    return BASE_BYTES + texts
+
+
+def _entries(plan: Plan) -> int:
+    """Return the most entries of columns, tables, measurements and files together."""
+    columns = len(plan.used)
+    return 3 * len(plan.marginals) + 10 * columns + min(math.comb(columns, 2), 20_000)

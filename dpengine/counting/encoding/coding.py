@@ -1,0 +1,119 @@
+"""The code of a value, and the SQL for it that all engines have in common.
+
+A code is the index of the value's cell in its column, or -1 for a row that is left out. Each value is looked at alone,
+so what one row holds cannot change how another is read. A value is read as a *raw* text and as a *normalised* one
+(without outer blanks, in composed Unicode, whole numbers without a point).
+
+Missing are null, NaN (in a number column also the text ``nan``), blank text, and the column's missing markers. All
+else that is not declared is *other*: infinities, ``1e400``, ``1,234``, dates that do not exist or lie outside the
+declared span.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpengine.counting.encoding.bin_boundaries import NO, YES, Boundaries, Scalar, family_of
+from dpengine.counting.encoding.declared_texts import Family
+from dpengine.sources.databases.dialects import Dialect
+from dpengine.spec.domain import Column, Date
+from dpengine.spec.numeric_grid import Grid
+
+__all__ = [
+    "BLANKS",
+    "Coding",
+    "any_of",
+    "boundary_tree",
+    "code_of_boundaries",
+    "completes",
+    "reads",
+    "scalar",
+    "yes_or_no",
+]
+
+_READABLE: Mapping[str, tuple[Family, ...]] = {
+    "number": ("text", "integer", "float", "decimal", "boolean"),
+    "yesno": ("text", "integer", "float", "decimal", "boolean"),
+    "date": ("text", "date", "timestamp"),
+}
+BLANKS = "".join(chr(i) for i in range(0x3001) if chr(i).isspace())
+
+
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """How one column is encoded: `layers` are SQL by alias, each over the table's columns and the layers before it.
+
+    `code` is SQL over these aliases. `complete` says that every row has a cell. Before the query runs, `lists` (each an
+    enumeration of texts) and `functions` must be registered in the engine by their names.
+    """
+
+    layers: tuple[dict[str, str], ...]
+    code: str
+    complete: bool
+    lists: dict[str, list[str]] = field(default_factory=dict)
+    functions: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
+
+
+def completes(column: Column | Grid) -> bool:
+    """Return whether every value has a cell: *other* and *missing* are cells, or fall in one."""
+    return min(column.other_code, column.missing_code) >= 0
+
+
+def reads(column: Column | Grid, family: Family) -> bool:
+    """Return whether values of a family can be read as a column is declared."""
+    readable = _READABLE.get(column.kind)
+    return readable is None or family in readable or (isinstance(column, Date) and column.format is not None)
+
+
+def code_of_boundaries(boundaries: Boundaries, raw: str, value: str, type_name: str, dialect: Dialect) -> str:
+    """Write the code of a typed `value`; `raw` is the column as it is stored, null if missing."""
+    missing = f"{raw} IS NULL"
+    match family_of(type_name):
+        case "boolean":
+            codes = f"WHEN {raw} THEN {boundaries.code(True)} ELSE {boundaries.code(False)}"
+            return f"CASE WHEN {missing} THEN {boundaries.missing} {codes} END"
+        case "float":  # checked before any comparison, since engines differ in how they order NaN
+            missing += f" OR {dialect.is_nan.format(x=raw)}"
+    tree = boundary_tree(boundaries, value, type_name, dialect)
+    return f"CASE WHEN {missing} THEN {boundaries.missing} ELSE {tree} END"
+
+
+def boundary_tree(boundaries: Boundaries, value: str, type_name: str, dialect: Dialect) -> str:
+    """Write a binary search of `value` among the boundaries."""
+
+    def between(low: int, high: int) -> str:
+        if low == high:
+            return str(boundaries.codes[low])
+        middle = (low + high) // 2
+        below = f"{value} < {scalar(boundaries.bounds[middle], type_name, dialect)}"
+        return f"CASE WHEN {below} THEN {between(low, middle)} ELSE {between(middle + 1, high)} END"
+
+    return between(0, len(boundaries.bounds))
+
+
+def scalar(value: Scalar, type_name: str, dialect: Dialect) -> str:
+    """Write a value of a type as an SQL constant; floats are of 64 bits, timestamps without a zone."""
+    match family_of(type_name):
+        case "float":
+            return f"CAST('{repr(value).replace('inf', 'Infinity')}' AS {dialect.float64})"
+        case "decimal":
+            return f"CAST('{value:f}' AS {type_name})"
+        case "date":
+            return f"CAST('{value}' AS DATE)"
+        case "timestamp":
+            return f"CAST('{value}' AS TIMESTAMP)"
+        case _:
+            return str(value)
+
+
+def any_of(raw: str, texts: Iterable[str], form: str, forms: Iterable[str], dialect: Dialect) -> str:
+    """Write `` OR …``: the raw text is one of `texts`, or the normalised one of `forms`; nothing for no texts."""
+    texts = list(texts)
+    return f" OR {raw} IN {dialect.listed(texts)} OR {form} IN {dialect.listed(forms)}" if texts else ""
+
+
+def yes_or_no(text: str, dialect: Dialect) -> str:
+    """Write the branches of a CASE that give the codes of *yes* and *no*."""
+    return " ".join(f"WHEN lower({text}) IN {dialect.listed(words)} THEN {k}" for k, words in enumerate((YES, NO)))

@@ -1,0 +1,298 @@
+"""SQL that encodes values in the engine of this process.
+
+Values of typed columns are compared with their bin boundaries wherever these are few; texts of a category are looked
+up in enumerations, which other engines lack (see `remote_sql`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from dpengine import arrow
+from dpengine.counting.encoding.bin_boundaries import (
+    NUMERAL,
+    boundaries_of,
+    family_of,
+    missing_numbers,
+    missing_scalars,
+)
+from dpengine.counting.encoding.coding import (
+    BLANKS,
+    Coding,
+    any_of,
+    boundary_tree,
+    code_of_boundaries,
+    completes,
+    reads,
+    yes_or_no,
+)
+from dpengine.counting.encoding.declared_texts import NUMBERS, Family, codes_by_text, normalised
+from dpengine.sources.databases.dialects import LOCAL
+from dpengine.sources.mixed import member, member_types, text_of
+from dpengine.spec.domain import Category, Column, Date, Number, YesNo
+from dpengine.spec.number_bins import number_codes
+from dpengine.spec.numeric_grid import Grid
+from dpengine.sql import literal
+
+__all__ = ["code_of", "grid_code_of", "grouped", "identity", "number_of"]
+
+_MAX_CELLS = 1000  # with more cells, a lookup is faster than comparisons with boundaries
+_ISO_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_ISO_TIME = _ISO_DATE + "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?"
+
+
+def code_of(column: Column, index: int, type_name: str) -> Coding:
+    """Return the coding of the table's column ``c{index}``, which has the given DuckDB type, or a mixed one."""
+    if types := member_types(type_name):
+        cells, own = _members(column, index, types)
+        return _by_member(column, cells, [_code_of(column, k, each) for k, each in own.items()])
+    return _code_of(column, str(index), type_name)
+
+
+def grid_code_of(grid: Grid, index: int, type_name: str) -> Coding:
+    """Return the coding of the table's column ``c{index}``, which has the given type, by its point on a grid."""
+    if types := member_types(type_name):
+        cells, own = _members(grid, index, types)
+        return _by_member(grid, cells, [_number(grid, k, family_of(each) or "text") for k, each in own.items()])
+    return _number(grid, str(index), family_of(type_name) or "text")
+
+
+def _members(column: Column | Grid, index: int, types: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return SQL of the members of a mixed column, ``c{index}_0`` and so on, and their types by ``{index}_0``, ….
+
+    Members that cannot be read as the column is declared are texts.
+    """
+    cells, readable = {}, {}
+    for k, each in enumerate(types):
+        cell, is_read = f"c{index}.{member(k)}", reads(column, family_of(each) or "text")
+        cells[f"c{index}_{k}"] = cell if is_read else text_of(cell, each, mixed=True)
+        readable[f"{index}_{k}"] = each if is_read else "VARCHAR"
+    return cells, readable
+
+
+def _by_member(column: Column | Grid, cells: dict[str, str], codings: Sequence[Coding]) -> Coding:
+    """Return the coding of a mixed column from those of its members."""
+    lists: dict[str, list[str]] = {}
+    functions: dict[str, Callable[[Any], Any]] = {}
+    whens = " ".join(f"WHEN {cell} IS NOT NULL THEN {coding.code}" for cell, coding in zip(cells, codings, strict=True))
+    for coding in codings:
+        cells |= coding.layers[0]
+        lists |= coding.lists
+        functions |= coding.functions
+    return Coding((cells,), f"CASE {whens} ELSE {column.missing_code} END", completes(column), lists, functions)
+
+
+def _code_of(column: Column, index: str, type_name: str) -> Coding:
+    family, complete = family_of(type_name) or "text", completes(column)
+    cell, raw = f"c{index}", f"raw_{index}"
+    boundaries = boundaries_of(column, type_name, _MAX_CELLS)
+    if boundaries is not None:
+        cast = {"float": "DOUBLE", "timestamp": "TIMESTAMP"}.get(family)
+        value = f"CAST({raw} AS {cast})" if cast else raw
+        return Coding(({raw: cell},), code_of_boundaries(boundaries, raw, value, type_name, LOCAL), complete)
+    if isinstance(column, Date) and family in ("date", "timestamp"):
+        day = f"{cell}::DATE" if family == "date" else f"{cell}::TIMESTAMP::DATE"
+        markers = [f"{literal(str(marker))}::{type_name}" for marker in missing_scalars(column, type_name)]
+        missing = " OR ".join([f"{raw} IS NULL", *(f"{raw} = {marker}" for marker in markers)])
+        code = f"CASE WHEN {missing} THEN {column.missing_code} ELSE {_period(column, f'day_{index}')} END"
+        return Coding(({raw: cell, f"day_{index}": day},), code, complete)
+    if isinstance(column, Number):
+        return _number(column, index, family)
+    cells, form = _both_texts(index, family)
+    match column:
+        case Category():
+            return _category(column, index, family, cells, form)
+        case YesNo():
+            code = _unless_missing(column, raw, form, family, yes_or_no(raw, LOCAL), yes_or_no(form, LOCAL))
+        case Date():
+            cells[f"day_{index}"] = _day(column, raw, form)
+            declared = f"WHEN day_{index} IS NOT NULL THEN {_period(column, f'day_{index}')}"
+            code = _unless_missing(column, raw, form, family, declared)
+    return Coding((cells,), code, complete)
+
+
+def identity(index: int, type_name: str) -> str:
+    """Write the person's ID in column ``c{index}`` as normalised text, null if it is blank.
+
+    The same number is the same person in every type, and as text: 1, 1.0 and '1.0'.
+    """
+    types = member_types(type_name)
+    cells = {f"c{index}.{member(k)}": each for k, each in enumerate(types)} if types else {f"c{index}": type_name}
+    return f"coalesce({', '.join(_identity(cell, family_of(each) or 'text') for cell, each in cells.items())})"
+
+
+def _identity(cell: str, family: Family) -> str:
+    text = _texts(cell, family)[1]
+    if family == "text":
+        whole = f"CASE WHEN regexp_full_match({text}, '-?[0-9]+[.]0+') THEN split_part({text}, '.', 1) ELSE {text} END"
+        text = f"CASE WHEN contains({cell}::VARCHAR, '.0') THEN {whole} ELSE {text} END"
+    return f"nullif({text}, '')"
+
+
+def grouped(index: int, type_name: str) -> str:
+    """Write the text in column ``c{index}`` in normalised form, null if it is blank."""
+    return f"nullif({_normalised(text_of(f'c{index}', type_name))}, '')"
+
+
+def _normalised(text: str) -> str:
+    # Trimming all of Unicode's blanks takes ten times as long as the rest, so it is done only where there may be some.
+    bare = f"ord({text}) BETWEEN 33 AND 126 AND ord(right({text}, 1)) BETWEEN 33 AND 126"
+    return f"nfc_normalize(CASE WHEN {bare} THEN {text} ELSE trim({text}, {literal(BLANKS)}) END)"
+
+
+def _texts(cell: str, family: Family) -> tuple[str, str]:
+    """Write a value as raw and as normalised text."""
+    match family:
+        case "text":
+            return f"{cell}::VARCHAR", _normalised(f"{cell}::VARCHAR")
+        case "decimal":
+            raw = f"{cell}::VARCHAR"
+            return raw, f"CASE WHEN contains({raw}, '.') THEN rtrim(rtrim({raw}, '0'), '.') ELSE {raw} END"
+        case "float":
+            raw = f"(CASE WHEN NOT isnan({cell}) THEN {cell} END)::VARCHAR"
+            number = f"CASE WHEN typeof({cell}) = 'FLOAT' THEN {cell}::VARCHAR::DOUBLE ELSE {cell} END"
+            whole = f"{number} = trunc({number}) AND abs({cell}) < 9223372036854775808"
+            return raw, f"CASE WHEN {whole} THEN ({number})::BIGINT::VARCHAR ELSE {raw} END"
+        case "boolean":
+            return f"CASE WHEN {cell} THEN 'True' WHEN NOT {cell} THEN 'False' END", f"{cell}::VARCHAR"
+        case "timestamp":
+            time = f"{cell}::TIMESTAMP"
+            midnight = f"{time} = date_trunc('day', {time})"
+            iso = f"replace({time}::VARCHAR, ' ', 'T')"
+            return f"{time}::VARCHAR", f"CASE WHEN {midnight} THEN ({time}::DATE)::VARCHAR ELSE {iso} END"
+        case "integer" | "date":
+            return f"{cell}::VARCHAR", f"{cell}::VARCHAR"
+
+
+def _both_texts(index: str, family: Family) -> tuple[dict[str, str], str]:
+    """Return cells with the raw text and, if need be, the normalised one; and SQL for the latter over them."""
+    raw, form = f"raw_{index}", f"form_{index}"
+    raw_text, normalised_text = _texts(f"c{index}", family)
+    if family == "text":  # most texts are written as declared, so normalising only the others saves time
+        return {raw: raw_text}, _normalised(raw)
+    return {raw: raw_text, form: normalised_text}, form
+
+
+# Parameters beyond six: both texts of a value, and the branches that each of them needs.
+def _unless_missing(
+    column: Column | Grid, raw: str, form: str, family: Family, by_raw: str, by_form: str = "", blank: str = ""
+) -> str:
+    """Write the code of a text: missing; else by the branches `by_raw`; else missing if blank; else by `by_form`."""
+    forms = [normalised(text, family) for text in column.missing_as]
+    return (
+        f"CASE WHEN {raw} IS NULL{any_of(raw, column.missing_as, form, forms, LOCAL)} THEN {column.missing_code} "
+        f"{by_raw} WHEN {form} = ''{blank} THEN {column.missing_code} {by_form} ELSE {column.other_code} END"
+    )
+
+
+def _number(column: Number | Grid, index: str, family: Family) -> Coding:
+    """Encode a text column, or one with many bins, by its 64-bit value."""
+    cells, value, rest = number_of(column, index, family)
+    markers = ", ".join(f"{number!r}::DOUBLE" for number in missing_numbers(column.missing_as))
+    marked = f"WHEN {value} IN ({markers}) THEN {column.missing_code} " if markers else ""
+    boundaries = None if isinstance(column, Grid) else boundaries_of(column, "DOUBLE", _MAX_CELLS)
+    functions: dict[str, Callable[[Any], Any]] = {}
+    if boundaries is None:
+        functions = {f"bin_{index}": column.places if isinstance(column, Grid) else _binning(column)}
+        code = f"bin_{index}({value})"
+    else:
+        code = boundary_tree(boundaries, value, "DOUBLE", LOCAL)
+    code = f"CASE {marked}WHEN isfinite({value}) THEN {code} ELSE {rest} END"
+    return Coding((cells,), code, completes(column), functions=functions)
+
+
+def number_of(column: Number | Grid, index: str, family: Family) -> tuple[dict[str, str], str, str]:
+    """Return a layer of cells as in `Coding`, the alias of the 64-bit number in it, and SQL for the code of the rest.
+
+    The rest are cells without a finite number. A text has one if all of it is a numeral. The engine also reads
+    underscores and exponents of any length, so texts with such letters are matched against the pattern of a numeral.
+    """
+    cells, form = _both_texts(index, family)
+    raw, value = f"raw_{index}", f"value_{index}"
+    match family:
+        case "text":
+            odd = " OR ".join(f"contains({raw}, '{letter}')" for letter in "_eE")
+            sure, slow = (
+                f"regexp_full_match({text}, {literal(NUMERAL)}) THEN TRY_CAST({text} AS DOUBLE)" for text in (raw, form)
+            )
+            first = f"CASE WHEN {odd} THEN CASE WHEN {sure} END ELSE TRY_CAST({raw} AS DOUBLE) END"
+            cells[value] = f"coalesce({first}, CASE WHEN {slow} END)"
+        case "boolean":
+            cells[value] = f"c{index}::INTEGER::DOUBLE"
+        case "integer":
+            cells[value] = f"c{index}::DOUBLE"
+        case _:
+            # By way of text, 0.7 in 32 bits or as a decimal is the same number as 0.7 in a plan or a CSV file.
+            cells[value] = f"({raw})::DOUBLE"
+    return cells, value, _unless_missing(column, raw, form, family, "", blank=f" OR lower({form}) = 'nan'")
+
+
+def _binning(column: Number) -> Callable[[Any], Any]:
+    codes_of = number_codes(column)
+    return lambda batch: arrow.from_numpy(codes_of(arrow.to_numpy(batch)))
+
+
+def _category(column: Category, index: str, family: Family, cells: dict[str, str], form: str) -> Coding:
+    """Look a value up by its raw text, then by its normalised text if only one declared value has that.
+
+    An enumeration is the engine's fastest lookup of texts. A text's place in it is its code, except for missing
+    markers.
+    """
+    raw, raw_type, form_type = f"raw_{index}", f"raw_texts_{index}", f"forms_{index}"
+    by_raw, by_form = codes_by_text(column, family)
+    count = len(column.values)
+    form_of = {code: text for text, code in by_form.items() if 0 <= code < count}
+    # Values that share a normalised text get a placeholder, which begins with a blank, as no normalised text does.
+    forms = [form_of.get(code, f" {code}") for code in range(count)]
+    forms += [text for text, code in by_form.items() if not 0 <= code < count]
+    marked = [str(k) for k, value in enumerate(column.values) if by_raw.get(value, k) != k]
+
+    def code_at(place: str, missing_places: Sequence[str] = ()) -> str:
+        missing = f"{place} >= {count}" + (f" OR {place} IN ({', '.join(missing_places)})" if missing_places else "")
+        return f"CASE WHEN {missing} THEN {column.missing_code} ELSE {place} END"
+
+    form_place = f"enum_code(TRY_CAST({form} AS {form_type}))::INTEGER"
+    if family in NUMBERS:
+        cells[place := f"place_{index}"] = form_place
+        found = f"coalesce({code_at(place)}, {column.other_code})"
+        code = f"CASE WHEN {raw} IS NULL THEN {column.missing_code} ELSE {found} END"
+        return Coding((cells,), code, completes(column), {form_type: _storable(forms)})
+    cells[place := f"place_{index}"] = f"enum_code(TRY_CAST({raw} AS {raw_type}))::INTEGER"
+    code = (
+        f"CASE WHEN {place} IS NOT NULL THEN {code_at(place, marked)} "
+        f"WHEN {raw} IS NULL OR {form} = '' THEN {column.missing_code} "
+        f"ELSE coalesce({code_at(form_place)}, {column.other_code}) END"
+    )
+    lists = {raw_type: _storable(by_raw), form_type: _storable(forms)}
+    return Coding((cells,), code, completes(column), lists)
+
+
+def _storable(texts: Iterable[str]) -> list[str]:
+    return [text.encode("utf-8", "replace").decode() for text in texts]
+
+
+def _day(column: Date, raw: str, form: str) -> str:
+    """Write the day that a text names, null if it names none."""
+    if column.format is not None:
+        return f"try_strptime({form}, {literal(column.format)})::TIMESTAMP::DATE"
+    days = [f"regexp_full_match({text}, {literal(_ISO_DATE)}) THEN TRY_CAST({text} AS DATE)" for text in (raw, form)]
+    in_utc = f"regexp_full_match({form}, {literal(_ISO_TIME)}) THEN TRY_CAST({form} AS TIMESTAMPTZ)::TIMESTAMP::DATE"
+    return f"CASE WHEN {days[0]} WHEN {days[1]} WHEN {in_utc} END"
+
+
+def _period(column: Date, day: str) -> str:
+    """Write the code of a day. This engine's arithmetic on dates is ten times faster than a search of boundaries."""
+    match column.by:
+        case "day":
+            ordinal = f"({day} - DATE '0001-01-01') + 1"
+        case "week":
+            ordinal = f"({day} - DATE '0001-01-01') // 7"
+        case "month":
+            ordinal = f"year({day}) * 12 + month({day}) - 1"
+        case "quarter":
+            ordinal = f"year({day}) * 4 + (month({day}) - 1) // 3"
+        case "year":
+            ordinal = f"year({day})"
+    within = f"{day} BETWEEN DATE '{column.first}' AND DATE '{column.last}'"
+    return f"CASE WHEN {within} THEN {ordinal} - {column.ordinal(column.first)} ELSE {column.other_code} END"

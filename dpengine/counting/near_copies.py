@@ -1,0 +1,61 @@
+"""The sketch of a table, by which the ledger recognises near copies of it; see `accounting.sketch`.
+
+Rows that are read here give one histogram of each column, whichever columns a plan uses, and one of whole rows. Counted
+marginals give histograms of their cells, here and in other engines alike: cells are hashed by their labels, so neither
+names, nor types, nor changes within a cell matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+
+from dpengine.accounting.sketch import BINS, ROWS, VALUES, Histogram, Sketch
+from dpengine.array_types import Columns, Ints
+from dpengine.counting.fingerprint import Words, bins_of, words_of
+from dpengine.sources.table import Table
+from dpengine.spec.plan import Plan
+
+__all__ = ["of_table", "of_values"]
+
+_MAX_COLUMNS = 64
+_MAX_MARGINALS, _MAX_CELLS = 8, 1 << 22
+
+
+def of_table(table: Table, plan: Plan, marginals: Sequence[Columns], counts: Sequence[Ints]) -> Sketch:
+    """Return all histograms of a table that was counted for `plan`."""
+    return Sketch((*of_values(table, plan.used).histograms, *_of_cells(plan, marginals, counts)))
+
+
+def of_values(table: Table, used: Sequence[str]) -> Sketch:
+    """Return the histograms of whole rows and of columns, those in `used` first; none for rows in another engine."""
+    if table.histograms is None:
+        return Sketch(())
+    *columns, rows = table.histograms
+    names = sorted(column.name for column in table.columns)
+    values = [Histogram(VALUES, counts, name in used) for name, counts in zip(names, columns, strict=False)]
+    values.sort(key=lambda each: not each.used)
+    return Sketch((Histogram(ROWS, rows), *values[:_MAX_COLUMNS]))
+
+
+def _of_cells(plan: Plan, marginals: Sequence[Columns], counts: Sequence[Ints]) -> list[Histogram]:
+    """Return the histograms of each used column's cells, and of the largest of the counted marginals."""
+    counted = sorted(zip(marginals, counts, strict=True), key=lambda each: each[1].size)
+    single: dict[str, Ints] = {}
+    for columns, cells in counted:
+        for axis, name in enumerate(columns):
+            if name not in single and len(single) < _MAX_COLUMNS:
+                single[name] = cells.sum(axis=tuple(k for k in range(len(columns)) if k != axis))
+    several = [each for each in counted if len(each[0]) > 1 and each[1].size <= _MAX_CELLS]
+    shown = [*(((name,), cells) for name, cells in single.items()), *several[-_MAX_MARGINALS:]]
+    words = {name: words_of(plan.column(name).labels) for columns, _ in shown for name in columns}
+    return [_histogram([words[name] for name in columns], cells) for columns, cells in shown]
+
+
+def _histogram(words: Sequence[Words], cells: Ints) -> Histogram:
+    """Add up the cells of a marginal by a hash of their labels, whatever the order of its columns."""
+    bins = bins_of(reduce(np.add.outer, words).reshape(-1))
+    counts = np.bincount(bins, weights=cells.reshape(-1), minlength=BINS)
+    return Histogram(f"cells of {len(words)} columns", counts.astype(np.int64))

@@ -1,0 +1,101 @@
+"""The process that forks for each call of `isolation.run`, and what its forks do.
+
+It has one thread and opens nothing, so that each fork begins clean. Whatever ends a fork (a signal, a limit, an error
+that is not the caller's) ends it without an answer.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from dpengine.errors import PrivateReleaseError
+
+try:
+    import resource
+except ImportError:  # Windows has no such limits
+    resource = None  # type: ignore[assignment]
+
+__all__ = ["BEGUN", "answer_alone", "serve"]
+
+BEGUN = b"!"  # the first byte of an answer: the process is there
+
+
+def serve(place: str) -> None:
+    """Fork for each call that arrives, until the other end of the socket is closed.
+
+    `place` is the number of the socket, and the name of a module to load before the first call.
+    """
+    number, _, module = place.partition(":")
+    importlib.import_module(module)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forks
+    with socket.socket(fileno=int(number)) as control:
+        while True:
+            message, handles, _, _ = socket.recv_fds(control, 1, 1)
+            if not message:
+                return
+            if os.fork() == 0:
+                _answer_and_end(control, handles[0])
+            os.close(handles[0])
+
+
+def answer_alone(_: str) -> None:
+    """Answer the one call on standard input."""
+    sys.stdout.buffer.write(BEGUN + _answer(sys.stdin.buffer.read()))
+
+
+def _answer_and_end(control: socket.socket, handle: int) -> None:
+    try:
+        control.close()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        with socket.socket(fileno=handle) as connection:
+            connection.sendall(BEGUN)
+            size = int.from_bytes(connection.recv(8, socket.MSG_WAITALL), "big")
+            request = connection.recv(size, socket.MSG_WAITALL)
+            threading.Thread(target=_end_with_caller, args=(connection,), daemon=True).start()
+            connection.sendall(_answer(request))
+    finally:
+        os._exit(0)  # what the forker would do at its end is not this process's to do
+
+
+def _end_with_caller(connection: socket.socket) -> None:
+    """End this process as soon as nobody waits for its answer."""
+    connection.recv(1)
+    os._exit(1)
+
+
+def _answer(request: bytes) -> bytes:
+    call = json.loads(request)
+    module, _, function = call["function"].partition(":")
+    work = getattr(importlib.import_module(module), function)
+    with suppress(OSError):  # where memory runs short, Linux ends this process before those that wait for it
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    if resource is not None:
+        _limit(**call["limits"])
+    answer: dict[str, Any]
+    try:
+        answer = {"result": work(**call["arguments"])}
+    except PrivateReleaseError as error:
+        answer = {"error": type(error).__name__, "faults": [(fault.path, fault.text) for fault in error.faults]}
+    return json.dumps(answer).encode()
+
+
+def _limit(memory: int, seconds: int, disk: int, files: int) -> None:
+    for what, most in (
+        (resource.RLIMIT_DATA, memory),
+        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_FSIZE, disk),
+        (resource.RLIMIT_NOFILE, files),
+        (resource.RLIMIT_CORE, 0),  # a dump would hold rows
+    ):
+        _, hard = resource.getrlimit(what)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(what, (most, most))

@@ -1,0 +1,201 @@
+"""Tables whose rows stay in another engine, reached through Ibis: connection, types, statements, cancellation.
+
+Counting is pushed down to PostgreSQL, Spark and DuckDB. The rows of a table in any other engine are copied to a
+private file, which is removed when the table is closed, and are counted like those of a file.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dpengine.errors import TableError
+from dpengine.sources.databases.dialects import DIALECTS
+from dpengine.sources.relation import check_names
+from dpengine.sources.table import Field, Table, hint_of_type
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+__all__ = ["RemoteTable", "can_count", "copy_rows"]
+
+_DUCKDB_TYPES = {
+    "string": "VARCHAR", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER", "int64": "BIGINT",
+    "uint8": "UTINYINT", "uint16": "USMALLINT", "uint32": "UINTEGER", "uint64": "UBIGINT", "float32": "FLOAT",
+    "float64": "DOUBLE", "boolean": "BOOLEAN", "date": "DATE", "time": "TIME", "uuid": "UUID", "unknown": "VARCHAR",
+}  # fmt: skip
+_INTERRUPTED = "spark.job.interruptOnCancel"
+_RETRY, _PATIENCE = 0.2, 5.0  # seconds between two attempts to cancel, and until the last one
+
+
+def can_count(source: ir.Table) -> bool:
+    """Return whether counting can be pushed down to the engine of a table."""
+    return source.get_backend().name in DIALECTS
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A running statement, and how to cancel it."""
+
+    cancel: Callable[[], object]
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+
+class RemoteTable(Table):
+    """Rows in another engine: column i of `columns` is ``c{i}`` of the subquery `rows`, which is in `dialect`."""
+
+    def __init__(self, source: ir.Table) -> None:
+        names = list(source.columns)
+        check_names(names)
+        self._backend = source.get_backend()
+        self.dialect = DIALECTS[self._backend.name]
+        self._lock = threading.RLock()
+        self._ended = threading.Condition()
+        self._running: _Statement | None = None
+        self._open = True
+        self._disconnect: Callable[[], object] = lambda: None
+        types = {name: _type_name(source.schema()[name]) for name in names}
+        # A decimal of unknown length and scale is read as the text that the engine writes of it.
+        cells = {
+            f"c{i}": source[name].cast("string") if kind == "DECIMAL" else source[name]
+            for i, (name, kind) in enumerate(types.items())
+        }
+        self.columns = tuple(
+            Field(name, hint_of_type(kind), "VARCHAR" if kind == "DECIMAL" else kind) for name, kind in types.items()
+        )
+        with _plain_errors():
+            self.rows = f"({self._backend.compile(source.select(**cells))}) AS t"
+
+    def close(self) -> None:
+        """Cancel the running statement and close the table; the connection stays open, unless the table owns it."""
+        self._open = False
+        while not self._lock.acquire(timeout=_RETRY):
+            self.interrupt()
+        try:
+            self._disconnect()
+        finally:
+            self._lock.release()
+
+    def own_connection(self, disconnect: Callable[[], object]) -> None:
+        """Take over the connection: `disconnect` ends it when the table is closed or collected."""
+        self._disconnect = weakref.finalize(self, disconnect)
+
+    def interrupt(self) -> None:
+        """Cancel the statement that another thread waits for; the connection stays usable.
+
+        The attempt is repeated for a few seconds until the statement has ended, since an engine between two parts of
+        its work ignores it.
+        """
+        with self._ended:
+            statement, until = self._running, time.monotonic() + _PATIENCE
+            while statement is not None and self._running is statement and time.monotonic() < until:
+                statement.cancelled.set()
+                # An engine that cannot be reached will not answer the other thread either.
+                with suppress(TableError), _plain_errors():
+                    statement.cancel()
+                self._ended.wait(_RETRY)
+
+    def ask(self, statement: str, types: Mapping[str, str]) -> pa.Table:
+        """Run a query and return its answer; `types` gives Ibis's type of each of its columns. Raises `TableError`."""
+        with self._lock:
+            if not self._open:
+                raise TableError("the table is closed; open it again")
+            ask = self._ask_spark if self._backend.name == "pyspark" else self._ask_sql
+            return ask(statement, types)
+
+    def _ask_sql(self, statement: str, types: Mapping[str, str]) -> pa.Table:
+        import ibis
+
+        connection = self._backend.con
+        stop = connection.interrupt if self._backend.name == "duckdb" else partial(connection.cancel_safe, timeout=5.0)
+        with self._cancellable(stop):
+            return self._backend.sql(statement, schema=ibis.schema(dict(types))).to_pyarrow()
+
+    def _ask_spark(self, statement: str, types: Mapping[str, str]) -> pa.Table:
+        """Run the statement as written; Ibis would re-parse it and alter literals."""
+        with _plain_errors():
+            frame = self._backend.raw_sql(statement)
+        context, tag = frame.sparkSession.sparkContext, f"private-release-{secrets.token_hex(8)}"
+        context.addJobTag(tag)  # marks the jobs of this thread, since others run theirs in the same session
+        before = context.getLocalProperty(_INTERRUPTED)
+        context.setLocalProperty(_INTERRUPTED, "true")  # else its tasks go on after it is cancelled
+        try:
+            with self._cancellable(partial(context.cancelJobsWithTag, tag)):
+                answer = [tuple(row) for row in frame.collect()]
+        finally:
+            context.removeJobTag(tag)
+            context.setLocalProperty(_INTERRUPTED, before)
+        columns = zip(*answer, strict=True) if answer else [()] * len(types)
+        kinds = [pa.int64() if kind == "int64" else pa.string() for kind in types.values()]
+        return pa.table([pa.array(*each) for each in zip(columns, kinds, strict=True)], list(types))
+
+    @contextmanager
+    def _cancellable(self, cancel: Callable[[], object]) -> Iterator[None]:
+        """Run a statement that `interrupt` can cancel; a late attempt never reaches the next statement."""
+        self._running = statement = _Statement(cancel)
+        try:
+            with _plain_errors():
+                yield
+        except TableError:
+            if statement.cancelled.is_set():
+                raise TableError("the reading was stopped, and nothing was counted; ask again to start over") from None
+            raise
+        finally:
+            with self._ended:
+                self._running = None
+                self._ended.notify_all()
+
+
+def _type_name(dtype: Any) -> str:
+    """Return the DuckDB type of an Ibis type; a type that cannot be counted keeps Ibis's name."""
+    if dtype.is_decimal():
+        return f"DECIMAL({dtype.precision},{dtype.scale})" if dtype.precision and dtype.scale is not None else "DECIMAL"
+    if dtype.is_timestamp():
+        return "TIMESTAMP WITH TIME ZONE" if dtype.timezone else "TIMESTAMP"
+    return _DUCKDB_TYPES.get(type(dtype).__name__.lower(), str(dtype).upper())
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """Replace an engine's errors, which may quote rows and addresses, by a `TableError`."""
+    try:
+        yield
+    except TableError:
+        raise
+    except Exception as error:  # noqa: BLE001 - each engine has errors of its own
+        raise TableError(
+            f"the engine did not answer ({type(error).__name__}); see that it runs and that this account may read "
+            "the table"
+        ) from None
+
+
+def copy_rows(source: ir.Table, folder: Path) -> Path:
+    """Copy the rows of a table to a Parquet file in `folder`, batch by batch. Raises `TableError`.
+
+    Whole numbers of 64 bits come as texts: Ibis reads some engines by way of pandas, where one missing value turns a
+    batch of them into floating-point numbers, and those above 2^53 into others.
+    """
+    path = folder / "copied.parquet"
+    with _plain_errors():
+        kinds = {name: kind for name, kind in source.schema().items() if str(kind).lstrip("!") in ("int64", "uint64")}
+        batches = source.mutate(**{name: source[name].cast("string") for name in kinds}).to_pyarrow_batches()
+        whole = {batches.schema.get_field_index(name): kind.to_pyarrow() for name, kind in kinds.items()}
+        schema = batches.schema
+        for place, kind in whole.items():
+            schema = schema.set(place, pa.field(schema.names[place], kind))
+        with pq.ParquetWriter(path, schema) as file:
+            for batch in batches:
+                columns = [column.cast(whole.get(i, column.type)) for i, column in enumerate(batch.columns)]
+                file.write_batch(pa.record_batch(columns, schema))
+    return path

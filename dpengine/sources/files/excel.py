@@ -1,0 +1,150 @@
+"""Read sheets of a workbook: all of their cells become texts, each on its own."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from xml.parsers import expat
+
+import pyarrow as pa
+from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, SheetVisibleEnum
+
+from dpengine.errors import TableError
+from dpengine.sources.cells import cell_text, text_array
+from dpengine.sources.files.arrow_file import write_copy
+from dpengine.sources.files.text import is_suspicious
+from dpengine.sources.relation import check_names
+
+__all__ = ["copy_sheet", "sheet_names"]
+
+_MAX_UNPACKED = 2 << 30  # bytes
+_MAX_CELLS, _MAX_CELLS_PER_BYTE = 1 << 24, 16  # between the first cell and the last: the reader holds them all
+_ENCRYPTED = 1  # a flag of members of archives
+_OLD_OFFICE = b"\xd0\xcf\x11\xe0"
+_BATCH = 50_000  # rows
+_PIECE = 1 << 20  # bytes
+
+
+def copy_sheet(path: Path, sheet: str | None, copy: Path) -> list[str]:
+    """Write the rows of one sheet (columns ``c0``, ``c1``, …, all text) to `copy`; return the names in its header.
+
+    The default is the first visible sheet. Blank rows are skipped if the sheet has several columns. Raises
+    `TableError`, and the reader's own errors if the file is damaged.
+    """
+    with _workbook(path) as book:
+        rows = _open_sheet(book, sheet).iter_rows()
+        names = [" ".join((cell_text(cell) or "").splitlines()) for cell in next(rows, [])]
+        if not any(names):
+            raise TableError("the sheet is empty; its first row must hold the names of the columns")
+        check_names(names)
+        schema = pa.schema([(f"c{i}", pa.large_string()) for i in range(len(names))])
+        write_copy(copy, schema, _batches(rows, schema))
+    return names
+
+
+def _batches(rows: Iterator[list[object]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    while block := list(islice(rows, _BATCH)):
+        kept = [row for row in block if len(schema) == 1 or any(str(cell).strip() for cell in row)]
+        columns = zip(*kept, strict=True) if kept else [()] * len(schema)
+        yield pa.record_batch([text_array(column) for column in columns], schema=schema)
+
+
+def sheet_names(path: Path) -> list[str]:
+    """Return the names of the visible sheets of a workbook. Raises `TableError` if it is damaged."""
+    with _workbook(path) as book:
+        return [meta.name for meta in book.sheets_metadata if meta.visible == SheetVisibleEnum.Visible]
+
+
+def _open_sheet(book: CalamineWorkbook, sheet: str | None) -> CalamineSheet:
+    names: Sequence[str] = book.sheet_names
+    if sheet is None:
+        visible = [meta.name for meta in book.sheets_metadata if meta.visible == SheetVisibleEnum.Visible]
+        sheet = (visible or names or [""])[0]
+    if sheet not in names:
+        raise TableError(f"there is no sheet {sheet!r} in the workbook; it has: {', '.join(names) or 'none'}")
+    return book.get_sheet_by_name(sheet)
+
+
+@contextmanager
+def _workbook(path: Path) -> Iterator[CalamineWorkbook]:
+    """Open a workbook that is whole and not made to exhaust the machine. Raises `TableError`."""
+    try:
+        _check_container(path)
+        with CalamineWorkbook.from_path(str(path)) as book:
+            yield book
+    except (zipfile.BadZipFile, NotImplementedError):  # the latter of a zip archive of another version
+        raise TableError("this is not a whole workbook; save it again as .xlsx, or export it as CSV") from None
+    except CalamineError:
+        raise TableError("the workbook cannot be read; save it again without a password, or export CSV") from None
+
+
+def _check_container(path: Path) -> None:
+    with path.open("rb") as file:
+        magic = file.read(4)
+    if magic == _OLD_OFFICE:
+        if path.suffix.lower() != ".xls":
+            raise TableError("the workbook is protected by a password, or is an old .xls: save it as plain .xlsx")
+        return
+    if not zipfile.is_zipfile(path):
+        raise TableError("this is not a whole workbook; save it again as .xlsx, or export it as CSV")
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        if any(member.flag_bits & _ENCRYPTED for member in members):
+            raise TableError("the workbook is protected by a password; save it as plain .xlsx")
+        unpacked = sum(member.file_size for member in members)
+        if unpacked > _MAX_UNPACKED or any(is_suspicious(part.compress_size, part.file_size) for part in members):
+            raise TableError("the workbook unpacks to far more than its size; export the sheet as CSV instead")
+        most = _MAX_CELLS + _MAX_CELLS_PER_BYTE * path.stat().st_size
+        for member in members:
+            if re.fullmatch(r"xl/worksheets/[^/]+\.xml", member.filename):
+                _check_extent(archive, member, most)
+            elif member.filename == "content.xml":
+                _check_xml(archive, member)
+
+
+def _check_extent(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) -> None:
+    """Raise `TableError` if the last cell of a sheet is so far from the first one that `most` cells are between."""
+    with archive.open(member) as file:
+        piece = file.read(_PIECE)
+        stated = re.search(rb'<dimension ref="[A-Z]+[0-9]+:([A-Z]+)([0-9]+)"', piece[:4096])
+        if stated and _column(stated[1]) * int(stated[2]) <= most:
+            return  # if this is not true, the reader runs out of memory
+        width = height = 0  # of cells that are there: what is stated may only be formatted
+        while piece:
+            for place in re.finditer(rb' r="([A-Z]{1,3})([0-9]{1,7})"', piece):
+                width, height = max(width, _column(place[1])), max(height, int(place[2]))
+            if width * height > most:
+                raise TableError(
+                    "a sheet has a cell that is very far from the first one; delete all rows and columns beside the "
+                    "table, or export the sheet as CSV"
+                )
+            more = file.read(_PIECE)
+            piece = piece[-16:] + more if more else b""
+
+
+def _check_xml(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
+    """Raise `TableError` if a part of an OpenDocument file is no whole XML: its reader would not come to an end."""
+    parser = expat.ParserCreate()
+    try:
+        with archive.open(member) as file:
+            while piece := file.read(_PIECE):
+                parser.Parse(piece)
+        parser.Parse(b"", True)
+    except expat.ExpatError:
+        raise TableError("the workbook cannot be read; save it again, or export the sheet as CSV") from None
+
+
+def _column(letters: bytes) -> int:
+    """Return the number of a column.
+
+    >>> _column(b"A"), _column(b"AA"), _column(b"XFD")
+    (1, 27, 16384)
+    """
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - ord("A") + 1
+    return number

@@ -1,0 +1,197 @@
+"""Parquet tables: one file, or many files of one table, whose folders may hold the values of columns.
+
+A folder named ``year=2024`` says that all rows of the files in it have the text ``2024`` in a column `year` (the
+convention of Hive). Such columns come after those of the files.
+"""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dpengine.errors import TableError
+from dpengine.sources.mixed import member, mixed_type
+from dpengine.sources.relation import check_names, from_arrow, link, plain_arrow, within_calendar
+from dpengine.sql import identifier, literal
+
+__all__ = ["ENDINGS", "Part", "find_parts", "open_parquet", "open_parts"]
+
+ENDINGS = (".parquet", ".pq")
+_WHOLE = r"U?(TINY|SMALL|BIG|HUGE)?INT|U?INTEGER"
+_SIMPLE = (
+    rf"{_WHOLE}|FLOAT|DOUBLE|DECIMAL\([0-9]+,[0-9]+\)|BOOLEAN|VARCHAR|UUID|DATE|TIME|TIME_NS|\"NULL\"|TIMESTAMPTZ_NS|"
+    "TIMESTAMP( WITH TIME ZONE|_NS|_MS|_S)?"
+)
+Part = tuple[Path, tuple[tuple[str, str], ...]]  # a file, and the pairs (column, value) of its folders
+
+
+def find_parts(pattern: str | Path) -> list[Part]:
+    """Return the Parquet files in a folder, at any depth, or matches of a pattern of ``*``, ``?``, ``[…]``, ``**``.
+
+    Raises `TableError` if there is none.
+    """
+    folder = Path(pattern)
+    if folder.is_dir():
+        root, paths = folder, sorted(path for path in folder.rglob("*") if _is_parquet(path))
+    else:
+        root = Path(*takewhile(lambda part: not glob.has_magic(part), folder.parts))
+        paths = sorted(Path(name) for name in glob.glob(str(pattern), recursive=True) if _is_parquet(Path(name)))
+    if not paths:
+        raise TableError(f"{folder.name!r} holds, or matches, no Parquet file (their names end in .parquet)")
+    return [(path, _folder_values(path.relative_to(root).parts[:-1])) for path in paths]
+
+
+def open_parquet(connection: Any, folder: Path, path: Path) -> tuple[list[str], int]:
+    """Make `rows` from one file; return the names of its columns and the number of its rows. Raises `TableError`."""
+    path = link(path, folder, "source.parquet")
+    schema, rows = _schema(path)
+    names = list(schema.names)
+    check_names(names)
+    # Statistics in Parquet leave NaN out; without can_have_nan they would be trusted and NaN miscounted.
+    aliases = ", ".join(f"c{i}" for i in range(len(names)))
+    connection.execute(
+        f"CREATE VIEW raw({aliases}) AS SELECT * FROM "
+        f"read_parquet({literal(str(path))}, can_have_nan = true, hive_partitioning = false)"
+    )
+    if not _times_fit(connection, schema):
+        connection.execute("DROP VIEW raw")
+        # With the types that DuckDB has for the same columns: how they are read must not depend on a row.
+        with pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:  # read_table would load pandas
+            names, frame = plain_arrow(_without_durations(file.read()))
+            from_arrow(connection, frame)
+            return names, rows
+    within_calendar(connection)
+    return names, rows
+
+
+def open_parts(connection: Any, folder: Path, parts: Sequence[Part]) -> tuple[list[str], int]:
+    """Make `rows` from many files with the same columns; return the names of these and the number of rows.
+
+    Where files store a column as different types, each is read by its own type, so that no file changes how the rows of
+    another are read: the column is `mixed`. Raises `TableError` if a file is damaged, or if columns or folders differ.
+    """
+    (first, values), rows = parts[0], 0
+    schema, keys = _schema(first)[0], [key for key, _ in values]
+    file_columns = [name for name in schema.names if name not in keys]
+    names = file_columns + keys
+    check_names(names)
+    if len({name.lower() for name in names}) < len(names):
+        raise TableError("columns of many files are matched by name, and two differ in capitals alone; rename one")
+    alike: dict[object, tuple[pa.Schema, list[tuple[Path, str]]]] = {}  # files with the same types: paths and links
+    for number, (path, values) in enumerate(parts, 1):
+        schema, size = _schema(path)
+        if set(schema.names) - set(keys) != set(file_columns) or [key for key, _ in values] != keys:
+            raise TableError(
+                f"file {number} of {len(parts)} ({path.name!r}) has other columns, or lies in other kinds of "
+                f"folders, than the first ({first.name!r}); the files of one table agree in both"
+            )
+        place = folder.joinpath(
+            *(f"c{i}={quote(value, safe='')}" for i, (_, value) in enumerate(values, len(file_columns)))
+        )
+        place.mkdir(parents=True, exist_ok=True)
+        alike.setdefault(_stored_types(path), (schema, []))[1].append(
+            (path, literal(str(link(path, place, f"part{number}.parquet"))))
+        )
+        rows += size
+    sources = [
+        f"read_parquet([{', '.join(each for _, each in files)}], can_have_nan = true, union_by_name = true, "
+        f"hive_partitioning = {bool(keys)}, hive_types_autocast = false)"
+        for _, files in alike.values()
+    ]
+    columns = [f"{identifier(name)} AS c{i}" for i, name in enumerate(file_columns)]
+    columns += [f"c{i}" for i in range(len(file_columns), len(names))]
+    selects = [f"SELECT {', '.join(columns)} FROM {source}" for source in sources]
+    for select, (schema, _) in zip(selects, alike.values(), strict=True):
+        if not _times_fit(connection, pa.schema([schema.field(name) for name in file_columns]), f"({select})"):
+            raise TableError("the files hold times that no calendar has; write them again in microseconds")
+    if len(selects) > 1:
+        types = [[str(row[1]) for row in connection.execute(f"DESCRIBE {select}").fetchall()] for select in selects]
+        _check_mixes(names, types, [files[0][0].name for _, files in alike.values()])
+        selects = [
+            f"SELECT {', '.join(_cell(i, own, [each[i] for each in types]) for i, own in enumerate(of_group))} "
+            f"FROM ({select})"
+            for select, of_group in zip(selects, types, strict=True)
+        ]
+    connection.execute(f"CREATE VIEW raw AS {' UNION ALL '.join(selects)}")
+    within_calendar(connection)
+    return names, rows
+
+
+def _stored_types(path: Path) -> object:
+    """Return a value that is equal for files whose columns have the same types by name."""
+    with pq.ParquetFile(path) as file:
+        columns = [file.schema.column(i) for i in range(len(file.schema))]
+    return frozenset((each.path, each.physical_type, str(each.logical_type), each.length) for each in columns)
+
+
+def _check_mixes(names: Sequence[str], types: Sequence[Sequence[str]], files: Sequence[str]) -> None:
+    """Raise `TableError` if a column has different types in different files, and one of them cannot be counted."""
+    for name, first, *others in zip(names, *types, strict=True):
+        for file, other in zip(files[1:], others, strict=True):
+            if other != first and not all(re.fullmatch(_SIMPLE, each) for each in (first, other)):
+                raise TableError(
+                    f"column {name!r} is of another type in {file!r} than in {files[0]!r}, and one of them is nested "
+                    "or binary; write the files again with one type"
+                )
+
+
+def _cell(place: int, own: str, types: Sequence[str]) -> str:
+    """Write a cell of a file in which its type is `own`, as all files have it that have `types` between them."""
+    several = list(dict.fromkeys(types))
+    if all(re.fullmatch(_WHOLE, each) for each in several):  # the widest of them holds all values
+        return f"c{place}"
+    members = ", ".join(f"{member(k)} := {f'c{place}' if each == own else 'NULL'}" for k, each in enumerate(several))
+    return f"struct_pack({members})::{mixed_type(several)} AS c{place}" if len(several) > 1 else f"c{place}"
+
+
+def _folder_values(folders: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    pairs = (folder.partition("=") for folder in folders)
+    return tuple((unquote(key), unquote(value)) for key, equals, value in pairs if key and equals)
+
+
+def _is_parquet(path: Path) -> bool:
+    """Return whether a file holds rows; engines keep notes in files whose names begin with _ or a point."""
+    return path.suffix.lower() in ENDINGS and path.name[0] not in "_." and path.is_file()
+
+
+def _schema(path: Path) -> tuple[pa.Schema, int]:
+    """Return the schema of a Parquet file and the number of its rows. Raises `TableError` if it is cut off."""
+    with path.open("rb") as file:
+        start = file.read(4)
+        file.seek(max(0, path.stat().st_size - 4))
+        end = file.read(4)
+    if start != b"PAR1":
+        raise TableError("this is not a Parquet file (or it is encrypted); give the file its right ending")
+    if end != b"PAR1":
+        raise TableError("the Parquet file is cut off; copy or write it again")
+    with pq.ParquetFile(path) as opened:
+        return opened.schema_arrow, opened.metadata.num_rows
+
+
+def _without_durations(table: pa.Table) -> pa.Table:
+    """Return the table with durations as whole numbers, as which Parquet stores them."""
+    for i, field in enumerate(table.schema):
+        if pa.types.is_duration(field.type):
+            table = table.set_column(i, field.name, table.column(i).cast(pa.int64()))
+    return table
+
+
+def _times_fit(connection: Any, schema: pa.Schema, source: str = "raw") -> bool:
+    """Return whether DuckDB can represent all timestamps in `source` that are stored in milliseconds."""
+    coarse = [field.name for field in schema if pa.types.is_timestamp(field.type) and field.type.unit == "ms"]
+    place = {name: i for i, name in enumerate(schema.names)}
+    try:
+        for name in coarse:
+            connection.execute(f"SELECT bit_xor(hash(c{place[name]})) FROM {source}").fetchall()
+    except duckdb.ConversionException:
+        return False
+    return True

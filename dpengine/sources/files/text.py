@@ -1,0 +1,290 @@
+"""Text tables (CSV, TSV) normalised to UTF-8, one kind of line end, and a known header and delimiter.
+
+What holds for the whole file (encoding, delimiter, names) follows from the caller's options, the byte order mark or the
+header line. The content of a single row changes only how that row is read: each line is decoded by itself, except in
+UTF-16 and UTF-32, whose characters have a fixed width.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from dpengine.errors import TableError
+from dpengine.sql import literal
+
+__all__ = ["MAX_LINE", "encoding_of", "estimated_rows", "header", "is_suspicious", "relation", "to_plain_utf8"]
+
+MAX_LINE = 4 << 20  # bytes
+_MAX_HEADER = 1 << 20  # bytes
+_MAX_NAME = 10_000  # characters
+_CHUNK = 8 << 20  # bytes
+_DELIMITERS = ",;\t|"
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_FOREIGN = (
+    (b"PK\x03\x04", "an Excel workbook or a zip archive"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook, or one with a password"),
+    (b"PAR1", "a Parquet file"),
+    (b"ARROW1", "an Arrow file"),
+    (b"FEA1", "a Feather file"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"%PDF", "a PDF document"),
+    (b"SQLite format 3", "a database"),
+)
+_SHIFTS = rb"[\x0e\x0f\x1b~+\\]"  # bytes that begin other characters in encodings of seven bits
+_NOT_TEXT = "is not a text table: it holds NUL bytes. If it is UTF-16 without a mark, give encoding='utf-16-le'"
+
+
+def is_suspicious(packed: int, unpacked: int) -> bool:
+    """Return whether `unpacked` bytes are too many for an honest archive of `packed` bytes: it may exhaust the machine.
+
+    >>> is_suspicious(packed=10**6, unpacked=10**9), is_suspicious(packed=10**6, unpacked=10**7)
+    (True, False)
+    """
+    return unpacked > 100 << 20 and unpacked > 100 * packed
+
+
+def to_plain_utf8(path: Path, folder: Path, *, packed: bool, encoding: str | None) -> Path:
+    """Return the path of a file with the rows of `path` in UTF-8, with line feeds and without a byte order mark.
+
+    This is `path` itself if it is such a file, else a new file in `folder`. `packed` says that `path` is gzipped.
+    Without `encoding` and without a mark, each line that is not valid UTF-8 is read as Windows-1252. Raises
+    `TableError`.
+    """
+    codec = _codec(encoding)
+    packed_size = path.stat().st_size if packed else None
+    with _open(path, packed) as raw:
+        head = raw.read(4096)
+        if not head:
+            raise TableError("the file is empty; a table needs a header line")
+        for magic, what in _FOREIGN:
+            if head.startswith(magic):
+                raise TableError(f"this is {what}, not a text table; give the file its right ending")
+        raw.seek(0)
+        mark, marked = next(((mark, name) for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), (b"", None))
+        codec = codec or marked
+        if codec is not None and codec != "utf-8":
+            return _write(folder, _decode(raw, codec), packed_size)
+        if not packed and not mark and _is_plain(raw):
+            return path
+        raw.seek(len(mark))
+        return _write(folder, (_utf8_lines(piece) for piece in _pieces(raw)), packed_size)
+
+
+def encoding_of(path: Path, *, packed: bool, encoding: str | None) -> str:
+    """Return in words how a text file is decoded: as stated, as its mark says, or else as UTF-8.
+
+    It follows from the first bytes of the file. Raises `TableError` for an unknown encoding.
+    """
+    with _open(path, packed) as raw:
+        head = raw.read(4)
+    marked = next((name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), None)
+    codec = _codec(encoding) or marked
+    return codec.upper() if codec not in (None, "utf-8") else "UTF-8 (lines that are not, as Windows-1252)"
+
+
+def header(path: Path, delimiter: str | None) -> tuple[list[str], str]:
+    """Return the names in the first line of a plain text table, and the delimiter.
+
+    The default is the delimiter that is commonest in that line. Raises `TableError`.
+    """
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+        raise TableError("the delimiter must be one character, such as , or ; or a tab")
+    with path.open("rb") as raw:
+        head, _, _ = raw.read(_MAX_HEADER + 1).partition(b"\n")
+    if len(head) > _MAX_HEADER:
+        raise TableError(f"the first line, with the names of the columns, is longer than {_MAX_HEADER >> 20} MB")
+    line = head.decode("utf-8", "ignore")
+    if delimiter is None:
+        counts = Counter(letter for letter in re.sub(r'"(?:[^"]|"")*"', "", line) if letter in _DELIMITERS)
+        delimiter = max(_DELIMITERS, key=lambda letter: counts[letter])
+    return _names(line, delimiter), delimiter
+
+
+def _names(line: str, delimiter: str) -> list[str]:
+    """Return the cells of the header line. Where a quote stays open, rows would become part of a name."""
+    if max(map(len, line.split(delimiter))) > _MAX_NAME:
+        raise TableError(f"a column's name is longer than {_MAX_NAME:,} characters; is this a text table?")
+    try:
+        names = next(csv.reader([line], delimiter=delimiter, strict=True), [])
+    except csv.Error:
+        raise TableError(
+            "the first line, with the names of the columns, opens a quote that is not closed properly; write each name "
+            'on one line, and " inside of a name as ""'
+        ) from None
+    if not names:
+        raise TableError("the first line must hold the names of the columns, but it is blank or cannot be read")
+    return names
+
+
+def relation(path: Path, columns: int, delimiter: str) -> str:
+    """Return SQL for the rows of a plain text table: texts ``c0``, ``c1``, …"""
+    types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(columns))
+    return (
+        f"read_csv({literal(str(path))}, columns = {{{types}}}, delim = {literal(delimiter)}, quote = '\"', "
+        "escape = '\"', new_line = '\\n', header = true, auto_detect = false, strict_mode = true, "
+        f"hive_partitioning = false, max_line_size = {MAX_LINE}, buffer_size = {2 * MAX_LINE})"
+    )
+
+
+def estimated_rows(path: Path) -> int:
+    """Estimate the number of lines of a text file from the length of its first ones."""
+    with path.open("rb") as raw:
+        head = raw.read(1 << 20)
+    return path.stat().st_size * head.count(b"\n") // max(len(head), 1)
+
+
+def _codec(encoding: str | None) -> str | None:
+    if encoding is None:
+        return None
+    try:
+        b"a".decode(encoding, "replace")
+        return codecs.lookup(encoding).name
+    except (LookupError, ValueError):
+        raise TableError(
+            f"the encoding {encoding!r} is not known; try utf-8, utf-16, cp1252 (Windows), latin-1, cp437, shift_jis"
+        ) from None
+
+
+def _open(path: Path, packed: bool) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(path)) if packed else path.open("rb")
+
+
+def _is_plain(raw: BinaryIO) -> bool:
+    decoder, lines = codecs.getincrementaldecoder("utf-8")(), _Lines()
+    while chunk := raw.read(_CHUNK):
+        if b"\0" in chunk:
+            raise TableError(f"the file {_NOT_TEXT}")
+        if b"\r" in chunk:
+            return False
+        lines.check(chunk)
+        if chunk.isascii() and not decoder.getstate()[0]:  # most are, and this check is much faster
+            continue
+        try:
+            decoder.decode(chunk)
+        except UnicodeDecodeError:
+            return False
+    return decoder.getstate()[0] == b""
+
+
+class _Lines:
+    """Refuse a line that is too long, piece by piece. DuckDB would leave out one at the end of a file in silence."""
+
+    def __init__(self) -> None:
+        self._begun = 0  # bytes since the last line end
+
+    def check(self, piece: bytes) -> None:
+        """Raise `TableError` if a line, with what came before, is longer than `MAX_LINE`."""
+        position = -self._begun  # where the line begins
+        while position + MAX_LINE < len(piece):
+            # Steps from one line end to the last one within reach are few, however short the lines are.
+            ending = piece.rfind(b"\n", max(position, 0), position + MAX_LINE + 1)
+            if ending < 0:
+                raise TableError(
+                    f"a line is longer than {MAX_LINE >> 20} MB; is a quote left open, or is this no text table?"
+                )
+            position = ending + 1
+        last = piece.rfind(b"\n")
+        self._begun = len(piece) - 1 - last if last >= 0 else self._begun + len(piece)
+
+
+def _pieces(raw: BinaryIO) -> Iterator[bytes]:
+    """Yield the file in pieces of whole lines."""
+    rest = b""
+    while chunk := raw.read(_CHUNK):
+        rest += chunk
+        # A carriage return at the very end may be the first half of a line end, so it waits.
+        cut = max(rest.rfind(b"\n"), rest.rfind(b"\r", 0, len(rest) - 1)) + 1
+        if cut:
+            yield rest[:cut]
+            rest = rest[cut:]
+        elif len(rest) > MAX_LINE:
+            raise TableError(f"a line is longer than {MAX_LINE >> 20} MB; is this a text table?")
+    yield rest
+
+
+def _utf8_lines(piece: bytes) -> bytes:
+    if b"\0" in piece:
+        raise TableError(f"the file {_NOT_TEXT}")
+    try:
+        piece.decode()
+    except UnicodeDecodeError:
+        lines = piece.splitlines(keepends=True)
+        piece = b"".join(_as_utf8(line) for line in lines)
+    return piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def _as_utf8(line: bytes) -> bytes:
+    with suppress(UnicodeDecodeError):
+        line.decode()
+        return line
+    return line.decode("cp1252", "replace").encode()
+
+
+def _decode(raw: BinaryIO, codec: str) -> Iterator[bytes]:
+    decoded = _decode_units(raw, codec) if _width(codec) > 1 else _decode_lines(raw, codec)
+    for number, text in enumerate(decoded):
+        if "\0" in text:
+            raise TableError("the file does not hold text in the given encoding: it has NUL characters")
+        plain = text.removeprefix("\ufeff") if number == 0 else text
+        yield plain.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace")
+
+
+def _width(codec: str) -> int:
+    """Return the number of bytes by which texts in an encoding grow at least."""
+    return len("ab".encode(codec, "replace")) - len("a".encode(codec, "replace"))
+
+
+def _decode_units(raw: BinaryIO, codec: str) -> Iterator[str]:
+    """Decode UTF-16 or UTF-32. Raises `TableError` if a part of a character is missing: it shifts all that follow."""
+    decoder, size = codecs.getincrementaldecoder(codec)("replace"), 0
+    held = ""  # a carriage return that may be the first half of a line end
+    while chunk := raw.read(_CHUNK):
+        size += len(chunk)
+        text = held + decoder.decode(chunk)
+        held = "\r" if text.endswith("\r") else ""
+        yield text.removesuffix(held)
+    if size % _width(codec):
+        raise TableError("the file is damaged: it does not end with a whole character of its encoding")
+    yield held + decoder.decode(b"", True)
+
+
+def _decode_lines(raw: BinaryIO, codec: str) -> Iterator[str]:
+    """Decode line by line: in some encodings (ISO-2022, HZ, UTF-7) a line may change how the next ones are read."""
+    if b"a\n".decode(codec, "replace") != "a\n":  # without ASCII in it (EBCDIC): a byte is a character
+        yield from (chunk.decode(codec, "replace") for chunk in iter(lambda: raw.read(_CHUNK), b""))
+        return
+    for piece in _pieces(raw):
+        if piece.isascii() and not re.search(_SHIFTS, piece):
+            yield piece.decode(codec, "replace")
+        else:
+            yield "".join(_decode_line(line, codec) for line in piece.splitlines(keepends=True))
+
+
+def _decode_line(line: bytes, codec: str) -> str:
+    text = line.rstrip(b"\r\n")
+    return text.decode(codec, "replace") + line[len(text) :].decode("ascii")
+
+
+def _write(folder: Path, pieces: Iterable[bytes], packed_size: int | None = None) -> Path:
+    path, size, lines = folder / "plain.csv", 0, _Lines()
+    with path.open("wb") as file:
+        for piece in pieces:
+            lines.check(piece)
+            size += file.write(piece)
+            if packed_size is not None and is_suspicious(packed_size, size):
+                raise TableError("the archive unpacks to far more than its size; unpack it yourself if it is sound")
+    return path

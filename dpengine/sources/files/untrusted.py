@@ -1,0 +1,119 @@
+"""Read a stranger's file in a process of its own, before any other process reads it.
+
+`isolated.read` runs these functions with limits on memory, time and disk. Each format has its own treatment:
+
+- **Text** (also gzipped, UTF-16, Windows-1252, …) is written anew as plain UTF-8, unless it is plain already, and
+  DuckDB reads all of it once. Unpacking is limited by the size of the archive and by the space on the disk.
+- **Workbooks** are read in full, cell by cell, and written anew as Arrow. Their reader keeps a rectangle of cells in
+  memory, which is huge if one cell is far from the others, and it panics on some cells.
+- **Arrow and Feather** files are mapped into memory, and Arrow trusts them: an offset that points elsewhere crashes the
+  process that follows it. Each batch is validated in full and written anew, so later changes of the file do no harm.
+- **Parquet** files stay where they are: DuckDB checks each page that it reads, and a copy of 10⁷ rows would take longer
+  than counting them. DuckDB decodes all of their values here once.
+
+Text and Parquet of more than `MAX_READ_AT_ONCE` bytes are not read in full here, since that would take as long as
+counting them: damaged rows are found when they are first read, as `TableError`.
+
+Databases have no function here: people with an account on this machine open them, and none is uploaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from dpengine.sources.engine import connect
+from dpengine.sources.files import arrow_file, excel, parquet, text
+from dpengine.sources.relation import check_names, link
+from dpengine.sources.table import plain_errors
+
+__all__ = ["MAX_READ_AT_ONCE", "arrow", "parquet_file", "parquet_parts", "sheets", "text_table", "workbook"]
+
+_DELIMITER_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars (|)"}
+MAX_READ_AT_ONCE = 64 << 20  # bytes
+_THREADS = 2  # the stack of each one counts as memory, and machines have up to hundreds of processors
+
+pa.set_cpu_count(_THREADS)  # of this process, which does nothing else
+pa.set_io_thread_count(_THREADS)
+
+
+def text_table(path: str, folder: str, packed: bool, encoding: str | None, delimiter: str | None) -> dict[str, Any]:
+    """Make a plain text table in `folder`, or a link to one; return its place, names, delimiter and number of rows.
+
+    The number is estimated if the file is large.
+    """
+    with plain_errors():
+        encoding_used = text.encoding_of(Path(path), packed=packed, encoding=encoding)
+        plain = text.to_plain_utf8(Path(path), Path(folder), packed=packed, encoding=encoding)
+        names, delimiter = text.header(plain, delimiter)
+        check_names(names)
+        place = link(plain, Path(folder), "source.txt")
+        if plain.stat().st_size <= MAX_READ_AT_ONCE:
+            with connect(Path(folder), threads=_THREADS) as connection:
+                [(rows,)] = connection.execute(
+                    f"SELECT count(*) FROM {text.relation(place, len(names), delimiter)}"
+                ).fetchall()
+        else:
+            rows = text.estimated_rows(plain)
+    return {
+        "place": str(place),
+        "copied": plain != Path(path),
+        "names": names,
+        "delimiter": delimiter,
+        "rows": rows,
+        "reading": f"{encoding_used}, cells separated by {_DELIMITER_NAMES.get(delimiter, delimiter)}",
+    }
+
+
+def workbook(path: str, folder: str, suffix: str, sheet: str | None) -> dict[str, Any]:
+    """Copy the rows of a sheet, all texts; return the place of the copy and the names of the columns."""
+    copy = Path(folder, "sheet.arrow")
+    with plain_errors():
+        names = excel.copy_sheet(link(Path(path), Path(folder), f"source{suffix}"), sheet, copy)
+    return {"place": str(copy), "names": names}
+
+
+def sheets(path: str) -> list[str]:
+    """Return the names of the visible sheets of a workbook."""
+    with plain_errors():
+        return excel.sheet_names(Path(path))
+
+
+def arrow(path: str, folder: str) -> dict[str, Any]:
+    """Validate an Arrow file in full and copy its rows; return the place of the copy and the names of the columns."""
+    copy = Path(folder, "rows.arrow")
+    with plain_errors():
+        names = arrow_file.copy_valid(Path(path), copy)
+    return {"place": str(copy), "names": names}
+
+
+def parquet_file(path: str, folder: str) -> None:
+    """Read the footer of a Parquet file, and decode all values of one that is not too large."""
+    with _trial(folder) as (place, connection):
+        names, _ = parquet.open_parquet(connection, place, Path(path))
+        _decode(connection, len(names), [Path(path)])
+
+
+def parquet_parts(parts: list[tuple[str, list[tuple[str, str]]]], folder: str) -> None:
+    """Do the same with many Parquet files of one table, each given with the columns and values of its folders."""
+    listed = [(Path(path), tuple((key, value) for key, value in values)) for path, values in parts]
+    with _trial(folder) as (place, connection):
+        names, _ = parquet.open_parts(connection, place, listed)
+        _decode(connection, len(names), [path for path, _ in listed])
+
+
+@contextmanager
+def _trial(folder: str) -> Iterator[tuple[Path, Any]]:
+    (place := Path(folder, "trial")).mkdir()
+    with plain_errors(), connect(place, threads=_THREADS) as connection:
+        yield place, connection
+
+
+def _decode(connection: Any, columns: int, files: list[Path]) -> None:
+    if sum(path.stat().st_size for path in files) <= MAX_READ_AT_ONCE:
+        values = ", ".join(f"bit_xor(hash(c{i}))" for i in range(columns))
+        connection.execute(f"SELECT {values} FROM rows").fetchall()

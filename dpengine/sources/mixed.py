@@ -1,0 +1,65 @@
+"""Columns whose cells have types of their own, as in files of one table that store it differently, or Python objects.
+
+Such a column is a struct with a member for each type (``cell_0``, ``cell_1``, …), and a cell is in the member of its
+type. So a row is read by its own type alone. Were all cells converted to one type, one row could change how all others
+are read: with one floating-point number, whole numbers above 2^53 are rounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+__all__ = ["member", "member_types", "mixed_type", "text_of"]
+
+_MEMBER = re.compile(r"cell_[0-9]+ ")
+
+
+def member(place: int) -> str:
+    """Return the name of the member for the type at `place`."""
+    return f"cell_{place}"
+
+
+def mixed_type(types: Sequence[str]) -> str:
+    """Return the DuckDB type of a column whose cells have one of `types`.
+
+    >>> mixed_type(["BIGINT", "DECIMAL(9,2)"])
+    'STRUCT(cell_0 BIGINT, cell_1 DECIMAL(9,2))'
+    """
+    return f"STRUCT({', '.join(f'{member(k)} {each}' for k, each in enumerate(types))})"
+
+
+def member_types(type_name: str) -> list[str]:
+    """Return the types of a mixed column, none for other columns.
+
+    >>> member_types("STRUCT(cell_0 BIGINT, cell_1 DECIMAL(9,2))"), member_types("BIGINT")
+    (['BIGINT', 'DECIMAL(9,2)'], [])
+    """
+    if not type_name.startswith("STRUCT(cell_0 "):
+        return []
+    types = [part.removesuffix(", ") for part in _MEMBER.split(type_name[len("STRUCT(") : -1])[1:]]
+    return types if mixed_type(types) == type_name else []
+
+
+def text_of(cell: str, type_name: str, *, mixed: bool = False) -> str:
+    """Write a cell as text; one of a mixed column, or a member of it (`mixed`), as `cells.cell_text` writes it."""
+    types = member_types(type_name)
+    if mixed:
+        return _plain_text(cell, type_name)
+    if not types:
+        return cell if type_name == "VARCHAR" else f"{cell}::VARCHAR"
+    return f"coalesce({', '.join(_plain_text(f'{cell}.{member(k)}', each) for k, each in enumerate(types))})"
+
+
+def _plain_text(cell: str, type_name: str) -> str:
+    text = f"{cell}::VARCHAR"
+    match type_name.partition(" ")[0]:
+        case "FLOAT" | "DOUBLE":
+            whole = f"{cell} = trunc({cell}) AND abs({cell}) < 9223372036854775808"
+            return f"CASE WHEN isnan({cell}) THEN NULL WHEN {whole} THEN {cell}::BIGINT::VARCHAR ELSE {text} END"
+        case "BOOLEAN":
+            return f"CASE WHEN {cell} THEN 'True' WHEN NOT {cell} THEN 'False' END"
+        case "TIMESTAMP" | "TIMESTAMP_NS":
+            midnight = f"{cell}::TIMESTAMP = date_trunc('day', {cell}::TIMESTAMP)"
+            return f"CASE WHEN {midnight} THEN {cell}::DATE::VARCHAR ELSE {text} END"
+    return text

@@ -1,0 +1,64 @@
+"""Limits of a plan, checked before the work that they bound.
+
+A plan may come from a stranger, and a few bytes of it can declare millions of cells. So what it declares is added up
+before any edge or label is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sized
+from typing import Any
+
+from dpengine.exact import rational
+from dpengine.spec.standard_lists import standard_lists
+
+__all__ = [
+    "MAX_COLUMN_CELLS", "MAX_DECLARED_CELLS", "MAX_TABLES", "MAX_TABLE_CELLS", "MAX_TABLE_COLUMNS", "check_columns",
+    "check_declared",
+]  # fmt: skip
+
+MAX_COLUMNS = 5_000
+MAX_COLUMN_CELLS = 1_000_000
+MAX_DECLARED_CELLS = 2_000_000  # of all columns together
+MAX_TABLES = 10_000
+MAX_TABLE_CELLS = 4_000_000
+MAX_TABLE_COLUMNS = 32
+
+
+def check_columns(columns: Any) -> Any:
+    """Return the entry `columns` of a plan as it is. Raises ValueError if there are too many, or too many cells.
+
+    What is no list of columns passes: the columns say themselves what is wrong with them.
+    """
+    if not isinstance(columns, list | tuple):
+        return columns
+    if len(columns) > MAX_COLUMNS:
+        raise ValueError(f"these are {len(columns):,} columns; a plan has at most {MAX_COLUMNS:,}")
+    check_declared(map(_announced, columns))
+    return columns
+
+
+def check_declared(sizes: Iterable[int]) -> None:
+    """Raise ValueError if the declared cells of all columns, one number each, are too many together."""
+    if (cells := sum(sizes)) > MAX_DECLARED_CELLS:
+        raise ValueError(
+            f"the columns declare {cells:,} cells in all, above the limit of {MAX_DECLARED_CELLS:,}: "
+            "use wider bins, or leave out columns that no table needs"
+        )
+
+
+def _announced(column: Any) -> int:
+    """Return how many cells a column that is not read yet announces; 0 where only reading can say."""
+    if not isinstance(column, dict):
+        return 0
+    edges, values = column.get("edges"), column.get("values")
+    if isinstance(edges, dict):
+        try:
+            bins = int(rational(str(edges.get("bins"))))
+        except ValueError:
+            return 0
+        return bins if bins <= MAX_COLUMN_CELLS else 0  # more are refused by the column itself
+    listed = edges if values is None else values
+    if not listed and isinstance(column.get("codebook"), str):
+        listed = standard_lists().get(column["codebook"])
+    return len(listed) if isinstance(listed, Sized) and not isinstance(listed, str) else 0

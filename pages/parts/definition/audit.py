@@ -1,0 +1,81 @@
+"""Audit in the Definition lab: the promise of ε, tried on the code that publishes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pandas as pd
+import streamlit as st
+
+from dpengine.audit.exact_checks import Check, checks
+from dpengine.audit.publications import WAYS, Shown, show
+from dpengine.exact import exact_text
+from pages.parts.shared.data_twin import twin
+from pages.parts.visit.state import visit
+
+__all__ = ["audit_part"]
+
+RUNS = 150  # publications with the person, and as many without: a quarter of a minute in most ways
+STORY = (
+    "An auditor knows both tables and sees what this engine publishes of one of them, hundreds of times. How much more "
+    "often do the outputs speak for the person when the person is there? That shows an ε *from below*; what was "
+    "promised must be no smaller. Beside it stand checks without chance. Nothing is charged: the tables are made up."
+)
+
+
+def audit_part(epsilon: Fraction) -> None:
+    """Offer an audit of one way to publish, and show what it finds beside what is claimed."""
+    st.subheader("Does this engine keep the promise?")
+    st.markdown(STORY)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        way: str = st.selectbox("Way to publish", list(WAYS), key="definition_way")
+        asked = (way, epsilon)
+        st.button(
+            "Audit it", icon=":material/play_arrow:", key="definition_audit",
+            on_click=lambda: visit().keep("definition audit", asked, []),
+        )  # fmt: skip
+    found: list[tuple[Shown, list[Check]]] | None = visit().kept("definition audit", asked)
+    if found is None:
+        st.caption(f"{2 * RUNS:,} publications, which takes up to a minute. Changing a setting stops it.")
+        return
+    if not found:
+        found.append(_run(way, epsilon))
+    _show(*found[0])
+
+
+def _run(way: str, epsilon: Fraction) -> tuple[Shown, list[Check]]:
+    place = st.empty()
+    bar = place.progress(0.0, text="exact checks")
+    exact = list(checks(epsilon))
+
+    def report(part: float) -> None:
+        bar.progress(part, text=f"publishing: {way}")
+
+    shown = show(way, epsilon, RUNS, progress=report)
+    place.empty()
+    return shown, exact
+
+
+def _show(shown: Shown, exact: list[Check]) -> None:
+    broken = [check.what for check in exact if not check.kept] + ([] if shown.kept else [shown.way])
+    with st.grid(3, min_column_width=170):
+        st.metric("Claimed", f"ε = {exact_text(shown.claimed)}", border=True)
+        st.metric(
+            "Shown by outputs", f"ε ≥ {shown.least_epsilon:.2f}", border=True,
+            help="Clopper–Pearson, 95 % confidence: one audit in twenty may show too much. More runs show more.",
+        )  # fmt: skip
+        st.metric("Exact checks that hold", f"{sum(check.kept for check in exact)} of {len(exact)}", border=True)
+    line = (
+        f"{shown.hits} of {shown.runs} outputs speak for the person when the person is there, and "
+        f"{shown.hits_without} when not"
+    )
+    if broken:
+        st.error(f"**More than the ε that is claimed was found:** {', '.join(broken)}.", icon=":material/gpp_bad:")
+    st.markdown(f"**{line}.** An audit can show that a promise is broken, never that it is kept.")
+    st.caption("`private-release audit` runs all of this on the command line, as often as you like.")
+    frame = pd.DataFrame(
+        {"check": check.what, "found": check.found, "claimed": float(check.claimed), "cases": check.cases}
+        for check in exact
+    )
+    number = st.column_config.NumberColumn
+    twin(frame, "definition-audit", {"found": number("ε found", format="%.6g"), "claimed": number("ε claimed")})

@@ -1,0 +1,188 @@
+"""What every request passes before Streamlit sees it, and the headers that every answer carries.
+
+- **Host**: only the names of this server. A page that makes its own name point to this machine (DNS rebinding) would
+  otherwise be served as if it were ours.
+- **Origin**: a WebSocket, or a request that may change something, comes from a page of this server or from no page at
+  all. Streamlit's own check comes too late: to learn its public address, it asks an outside server while all wait.
+- **Session**: who joins a session that exists comes from the browser that began it. The id of a session is no secret:
+  it stands in the address of Streamlit's own uploads, and so in the log of a proxy.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import config, file_util
+from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
+
+from pages.parts.server import session_resources
+
+__all__ = ["HEADERS", "XSRF_COOKIE", "RequestGuard", "claim_session", "failure", "is_same_origin"]
+
+XSRF_COOKIE = "_streamlit_xsrf"
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+EVERYWHERE = ("", "0.0.0.0", "::")  # addresses to listen at that name no host
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+UPLOAD = re.compile(r"/_stcore/upload_file/([^/]+)/")
+SUBPROTOCOLS = b"sec-websocket-protocol"  # Streamlit puts three texts there: a name, the XSRF token, a session to join
+
+
+def _inline_scripts() -> str:
+    """Return the hashes of the scripts that stand in Streamlit's own page, as sources of a policy."""
+    page = Path(file_util.get_static_dir(), "index.html").read_bytes()
+    digests = [hashlib.sha256(script).digest() for script in re.findall(rb"<script>(.*?)</script>", page, re.DOTALL)]
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+
+
+# As tight as Streamlit lets it be. docs/deploy.md says why each exception is there.
+POLICY = {
+    "default-src": "'none'",
+    "script-src": f"'self' blob: {_inline_scripts()}",
+    "style-src": "'self' 'unsafe-inline'",
+    "img-src": "'self' data:",
+    "font-src": "'self' data:",
+    "connect-src": "'self'",
+    "manifest-src": "'self'",
+    "frame-src": "'none'",
+    "object-src": "'none'",
+    "base-uri": "'none'",
+    "form-action": "'none'",
+    "frame-ancestors": "'none'",
+}
+HEADERS = {
+    "Content-Security-Policy": "; ".join(f"{kind} {sources}" for kind, sources in POLICY.items()),
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",  # an address may hold the token of a release under way
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+}
+
+
+class RequestGuard:
+    """Middleware that refuses foreign requests and adds `HEADERS` to every answer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._hosts = _own_hosts()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer it with a refusal."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] in ("http.response.start", "websocket.http.response.start"):
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        refusal = self._refusal(HTTPConnection(scope))
+        if refusal is None:
+            await self._app(_without_foreign_session(scope), receive, with_headers)
+        else:
+            await PlainTextResponse(refusal, status_code=403)(scope, receive, with_headers)
+
+    def _refusal(self, request: HTTPConnection) -> str | None:
+        """Return why a request is refused, as a sentence; None if it is not."""
+        host = request.headers.get("host", "")
+        if not _is_among(host, self._hosts):
+            return (
+                "This server does not answer to this name. If it should, whoever runs it adds the name to "
+                "server.allowedHosts (see docs/deploy.md)."
+            )
+        changes = request.scope["type"] == "websocket" or request.scope["method"] not in SAFE_METHODS
+        if changes and "origin" in request.headers and not is_same_origin(request.headers):
+            return "Only a page of this server may send this."
+        upload = UPLOAD.search(request.url.path)
+        if upload and not _may_join(upload[1], request.cookies):
+            return "This page is not connected any more. Reload it, and try again."
+        return None
+
+
+async def failure(_request: Request, _error: Exception) -> Response:
+    """Answer a request that failed: with the headers, and without a reason, which the log has."""
+    return PlainTextResponse("This did not work. The log of the server says why.", status_code=500, headers=HEADERS)
+
+
+def is_same_origin(headers: Headers) -> bool:
+    """Whether the page that sent this came from the host that it is sent to."""
+    return urlsplit(headers.get("origin", "")).netloc == headers.get("host", "") != ""
+
+
+def _own_hosts() -> list[str]:
+    """Return the names of this server: the operator's list, or its addresses; and always those of this machine."""
+    named: list[str] = config.get_option("server.allowedHosts")
+    if not named:
+        addresses = [config.get_option(option) or "" for option in ("browser.serverAddress", "server.address")]
+        named = [address for address in addresses if address not in EVERYWHERE]
+    return [*(name.strip().lower().rstrip(".") for name in named), *LOOPBACK]
+
+
+def _is_among(host: str, names: list[str]) -> bool:
+    """Whether a `Host` header names one of these hosts; as in Streamlit's own list, ``*.name`` is any below `name`."""
+    try:
+        parts = urlsplit(f"//{host}")
+        name, _ = parts.hostname, parts.port
+    except ValueError:
+        return False
+    if not name or parts.netloc != host or "@" in host:
+        return False
+    name = name.rstrip(".")
+    return any(name == own or own == "*" or (own.startswith("*.") and name.endswith(own[1:])) for own in names)
+
+
+# ---- sessions and the browsers that began them ----
+
+_owners: dict[str, _Owner] = {}
+
+
+class _Owner:
+    """The browser that began a session, known by its XSRF token; forgotten with what else the session keeps."""
+
+    def __init__(self, session: str, browser: bytes) -> None:
+        self.session, self.browser = session, browser
+
+    def close(self) -> None:
+        _owners.pop(self.session, None)
+
+
+def claim_session(cookies: Mapping[str, str]) -> None:
+    """Note that the running session belongs to the browser with these cookies, unless it belongs to one already."""
+    session = session_resources.here()
+    if session not in _owners:
+        _owners[session] = _Owner(session, _browser(cookies))
+        session_resources.keep(_owners[session], session)
+
+
+def _may_join(session: str, cookies: Mapping[str, str]) -> bool:
+    owner = _owners.get(session)
+    return owner is not None and hmac.compare_digest(owner.browser, _browser(cookies))
+
+
+def _browser(cookies: Mapping[str, str]) -> bytes:
+    return decode_xsrf_token_string(cookies.get(XSRF_COOKIE, ""))[0] or b""
+
+
+def _without_foreign_session(scope: Scope) -> Scope:
+    """Return a WebSocket's scope without the session to join if another browser began it: a new one begins then."""
+    if scope["type"] != "websocket":
+        return scope
+    given = HTTPConnection(scope).headers.get(SUBPROTOCOLS.decode(), "")
+    name, token, session, *_ = [*(part.strip() for part in given.split(",")), "", "", ""]
+    if not session or _may_join(session, HTTPConnection(scope).cookies):
+        return scope
+    headers: list[tuple[bytes, Any]] = [pair for pair in scope["headers"] if pair[0].lower() != SUBPROTOCOLS]
+    return {**scope, "headers": [*headers, (SUBPROTOCOLS, f"{name}, {token}".encode("latin-1"))]}

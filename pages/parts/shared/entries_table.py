@@ -1,0 +1,62 @@
+"""Entries of the ledger as a table on the page, and as files to download."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpengine import safe_csv
+from dpengine.accounting.entry import Kind
+from pages.parts.shared.wording import plural
+
+__all__ = ["contents", "kinds_in_words", "offer_files", "show_entries"]
+
+
+def kinds_in_words(kinds: Iterable[Kind]) -> str:
+    """Return how many entries of each kind there are.
+
+    >>> kinds_in_words([Kind.ANSWER, Kind.RELEASE, Kind.ANSWER]), kinds_in_words([])
+    ('1 release and 2 answers', '0 releases')
+    """
+    counts = Counter(kinds)
+    *first, last = [plural(counts[kind], kind.value) for kind in Kind if counts[kind]] or ["0 releases"]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def show_entries(frame: pd.DataFrame, alt: str, columns: Mapping[str, Any]) -> None:
+    """Show the rows in reverse order, the latest entry first; `when` holds their times (ISO 8601)."""
+    latest = frame.iloc[::-1].assign(when=pd.to_datetime(frame["when"], utc=True, format="ISO8601"))
+    when = st.column_config.DatetimeColumn("when", format="YYYY-MM-DD HH:mm")
+    st.dataframe(latest, hide_index=True, alt=alt, column_config={"when": when, **columns})
+
+
+def offer_files(
+    what: str, stem: str, rows: Sequence[Mapping[str, Any]], *, details: Sequence[Any] | None = None
+) -> None:
+    """Show buttons to download `rows` as `stem`.csv and `stem`.json; `details` as for `contents`."""
+    mimes = {"csv": "text/csv", "json": "application/json"}
+    with st.container(horizontal=True):
+        for kind, content in contents(rows, details).items():
+            st.download_button(
+                f"Download {what} ({kind.upper()})",
+                content,
+                f"{stem}.{kind}",
+                mimes[kind],
+                icon=":material/download:",
+                on_click="ignore",
+                key=f"{what}-{kind}",
+            )
+
+
+def contents(rows: Sequence[Mapping[str, Any]], details: Sequence[Any] | None = None) -> dict[str, bytes]:
+    """Return `rows` as CSV and as JSON, where each row also gets its `details`."""
+    whole = rows if details is None else [{**row, "details": more} for row, more in zip(rows, details, strict=True)]
+    return {
+        "csv": safe_csv.from_frame(pd.DataFrame(rows)),
+        "json": json.dumps(whole, ensure_ascii=False, indent=1).encode(),
+    }

@@ -1,0 +1,83 @@
+"""Once noise is drawn it is recorded, or nobody learns anything of it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import pytest
+
+from dpengine import BudgetError, Ledger, LedgerError, PlanError
+from dpengine.accounting.drawing import check_reopens, drawn, signals_deferred
+from dpengine.accounting.entry import Charge, Kind, Outcome
+
+
+@dataclass(frozen=True)
+class Text:
+    """A result that is its own key."""
+
+    key: str
+
+
+def read(payload: bytes) -> Text:
+    return Text(payload.decode())
+
+
+def test_a_signal_is_delivered_after_the_context_and_its_handler_is_put_back() -> None:
+    before, reached = signal.getsignal(signal.SIGINT), list[bool]()
+
+    def work() -> None:
+        with signals_deferred():
+            signal.raise_signal(signal.SIGINT)
+            reached.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert reached == [True]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_signals_belong_to_the_main_thread_alone() -> None:
+    handlers: list[object] = []
+
+    def work() -> None:
+        with signals_deferred():
+            handlers.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert handlers == [signal.getsignal(signal.SIGINT)]
+
+
+@pytest.mark.parametrize("fault", [MemoryError("array of 123 rows"), LedgerError("123 rows"), AssertionError(123)])
+def test_every_fault_of_a_draw_is_told_in_the_same_words(fault: Exception) -> None:
+    def failing(exact: None) -> Outcome:
+        raise fault
+
+    with pytest.raises(LedgerError, match="The program failed after noise had been drawn") as caught:
+        drawn(failing, None)
+    assert "123" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_what_does_not_reopen_is_refused() -> None:
+    check_reopens(Text("a plan"), b"a plan", read)
+    with pytest.raises(PlanError, match="cannot be read back"):
+        check_reopens(Text("a plan"), b"\xff", read)
+    with pytest.raises(PlanError, match="as another one"):
+        check_reopens(Text("a plan"), b"another plan", read)
+
+
+@pytest.mark.parametrize("field", [{"title": "half a character \ud800"}, {"summary": "NUL \0"}, {"dataset": " "}])
+def test_a_charge_that_could_not_be_recorded_is_refused_before_the_data_is_read(field: dict[str, str]) -> None:
+    price = Charge(Kind.ANSWER, "clinic", b"rows", "plan", Fraction(1), "a title", "a summary")
+    with pytest.raises(BudgetError):
+        Ledger.in_memory().charge_once(
+            replace(price, **field),  # type: ignore[arg-type]
+            lambda: pytest.fail("prepared"),
+            lambda _: pytest.fail("drawn"),
+            read,
+        )

@@ -1,0 +1,46 @@
+"""An audit from outside finds the promised ε, catches a broken promise, and is rarely wrong."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpengine.audit.bounds import audit, least_epsilon
+from dpengine.audit.publications import released_counts
+from dpengine.errors import PlanError
+
+ALPHA = 2e-9
+RUNS = 4000
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(2)])
+def test_releases_of_neighbouring_tables_show_at_most_epsilon(epsilon: Fraction) -> None:
+    found = audit(released_counts(5, epsilon, RUNS), released_counts(6, epsilon, RUNS), ALPHA)
+    assert 0 < found.least_epsilon <= epsilon
+
+
+def test_a_release_with_half_the_noise_it_needs_is_caught() -> None:
+    sold = Fraction(1)
+    assert audit(released_counts(5, 2 * sold, RUNS), released_counts(6, 2 * sold, RUNS), ALPHA).least_epsilon > sold
+
+
+def test_tables_that_do_not_differ_show_nothing() -> None:
+    assert audit(released_counts(5, Fraction(1), RUNS), released_counts(5, Fraction(1), RUNS), ALPHA).least_epsilon <= 0
+
+
+def test_an_answer_that_only_one_table_gives_shows_a_large_epsilon() -> None:
+    found = audit(np.zeros(400), np.ones(400), 0.05)
+    assert (found.frequent.share, found.rare.share) == (1, 0)
+    assert found.least_epsilon > 3.5
+
+
+def test_an_event_that_was_never_seen_shows_nothing() -> None:
+    assert least_epsilon(0, 100, 50, 100, 0.05) == -math.inf
+
+
+def test_too_few_runs_are_refused() -> None:
+    with pytest.raises(PlanError, match="at least four"):
+        audit(np.zeros(3), np.zeros(9))

@@ -1,0 +1,96 @@
+"""What could not be kept or written is refused before anything is drawn; what is tried depends on the plan alone."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import sys
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import dpengine as dpe
+from dpengine.bundle import dry_run
+from dpengine.bundle.dry_run import check_makeable
+from dpengine.measure.strategy import Strategy, decide, resolved
+from dpengine.spec.plan import Plan
+from tests.plans import CLINIC, letters_plan
+
+RANGED = letters_plan([4, 30], [{"columns": ["a", "b"], "ranges": True}], strategy="adaptive")
+PLANS = {
+    "direct": Plan.loads(CLINIC),
+    "optimised": letters_plan([3, 4, 5], {"each": 2}, strategy="optimised"),
+    "adaptive": letters_plan([3, 4, 5], {"each": 2}, strategy="adaptive"),
+    "adaptive, single columns": letters_plan([3, 4, 5], {"each": 1}, strategy="adaptive"),
+    "adaptive, a single column": letters_plan([3], {"each": 1}, strategy="adaptive"),
+    "adaptive, one table": letters_plan([3, 4, 5], {"each": 3}, strategy="adaptive"),
+    "ranges": RANGED,
+}
+
+
+@pytest.fixture(autouse=True)
+def unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No plan has been tried yet."""
+    monkeypatch.setattr(dry_run, "_known", type(dry_run._known)())
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_zeros_have_the_form_of_what_is_measured(name: str) -> None:
+    strategy = decide(PLANS[name])
+    drawn, blank = dpe.preview(strategy.plan).measured, strategy.blank()
+    assert {one.allocation.columns for one in blank.marginals} <= {one.allocation.columns for one in drawn.marginals}
+    assert [one.values.any() for one in blank.marginals] == [False] * len(blank.marginals)
+    assert (blank.audit is None, blank.boxes is None) == (drawn.audit is None, drawn.boxes is None)
+    check_makeable(strategy.plan)
+
+
+def test_single_columns_by_the_adaptive_way_are_had_for_what_they_cost() -> None:
+    ledger, rows = dpe.Ledger.in_memory(), pd.DataFrame({"a": ["a0", "a2"] * 20, "b": ["b1"] * 40})
+    plan = letters_plan([3, 4], {"each": 1}, strategy="adaptive")
+    release = dpe.release(rows, plan, ledger)
+    dpe.verify(io.BytesIO(release.bundle))
+    assert dpe.release(rows, plan, ledger).bundle == release.bundle
+    assert ledger.spent("letters") == 1
+
+
+@pytest.mark.parametrize("place", ["dpengine.bundle.report.render", "dpengine.bundle.registry.draft_entry"])
+def test_a_bundle_that_cannot_be_made_is_refused_before_noise_is_drawn(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object) -> None:
+        raise KeyError("planted")
+
+    ledger = dpe.Ledger.in_memory()
+    monkeypatch.setattr(place, failing)
+    monkeypatch.setattr(Strategy, "measure", lambda *_: pytest.fail("noise was drawn"))
+    with pytest.raises(dpe.PlanError, match=r"KeyError.*Nothing was spent"):
+        dpe.release(pd.DataFrame({"a": ["a0"], "b": ["b0"]}), letters_plan([2, 2], {"each": 1}), ledger)
+    assert ledger.history() == []
+
+
+def test_the_trial_takes_no_table_and_is_made_once_for_a_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[Plan] = []
+    conclude = dry_run.conclude
+
+    def counted(plan: Plan, measured: Any) -> Any:
+        tried.append(plan)
+        return conclude(plan, measured)
+
+    monkeypatch.setattr(dry_run, "conclude", counted)
+    for epsilon in ("1", "1", "2", "1"):
+        check_makeable(letters_plan([2, 2], {"each": 1}, epsilon=epsilon))
+    assert [plan.epsilon for plan in tried] == [1, 2]
+
+
+def test_of_many_tables_some_stand_for_all() -> None:
+    names = [f"c{k}" for k in range(30)]
+    columns = [{"name": name, "kind": "yesno"} for name in names]
+    pairs = [list(pair) for pair in itertools.combinations(names, 2)]
+    plan = Plan(dataset="d", epsilon=1, columns=columns, tables=[*pairs, names[:3]], strategy="adaptive")
+    tried = dry_run._tried(plan)
+    assert set(tried.used) == set(names)
+    assert len(tried.marginals) < 45
+    assert tuple(names[:3]) in tried.marginals
+    assert type(resolved(tried)) is type(resolved(plan))
+    assert sys.getsizeof(dry_run._known) < 10_000

@@ -1,0 +1,135 @@
+"""Functions in a process of their own: what comes back, what ends them, and that nobody else notices."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from dpengine.errors import TableError
+from dpengine.isolation.run import Died, Limits, run
+from tests.isolation.jobs import wait_for
+
+PLENTY = Limits(memory=1 << 30, seconds=60, disk=1 << 20)
+
+
+def call(function, limits=PLENTY, **arguments):
+    return run(f"tests.isolation.jobs:{function}", arguments, limits)
+
+
+def test_what_a_function_returns_comes_back():
+    assert call("allocate", size=5) == 5
+    assert call("parent") not in (os.getpid(), os.getppid())
+
+
+def test_an_error_of_the_caller_comes_back_with_all_its_faults():
+    with pytest.raises(TableError) as caught:
+        call("refuse")
+    assert [(fault.path, fault.text) for fault in caught.value.faults] == [((), "one"), (("columns", 2), "two")]
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        ("end_by", {"number": signal.SIGSEGV}), ("end_by", {"number": signal.SIGBUS}),
+        ("end_by", {"number": signal.SIGKILL}), ("end_by", {"number": signal.SIGABRT}), ("fail", {}),
+    ],
+)  # fmt: skip
+def test_whatever_ends_a_process_ends_one_call(function, arguments):
+    with pytest.raises(Died):
+        call(function, **arguments)
+    assert call("allocate", size=5) == 5
+
+
+def test_calls_beside_a_crash_come_to_their_end(tmp_path):
+    with ThreadPoolExecutor(1) as pool:
+        beside = pool.submit(call, "wait_for", path=str(tmp_path / "go"))
+        with pytest.raises(Died):
+            call("crash")
+        (tmp_path / "go").touch()
+        assert beside.result() == "waited"
+
+
+LIMITED = {
+    "memory": (Limits(200 << 20, 60, 1 << 20), "allocate", {"size": 100 << 20}, {"size": 300 << 20}),
+    "disk": (Limits(1 << 30, 60, 1 << 20), "write", {"size": 1 << 20}, {"size": (1 << 20) + 1}),
+    "files": (Limits(1 << 30, 60, 1 << 20, files=64), "open_files", {"count": 40}, {"count": 64}),
+}
+
+
+@pytest.mark.parametrize("what", LIMITED)
+def test_a_limit_ends_the_call_that_passes_it_and_no_other(what, tmp_path):
+    limits, function, within, beyond = LIMITED[what]
+    place = {"path": str(tmp_path / "written")} if function == "write" else {}
+    call(function, limits, **within, **place)
+    with pytest.raises(Died):
+        call(function, limits, **beyond, **place)
+    call(function, limits, **within, **place)
+
+
+def test_processor_time_is_limited():
+    with pytest.raises(Died):
+        call("compute", Limits(1 << 30, 1, 1 << 20))
+
+
+def test_the_process_is_the_first_to_go_where_memory_runs_short():
+    assert call("content", path="/proc/self/oom_score_adj") == "1000\n"
+    assert call("content", path=f"/proc/{call('parent')}/oom_score_adj") != "1000\n"
+
+
+def test_another_forker_is_started_where_the_first_has_ended():
+    first = call("parent")
+    os.kill(first, signal.SIGKILL)
+    assert call("parent") != first
+
+
+def test_a_process_that_was_forked_has_a_forker_of_its_own():
+    answers = multiprocessing.get_context("fork").SimpleQueue()
+    here = call("parent")
+    forked = multiprocessing.get_context("fork").Process(target=lambda: answers.put(call("parent")))
+    forked.start()
+    forked.join()
+    assert answers.get() != here
+    assert call("parent") == here
+
+
+def test_nothing_stays_open():
+    call("parent")
+    before = os.listdir("/proc/self/fd")
+    for _ in range(5):
+        call("parent")
+        with pytest.raises(Died):
+            call("crash")
+    assert os.listdir("/proc/self/fd") == before
+
+
+GIVEN_UP = """
+import sys
+from dpengine.isolation.run import Limits, run
+run("tests.isolation.jobs:name_and_wait", {"place": sys.argv[1]}, Limits(1 << 30, 60, 1 << 20))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_call_ends_with_the_process_that_waits_for_it(number, tmp_path):
+    with subprocess.Popen([sys.executable, "-c", GIVEN_UP, str(tmp_path)], stderr=subprocess.DEVNULL) as caller:
+        wait_for(str(tmp_path / "begun"))
+        caller.send_signal(number)
+    worker = int((tmp_path / "begun").read_text())
+    for _ in range(1000):  # it ends at once, or in a moment
+        if not is_running(worker):
+            return
+        time.sleep(0.01)
+    pytest.fail("the call goes on though nobody waits for it")
+
+
+def is_running(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -1,0 +1,79 @@
+"""Estimates from a tree of boxes: those of a dense solver, consistent, with intervals that hold the truth."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpengine.estimate.consistency import round_boxes
+from dpengine.marginals.box_tree import BoxTree
+from tests.boxes import count_tables, measured_boxes
+
+
+@given(count_tables(), st.sampled_from(["0.1", "2"]))
+def test_children_tile_their_parent(counts: np.ndarray, epsilon: str) -> None:
+    tree = BoxTree(measured_boxes(counts, epsilon))
+    assert sorted(tree.order) == list(range(counts.size))
+    within = tree.boxes.parents >= 0
+    below = np.bincount(tree.boxes.parents[within], tree.cells[within], minlength=tree.cells.size)
+    inner = below > 0
+    assert (below[inner] == tree.cells[inner]).all()
+    for box in range(tree.cells.size):
+        stretch = tree.order[tree.starts[box] : tree.starts[box] + tree.cells[box]]
+        places = np.unravel_index(stretch, counts.shape)
+        for axis, place in enumerate(places):
+            assert tree.boxes.first[box, axis] <= place.min()
+            assert place.max() < tree.boxes.last[box, axis]
+
+
+def test_least_squares_along_the_tree_is_that_of_a_dense_solver() -> None:
+    for shape in ((40,), (7, 9)):
+        boxes = measured_boxes(np.full(shape, 60), "1")
+        tree = BoxTree(boxes)
+        cells = np.zeros((boxes.parents.size, tree.leaves.size))
+        for row, (first, last) in enumerate(zip(boxes.first, boxes.last, strict=True)):
+            own_first, own_last = boxes.first[tree.leaves], boxes.last[tree.leaves]
+            cells[row] = ((first <= own_first) & (own_last <= last)).all(axis=1)
+        scales = np.array([float(boxes.scale(int(part))) for part in boxes.parts])
+        precision = 2 * np.sinh(1 / (2 * scales)) ** 2
+        normal = cells.T @ (precision[:, None] * cells)
+        dense = np.linalg.solve(normal, cells.T @ (precision * boxes.values))
+        spread = np.linalg.inv(normal)
+        assert np.allclose(tree.unbiased[tree.leaves], dense)
+        assert np.allclose(tree.deviations[tree.leaves] ** 2, np.diag(spread))
+        some = tree.leaves[: max(1, tree.leaves.size // 3)]
+        picked = np.isin(tree.leaves, some)
+        value, reach = tree._sum_of(some)
+        assert value == pytest.approx(dense[picked].sum())
+        assert (reach - 0.5) / 2.2 == pytest.approx(math.sqrt(picked @ spread @ picked))
+
+
+@given(count_tables(), st.sampled_from(["0.05", "1"]))
+def test_expected_and_whole_counts_agree_in_every_box(counts: np.ndarray, epsilon: str) -> None:
+    tree = BoxTree(measured_boxes(counts, epsilon))
+    assert (tree.expected >= 0).all()
+    model = round_boxes(tree)
+    whole = model.tables[0].values
+    assert (whole >= 0).all()
+    running = np.concatenate([[0], np.cumsum(whole.ravel()[tree.order])])
+    sums = running[tree.starts + tree.cells] - running[tree.starts]
+    assert (np.abs(sums - tree.expected) <= 1.5 + 1e-6 * tree.expected).all()
+
+
+def test_intervals_hold_the_truth() -> None:
+    """95 in 100 at least of cells, margins and totals; 200 draws, so that fewer than 170 have a chance below 1e-8."""
+    counts = np.zeros((12, 30), dtype=np.int64)
+    counts[2:5, 3:9], counts[7, 7] = 40, 5000
+    held = dict.fromkeys([("a", "b"), ("a",), ("b",), ()], 0)
+    for _ in range(200):
+        tree = BoxTree(measured_boxes(counts, "0.5"))
+        for table in held:
+            true = counts.sum(axis=tuple(k for k, name in enumerate("ab") if name not in table))
+            low, high = tree.bounds(table)
+            some = tuple(np.array(np.shape(true)) // 4)
+            held[table] += bool(low[some] - 0.5 <= true[some] <= high[some] + 0.5)
+    assert min(held.values()) >= 170, held

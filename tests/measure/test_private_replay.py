@@ -1,0 +1,165 @@
+"""The adaptive ways by record and replay: they know the counts only through outputs that are paid for.
+
+Outputs are forced to be the exact numbers and the best scores of one set of counts: the likeliest outcome, and the same
+every time, so nothing here is left to chance. With these outputs any other counts whatever must give the same
+measurements, and counts with one person more the price ε, exactly. The cases are chosen so that every branch is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from dpengine.array_types import Columns, Ints
+from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Measurements
+from dpengine.measure.adaptive import measure_adaptively
+from dpengine.measure.hierarchical import measure_boxes
+from dpengine.measure.workload import Workload
+from tests.replay import Tape, plain, price, prices, recorded_work, replayed_work
+
+Counts = dict[Columns, Ints]
+UNITS = [1, 3]
+
+
+def marginals(joint: Ints, workload: Workload) -> Counts:
+    """Exact counts of the workload's marginals of a joint table, whose axes are the columns in order."""
+    names = list(workload.sizes)
+    return {
+        table: joint.sum(axis=tuple(k for k, name in enumerate(names) if name not in table))
+        for table in workload.marginals
+    }
+
+
+def four_columns(rows: int, *, tied: float = 0.0) -> tuple[Workload, Ints]:
+    """Four columns of five cells in about `rows` rows, of which a part is the same in columns a and b, and in c and d.
+
+    Cells differ in size, so that single columns are not even.
+    """
+    each = np.array([8.0, 4, 2, 1, 1]) / 16
+    free, same = np.outer(each, each), np.diag(each)
+    pair = (1 - tied) * free + tied * same
+    joint = np.round(rows * np.multiply.outer(pair, pair)).astype(np.int64)
+    sizes = dict.fromkeys("abcd", 5)
+    pairs = list(combinations("abcd", 2))
+    return Workload(sizes, pairs, audited=pairs[::2]), joint
+
+
+def large_tables(rows: int) -> tuple[Workload, Ints]:
+    """Three columns of ten cells that go up together, so that many cells of a pair stand above the noise."""
+    a, b, c = np.indices((10, 10, 10))
+    weights = np.exp(-((a - b) ** 2 + (b - c) ** 2) / 20.0)
+    pairs = list(combinations("abc", 2))
+    return Workload(dict.fromkeys("abc", 10), pairs, audited=pairs), np.round(rows * weights / weights.sum()).astype(
+        np.int64
+    )
+
+
+def one_table(rows: int) -> tuple[Workload, Ints]:
+    """A table of two columns that is itself published."""
+    joint = np.round(rows * np.outer([5, 3, 1, 1], [4, 3, 2, 1]) / 100).astype(np.int64)
+    return Workload({"a": 4, "b": 4}, [("a", "b")], audited=[("a", "b")], whole=("a", "b")), joint
+
+
+# Workload and counts, ε for a row, and what is to happen: how often the mean error is measured, and pairs are chosen.
+CASES = {
+    "one phase, a tree of pairs": (*four_columns(400, tied=0.8), "1/4", (0, 1)),
+    "three phases, all three": (*four_columns(600_000, tied=0.02), "1/20", (3, 3)),
+    "three phases, then all that is left at once": (*four_columns(40_000, tied=0.7), "1/2", (1, 0)),
+    "three phases, and nothing to learn": (*four_columns(40_000), "1/2", (1, 0)),
+    "one phase, of large tables": (*large_tables(9000), "1/6", (0, 1)),
+    "one table": (*one_table(900), "1/5", (0, 0)),
+}
+cases = pytest.mark.parametrize("case", CASES)
+units = pytest.mark.parametrize("unit", UNITS)
+
+
+def measured(case: str, unit: int, joint: Ints) -> Callable[[Tape], None]:
+    """Measure a joint table of the case; the result is kept in the tape as what `==` compares."""
+    workload, _, epsilon, _ = CASES[case]
+
+    def work(tape: Tape) -> None:
+        result = measure_adaptively(workload, marginals(joint, workload), Fraction(epsilon) * unit, unit)
+        tape.stored = repr(plain(result)).encode()
+        RESULTS[tape.stored] = result
+
+    return work
+
+
+RESULTS: dict[bytes, Measurements] = {}
+
+
+@cases
+@units
+def test_every_case_goes_the_way_that_it_is_for(case: str, unit: int) -> None:
+    tape = recorded_work(measured(case, unit, CASES[case][1]), without_noise=True)
+    choices = RESULTS[tape.stored].choices
+    private = sum(choice.mechanism == PERMUTE_AND_FLIP for choice in choices)
+    assert (len(choices) - private, private) == CASES[case][3]
+
+
+def with_one_more(counts: Ints, unit: int) -> Iterator[Ints]:
+    """The counts with one person more, all of whose rows lie in one cell: twelve cells, large and small ones."""
+    for number in range(12):
+        more = counts.copy()
+        more[tuple((number + number // 5 * axis) % size for axis, size in enumerate(counts.shape))] += unit
+        yield more
+
+
+@cases
+@units
+def test_what_a_person_costs_at_most_adds_up_to_epsilon_exactly(case: str, unit: int) -> None:
+    """Over all cells that the person may be in: each draw costs its part of ε somewhere, and nowhere more."""
+    joint, epsilon = CASES[case][1], Fraction(CASES[case][2]) * unit
+    first = recorded_work(measured(case, unit, joint), without_noise=True)
+    assert RESULTS[first.stored].cost == epsilon
+    costs = []
+    for more in with_one_more(joint, unit):
+        second = replayed_work(measured(case, unit, more), first)
+        assert second.stored == first.stored
+        costs.append(prices(first, second))
+    assert sum(map(max, zip(*costs, strict=True))) == epsilon
+
+
+@cases
+@units
+def test_no_other_counts_change_anything_but_the_odds(case: str, unit: int) -> None:
+    """Counts reversed, tripled, all in one cell, or none at all: with the same outputs, the same is measured."""
+    joint = CASES[case][1]
+    first = recorded_work(measured(case, unit, joint), without_noise=True)
+    lonely = np.zeros_like(joint)
+    lonely[(2,) * joint.ndim] = 7
+    for other in (np.flip(joint), 3 * joint, lonely, np.zeros_like(joint)):
+        second = replayed_work(measured(case, unit, other), first)
+        assert second.stored == first.stored
+
+
+# Ranges
+
+AXES = {1: [(0, 60, 61)], 2: [(0, 20), (0, 1, 2)]}
+
+
+def grown(dimensions: int, unit: int, counts: Ints) -> Callable[[Tape], None]:
+    def work(tape: Tape) -> None:
+        boxes = measure_boxes(tuple("ab"[:dimensions]), AXES[dimensions], counts, Fraction(unit), unit)
+        tape.stored = repr(plain(boxes)).encode()
+
+    return work
+
+
+@pytest.mark.parametrize("dimensions", AXES)
+@pytest.mark.parametrize("rows", [0, 300, 30_000])
+@units
+def test_boxes_cost_epsilon_exactly_and_follow_noisy_counts_alone(dimensions: int, rows: int, unit: int) -> None:
+    shape = tuple(axis[-1] for axis in AXES[dimensions])
+    counts = np.round(rows * np.exp(-np.indices(shape).sum(axis=0) / 5) / 5).astype(np.int64)
+    first = recorded_work(grown(dimensions, unit, counts), without_noise=True)
+    for more in with_one_more(counts, unit):
+        second = replayed_work(grown(dimensions, unit, more), first)
+        assert second.stored == first.stored
+        assert price(first, second) == unit
+    for other in (np.flip(counts), 5 * counts, np.zeros_like(counts)):
+        assert replayed_work(grown(dimensions, unit, other), first).stored == first.stored

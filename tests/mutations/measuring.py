@@ -1,0 +1,304 @@
+"""Faults to plant where counts get noise: the adaptive ways, ranges, allocations, and the sampler itself."""
+
+from __future__ import annotations
+
+from tests.mutations.fault import Fault
+
+__all__ = ["FAULTS"]
+
+ADAPTIVE = "dpengine/measure/adaptive.py"
+PAIRS = "dpengine/measure/pair_selection.py"
+BOXES = "dpengine/measure/hierarchical.py"
+ALLOCATION = "dpengine/measure/allocation.py"
+LAPLACE = "dpengine/noise/laplace.py"
+SELECTION = "dpengine/noise/selection.py"
+
+BY_REPLAY = "tests/measure/test_private_replay.py"
+WHOLE_REPLAY = "tests/test_replay.py"
+OF_ADAPTIVE = "tests/measure/test_adaptive.py"
+OF_PERTURB = "tests/noise/test_perturb.py"
+OF_LAPLACE = "tests/noise/test_laplace.py"
+OF_SELECTION = "tests/noise/test_selection.py"
+
+FAULTS = [
+    # The adaptive way
+    Fault(
+        "the total is published without noise",
+        ADAPTIVE,
+        "    total = run.measure((), np.asarray(run.counts[first,].sum()), parts)\n",
+        "    total = run.measure((), np.asarray(run.counts[first,].sum()), parts)\n"
+        "    run.measured[-1] = type(total)(total.allocation, np.asarray(run.counts[first,].sum()))\n",
+        BY_REPLAY,
+    ),
+    Fault(
+        "a second look at single columns repeats the first without noise",
+        ADAPTIVE,
+        "    if run.left:\n        run.measure_columns(run.left)\n",
+        "    if run.left:\n        run.measure_columns(run.left)\n"
+        "        for k, one in enumerate(run.measured):\n"
+        "            if len(one.allocation.columns) == 1 and k > len(run.workload.sizes):\n"
+        "                run.measured[k] = type(one)(one.allocation, run.counts[one.allocation.columns])\n",
+        BY_REPLAY,
+    ),
+    Fault(
+        "the level of chance is taken from exact pairs",
+        ADAPTIVE,
+        "sum(_by_chance(one.model) for one in pairs)",
+        "sum(_by_chance(one.counts) for one in pairs)",
+        BY_REPLAY,
+    ),
+    Fault(
+        "a person's rows are ignored in private selection",
+        PAIRS,
+        "permute_and_flip(scores[places], each, GRAIN * run.sensitivity)",
+        "permute_and_flip(scores[places], each, GRAIN)",
+        BY_REPLAY + "::test_what_a_person_costs_at_most_adds_up_to_epsilon_exactly",
+        quick=True,
+    ),
+    Fault(
+        "pairs are selected at twice their ε",
+        PAIRS,
+        "permute_and_flip(scores[places], each,",
+        "permute_and_flip(scores[places], 2 * each,",
+        BY_REPLAY,
+    ),
+    Fault(
+        "each pick spends the share of all",
+        PAIRS,
+        "permute_and_flip(scores[places], each,",
+        "permute_and_flip(scores[places], picks * each,",
+        BY_REPLAY,
+    ),
+    Fault(
+        "pairs are selected as if scores were monotone",
+        PAIRS,
+        "each, GRAIN * run.sensitivity)]",
+        "each, GRAIN * run.sensitivity, monotone=True)]",
+        BY_REPLAY,
+    ),
+    Fault(
+        "the noise of the mean error ignores a person's rows",
+        ADAPTIVE,
+        "GRAIN * len(candidates) * run.sensitivity\n",
+        "GRAIN * len(candidates)\n",
+        BY_REPLAY,
+    ),
+    Fault(
+        "the noise of the mean error ignores the number of tables",
+        ADAPTIVE,
+        "GRAIN * len(candidates) * run.sensitivity\n",
+        "GRAIN * run.sensitivity\n",
+        BY_REPLAY,
+    ),
+    Fault(
+        "the noise of the audit ignores a person's rows",
+        ADAPTIVE,
+        "GRAIN * len(tables) * run.sensitivity\n",
+        "GRAIN * len(tables)\n",
+        BY_REPLAY,
+    ),
+    Fault(
+        "the noise of the audit ignores the number of tables",
+        ADAPTIVE,
+        "GRAIN * len(tables) * run.sensitivity\n",
+        "GRAIN * run.sensitivity\n",
+        BY_REPLAY,
+    ),
+    Fault(
+        "the audit parts cells by their exact size",
+        ADAPTIVE,
+        "np.digitize(expected, AUDIT_EDGES)",
+        "np.digitize(run.counts[table], AUDIT_EDGES)",
+        BY_REPLAY,
+    ),
+    Fault(
+        "parts of ε follow exact counts",
+        ADAPTIVE,
+        "float(np.minimum(1.0, one.model / scale).sum())",
+        "float(np.minimum(1.0, one.counts / scale).sum())",
+        BY_REPLAY,
+    ),
+    Fault(
+        "merged bins follow exact counts",
+        ADAPTIVE,
+        "merged_bins(run.model())",
+        "merged_bins(Pairwise(run.model().total, {name: 1.0 * run.counts[name,] for name in run.workload.sizes}, {}))",
+        BY_REPLAY,
+    ),
+    Fault(
+        "how ε is divided follows the exact total",
+        ADAPTIVE,
+        "_public_error(run, total, for_whole)\n",
+        "_public_error(run, float(next(iter(run.counts.values())).sum()) + 1, for_whole)\n",
+        BY_REPLAY,
+    ),
+    Fault(
+        "what choosing may cost follows exact counts",
+        PAIRS,
+        "np.count_nonzero(candidate.model >= scale * multiple)",
+        "np.count_nonzero(candidate.counts >= scale * multiple)",
+        BY_REPLAY,
+    ),
+    Fault(
+        "a score leaves out cells by their exact size",
+        PAIRS,
+        "seen = self.model >= THRESHOLD * scale",
+        "seen = self.counts >= THRESHOLD * scale",
+        OF_ADAPTIVE + "::test_no_score_moves_by_more_than_one_row",
+        quick=True,
+    ),
+    Fault(
+        "a part of ε is taken twice",
+        "dpengine/measure/workload.py",
+        "self.left -= whole\n",
+        "self.left -= whole // 2\n",
+        BY_REPLAY,
+    ),
+    # Ranges
+    Fault(
+        "the noise of ranges ignores a person's rows",
+        BOXES,
+        "scale = self._sensitivity * PARTS / (",
+        "scale = PARTS / (",
+        BY_REPLAY + "::test_boxes_cost_epsilon_exactly_and_follow_noisy_counts_alone",
+        quick=True,
+    ),
+    Fault(
+        "boxes are split by their exact counts",
+        BOXES,
+        "people = np.maximum(values, 0) * left",
+        "people = np.maximum(self._exact(first, last), 0) * left",
+        BY_REPLAY,
+    ),
+    Fault(
+        "the total of ranges costs nothing",
+        BOXES,
+        "left = np.array([PARTS - ROOT])",
+        "left = np.array([PARTS])",
+        "tests/measure/test_hierarchical.py::test_along_the_boxes_of_any_cell_the_parts_add_up_to_epsilon",
+    ),
+    # What is measured directly
+    Fault(
+        "counts are published as they are",
+        "dpengine/measure/measure.py",
+        "perturb(exact, allocation.scale)",
+        "exact",
+        WHOLE_REPLAY + "::test_even_a_wholly_other_table_changes_nothing_but_the_odds",
+    ),
+    Fault(
+        "the noise of a marginal ignores a person's rows",
+        "dpengine/marginals/measurement.py",
+        'noise: sensitivity/ε."""\n        return self.sensitivity / self.epsilon',
+        'noise: sensitivity/ε."""\n        return 1 / self.epsilon',
+        WHOLE_REPLAY + "::test_a_person_with_more_rows_than_the_unit_costs_no_more",
+    ),
+    Fault(
+        "an allocation ignores a person's rows",
+        ALLOCATION,
+        "plan.epsilon * weight / total, plan.unit.rows",
+        "plan.epsilon * weight / total, 1",
+        WHOLE_REPLAY + "::test_a_person_with_more_rows_than_the_unit_costs_no_more",
+    ),
+    Fault(
+        "an optimised allocation ignores a person's rows",
+        ALLOCATION,
+        "plan.epsilon * int(part) / PARTS, plan.unit.rows",
+        "plan.epsilon * int(part) / PARTS, 1",
+        WHOLE_REPLAY + "::test_a_person_with_more_rows_than_the_unit_costs_no_more",
+    ),
+    Fault(
+        "every table gets all of ε",
+        ALLOCATION,
+        "plan.epsilon * weight / total, plan.unit.rows",
+        "plan.epsilon, plan.unit.rows",
+        "tests/measure/test_strategy.py::test_shares_add_up_to_epsilon_exactly_and_cover_every_table",
+    ),
+    Fault(
+        "what choices cost is not added up",
+        "dpengine/marginals/measurement.py",
+        "[each.epsilon for each in self.choices]",
+        "[]",
+        BY_REPLAY,
+    ),
+    Fault(
+        "a strategy that spends another ε is not stopped",
+        "dpengine/measure/strategy.py",
+        "if measured.cost != self.plan.epsilon:",
+        "if False:",
+        "tests/measure/test_strategy.py::test_measurements_that_do_not_cost_epsilon_exactly_never_leave_the_strategy",
+    ),
+    # The sampler and the coins
+    Fault(
+        "one draw of noise is reused for all tables of a shape",
+        LAPLACE,
+        "    noise = discrete_laplace(scale, exact.shape)\n",
+        "    noise = perturb.__dict__.setdefault(f'{scale} {exact.shape}', discrete_laplace(scale, exact.shape))\n",
+        OF_PERTURB,
+        quick=True,
+    ),
+    Fault(
+        "noise has half its scale",
+        LAPLACE,
+        "    noise = discrete_laplace(scale, exact.shape)\n",
+        "    noise = discrete_laplace(_exact(scale) / 2, exact.shape)\n",
+        OF_PERTURB,
+        quick=True,
+    ),
+    Fault(
+        "noise is never negative",
+        LAPLACE,
+        "    noise = discrete_laplace(scale, exact.shape)\n",
+        "    noise = np.abs(discrete_laplace(scale, exact.shape))\n",
+        OF_PERTURB,
+    ),
+    Fault(
+        "zero never comes",
+        LAPLACE,
+        "complement(product(positive, power(k + 1, bits), bits), bits)",
+        "complement(product(positive, power(k, bits), bits), bits)",
+        OF_LAPLACE + "::test_neighbouring_outcomes_differ_by_exp_epsilon_and_no_more",
+    ),
+    Fault(
+        "digits of wide noise lose their sign",
+        LAPLACE,
+        "work.signs & np.int8(level.distribution.span - 1)",
+        "np.int8(0)",
+        OF_LAPLACE + "::test_parts_compose_to_the_discrete_laplace_distribution",
+    ),
+    Fault(
+        "a tie is not decided by further bits",
+        LAPLACE,
+        'through = np.searchsorted(level.floors, known, side="right")',
+        'through = np.searchsorted(level.floors, known, side="left")',
+        OF_LAPLACE + "::test_ties_are_decided_by_further_bits",
+    ),
+    Fault(
+        "the key of the generator is known",
+        "dpengine/noise/bits.py",
+        "os.urandom(32)",
+        "bytes(32)",
+        OF_LAPLACE + "::test_bits_are_aes_256_in_counter_mode_under_a_key_of_the_system",
+    ),
+    Fault(
+        "a choice forgets the 2 in ε/2Δ",
+        SELECTION,
+        "(1 if monotone else 2) * sensitivity",
+        "1 * sensitivity",
+        OF_SELECTION + "::test_no_neighbours_differ_by_more_than_epsilon",
+        quick=True,
+    ),
+    Fault(
+        "of candidates whose coins land heads the first is taken",
+        SELECTION,
+        "heads[secrets.randbelow(heads.size)]",
+        "heads[0]",
+        OF_SELECTION + "::test_candidates_come_as_often_as_the_definition_says",
+    ),
+    Fault(
+        "the exponential mechanism keeps whatever it drew first",
+        SELECTION,
+        "return int(drawn[heads[0]])",
+        "return int(drawn[0])",
+        OF_SELECTION + "::test_candidates_come_as_often_as_the_definition_says",
+    ),
+]

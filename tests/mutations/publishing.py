@@ -1,0 +1,377 @@
+"""Faults to plant around the noise: who counts, what is stored, questions and choices, surveys, ledger and bundle."""
+
+from __future__ import annotations
+
+from tests.mutations.fault import Fault
+
+__all__ = ["FAULTS"]
+
+RELEASE = "dpengine/release.py"
+BOUNDING = "dpengine/counting/contribution_bounding.py"
+LEDGER = "dpengine/accounting/ledger.py"
+CHAIN = "dpengine/accounting/hash_chain.py"
+QUERY = "dpengine/spec/query.py"
+CHOOSE = "dpengine/choose.py"
+VERIFY = "dpengine/bundle/verify.py"
+LOCAL = "dpengine/mechanisms/local/"
+
+WHOLE_REPLAY = "tests/test_replay.py"
+OTHER_TABLE = WHOLE_REPLAY + "::test_even_a_wholly_other_table_changes_nothing_but_the_odds"
+ANSWERS = WHOLE_REPLAY + "::test_an_answer_to_a_question_is_as_private"
+MANY_ROWS = WHOLE_REPLAY + "::test_a_person_with_many_rows_moves_an_answer_no_more"
+CHOICES = WHOLE_REPLAY + "::test_a_choice_is_as_private"
+OF_BOUNDING = "tests/counting/test_contribution_bounding.py"
+OF_LEDGER = "tests/accounting/test_ledger.py"
+OF_CHOOSE = "tests/test_choose.py"
+OF_VERIFY = "tests/bundle/test_verify.py"
+OF_LOCAL = "tests/mechanisms/local/test_protocol.py"
+OF_COINS = "tests/mechanisms/local/test_coins.py"
+
+FAULTS = [
+    # Counting
+    Fault("a person keeps a row too many", BOUNDING, "place <= {rows}", "place <= {rows} + 1", OF_BOUNDING),
+    Fault(
+        "the bound is one for all people together",
+        BOUNDING,
+        "OVER (PARTITION BY person ORDER BY {hashed})",
+        "OVER (ORDER BY {hashed})",
+        OF_BOUNDING,
+    ),
+    Fault(
+        "which rows are kept can be foreseen",
+        BOUNDING,
+        "dialect.literal(hashlib.sha256(key).hexdigest())",
+        "dialect.literal(hashlib.sha256(b'').hexdigest())",
+        OF_BOUNDING,
+    ),
+    Fault(
+        "rows without an ID count",
+        BOUNDING,
+        'conditions = [*conditions, "person IS NOT NULL"]',
+        "conditions = [*conditions]",
+        "tests/counting/test_count.py::test_each_person_keeps_at_most_k_rows_and_rows_without_an_id_count_nowhere",
+    ),
+    Fault(
+        "a question keeps a row too many of a person",
+        "dpengine/counting/single_query.py",
+        "unit.rows, selection.truncation_key",
+        "unit.rows + 1, selection.truncation_key",
+        MANY_ROWS,
+    ),
+    # What is stored
+    Fault(
+        "the exact number of rows is in the budget's history",
+        RELEASE,
+        "plan.epsilon, plan.title, summary(plan),",
+        "plan.epsilon, plan.title, f'{summary(plan)}, {count.row_count(table)} rows',",
+        OTHER_TABLE,
+    ),
+    Fault(
+        "the exact number of rows is `rows_about` of the stored plan",
+        RELEASE,
+        "created, payload = payload_of(plan, measured)",
+        "created, payload = payload_of(plan.model_copy(update={'rows_about': count.row_count(table)}), measured)",
+        OTHER_TABLE,
+    ),
+    Fault(
+        "the exact number of rows is a stage",
+        RELEASE,
+        'report("counting")',
+        'report(f"counting {count.row_count(table)} rows")',
+        OTHER_TABLE,
+    ),
+    Fault(
+        "a table that changed while it was counted is published",
+        RELEASE,
+        "        count.check_unchanged(table)\n        return exact",
+        "        return exact",
+        "tests/test_release.py::test_a_file_that_changes_while_it_is_counted_costs_nothing",
+    ),
+    # Questions
+    Fault(
+        "quantiles are drawn as if scores were monotone",
+        "dpengine/ask.py",
+        "isinstance(question.statistic, Mode)\n",
+        "isinstance(question.statistic, Mode | Quantile)\n",
+        ANSWERS,
+    ),
+    Fault(
+        "both numbers of an average have the same noise",
+        "dpengine/mechanisms/scalar_queries.py",
+        "perturb(np.array(values, dtype=object), scale).tolist()",
+        "(np.array(values, dtype=object) + perturb(np.array([0], dtype=object), scale)).tolist()",
+        ANSWERS + " tests/noise/test_perturb.py",
+    ),
+    Fault("an average ignores a person's rows", QUERY, "return k * grid.steps\n", "return grid.steps\n", MANY_ROWS),
+    Fault(
+        "a sum ignores its lower bound",
+        QUERY,
+        "max(abs(grid.units(grid.low)), abs(grid.units(grid.high)))",
+        "abs(grid.units(grid.high))",
+        MANY_ROWS,
+    ),
+    Fault(
+        "a quantile takes the smaller side",
+        QUERY,
+        "k * max(level.numerator,",
+        "k * min(level.numerator,",
+        ANSWERS,
+    ),
+    Fault(
+        "a count ignores a person's rows", QUERY, "                return k\n", "                return 1\n", MANY_ROWS
+    ),
+    Fault(
+        "a ledger records an answer at another price",
+        "dpengine/ask.py",
+        "question.sensitivity / scale\n",
+        "question.sensitivity / scale / 2\n",
+        ANSWERS,
+    ),
+    # Choices
+    Fault(
+        "scores are rounded to 12 digits",
+        CHOOSE,
+        "return exact_number(value, what)",
+        'return exact_number(f"{value:.12g}" if isinstance(value, float) else value, what)',
+        OF_CHOOSE + "::test_scores_that_move_by_the_sensitivity_move_no_chance_by_more_than_epsilon",
+        quick=True,
+    ),
+    Fault(
+        "scores are read from their shortest text",
+        CHOOSE,
+        "return exact_number(value, what)",
+        "return exact_number(str(value) if isinstance(value, float) else value, what)",
+        OF_CHOOSE + "::test_scores_that_move_by_the_sensitivity_move_no_chance_by_more_than_epsilon",
+    ),
+    Fault(
+        "scores are scaled and their sensitivity is not",
+        CHOOSE,
+        "int(candidates.sensitivity * scale)",
+        "max(1, int(candidates.sensitivity))",
+        CHOICES,
+    ),
+    Fault(
+        "every choice is taken for monotone",
+        CHOOSE,
+        "_MECHANISMS[candidates.mechanism](scores, epsilon, sensitivity, monotone=candidates.monotone)",
+        "_MECHANISMS[candidates.mechanism](scores, epsilon, sensitivity, monotone=True)",
+        CHOICES,
+    ),
+    Fault(
+        "equal scores of other people share a charge",
+        CHOOSE,
+        "[Kind.CHOICE, same_name(dataset), scored]",
+        "[Kind.CHOICE, scored]",
+        OF_CHOOSE + "::test_equal_scores_of_other_people_do_not_share_a_budget",
+    ),
+    # Surveys and learning
+    Fault(
+        "a coin is a little too often heads",
+        LOCAL + "coins.py",
+        "np.less(first,",
+        "np.less_equal(first,",
+        OF_COINS + "::test_eight_bits_decide_a_coin_of_eight_bits",
+        quick=True,
+    ),
+    Fault(
+        "ε of a survey is rounded down",
+        LOCAL + "coins.py",
+        "above.quantize(_STEP, rounding=ROUND_CEILING,",
+        'above.quantize(_STEP, rounding="ROUND_FLOOR",',
+        OF_COINS + "::test_a_logarithm_is_rounded_up_and_by_no_more_than_the_last_digit",
+    ),
+    Fault(
+        "reports that differ in two bits are priced as one",
+        LOCAL + "coins.py",
+        "((2 - random) / random) ** bits",
+        "((2 - random) / random)",
+        OF_LOCAL + "::test_a_protocol_for_an_epsilon_costs_no_more_and_hardly_less",
+    ),
+    Fault(
+        "several reports cost as much as one",
+        LOCAL + "coins.py",
+        "log_up(Fraction(ratio) ** times)",
+        "log_up(Fraction(ratio))",
+        "dpengine/mechanisms/local/coins.py",
+    ),
+    Fault(
+        "k-ary response is priced as for one answer",
+        LOCAL + "randomized_response.py",
+        "1 + answers * (1 - random) / random",
+        "1 + (1 - random) / random",
+        OF_LOCAL + "::test_no_report_is_more_than_e_to_the_epsilon_times_as_likely_under_another_answer_and_one_is_"
+        "just_that",
+    ),
+    Fault(
+        "a random answer is never the true one",
+        LOCAL + "randomized_response.py",
+        "reports[by_coin] = uniform_below(answers, by_coin.size)",
+        "reports[by_coin] = (values[by_coin] + 1 + uniform_below(answers - 1, by_coin.size)) % answers",
+        OF_LOCAL + "::test_reports_follow_their_distribution",
+    ),
+    Fault(
+        "Hadamard response gives one answer a row of its own",
+        LOCAL + "frequency_oracles.py",
+        "rows = check_values(values, self.answers) + 1\n",
+        "rows = check_values(values, self.answers)\n",
+        OF_LOCAL + "::test_reports_follow_their_distribution",
+    ),
+    Fault(
+        "unary encoding sets the true bit too often",
+        LOCAL + "frequency_oracles.py",
+        "self.answers, HALF, self.stray)",
+        "self.answers, 1 - self.stray, self.stray)",
+        OF_LOCAL + "::test_reports_follow_their_distribution",
+    ),
+    Fault(
+        "a sketch never flips its sign",
+        LOCAL + "sketches.py",
+        "& 1) ^ coins(self.flip, drawn.size)",
+        "& 1)",
+        OF_LOCAL + "::test_reports_follow_their_distribution",
+    ),
+    Fault(
+        "an expert is picked by the losses of the same round",
+        "dpengine/mechanisms/online_learning.py",
+        "dtype=np.int64) - part + before",
+        "dtype=np.int64) + before",
+        "tests/mechanisms/test_online_learning.py::test_experts_are_picked_as_often_as_their_weights_say",
+    ),
+    Fault(
+        "zCDP of a selection is an eighth of what it is",
+        "dpengine/accounting/composition.py",
+        "return zcdp_rho(epsilon, times) / 4",
+        "return zcdp_rho(epsilon, times) / 32",
+        "tests/mechanisms/test_online_learning.py::test_the_zcdp_cost_of_a_pick_is_an_eighth_of_its_squared_epsilon",
+    ),
+    Fault(
+        "a group of people costs what one does",
+        "dpengine/accounting/composition.py",
+        "return size * Fraction(epsilon)",
+        "return Fraction(epsilon)",
+        "tests/accounting/test_composition.py::test_basic_composition_and_groups_are_exact",
+    ),
+    # Ledger
+    Fault(
+        "a cap binds each charge alone",
+        LEDGER,
+        "spent + epsilon <= cap",
+        "epsilon <= cap",
+        OF_LEDGER + "::test_a_refusal_says_what_was_asked_spent_and_left_and_the_ways_out",
+        quick=True,
+    ),
+    Fault(
+        "the cap is not looked at when a charge is recorded",
+        LEDGER,
+        "            _refuse_over_cap(book, *data, epsilon, [] if charge.other_people else alike)\n",
+        "",
+        OF_LEDGER + "::test_threads_that_share_a_ledger_are_granted_exactly_what_the_cap_allows",
+    ),
+    Fault(
+        "the same data under another name has a budget of its own",
+        CHAIN,
+        " or row.fingerprint in prints",
+        "",
+        OF_LEDGER + "::test_the_same_data_under_another_name_shares_the_budget",
+    ),
+    Fault(
+        "a capital letter opens a second budget",
+        CHAIN,
+        "same_name(row.dataset) in spellings",
+        "row.dataset == dataset",
+        OF_LEDGER + "::test_spellings_of_a_name_are_one_dataset",
+    ),
+    Fault(
+        "what was drawn may cost more than its price",
+        LEDGER,
+        "if outcome.cost != epsilon:",
+        "if False:",
+        OF_LEDGER + "::test_what_did_not_cost_exactly_its_price_is_not_recorded",
+    ),
+    Fault(
+        "the same plan is drawn and charged again",
+        LEDGER,
+        "            if known is not None:\n                return hash_chain",
+        "            if False:\n                return hash_chain",
+        OF_LEDGER + "::test_the_same_data_and_plan_cost_once_and_return_what_was_stored",
+    ),
+    Fault(
+        "a result is shown that was not recorded",
+        LEDGER,
+        "payload = self.record(charge, drawn(draw, exact))",
+        "payload = drawn(draw, exact).payload",
+        OF_LEDGER + "::test_a_charge_is_drawn_once_and_always_shown_from_what_is_stored",
+    ),
+    Fault(
+        "the chain does not seal what was spent",
+        CHAIN,
+        "for name in _SEALED), *kind",
+        'for name in _SEALED if name != "epsilon"), *kind',
+        OF_LEDGER + "::test_a_tampered_entry_breaks_the_chain_and_stops_all_use",
+    ),
+    Fault(
+        "a cap changed from outside is believed",
+        CHAIN,
+        "if meta.caps_seal != _seal(secret, caps):",
+        "if False:",
+        OF_LEDGER + "::test_caps_key_and_tables_changed_from_outside_are_refused",
+    ),
+    Fault(
+        "a stored result is served though it was changed",
+        CHAIN,
+        " or hashlib.sha256(payload).digest() != charge.payload_sha256",
+        "",
+        OF_LEDGER + "::test_a_tampered_release_is_not_served_but_others_are",
+    ),
+    Fault(
+        "a fingerprint can be computed by anyone",
+        CHAIN,
+        "hmac.digest(secret, ",
+        "hmac.digest(bytes(32), ",
+        OF_LEDGER + "::test_a_fingerprint_is_an_hmac_under_the_key_in_the_ledger",
+    ),
+    # Bundle
+    Fault(
+        "a changed file in a bundle is whole",
+        VERIFY,
+        " or pieces.sha256() != entry.sha256",
+        "",
+        OF_VERIFY + "::test_a_changed_byte_is_found_by_its_sha_256",
+    ),
+    Fault(
+        "measurements need not add up to ε",
+        VERIFY,
+        "if spent != plan.epsilon:",
+        "if False:",
+        OF_VERIFY + "::test_every_change_is_found_even_where_all_sha_256_sums_are_recomputed",
+        quick=True,
+    ),
+    Fault(
+        "a bundle may state less noise",
+        VERIFY,
+        "if _positive(entry.scale) != allocation.scale:",
+        "if False:",
+        OF_VERIFY + "::test_every_change_is_found_even_where_all_sha_256_sums_are_recomputed",
+    ),
+    Fault(
+        "a bundle may state another sensitivity",
+        VERIFY,
+        "if entry.sensitivity != plan.unit.rows:",
+        "if False:",
+        OF_VERIFY + "::test_every_change_is_found_even_where_all_sha_256_sums_are_recomputed",
+    ),
+    Fault(
+        "the manifest states a scale that ignores a person's rows",
+        "dpengine/bundle/manifest.py",
+        '"scale": exact_text(allocation.scale)',
+        '"scale": exact_text(1 / allocation.epsilon)',
+        "tests/bundle/test_write.py::test_rows_of_several_people_are_written_once_for_each",
+    ),
+    Fault(
+        "a release promises less than its plan's ε",
+        "dpengine/bundle/promises.py",
+        '"epsilon": exact_text(plan.epsilon)',
+        '"epsilon": exact_text(plan.epsilon / 2)',
+        "tests/bundle/test_write.py::test_every_bundle_verifies",
+    ),
+]

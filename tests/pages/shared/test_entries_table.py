@@ -1,0 +1,21 @@
+"""Files of ledger entries: nothing that people typed runs as a formula, and nothing is lost."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+from pages.parts.shared.entries_table import contents
+
+ROWS = [{"title": '=HYPERLINK("http://x")', "epsilon": "-1/2"}, {"title": "Größe", "epsilon": "3"}]
+
+
+def test_a_title_is_no_formula_in_a_spreadsheet() -> None:
+    read = csv.DictReader(io.StringIO(contents(ROWS)["csv"].decode(), newline=""))
+    assert [row["title"] for row in read] == ['\'=HYPERLINK("http://x")', "Größe"]
+
+
+def test_json_has_texts_as_they_are_and_details_beside_them() -> None:
+    found = json.loads(contents(ROWS, [{"k": 1}, {"k": 2}])["json"])
+    assert found == [{**ROWS[0], "details": {"k": 1}}, {**ROWS[1], "details": {"k": 2}}]

@@ -1,0 +1,114 @@
+"""A tab without a browser: it speaks Streamlit's protocol to the served app, at a fraction of the price."""
+
+from __future__ import annotations
+
+import http.client
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from socket import create_connection
+from urllib.parse import quote, urlsplit
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin, Subprotocol
+
+from tests.serving import Served
+
+__all__ = ["Answer", "Tab", "ask", "cookie_of", "opened"]
+
+PATIENCE = 60.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the server answered: names of headers are in small letters."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+
+def ask(
+    app: Served, path: str, method: str = "GET", headers: Mapping[str, str] | None = None, body: bytes = b""
+) -> Answer:
+    """Send one request, with a `Host` of the test's choice among its headers if it likes."""
+    url = urlsplit(app.address)
+    with closing(http.client.HTTPConnection(str(url.hostname), url.port, timeout=PATIENCE)) as connection:
+        connection.request(method, path, body or None, dict(headers or {}))
+        with connection.getresponse() as answer:
+            found = {name.lower(): value for name, value in answer.getheaders()}
+            return Answer(answer.status, found, answer.read().decode(errors="replace"))
+
+
+def cookie_of(app: Served) -> str:
+    """Return the XSRF token that a new browser is given as a cookie."""
+    return ask(app, "/_stcore/health").headers["set-cookie"].partition(";")[0].partition("=")[2]
+
+
+@dataclass
+class Tab:
+    """An open tab: its session, and all that the page has sent it as text."""
+
+    app: Served
+    socket: ClientConnection
+    cookie: str
+    session: str = ""
+    received: list[str] = field(default_factory=list)
+
+    def run(self) -> Tab:
+        """Run the page, as a browser does first of all; wait until it is drawn."""
+        request = BackMsg()
+        request.rerun_script.query_string = ""
+        self.socket.send(request.SerializeToString())
+        while True:
+            payload = self.socket.recv(timeout=PATIENCE)
+            assert isinstance(payload, bytes)
+            message = ForwardMsg.FromString(payload)
+            kind = message.WhichOneof("type")
+            if kind == "new_session":
+                self.session = message.new_session.initialize.session_id
+            if kind == "script_finished":
+                return self
+            text = payload.decode(errors="replace")
+            self.received.append(text)
+            asked = re.search(r'"todo": "send".*"token": "([\w-]{43})"', text)
+            if asked:
+                self.put("/tab", {"X-Tab-Token": asked[1]})  # this tab keeps no plan
+
+    def upload(self, name: str, content: bytes) -> Answer:
+        """Send a file to the drop zone of the page that was run."""
+        token = re.findall(r'"address": "/upload", "token": "([\w-]{43})"', "".join(self.received))[-1]
+        return self.put("/upload", {"X-Upload-Token": token, "X-File-Name": quote(name)}, content)
+
+    def put(self, path: str, headers: dict[str, str], body: bytes = b"") -> Answer:
+        """Send something to a route, as a script of the page would."""
+        own = {
+            "Origin": self.app.address,
+            "Cookie": f"_streamlit_xsrf={self.cookie}",
+            "X-Xsrftoken": self.cookie,
+            "Content-Length": str(len(body)),
+        }
+        return ask(self.app, path, "PUT", own | headers, body)
+
+
+@contextmanager
+def opened(app: Served, *, cookie: str = "", session: str = "", origin: str = "", host: str = "") -> Iterator[Tab]:
+    """Open a tab, in a new browser unless `cookie` is one's own; `session` is one that it asks to join.
+
+    Raises `websockets.exceptions.InvalidStatus` if the server refuses it.
+    """
+    own = cookie or cookie_of(app)
+    url = urlsplit(app.address)
+    with connect(
+        f"ws://{host or url.netloc}/_stcore/stream",
+        origin=Origin(origin or app.address),
+        subprotocols=[Subprotocol(text) for text in ("streamlit", own, session) if text],
+        additional_headers={"Cookie": f"_streamlit_xsrf={own}"},
+        sock=create_connection((str(url.hostname), url.port)),  # wherever `host` may point
+        max_size=None,
+        proxy=None,
+    ) as socket:
+        yield Tab(app, socket, own)

@@ -1,0 +1,108 @@
+"""Workbooks: which sheet and which texts are read, and what is refused."""
+
+import datetime as dt
+import io
+import zipfile
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from dpengine.errors import TableError
+from dpengine.sources.open import open_table
+from dpengine.sources.table import Table
+
+CANARY = "ZZ_CANARY_7f3a"
+
+
+def rows(table: Table) -> list[tuple[object, ...]]:
+    with table.connection() as connection:
+        return sorted(connection.execute("SELECT * FROM rows").fetchall(), key=str)
+
+
+def workbook(**sheets: list[list[object]]) -> openpyxl.Workbook:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, cells in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in cells:
+            sheet.append(row)
+    return book
+
+
+def packed(book: openpyxl.Workbook) -> bytes:
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def opened_book(tmp_path: Path, content: bytes, **options: str) -> Table:
+    path = tmp_path / "t.xlsx"
+    path.write_bytes(content)
+    return open_table(path, **options)
+
+
+def test_each_cell_of_a_workbook_is_a_text(tmp_path):
+    cells = [["a", "b"], [1.0, True], [1.5, dt.date(2024, 1, 5)], ["01", dt.datetime(2024, 1, 5, 13, 30)], [None, "x"]]
+    with opened_book(tmp_path, packed(workbook(s=cells))) as table:
+        assert rows(table) == [("", "x"), ("01", "2024-01-05 13:30:00"), ("1", "True"), ("1.5", "2024-01-05")]
+
+
+def test_rows_of_a_sheet_may_be_ragged_or_blank(tmp_path):
+    with opened_book(tmp_path, packed(workbook(s=[["a", "b"], ["1"], [None, None], ["3", "4"]]))) as table:
+        assert len(rows(table)) == 2
+
+
+def test_the_first_visible_sheet_is_read_unless_one_is_named(tmp_path):
+    book = workbook(hidden=[["h"], ["0"]], first=[["a"], ["1"]], second=[["b"], ["2"]])
+    book["hidden"].sheet_state = "hidden"
+    with opened_book(tmp_path, packed(book)) as table:
+        assert [column.name for column in table.columns] == ["a"]
+    with opened_book(tmp_path, packed(book), sheet="second") as table:
+        assert rows(table) == [("2",)]
+    with pytest.raises(TableError, match=r"no sheet 'third'.*hidden, first, second"):
+        opened_book(tmp_path, packed(book), sheet="third")
+
+
+def test_dates_of_a_workbook_that_counts_from_1904(tmp_path):
+    book = workbook(s=[["a"]])
+    book.epoch = openpyxl.utils.datetime.CALENDAR_MAC_1904
+    book["s"].append([dt.date(2024, 1, 5)])
+    with opened_book(tmp_path, packed(book)) as table:
+        assert rows(table) == [("2024-01-05",)]
+
+
+def test_a_formula_that_was_never_computed_is_an_empty_cell(tmp_path):
+    with opened_book(tmp_path, packed(workbook(s=[["a", "b"], ["x", "=1+1"]]))) as table:
+        assert rows(table) == [("x", "")]
+
+
+@pytest.mark.parametrize(
+    ("cells", "fragment"),
+    [([], "empty"), ([["a", None], ["1", CANARY]], "column 2 has no name"), ([["a", "a"], ["1", CANARY]], "named 'a'")],
+)
+def test_sheets_without_a_usable_header_are_refused(cells, fragment, tmp_path):
+    with pytest.raises(TableError, match=fragment) as caught:
+        opened_book(tmp_path, packed(workbook(s=cells)))
+    assert CANARY not in str(caught.value)
+
+
+def test_a_workbook_that_would_fill_the_memory_is_refused(tmp_path):
+    content = io.BytesIO(packed(workbook(s=[["a"], ["1"]])))
+    with zipfile.ZipFile(content, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/media/bomb.xml", b" " * (150 << 20))
+    with pytest.raises(TableError, match="unpacks to far more"):
+        opened_book(tmp_path, content.getvalue())
+
+
+def test_a_workbook_cut_off_or_with_damaged_parts_is_refused(tmp_path):
+    whole = packed(workbook(s=[["a"], ["1"]]))
+    with pytest.raises(TableError, match="not a whole workbook"):
+        opened_book(tmp_path, whole[: len(whole) // 2])
+    content = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(content, "w") as new:
+        for part in old.namelist():
+            new.writestr(part, f"<{CANARY}" if "sheet" in part else old.read(part))
+    with pytest.raises(TableError, match=r"cannot be read|empty") as caught:
+        opened_book(tmp_path, content.getvalue())
+    assert CANARY not in str(caught.value)
