@@ -1,10 +1,10 @@
-"""Is the error that is predicted the one that is observed? Over many releases of the made-up table.
+"""Predicted errors beside those observed over many releases of the mock table.
 
     python benchmarks/prediction.py [--draws 200]
 
-For each plan and strategy: the predicted mean absolute error of a cell, in the mean over tables; the observed one with
-its standard error; their ratio; and the ratio of the worst table. The project holds itself to 3 % for direct and
-optimised, whose law is known, and to 15 % for adaptive, which is tried out.
+For each plan and strategy: the predicted mean absolute error of a cell, averaged over tables; the observed one with its
+standard error; their ratio; and the ratio of the worst table. The project holds itself to 3 % for direct and optimised,
+whose error has a closed form, and to 15 % for adaptive, whose error is simulated.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def observe(plan: dpe.Plan, draws: int) -> np.ndarray:
             if allocations
             else decide(plan).measure(lambda tables: [mock_counts(plan, table) for table in tables])
         )
-        believed = derive_estimates(plan, noisy)
+        estimates = derive_estimates(plan, noisy)
         pairs = zip(plan.marginals, truth, strict=True)
-        rows.append([float(np.abs(believed.estimate(table) - counts).mean()) for table, counts in pairs])
+        rows.append([float(np.abs(estimates.estimate(table) - counts).mean()) for table, counts in pairs])
     return np.array(rows)
 
 
@@ -66,16 +66,16 @@ def main() -> None:
         for strategy in ("direct", "optimised", "adaptive"):
             plan = letters_plan(sizes, tables, epsilon=epsilon, rows_about=rows, strategy=strategy)
             try:
-                told = dpe.predict(plan).set_index("table").drop("total")["mean_abs_error"].to_numpy()
+                predicted = dpe.predict(plan).set_index("table").drop("total")["mean_abs_error"].to_numpy()
             except dpe.PlanError:
                 continue  # tables that only adaptive can make agree
             seen = observe(plan, draws if strategy != "adaptive" else max(10, draws // 5))
-            mean, ratios = seen.mean(axis=1), told / seen.mean(axis=0)
+            mean, ratios = seen.mean(axis=1), predicted / seen.mean(axis=0)
             spread = mean.std(ddof=1) / math.sqrt(mean.size)
             worst = ratios[np.abs(np.log(ratios)).argmax()]
             print(
-                f"{name:<22} {strategy:<10} {told.mean():>9.3f}  {mean.mean():>8.3f} ± {spread:<6.3f}  "
-                f"{told.mean() / mean.mean():>6.3f}  {worst:.3f}",
+                f"{name:<22} {strategy:<10} {predicted.mean():>9.3f}  {mean.mean():>8.3f} ± {spread:<6.3f}  "
+                f"{predicted.mean() / mean.mean():>6.3f}  {worst:.3f}",
                 flush=True,
             )
 

@@ -4,11 +4,11 @@
 
 Beside each other in one run, at ε-differential privacy: the product (``ranges: true``, whole counts as published), and
 the published family, written here after its papers: every cell by itself; Hb (Qardaji, Yang & Li, PVLDB 2013); MWEM
-(Hardt, Ligett & McSherry, NIPS 2012; it is told the number of rows, as its authors do); uniform and adaptive grids
+(Hardt, Ligett & McSherry, NIPS 2012; it is given the number of rows, as by its authors); uniform and adaptive grids
 (Qardaji, Yang & Li, ICDE 2013). Peers draw floating-point noise, as theirs is. DAWA, EFPA, PHP, Privelet, GreedyH and
 QuadTree are not among them.
 
-The tables are simulated shapes of 4096 and of 128 × 128 cells: none of them is that on which others publish figures.
+The tables are simulated shapes of 4096 and of 128 × 128 cells: others publish figures on none of them.
 With ``ADULT`` naming its file (or in ``../shared/data``), capital gains of Adult are one of them.
 """
 
@@ -137,8 +137,8 @@ def mwem(counts: np.ndarray, epsilon: float, rounds: int = 10) -> np.ndarray:
         mask = _mask(pick, counts.shape)
         asked.append((mask, float(counts[mask].sum()) + chance.laplace(0, 1 / half)))
         for _ in range(20):
-            for where, said in asked:
-                off = said - model[where].sum()
+            for where, noisy in asked:
+                off = noisy - model[where].sum()
                 model[where] *= np.exp(np.clip(off / (2 * rows), -5, 5))
                 model *= rows / model.sum()
     return model
@@ -169,11 +169,11 @@ def agrid(counts: np.ndarray, epsilon: float) -> np.ndarray:
     for top, bottom in pairwise(cuts):
         for left, right in pairwise(cuts):
             block = counts[top:bottom, left:right]
-            said = block.sum() + chance.laplace(0, 2 / epsilon)
-            fine = max(1, int(np.ceil(np.sqrt(max(said, 0) * (epsilon / 2) / 5))))
+            noisy = block.sum() + chance.laplace(0, 2 / epsilon)
+            fine = max(1, int(np.ceil(np.sqrt(max(noisy, 0) * (epsilon / 2) / 5))))
             inner = _grid(block, epsilon / 2, fine)
             pieces = min(fine, block.shape[0]) * min(fine, block.shape[1])
-            total = (said + inner.sum() / pieces) / (1 + 1 / pieces) if pieces > 1 else (said + inner.sum()) / 2
+            total = (noisy + inner.sum() / pieces) / (1 + 1 / pieces) if pieces > 1 else (noisy + inner.sum()) / 2
             found[top:bottom, left:right] = inner + (total - inner.sum()) / block.size
     return found
 

@@ -9,10 +9,11 @@
 The peers need versions of the same packages that rule each other out, so each runs in an environment of its own
 (``benchmarks/peers``), and this project in a process of its own likewise. Both do the job in turns, at least three
 times each, so that other work on the machine slows both alike. Start-up is timed apart; the first time is shown, with
-what Spark compiles in it, and the least counts. What a peer publishes must be the exact counts but for noise, or its
-time is of something else. Peers that are slower by far do it with a tenth of the rows, and so does this project.
-A peer publishes with noise; ours is the time to count. *release* is ours as a whole, which recognises the data, charges
-a ledger and stores what it publishes; *codes* is what is in memory already, as the number of each row's cell.
+what Spark compiles in it, and the least counts. What a peer publishes must be the exact counts plus noise; otherwise
+its time would be that of another task. Peers that are slower by far do it with a tenth of the rows, and so does this
+project. A peer publishes with noise; ours is the time to count. *release* is ours as a whole, which fingerprints the
+data, charges a ledger and stores what it publishes; *codes* is what is in memory already, as the number of each row's
+cell.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Timed:
 
 
 class Worker:
-    """A script of ``benchmarks/peers``, started, that does its task once each time it is told to."""
+    """A script of ``benchmarks/peers``, started, that does its task once for each request."""
 
     def __init__(self, command: list[str], errors: IO[str]) -> None:
         self._errors = errors
@@ -132,7 +133,7 @@ class Lines:
     def __init__(self) -> None:
         self.held = True
 
-    def tell(self, who: str, job: str, rows: int, theirs: Timed, mine: Timed, least: float | None) -> None:
+    def report(self, who: str, job: str, rows: int, theirs: Timed, mine: Timed, least: float | None) -> None:
         """``least``: how many times as fast as ``theirs`` ours must be."""
         if np.abs(np.subtract(theirs.counts, mine.counts)).max() > NOISE:
             sys.exit(f"{who} has counted something else")
@@ -158,14 +159,14 @@ def from_the_file(name: str, path: Path, venvs: Path, lines: Lines) -> None:
         for job, least in LEAST.items():
             task = asked(path, job)
             mine, theirs = in_turns(ours(task), command(python, f"peer_{name}", task))
-            lines.tell(name, job, PEERS[name], theirs, mine, least)
+            lines.report(name, job, PEERS[name], theirs, mine, least)
 
 
 def whole_release(path: Path, lines: Lines) -> None:
     for job in JOBS:
         task = asked(path, job)
         mine, whole = in_turns(ours(task), ours(task, "release"))
-        lines.tell("our whole release", job, ROWS, whole, mine, None)
+        lines.report("our whole release", job, ROWS, whole, mine, None)
 
 
 def in_memory(kind: str, path: Path, venvs: Path, lines: Lines) -> None:
@@ -173,11 +174,11 @@ def in_memory(kind: str, path: Path, venvs: Path, lines: Lines) -> None:
     for job in JOBS:
         task = asked(path, job, codes=True)
         mine, bare = in_turns(ours(task), command(sys.executable, "bincount", task))
-        lines.tell(f"bincount, {kind}", job, ROWS, bare, mine, 1 / MOST)
+        lines.report(f"bincount, {kind}", job, ROWS, bare, mine, 1 / MOST)
         for name in ("diffprivlib", "opendp") if kind == "uint8" else ():
             if (python := installed(venvs, name)) is not None:
                 mine, theirs = in_turns(ours(task), command(python, f"peer_{name}", task))
-                lines.tell(f"{name}, {kind}", job, ROWS, theirs, mine, None)
+                lines.report(f"{name}, {kind}", job, ROWS, theirs, mine, None)
 
 
 def main() -> int:
