@@ -22,10 +22,10 @@ PLANTED = {
     "rooms": ("dpengine/spec/plan.py", "from dpengine.accounting import composition"),
     "pages": ("pages/parts/server/jobs.py", "from pages.parts.visit import plan_form"),
     "noisy": ("dpengine/results/preview.py", "from dpengine.counting import count"),
-    "rows": ("dpengine/cli.py", "from dpengine.counting import count"),
+    "rows": ("dpengine/cli/commands.py", "from dpengine.counting import count"),
     "noise": ("dpengine/release.py", "from dpengine.noise.laplace import perturb"),
     "ledger": ("dpengine/release.py", "from dpengine.accounting import database"),
-    "owner": ("dpengine/cli.py", "from dpengine import owner"),
+    "owner": ("dpengine/cli/commands.py", "from dpengine import owner"),
     "verbs": ("pages/verify.py", "from dpengine.measure.strategy import decide"),
 }
 

@@ -11,43 +11,38 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from fractions import Fraction
-from functools import wraps
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any
 
 import click
 
-from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseError, ReleaseError, TableError
+from dpengine.cli.common import (
+    REFUSED,
+    WRONG_USE,
+    faults,
+    finish,
+    json_option,
+    ledger_option,
+    likeness,
+    open_ledger,
+    printable,
+    say,
+    warn,
+)
+from dpengine.cli.ledger import ledger
+from dpengine.errors import TableError
 from dpengine.exact import exact_text
 from dpengine.spec.plan import Plan
 
-if TYPE_CHECKING:
-    from dpengine.accounting.ledger import Ledger
+__all__ = ["main"]
 
-__all__ = ["STATUSES", "main"]
-
-REFUSED, WRONG_USE = 1, 2
-STATUSES: dict[type[PrivateReleaseError], int] = {
-    BudgetError: REFUSED,
-    LedgerError: REFUSED,  # nothing may be released; a malformed address or cap is wrong use, see `_option`
-    ReleaseError: REFUSED,
-    PlanError: WRONG_USE,
-    TableError: WRONG_USE,
-}
-
-Value = TypeVar("Value")
-
-ledger_option = click.option(
-    "--ledger", "url", metavar="URL", help="Ledger to charge, e.g. sqlite:///budget.db. Default: your own."
-)
 encoding_option = click.option("--encoding", help="Text encoding, if it is not UTF-8.")
 delimiter_option = click.option("--delimiter", help="Separator of cells, if the header does not show it.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -59,6 +54,9 @@ def main(context: click.Context) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a label that the terminal cannot show is escaped
+
+
+main.add_command(ledger)
 
 
 @contextmanager
@@ -76,48 +74,11 @@ def _clearing_up_on_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _faults(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn an error that a caller can cause into one line for each fault and an exit status."""
-
-    @wraps(command)
-    def guarded(*arguments: Any, **options: Any) -> None:
-        try:
-            command(*arguments, **options)
-        except PrivateReleaseError as error:
-            _exit(error.faults, STATUSES.get(type(error), WRONG_USE))
-
-    return guarded
-
-
-def _exit(faults: Iterable[object], status: int) -> NoReturn:
-    for fault in faults:
-        _warn(str(fault))
-    sys.exit(status)
-
-
-def _warn(message: str) -> None:
-    click.echo(f"private-release: {_printable(' '.join(message.split()))}", err=True)
-
-
-def _say(line: str) -> None:
-    """Print one line. Names and titles from people forge no second one, and give the terminal no orders."""
-    click.echo(_printable(line))
-
-
-def _printable(line: str) -> str:
-    r"""Escape what no terminal should show as it is: line breaks, control characters, changes of direction.
-
-    >>> print(_printable("age\n2026-11-22 forged \x1b[31m"))
-    age\n2026-11-22 forged \x1b[31m
-    """
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
-
-
 @main.command()
 @click.argument("table", type=click.Path(path_type=Path))
 @encoding_option
 @delimiter_option
-@_faults
+@faults
 def columns(table: Path, encoding: str | None, delimiter: str | None) -> None:
     """Print a first plan for TABLE: names and kinds of columns, with blanks for a person to fill in."""
     from dpengine.sources.open import open_table
@@ -127,11 +88,11 @@ def columns(table: Path, encoding: str | None, delimiter: str | None) -> None:
         opened = open_table(table, encoding=encoding, delimiter=delimiter)
     except TableError as error:
         if any(fault.path == ("header",) for fault in error.faults):
-            _warn(DOUBT)
+            warn(DOUBT)
         raise
     with opened:
         if doubt := header_doubt(field.name for field in opened.columns):
-            _warn(doubt)
+            warn(doubt)
         click.echo(first_plan(opened.columns, dataset=table.name.split(".")[0]), nl=False)
 
 
@@ -139,7 +100,7 @@ def columns(table: Path, encoding: str | None, delimiter: str | None) -> None:
 @click.argument("plan", type=click.Path(path_type=Path))
 @click.option("--epsilon", "epsilons", multiple=True, help="Predict at this ε as well; may be repeated.")
 @json_option
-@_faults
+@faults
 def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
     """Print the price of a release of PLAN and its expected errors. Reads no table."""
     from dpengine.results import predict as prediction
@@ -150,8 +111,8 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
         rows = frame.to_dict(orient="records")
         click.echo(json.dumps({"dataset": loaded.dataset, "epsilon": exact_text(loaded.epsilon), "tables": rows}))
         return
-    _say(f"ε = {exact_text(loaded.epsilon)} from the budget of {loaded.dataset}")
-    frame["table"] = frame["table"].map(_printable)
+    say(f"ε = {exact_text(loaded.epsilon)} from the budget of {loaded.dataset}")
+    frame["table"] = frame["table"].map(printable)
     click.echo(frame.to_string(index=False, float_format=lambda number: f"{number:.4g}"))
 
 
@@ -168,7 +129,7 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
     help="State, for the record, that a table like an earlier one is of other people and shares no budget.",
 )
 @json_option
-@_faults
+@faults
 def release(  # click hands over one parameter for each argument and option
     plan: Path,
     table: Path,
@@ -186,15 +147,15 @@ def release(  # click hands over one parameter for each argument and option
 
     loaded = Plan.load(plan)
     if not os.access(output.parent, os.W_OK):
-        _exit([f"the folder of {output.name} is not there or cannot be written; nothing was spent"], WRONG_USE)
-    ledger = _open_ledger(url)
+        finish([f"the folder of {output.name} is not there or cannot be written; nothing was spent"], WRONG_USE)
+    ledger = open_ledger(url)
     with open_table(table, encoding=encoding, delimiter=delimiter) as opened:
         finished = publish(opened, loaded, ledger, other_people=other_people)
     try:
         finished.save(output)
     except OSError as error:
         again = "the release is recorded, and running this again writes it at no cost"
-        _exit([f"{output.name} could not be written ({error.strerror}); {again}"], WRONG_USE)
+        finish([f"{output.name} could not be written ({error.strerror}); {again}"], WRONG_USE)
     entry = ledger.entry(finished.release_id)
     assert entry is not None
     dataset = entry.dataset  # the one charged: the same data may have been published before under another name
@@ -212,18 +173,18 @@ def release(  # click hands over one parameter for each argument and option
         click.echo(json.dumps(summary))
         return
     rest = "no cap is set" if left is None else f"left {summary['left']}"
-    _say(f"{output.name}: release {summary['release_id']}, ε = {summary['epsilon']}")
-    _say(f"{dataset}: spent {summary['spent']} in all, {rest}")
+    say(f"{output.name}: release {summary['release_id']}, ε = {summary['epsilon']}")
+    say(f"{dataset}: spent {summary['spent']} in all, {rest}")
     for each in entry.recognised:
-        _say(f"{dataset}: {_likeness(**asdict(each))}")
+        say(f"{dataset}: {likeness(**asdict(each))}")
     if same_name(dataset) != same_name(loaded.dataset):
-        _say(f"{loaded.dataset}: nothing was spent, since the same tables of the same data were published before")
+        say(f"{loaded.dataset}: nothing was spent, since the same tables of the same data were published before")
 
 
 @main.command()
 @click.argument("bundle", type=click.Path(path_type=Path))
 @json_option
-@_faults
+@faults
 def verify(bundle: Path, as_json: bool) -> None:
     """Check that BUNDLE is complete and consistent, and agrees with its own manifest."""
     from dpengine.bundle.verify import PROSE, verify
@@ -234,41 +195,8 @@ def verify(bundle: Path, as_json: bool) -> None:
                                "not_read": PROSE}))  # fmt: skip
         return
     epsilon = manifest["guarantee"]["epsilon"]
-    _say(f"{bundle.name}: whole and consistent; release {manifest['release_id']}, ε = {epsilon}")
+    say(f"{bundle.name}: whole and consistent; release {manifest['release_id']}, ε = {epsilon}")
     click.echo(f"not read: the text of {', '.join(PROSE)}; only their checksums are compared with the manifest")
-
-
-@main.command()
-@click.argument("dataset", required=False)
-@click.option("--cap", help="Set the total ε that DATASET may ever spend.")
-@ledger_option
-@json_option
-@_faults
-def ledger(dataset: str | None, cap: str | None, url: str | None, as_json: bool) -> None:
-    """Show what was spent, on what, and what is left."""
-    from dpengine.accounting.amount import read_amount
-
-    if cap is not None and dataset is None:
-        raise click.UsageError("--cap needs the DATASET that it is for")
-    if dataset is not None and not dataset.strip():
-        raise click.UsageError("DATASET is blank; name whose budget it is")
-    most = None if cap is None else _option(read_amount, cap, "The cap")
-    book = _open_ledger(url)
-    if dataset is not None and most is not None:
-        book.set_cap(dataset, most)
-    accounts = [_account(book, name) for name in (book.datasets() if dataset is None else [dataset])]
-    if as_json:
-        click.echo(json.dumps(accounts))
-        return
-    for account in accounts:
-        rest = "no cap" if account["cap"] is None else f"cap {account['cap']}, left {account['left']}"
-        _say(f"{account['dataset']}: spent {account['spent']}, {rest}")
-        for entry in account["releases"]:
-            _say(f"  {entry['created']}  ε {entry['epsilon']:>8}  {entry['release_id']}  {entry['summary']}")
-            for each in entry["recognised"]:
-                _say(f"    {_likeness(**each)}")
-    if not accounts:
-        click.echo("nothing was spent yet")
 
 
 @main.command()
@@ -277,7 +205,7 @@ def ledger(dataset: str | None, cap: str | None, url: str | None, as_json: bool)
 @click.option("--jobs", default=1, show_default=True, help="Processes to run them in.")
 @click.option("--way", "ways", multiple=True, help="One way to publish, e.g. direct; may be repeated. Default: all.")
 @json_option
-@_faults
+@faults
 def audit(epsilon: str, runs: int, jobs: int, ways: tuple[str, ...], as_json: bool) -> None:
     """Audit the code that publishes, on made-up tables: exact checks, then the ε that its outputs show.
 
@@ -297,12 +225,12 @@ def audit(epsilon: str, runs: int, jobs: int, ways: tuple[str, ...], as_json: bo
     if as_json:
         click.echo(json.dumps(lines))
     if broken := [line["what"] for line in (*lines["exact"], *lines["shown"]) if not line["kept"]]:
-        _exit([f"more than the ε that is claimed was found: {what}" for what in broken], REFUSED)
+        finish([f"more than the ε that is claimed was found: {what}" for what in broken], REFUSED)
 
 
 @main.command(context_settings={"ignore_unknown_options": True})
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
-@_faults
+@faults
 def app(options: tuple[str, ...]) -> None:
     """Open the page in the browser. OPTIONS go to Streamlit, e.g. --server.port 8502."""
     from dpengine import installed
@@ -312,7 +240,7 @@ def app(options: tuple[str, ...]) -> None:
 
 @main.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@_faults
+@faults
 def samples(folder: Path) -> None:
     """Copy the sample tables and their plans into FOLDER."""
     from dpengine import installed
@@ -321,45 +249,9 @@ def samples(folder: Path) -> None:
         click.echo(path.name)
 
 
-def _likeness(*, release_id: str, dataset: str, overlap: float, other_people: bool) -> str:
-    said = "other people, as stated" if other_people else "the same people, who share one budget"
-    return f"the table looks like that of {dataset}, release {release_id} (about {overlap:.0%} of the rows): {said}"
-
-
 def _audited(what: str, claimed: Fraction, found: float, seen: str, *, as_json: bool) -> dict[str, Any]:
     """Say what an audit found, and whether the ε that is claimed holds; floats may be off in the ninth digit."""
     kept = found <= float(claimed) * (1 + 1e-9) + 1e-9
     if not as_json:
         click.echo(f"{'ok    ' if kept else 'BROKEN'}  {what} {found:.4g} of {exact_text(claimed)}  ({seen})")
     return {"what": what, "claimed": exact_text(claimed), "found": found, "seen": seen, "kept": kept}
-
-
-def _account(book: Ledger, dataset: str) -> dict[str, Any]:
-    cap, left = book.cap(dataset), book.left(dataset)
-    return {
-        "dataset": dataset,
-        "spent": exact_text(book.spent(dataset)),
-        "cap": None if cap is None else exact_text(cap),
-        "left": None if left is None else exact_text(left),
-        "releases": [
-            {"created": entry.created, "epsilon": exact_text(entry.epsilon), "release_id": entry.release_id,
-             "title": entry.title, "summary": entry.summary, "recognised": [asdict(each) for each in entry.recognised]}
-            for entry in book.history(dataset)
-        ],
-    }  # fmt: skip
-
-
-def _open_ledger(url: str | None) -> Ledger:
-    from dpengine.accounting.database import address_of
-    from dpengine.accounting.ledger import Ledger
-
-    _option(address_of, url)
-    return Ledger(url)
-
-
-def _option(read: Callable[..., Value], *given: object) -> Value:
-    """Read the value of an option; an unreadable one is wrong use, not a refusal of the ledger."""
-    try:
-        return read(*given)
-    except (BudgetError, LedgerError) as error:
-        _exit(error.faults, WRONG_USE)

@@ -1,0 +1,98 @@
+"""What all commands share: options, messages of one line each, and exit statuses."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseError, ReleaseError, TableError
+
+if TYPE_CHECKING:
+    from dpengine.accounting.ledger import Ledger
+
+__all__ = [
+    "REFUSED", "STATUSES", "WRONG_USE", "faults", "finish", "json_option", "ledger_option", "likeness", "open_ledger",
+    "option", "printable", "say", "warn",
+]  # fmt: skip
+
+REFUSED, WRONG_USE = 1, 2
+STATUSES: dict[type[PrivateReleaseError], int] = {
+    BudgetError: REFUSED,
+    LedgerError: REFUSED,  # nothing may be released; a malformed address or cap is wrong use, see `option`
+    ReleaseError: REFUSED,
+    PlanError: WRONG_USE,
+    TableError: WRONG_USE,
+}
+
+Value = TypeVar("Value")
+
+ledger_option = click.option(
+    "--ledger", "url", metavar="URL", help="Ledger to charge, e.g. sqlite:///budget.db. Default: your own."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+
+
+def faults(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn an error that a caller can cause into one line for each fault and an exit status."""
+
+    @wraps(command)
+    def guarded(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except PrivateReleaseError as error:
+            finish(error.faults, STATUSES.get(type(error), WRONG_USE))
+
+    return guarded
+
+
+def finish(messages: Iterable[object], status: int) -> NoReturn:
+    """End with a line for each message."""
+    for message in messages:
+        warn(str(message))
+    sys.exit(status)
+
+
+def warn(message: str) -> None:
+    """Print one line to standard error."""
+    click.echo(f"private-release: {printable(' '.join(message.split()))}", err=True)
+
+
+def say(line: str) -> None:
+    """Print one line. Names and titles from people forge no second one, and give the terminal no orders."""
+    click.echo(printable(line))
+
+
+def printable(line: str) -> str:
+    r"""Escape what no terminal should show as it is: line breaks, control characters, changes of direction.
+
+    >>> print(printable("age\n2026-11-22 forged \x1b[31m"))
+    age\n2026-11-22 forged \x1b[31m
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+
+
+def likeness(*, release_id: str, dataset: str, overlap: float, other_people: bool) -> str:
+    """Say which earlier table a new one looks like, and what follows for its budget."""
+    said = "other people, as stated" if other_people else "the same people, who share one budget"
+    return f"the table looks like that of {dataset}, release {release_id} (about {overlap:.0%} of the rows): {said}"
+
+
+def open_ledger(url: str | None) -> Ledger:
+    """Open the ledger at `url`, by default the person's own; an address that cannot be read is wrong use."""
+    from dpengine.accounting.database import address_of
+    from dpengine.accounting.ledger import Ledger
+
+    option(address_of, url)
+    return Ledger(url)
+
+
+def option(read: Callable[..., Value], *given: object) -> Value:
+    """Read the value of an option; an unreadable one is wrong use, not a refusal of the ledger."""
+    try:
+        return read(*given)
+    except (BudgetError, LedgerError) as error:
+        finish(error.faults, WRONG_USE)

@@ -1,0 +1,81 @@
+"""The commands on the ledger: accounts of datasets, and what else it keeps."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpengine.cli.common import faults, json_option, ledger_option, likeness, open_ledger, option, say
+from dpengine.exact import exact_text
+
+if TYPE_CHECKING:
+    from dpengine.accounting.ledger import Ledger
+
+__all__ = ["ledger"]
+
+
+class _Commands(click.Group):
+    """Commands by name; whatever else is given is for `show`, so that `ledger DATASET` shows an account."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        own = {*self.commands, *context.help_option_names}
+        return super().parse_args(context, args if args and args[0] in own else ["show", *args])
+
+
+@click.group(cls=_Commands, options_metavar="", subcommand_metavar="[DATASET] [OPTIONS] | COMMAND [ARGS]...")
+def ledger() -> None:
+    """Show what was spent, on what, and what is left; or one of these commands.
+
+    Without a command this is `show`. A dataset that has the name of a command is shown by `ledger show DATASET`.
+    """
+
+
+@ledger.command()
+@click.argument("dataset", required=False)
+@click.option("--cap", help="Set the total ε that DATASET may ever spend.")
+@ledger_option
+@json_option
+@faults
+def show(dataset: str | None, cap: str | None, url: str | None, as_json: bool) -> None:
+    """Show what was spent, on what, and what is left."""
+    from dpengine.accounting.amount import read_amount
+
+    if cap is not None and dataset is None:
+        raise click.UsageError("--cap needs the DATASET that it is for")
+    if dataset is not None and not dataset.strip():
+        raise click.UsageError("DATASET is blank; name whose budget it is")
+    most = None if cap is None else option(read_amount, cap, "The cap")
+    book = open_ledger(url)
+    if dataset is not None and most is not None:
+        book.set_cap(dataset, most)
+    accounts = [_account(book, name) for name in (book.datasets() if dataset is None else [dataset])]
+    if as_json:
+        click.echo(json.dumps(accounts))
+        return
+    for account in accounts:
+        rest = "no cap" if account["cap"] is None else f"cap {account['cap']}, left {account['left']}"
+        say(f"{account['dataset']}: spent {account['spent']}, {rest}")
+        for entry in account["releases"]:
+            say(f"  {entry['created']}  ε {entry['epsilon']:>8}  {entry['release_id']}  {entry['summary']}")
+            for each in entry["recognised"]:
+                say(f"    {likeness(**each)}")
+    if not accounts:
+        click.echo("nothing was spent yet")
+
+
+def _account(book: Ledger, dataset: str) -> dict[str, Any]:
+    cap, left = book.cap(dataset), book.left(dataset)
+    return {
+        "dataset": dataset,
+        "spent": exact_text(book.spent(dataset)),
+        "cap": None if cap is None else exact_text(cap),
+        "left": None if left is None else exact_text(left),
+        "releases": [
+            {"created": entry.created, "epsilon": exact_text(entry.epsilon), "release_id": entry.release_id,
+             "title": entry.title, "summary": entry.summary, "recognised": [asdict(each) for each in entry.recognised]}
+            for entry in book.history(dataset)
+        ],
+    }  # fmt: skip
