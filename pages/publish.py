@@ -9,7 +9,7 @@ import streamlit as st
 from dpengine import Plan, PlanError
 from dpengine.accounting.entry import Kind
 from dpengine.release import Release, reopen
-from pages.parts.publish import columns_step, domain_step, progress, table_step, unit_step
+from pages.parts.publish import columns_step, domain_step, fit, progress, table_step, unit_step
 from pages.parts.publish.epsilon_step import choose_epsilon
 from pages.parts.publish.preview import in_words, show_consequence
 from pages.parts.publish.release_step import publish_step
@@ -137,6 +137,7 @@ def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
                 st.markdown(in_words(plan))
         with st.container(border=True):
             st.markdown("**6 · Publish**")
+            fit.warn(plan)
             publish_step(plan)
 
 

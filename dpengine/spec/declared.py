@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, ValidationError
 
 from dpengine.errors import Fault, PlanError
 
-__all__ = ["KINDS", "NEEDED", "Declared", "Line", "Name", "Text", "Texts", "readable_faults"]
+__all__ = ["KINDS", "NEEDED", "Declared", "Line", "Name", "NumberFormat", "Text", "Texts", "readable_faults"]
 
 KINDS = ("number", "category", "yesno", "date")
 MAX_FAULTS = 100
@@ -53,6 +53,8 @@ _PLAIN = _without(
 Text = Annotated[str, _PLAIN]
 # A name stands in every table of its column, and a value in every row of a table: so they are bounded.
 Name = Annotated[Text, _at_most(2_000)]
+# How numbers are written in texts: which mark parts the decimals, and whether marks part the thousands.
+NumberFormat = Literal["1234.5", "1,234.5", "1.234,5"]
 Texts = Annotated[tuple[Annotated[Text, _at_most(10_000)], ...], FailFast()]
 
 

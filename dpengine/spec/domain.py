@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, Unpack
 from pydantic import Field, SkipValidation, field_validator, model_validator
 
 from dpengine.exact import DecimalLike, decimal, rational
-from dpengine.spec.declared import Declared, Line, Name, Texts
+from dpengine.spec.declared import Declared, Line, Name, NumberFormat, Texts
 from dpengine.spec.limits import MAX_COLUMN_CELLS
 from dpengine.spec.standard_lists import standard_lists
 
@@ -98,7 +98,8 @@ class Number(_Column):
     """A numeric column, divided at `edges` into bins [a, b), of which the last is closed.
 
     Edges are a list, or ``{"from": 0, "to": 100, "bins": 20}`` for bins of one width. Values are read as 64-bit
-    floating point numbers, so edges must stay distinct as such.
+    floating point numbers, so edges must stay distinct as such. Texts are read in the `format` in which 1234.5 is
+    written there; beside its mark for thousands, a blank or an apostrophe may part them too.
 
     >>> Number(name="age", edges=["0", "18", "65"]).labels
     ('[0, 18)', '[18, 65]', '(other)', '(missing)')
@@ -107,12 +108,13 @@ class Number(_Column):
     kind: Literal["number"] = "number"
     # The validator below reads and bounds every edge; validating a million of them twice would take seconds.
     edges: SkipValidation[tuple[Decimal, ...]]
+    format: NumberFormat = "1234.5"
 
     if TYPE_CHECKING:
 
         def __init__(
             self, *, name: str, edges: Iterable[DecimalLike] | Mapping[str, DecimalLike],
-            kind: Literal["number"] = ..., **options: Unpack[ColumnOptions],
+            format: NumberFormat = ..., kind: Literal["number"] = ..., **options: Unpack[ColumnOptions],
         ) -> None: ...  # fmt: skip
 
     @field_validator("edges", mode="before")
@@ -325,6 +327,8 @@ def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:
     plain = column.model_dump(mode="json", by_alias=by_alias, exclude={"source", "codebook", "edges"})
     if isinstance(column, Number):
         plain["edges"] = [f"{edge:f}" for edge in column.edges]
+        if column.format == "1234.5":  # plans from before there were formats keep their identity
+            del plain["format"]
     return plain
 
 

@@ -260,6 +260,7 @@ class Question(Declared):
             case Sum(of=grid) | Mean(of=grid) | Quantile(of=grid):
                 bounds = map(str, (grid.units(grid.low), grid.units(grid.high), Fraction(grid.step)))
                 payload["of"] = [grid.name, *bounds, grid.missing_code, sorted(grid.missing_as)]
+                payload["of"] += [] if grid.format == "1234.5" else [grid.format]
             case Mode(of=column):
                 payload["of"] = Condition(column=column, labels=column.declared).payload
         return "question " + hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()

@@ -97,6 +97,28 @@ def test_texts_fall_in_the_same_cells(in_engine, kind):
     assert np.count_nonzero(array) >= 3
 
 
+@pytest.mark.parametrize("form", ["1,234.5", "1.234,5"])
+def test_numbers_by_a_format_fall_in_the_same_cells(in_engine, form):
+    texts = [
+        *TEXTS,
+        "1,5",
+        "0,7",
+        "0,69",
+        "1.234",
+        "1.000,5",
+        "1 234",
+        "1\u00a0234,5",
+        "1'000.5",
+        "12.34,5",
+        ",5",
+        "5,",
+        "-1,0",
+    ]
+    assert (
+        same(in_engine, repeated(texts, pa.string(), 1), plan_of(*columns_of({**NUMBER, "format": form})))[0].sum() > 0
+    )
+
+
 @pytest.mark.parametrize("form", ["%d/%m/%Y", "%Y%m%d", "%d.%m.%Y %H:%M", "%d %m %Y", "%m^%d[%Y"])
 def test_dates_by_a_format_fall_in_the_same_cells(in_engine, form):
     texts = [

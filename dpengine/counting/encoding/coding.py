@@ -18,6 +18,7 @@ from typing import Any
 from dpengine.counting.encoding.bin_boundaries import NO, YES, Boundaries, Scalar, family_of
 from dpengine.counting.encoding.declared_texts import Family
 from dpengine.sources.databases.dialects import Dialect
+from dpengine.spec.declared import NumberFormat
 from dpengine.spec.domain import Column, Date
 from dpengine.spec.numeric_grid import Grid
 
@@ -28,6 +29,8 @@ __all__ = [
     "boundary_tree",
     "code_of_boundaries",
     "completes",
+    "matches",
+    "plain_number",
     "reads",
     "scalar",
     "yes_or_no",
@@ -37,6 +40,11 @@ _READABLE: Mapping[str, tuple[Family, ...]] = {
     "number": ("text", "integer", "float", "decimal", "boolean"),
     "yesno": ("text", "integer", "float", "decimal", "boolean"),
     "date": ("text", "date", "timestamp"),
+}
+# Of each format of numbers: the mark before the decimals, and those between the thousands.
+_MARKS: Mapping[NumberFormat, tuple[str, str]] = {
+    "1,234.5": (".", ", '\u00a0\u202f"),
+    "1.234,5": (",", ". '\u00a0\u202f"),
 }
 BLANKS = "".join(chr(i) for i in range(0x3001) if chr(i).isspace())
 
@@ -112,6 +120,20 @@ def any_of(raw: str, texts: Iterable[str], form: str, forms: Iterable[str], dial
     """Write `` OR …``: the raw text is one of `texts`, or the normalised one of `forms`; nothing for no texts."""
     texts = list(texts)
     return f" OR {raw} IN {dialect.listed(texts)} OR {form} IN {dialect.listed(forms)}" if texts else ""
+
+
+def matches(text: str, pattern: str, dialect: Dialect) -> str:
+    """Write whether all of a text matches a pattern."""
+    return dialect.matches.format(x=text, p=dialect.literal(f"^({pattern})$"))
+
+
+def plain_number(text: str, form: NumberFormat, dialect: Dialect) -> str:
+    """Write a numeral in the format 1234.5, given the text of one in the format `form`; null for any other text."""
+    point, thousands = _MARKS[form]
+    whole = f"([0-9]+|[0-9]{{1,3}}([{thousands}][0-9]{{3}})+)"
+    numeral = f"[+-]?({whole}([{point}][0-9]*)?|[{point}][0-9]+)([eE][+-]?[0-9]{{1,4}})?"
+    plain = f"translate({text}, {dialect.literal(point + thousands)}, '.')"  # the marks of thousands are left out
+    return f"CASE WHEN {matches(text, numeral, dialect)} THEN {plain} END"
 
 
 def yes_or_no(text: str, dialect: Dialect) -> str:

@@ -16,6 +16,7 @@ __all__ = ["NUMBERS", "Family", "codes_by_text", "normalised", "plain_numeral", 
 Family = Literal["text", "integer", "float", "decimal", "boolean", "date", "timestamp"]
 
 NUMBERS: tuple[Family, ...] = ("integer", "float", "decimal")
+_WHOLE = r"-?(0|[1-9][0-9]*)"
 _DECLARED_NUMBER = r"-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][+-]?[0-9]{1,4})?"
 
 
@@ -71,6 +72,12 @@ def codes_by_text(column: Category, family: Family) -> tuple[dict[str, int], dic
 
     A missing marker prevails over a declared value in both. A number has a normalised text only, so that its cell does
     not depend on its type; of declared values that are the same number, it has the plainest, or the first.
+
+    As texts, 2 and 2.0 are the same unless both are declared: programs that hold whole numbers with gaps as floating
+    point numbers write all of them with a point.
+
+    >>> codes_by_text(Category(name="sex", values=["1", "2"]), "text")[1]
+    {'1': 0, '2': 1, '1.0': 0, '2.0': 1}
     """
     if family in NUMBERS:
         by_number: dict[str, int] = {}
@@ -85,4 +92,14 @@ def codes_by_text(column: Category, family: Family) -> tuple[dict[str, int], dic
     by_form = {form: code for code, value in enumerate(column.values) if shared[form := normalised(value, family)] == 1}
     for text in column.missing_as:
         by_raw[text] = by_form[normalised(text, family)] = column.missing_code
+    if family == "text":
+        known = by_form.keys() | shared.keys()
+        by_form |= {other: code for form, code in by_form.items() if (other := _with_point(form)) not in known}
     return by_raw, by_form
+
+
+def _with_point(text: str) -> str:
+    """Return a whole number with ``.0`` at its end, or without it if it has one; other texts as they are."""
+    if re.fullmatch(_WHOLE, text):
+        return f"{text}.0"
+    return text[:-2] if re.fullmatch(_WHOLE + "[.]0", text) else text

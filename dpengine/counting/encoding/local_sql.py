@@ -24,6 +24,7 @@ from dpengine.counting.encoding.coding import (
     boundary_tree,
     code_of_boundaries,
     completes,
+    plain_number,
     reads,
     yes_or_no,
 )
@@ -211,6 +212,9 @@ def number_of(column: Number | Grid, index: str, family: Family) -> tuple[dict[s
     cells, form = _both_texts(index, family)
     raw, value = f"raw_{index}", f"value_{index}"
     match family:
+        case "text" if column.format != "1234.5":
+            cells[f"plain_{index}"] = plain_number(form, column.format, LOCAL)
+            cells[value] = f"TRY_CAST(plain_{index} AS DOUBLE)"
         case "text":
             odd = " OR ".join(f"contains({raw}, '{letter}')" for letter in "_eE")
             sure, slow = (
@@ -242,30 +246,34 @@ def _category(column: Category, index: str, family: Family, cells: dict[str, str
     raw, raw_type, form_type = f"raw_{index}", f"raw_texts_{index}", f"forms_{index}"
     by_raw, by_form = codes_by_text(column, family)
     count = len(column.values)
-    form_of = {code: text for text, code in by_form.items() if 0 <= code < count}
+    first: dict[int, str] = {}
+    second: dict[int, str] = {}  # other spellings of some values, such as 2.0 for 2
+    for text, code in by_form.items():
+        if 0 <= code < count:
+            (second if code in first else first)[code] = text
+    rounds = [first, second] if second else [first]
     # Values that share a normalised text get a placeholder, which begins with a blank, as no normalised text does.
-    forms = [form_of.get(code, f" {code}") for code in range(count)]
+    forms = [texts.get(code, f" {nth}:{code}") for nth, texts in enumerate(rounds) for code in range(count)]
     forms += [text for text, code in by_form.items() if not 0 <= code < count]
     marked = [str(k) for k, value in enumerate(column.values) if by_raw.get(value, k) != k]
+    missing = column.missing_code
 
-    def code_at(place: str, missing_places: Sequence[str] = ()) -> str:
-        missing = f"{place} >= {count}" + (f" OR {place} IN ({', '.join(missing_places)})" if missing_places else "")
-        return f"CASE WHEN {missing} THEN {column.missing_code} ELSE {place} END"
-
-    form_place = f"enum_code(TRY_CAST({form} AS {form_type}))::INTEGER"
+    found = f"enum_code(TRY_CAST({form} AS {form_type}))::INTEGER"
+    form_place = found if family not in NUMBERS else f"place_{index}"
+    form_code = f"CASE WHEN {form_place} >= {len(rounds) * count} THEN {missing} ELSE {form_place} % {count} END"
     if family in NUMBERS:
-        cells[place := f"place_{index}"] = form_place
-        found = f"coalesce({code_at(place)}, {column.other_code})"
-        code = f"CASE WHEN {raw} IS NULL THEN {column.missing_code} ELSE {found} END"
-        return Coding((cells,), code, completes(column), {form_type: _storable(forms)})
+        cells[form_place] = found
+        code_sql = f"CASE WHEN {raw} IS NULL THEN {missing} ELSE coalesce({form_code}, {column.other_code}) END"
+        return Coding((cells,), code_sql, completes(column), {form_type: _storable(forms)})
     cells[place := f"place_{index}"] = f"enum_code(TRY_CAST({raw} AS {raw_type}))::INTEGER"
-    code = (
-        f"CASE WHEN {place} IS NOT NULL THEN {code_at(place, marked)} "
-        f"WHEN {raw} IS NULL OR {form} = '' THEN {column.missing_code} "
-        f"ELSE coalesce({code_at(form_place)}, {column.other_code}) END"
+    is_marker = f"{place} >= {count}" + (f" OR {place} IN ({', '.join(marked)})" if marked else "")
+    code_sql = (
+        f"CASE WHEN {place} IS NOT NULL THEN CASE WHEN {is_marker} THEN {missing} ELSE {place} END "
+        f"WHEN {raw} IS NULL OR {form} = '' THEN {missing} "
+        f"ELSE coalesce({form_code}, {column.other_code}) END"
     )
     lists = {raw_type: _storable(by_raw), form_type: _storable(forms)}
-    return Coding((cells,), code, completes(column), lists)
+    return Coding((cells,), code_sql, completes(column), lists)
 
 
 def _storable(texts: Iterable[str]) -> list[str]:

@@ -26,6 +26,8 @@ from dpengine.counting.encoding.coding import (
     boundary_tree,
     code_of_boundaries,
     completes,
+    matches,
+    plain_number,
     scalar,
     yes_or_no,
 )
@@ -98,7 +100,11 @@ def _text(column: Column, cell: str, dialect: Dialect, tag: str) -> Coding:
             declared = yes_or_no(form, dialect)
         case Number():
             missing += f" OR lower({form}) = 'nan'"
-            more, declared = ({value: _read_number(form, dialect)},), _number(column, value, dialect)
+            numeral = form
+            if column.format != "1234.5":
+                numeral = f"plain_{tag}"
+                more = ({numeral: plain_number(form, column.format, dialect)},)
+            more, declared = (*more, {value: _read_number(numeral, dialect)}), _number(column, value, dialect)
         case Date():
             more = _read_date(column, form, f"day_{tag}", value, dialect)
             within = f"{value} BETWEEN {column.first.toordinal()} AND {column.last.toordinal()}"
@@ -126,7 +132,7 @@ def identity(cell: str, type_name: str, dialect: Dialect) -> str:
         case "text":
             text = dialect.compose.format(x=_trimmed(dialect.to_text(cell), dialect))
             whole = dialect.extract.format(x=text, p=dialect.literal("^(-?[0-9]+)[.]0+$"))
-            text = f"CASE WHEN {_matches(text, '-?[0-9]+[.]0+', dialect)} THEN {whole} ELSE {text} END"
+            text = f"CASE WHEN {matches(text, '-?[0-9]+[.]0+', dialect)} THEN {whole} ELSE {text} END"
             return f"nullif({text}, '')"
         case _:
             return dialect.to_text(utc(cell, type_name, dialect))
@@ -139,10 +145,6 @@ def utc(cell: str, type_name: str, dialect: Dialect) -> str:
 
 def _trimmed(text: str, dialect: Dialect) -> str:
     return dialect.trim.format(x=text, chars=dialect.literal(BLANKS))
-
-
-def _matches(text: str, pattern: str, dialect: Dialect) -> str:
-    return dialect.matches.format(x=text, p=dialect.literal(f"^({pattern})$"))
 
 
 def _category(column: Category, raw: str, form: str, dialect: Dialect) -> str:
@@ -170,8 +172,8 @@ def _search(text: str, codes: Mapping[str, int], dialect: Dialect) -> str:
 
 def _read_number(text: str, dialect: Dialect) -> str:
     """Write the 64-bit number that a text names; null if it names none, or one outside their range."""
-    short = f"WHEN {_matches(text, _SHORT, dialect)} THEN {dialect.to_float64.format(x=text)}"
-    numeral = f"length({text}) <= 1000 AND {_matches(text, NUMERAL, dialect)}"
+    short = f"WHEN {matches(text, _SHORT, dialect)} THEN {dialect.to_float64.format(x=text)}"
+    numeral = f"length({text}) <= 1000 AND {matches(text, NUMERAL, dialect)}"
     return f"CASE {short} WHEN {numeral} THEN {dialect.long_to_float64.format(x=text)} END"
 
 
@@ -208,13 +210,13 @@ def _read_date(column: Date, text: str, day: str, value: str, dialect: Dialect) 
     """Return layers whose `value` is the ordinal of the day that a text names, null if it names none."""
     if column.format is not None:
         written = _by_format(column, text, dialect)
-        exists = _matches(day, _DAY, dialect)
+        exists = matches(day, _DAY, dialect)
         return {day: written}, {value: f"CASE WHEN {exists} THEN {_ordinal(f'CAST({day} AS DATE)', dialect)} END"}
     hour, minute = (f"{dialect.try_cast}(substr({text}, {start}, 2) AS INTEGER)" for start in (12, 15))
     zone = dialect.extract.format(x=text, p=dialect.literal("([+-][0-9]{2}:?[0-9]{0,2})$"))
-    clock = f"WHEN {_matches(text, f'{_DAY}[T ]{_CLOCK}{_ZONE}', dialect)} THEN"
+    clock = f"WHEN {matches(text, f'{_DAY}[T ]{_CLOCK}{_ZONE}', dialect)} THEN"
     # Without this check, the pattern of a zone could match the last digits of the day.
-    zoned = _matches(text, ".{10}[T ][0-9:.]+[+-][0-9:]+", dialect)
+    zoned = matches(text, ".{10}[T ][0-9:.]+[+-][0-9:]+", dialect)
     offset, moved = f"zone_{day}", f"moved_{day}"
     hours, minutes = (f"{dialect.try_cast}(substr({offset}, {start}, 2) AS INTEGER)" for start in (2, 4))
     east = f"{hours} * 60 + CASE WHEN length({offset}) > 3 THEN {minutes} ELSE 0 END"
@@ -224,7 +226,7 @@ def _read_date(column: Date, text: str, day: str, value: str, dialect: Dialect) 
     written = f"CAST(substr({text}, 1, 10) AS DATE)"
     return (
         {offset: f"CASE {clock} CASE WHEN {zoned} THEN replace({zone}, ':', '') END END"},
-        {moved: f"CASE WHEN {_matches(text, _DAY, dialect)} THEN 0 {clock} {shifted} - 100 END"},
+        {moved: f"CASE WHEN {matches(text, _DAY, dialect)} THEN 0 {clock} {shifted} - 100 END"},
         {value: f"CASE WHEN {moved} IS NOT NULL THEN {_ordinal(written, dialect)} + {moved} END"},
     )
 
@@ -252,7 +254,7 @@ def _by_format(column: Date, text: str, dialect: Dialect) -> str:
             digits_of[part] = f"substr('000' || {digits}, length({digits}) + {4 - _FIELDS[part]}, {_FIELDS[part]})"
     ends = {"%H": 24, "%M": 60, "%S": 60}
     clock = [f"{digits_of[field]} < '{end}'" for field, end in ends.items() if field in digits_of]
-    whole = " AND ".join([_matches(text, "".join(patterns), dialect), *clock])
+    whole = " AND ".join([matches(text, "".join(patterns), dialect), *clock])
     return f"CASE WHEN {whole} THEN {digits_of['%Y']} || '-' || {digits_of['%m']} || '-' || {digits_of['%d']} END"
 
 

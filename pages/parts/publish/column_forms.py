@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from datetime import date
 from itertools import pairwise
-from typing import Any
+from typing import Any, get_args
 
 import streamlit as st
 
 from dpengine import owner
 from dpengine.sources.table import Table
+from dpengine.spec.declared import NumberFormat
 from dpengine.spec.domain import equal_edges
 from dpengine.spec.standard_lists import standard_lists
 from pages.parts.shared.wording import plain, plural
@@ -52,8 +53,8 @@ DATE_FORMATS = {
 OTHERWISE = "otherwise"
 
 
-def ask_number(name: str, column: dict[str, Any]) -> dict[str, Any]:
-    """Ask for the edges of a column's bins, and repeat the bins in words."""
+def ask_number(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
+    """Ask for the edges of a column's bins, repeat the bins in words, and ask how numbers in texts are written."""
     typed = st.text_input(
         "Edges of the bins",
         value=", ".join(str(edge) for edge in column.get("edges", [])),
@@ -81,7 +82,20 @@ def ask_number(name: str, column: dict[str, Any]) -> dict[str, Any]:
         band = st.selectbox("Bands", list(BANDS), key=visit().key(f"band-{name}"))
         st.caption(BANDS[band])
         _fill_in(f"take-band-{name}", name, edges=plan_form.edges_of(BANDS[band]), source="standard")
-    return {"edges": edges}
+    return {"edges": edges} | (_numbers_written(name, column.get("format", "1234.5")) if as_text else {})
+
+
+def _numbers_written(name: str, now: str) -> dict[str, Any]:
+    written = st.segmented_control(
+        "How 1234.5 is written in this column",
+        list(get_args(NumberFormat)),
+        default=now,
+        required=True,
+        key=visit().key(f"number-format-{name}-{now}"),
+        help="Numbers in any other form count as (other). With the second and third form, blanks and apostrophes "
+        "between thousands are read too.",
+    )
+    return {"format": "" if written == "1234.5" else written}
 
 
 def in_words(edges: list[str]) -> str:

@@ -6,19 +6,16 @@ each value as public.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
-from dpengine import PlanError, owner
+from dpengine import PlanError
 from dpengine.spec.codebook import loads as read_codebook
+from pages.parts.publish import fit
 from pages.parts.publish.column_forms import ask_date, ask_number, ask_values
-from pages.parts.server.jobs import Progress
-from pages.parts.shared.wording import percent, plain, plural
-from pages.parts.visit import background_read, plan_form
+from pages.parts.shared.wording import plain, plural
+from pages.parts.visit import plan_form
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit
 
@@ -59,7 +56,7 @@ def declare_columns() -> None:
     if open_faults := faulty():
         st.caption(f"Still to fill in: {', '.join(plain(name) for name in open_faults)}.")
     else:
-        _check_the_fit(used)
+        fit.show_on_request(used)
     if st.button(
         "Go on to whom it protects", type="primary", key=visit().key("domain-done"), disabled=bool(open_faults)
     ):
@@ -83,7 +80,7 @@ def _declare(name: str, column: dict[str, Any]) -> dict[str, Any]:
         column = plan_form.suggestion(name, kind, stored_as=stored_as)
     match kind:
         case "number":
-            entered = ask_number(name, column)
+            entered = ask_number(name, column, as_text=stored_as == "VARCHAR")
         case "category":
             entered = ask_values(name, column)
         case "date":
@@ -114,40 +111,6 @@ def _declare(name: str, column: dict[str, Any]) -> dict[str, Any]:
         ),
     }
     return column | entered | kept
-
-
-def _check_the_fit(used: list[str]) -> None:
-    """Show the owner, on request, how much of the data falls outside the declared cells; it is kept nowhere."""
-    with st.popover("Check the fit", icon=":material/fact_check:", key=visit().key("fit"), on_change="rerun"):
-        st.markdown(
-            "This reads your real rows and shows, **to you alone**, how many of them fall outside what you declared. "
-            "So you notice dates read in the wrong format. The result is not protected; it is not kept, and enters no "
-            "file. Use it to correct formats and spellings, not to extend the list of values."
-        )
-        entries, table = visit().entries, visit().table
-        assert table is not None
-        alone = entries.with_(chosen=tuple(used), layout="single", several_rows=False, epsilon="1", dataset="fit")
-        try:
-            plan = plan_form.to_plan(alone)
-            columns = [column.model_copy(update={"other": True, "missing": True}) for column in plan.columns]
-        except PlanError as error:
-            st.caption(all_faults(error, used))
-            return
-        clicked = st.button("Look at my real data", key=visit().key("fit-look"))
-        if not clicked and background_read.held("fit", plan.key) is None:
-            return
-
-        def work(progress: Progress) -> dict[str, NDArray[np.int64]]:
-            return owner.rows_by_cell(table, columns, partial(progress, "counting"))
-
-        counts = background_read.read("fit", work, table, question=plan.key)
-        if counts is None:
-            return
-        background_read.drop("fit")  # it is not kept
-        for column in columns:
-            rows = counts[column.name]
-            share = int(rows[column.other_code]) / max(int(rows.sum()), 1)
-            st.markdown(f"**{plain(column.name)}**: {percent(share)} of the rows fall in *(other)*")
 
 
 def _from_codebook() -> None:

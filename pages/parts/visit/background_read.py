@@ -63,10 +63,10 @@ def read(
     return None
 
 
-def glance(name: str, work: Callable[[Progress], T], table: Table) -> T | None:
+def glance(name: str, work: Callable[[Progress], T], table: Table, *, question: object = ()) -> T | None:
     """Return the job's result, or None while it runs or after it failed; nothing is shown of either."""
-    fresh = held(name) is None
-    job = begin(name, work, table)
+    fresh = held(name, question) is None
+    job = begin(name, work, table, question=question)
     if fresh:
         job.wait(QUICK / 4)
     if not job.done:

@@ -134,13 +134,29 @@ def test_a_declared_text_falls_in_its_own_cell(value):
     [
         ("False ", "False"), ("\u3000False", "False"), ("false", OTHER), ("trailing", " trailing"), ("e\u0301", "é"),
         (" e\u0301", "é"), ("paris, tx", OTHER), ("Paris", OTHER), ("TX", OTHER), (" y", OTHER), ("001", OTHER),
-        ("1.0", OTHER), ("nan", OTHER), ("None", OTHER), (CANARY, OTHER), (OTHER, OTHER), (MISSING, OTHER),
+        ("1.0", "1"), (" 1.0", "1"), ("1.00", OTHER), ("01.0", OTHER), ("2.50", OTHER),
+        ("nan", OTHER), ("None", OTHER), (CANARY, OTHER), (OTHER, OTHER), (MISSING, OTHER),
         ("Fal\u200bse", OTHER), ("\u202eFalse", OTHER), ("", MISSING), ("  ", MISSING), ("\u00a0", MISSING),
         (None, MISSING),
     ],
 )  # fmt: skip
 def test_other_texts_fall_where_one_declared_value_is_meant_or_in_other(value, cell):
     assert cell_of(PLACE, value, pa.string()) == cell
+
+
+@pytest.mark.parametrize(
+    ("values", "cells"),
+    [
+        (["2", "3"], {"2": "2", "2.0": "2", "3.0": "3", "-9": MISSING, "-9.0": MISSING, "-2.0": OTHER}),
+        (["2.0", "3"], {"2": "2.0", "2.0": "2.0", "3.0": "3"}),
+        (["2", "2.0"], {"2": "2", "2.0": "2.0", " 2.0 ": "2.0"}),
+        (["2", " 2", "3"], {"2.0": OTHER, "3.0": "3"}),
+        (["-9.0"], {"-9": MISSING, "-9.0": "-9.0"}),
+    ],
+)
+def test_a_whole_number_with_a_point_is_the_one_without_unless_both_are_declared(values, cells):
+    column = {"kind": "category", "values": values, "missing_as": ["-9"]}
+    assert {text: cell_of(column, text, pa.string()) for text in cells} == cells
 
 
 @pytest.mark.parametrize(
@@ -261,3 +277,24 @@ def test_every_day_falls_in_the_period_that_holds_it(by):
         expected[column.ordinal(day) - column.ordinal(column.first) if inside else column.other_code] += 1
     for values in (days, [day.isoformat() for day in days]):
         assert counted(values, plan).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("form", "read"),
+    [
+        ("1234.5", {"1234.5": 1, "0.5": 0, "1,234.5": None, "0,5": None, "1.234": 0}),
+        ("1,234.5", {"1,234.5": 1, "1,234": 1, "1234.5": 1, "1 234.5": 1, "1'234": 1, "0.5": 0, "0,5": None,
+                     "12,34": None,
+                     "1,234,567": 1, "1,23,456": None, ",234": None, "1.234,5": None, "-1,000": None}),
+        ("1.234,5", {"1.234,5": 1, "1.234": 1, "1234,5": 1, "1\u00a0234,5": 1, "1\u202f234": 1, "0,5": 0, " 0,5 ": 0,
+                     ",5": 0,
+                     "5,": 0, "1,5e3": 1, "0.5": None, "1234.5": None, "1.2345": None, "1,234.5": None, "1_0": None}),
+    ],
+)  # fmt: skip
+def test_numbers_are_read_in_the_format_in_which_they_are_written(form, read):
+    column = {"kind": "number", "edges": [0, 1000, 10**9], "format": form, "missing_as": ["-9"]}
+    labels = {0: "[0, 1000)", 1: "[1000, 1000000000]", None: OTHER}
+    for text, place in read.items():
+        assert (text, cell_of(column, text, pa.string())) == (text, labels[place])
+    assert [cell_of(column, text, pa.string()) for text in ("-9", "nan", "")] == [MISSING] * 3
+    assert cell_of(column, 1234.5, pa.float64()) == labels[1], "typed numbers have no format"

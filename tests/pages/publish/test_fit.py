@@ -1,0 +1,48 @@
+"""Columns of which nearly all rows fall in (other) are told before the button, with a format that would fit."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.visits import held, labelled, ledger, settled, texts, visit
+
+ROWS = "\n".join(f"{k % 9}.{k % 900 + 100},{k % 10};{('North', 'South')[k % 2]};{k % 3 + 1}.0" for k in range(60))
+HOUSEHOLDS = f"income;region;group\n{ROWS}\n"
+
+
+@pytest.fixture
+def planned() -> AppTest:
+    """A plan up to the bill; incomes are declared in the plain format."""
+    page = visit()
+    page.get("file_uploader")[0].upload("households.csv", HOUSEHOLDS.encode()).run()
+    here = held(page)
+    declared = {
+        "income": {"name": "income", "kind": "number", "edges": ["0", "1000", "10000"]},
+        "region": {"name": "region", "kind": "category", "values": ["north", "South"]},
+        "group": {"name": "group", "kind": "category", "values": ["1", "2", "3"]},
+    }
+    here.entries = here.entries.with_(
+        chosen=("income", "region", "group"), layout="single", declared=declared, several_rows=False
+    )
+    here.settle("columns", "domain", "unit")
+    return settled(page.run())
+
+
+def test_a_column_that_does_not_fit_is_told_coarsely_before_the_button(planned: AppTest) -> None:
+    told = [warning.value for warning in planned.warning]
+    assert len(told) == 2, "whole numbers written 1.0 fit"
+    assert "**income**: nearly all rows fall in *(other)*. Only you see this." in told[0]
+    assert "**region**: more than half of the rows fall" in told[1] or "**region**: more than a fifth" in told[1]
+    assert "%" not in "".join(told), "no exact share"
+    assert ledger().datasets() == []
+
+
+def test_the_format_that_fits_is_one_click_away(planned: AppTest) -> None:
+    labelled(planned.button, "Read income as written like 1.234,5").click().run()
+    settled(planned)
+    assert held(planned).plan.column("income").format == "1.234,5"
+    assert "income**: " not in "".join(warning.value for warning in planned.warning)
+    planned.button(key="change-domain").click().run()
+    assert not planned.exception
+    assert "to 10000" in texts(planned)
