@@ -9,10 +9,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests import serving
+from tests.browser.actions import PATIENCE, follow
 from tests.serving import QUIET, Served, served
 
 NewPage = Callable[..., Page]
-PATIENCE = 20_000  # milliseconds: a busy machine is slow to draw, and that is no fault of the page
 expect.set_options(timeout=PATIENCE)
 
 
@@ -44,6 +44,7 @@ def new_page(chromium: Browser, address: str) -> Iterator[NewPage]:
     faults: list[str] = []
 
     def watch(page: Page) -> None:
+        follow(page)
         page.on("request", lambda request: None if _is_own(request.url, address) else faults.append(request.url))
         page.on("console", lambda said: faults.append(said.text) if "Content Security Policy" in said.text else None)
 

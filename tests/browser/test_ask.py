@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.actions import choose, choose_all, press
 from tests.browser.conftest import NewPage
 
 PAY = re.compile("Ask, for")
@@ -15,28 +16,20 @@ PAY = re.compile("Ask, for")
 def asking(page: Page) -> Page:
     expect(page.locator(".st-key-sample_rand button")).to_be_visible()
     page.goto(page.url.split("?")[0].rstrip("/").removesuffix("/publish") + "/ask")
-    sample = page.locator(".st-key-ask_rand button")
-    expect(sample).to_be_visible()
-    expect(page.locator("[data-test-script-state='notRunning']")).to_be_attached()  # else the click may be lost
-    sample.click()
+    press(page.locator(".st-key-ask_rand button"))
     expect(page.get_by_text("This question")).to_be_visible()
     return page
 
 
 def test_two_questions_are_paid_kept_and_compared_with_one_release(new_page: NewPage) -> None:
     page = asking(new_page())
-    page.get_by_label("Only rows where").click()
-    page.get_by_role("option", name="sex").click()
-    page.keyboard.press("Escape")
-    values = page.get_by_label("is one of these values of sex")
-    for sex in ("female", "male"):
-        values.click()
-        if sex == "male":
-            page.keyboard.press("Backspace")
-        page.get_by_role("option", name=sex, exact=True).click()
-        page.keyboard.press("Escape")
+    choose_all(page, "Only rows where", "sex")
+    for sex, other in (("female", ""), ("male", "female")):
+        if other:
+            press(page.get_by_role("button", name=re.compile(f"Remove {other}|{other}, ")).first)
+        choose_all(page, "is one of these values of sex", sex)
         expect(page.get_by_role("heading", name=f"where sex is {sex}")).to_be_visible()
-        page.get_by_role("button", name=PAY).click()
+        press(page.get_by_role("button", name=PAY))
         expect(page.get_by_text("Already answered: costs 0.")).to_be_visible()
         expect(page.get_by_role("button", name=PAY)).to_have_count(0)
     expect(page.get_by_text("counts, asked one by one")).to_be_visible()
@@ -46,7 +39,6 @@ def test_two_questions_are_paid_kept_and_compared_with_one_release(new_page: New
 @pytest.mark.parametrize("what", ["The average of a number", "What share of the rows …", "The most common value"])
 def test_on_a_phone_nothing_is_cut_off(new_page: NewPage, what: str) -> None:
     page = asking(new_page(width=390, height=844))
-    page.locator('[class*="st-key-ask-what"]').get_by_role("combobox").click()
-    page.get_by_role("option", name=what).click()
+    choose(page.locator('[class*="st-key-ask-what"]').get_by_role("combobox"), what)
     expect(page.get_by_text(re.compile("Δ =|Not yet a question"))).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

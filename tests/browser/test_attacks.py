@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.actions import choose, press
 from tests.browser.conftest import NewPage
 
 
 def attack(page: Page, name: str) -> None:
-    page.locator(".st-key-attacks_attack").get_by_role("radio", name=name).click()
+    press(page.locator(".st-key-attacks_attack").get_by_role("radio", name=name))
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
@@ -19,8 +20,8 @@ def test_a_register_is_reconstructed_from_true_counts_and_not_from_ours(
     page = new_page("/attacks", width=width, height=height)
     expect(page.get_by_text("The attack wins")).to_be_visible()
     attack(page, "Reconstruction")
-    page.locator(".st-key-attacks_people").get_by_role("radio", name="100").click()
-    page.get_by_role("button", name="Run the attack").click()
+    press(page.locator(".st-key-attacks_people").get_by_role("radio", name="100"))
+    press(page.get_by_role("button", name="Run the attack"))
     expect(page.get_by_text("True counts: 100 of 100 people guessed right from 800 answers")).to_be_visible()
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
     expect(page.locator(".js-plotly-plot")).to_have_count(3)
@@ -32,9 +33,8 @@ def test_a_register_is_reconstructed_from_true_counts_and_not_from_ours(
 def test_a_long_attack_is_stopped_and_keeps_what_it_found(new_page: NewPage) -> None:
     page = new_page("/attacks")
     attack(page, "Reconstruction")
-    page.get_by_role("combobox", name="Solve by").click()
-    page.get_by_role("option", name="linear program, smallest largest error").click()
-    page.get_by_role("button", name="Run the attack").click()
+    choose(page.get_by_role("combobox", name="Solve by"), "linear program, smallest largest error")
+    press(page.get_by_role("button", name="Run the attack"))
     expect(page.get_by_text("True counts: 750 questions")).to_be_visible()  # the first step is done
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)

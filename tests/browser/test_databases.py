@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import dpengine as dpe
+from tests.browser.actions import BUY, choose, download, plan_clinic, press, publish
 from tests.browser.conftest import NewPage
-from tests.browser.test_whole_job import BUY, download, plan_clinic, publish
 from tests.serving import Served, served
 
 MADE = (
@@ -55,20 +55,12 @@ def address(app: Served) -> str:
     return app.address
 
 
-def choose(page: Page, label: str, option: str) -> None:
-    """Choose an option of a box, by keyboard."""
-    box = page.get_by_role("combobox", name=label)
-    box.click()
-    box.fill(option)
-    page.get_by_role("option", name=option, exact=True).click()
-
-
 def chosen(page: Page, database: str, table: str = "patients") -> Page:
     """A table of a database, opened and planned up to the bill."""
-    page.get_by_text("A table of a database").click()
-    choose(page, "Database", database)
-    choose(page, "Table or view", table)
-    page.get_by_role("button", name="Open it").click()
+    press(page.get_by_text("A table of a database"))
+    choose(page.get_by_role("combobox", name="Database"), database)
+    choose(page.get_by_role("combobox", name="Table or view"), table)
+    press(page.get_by_role("button", name="Open it"))
     expect(page.get_by_text("Columns that matter")).to_be_visible()
     plan_clinic(page)
     return page
@@ -91,7 +83,7 @@ def test_what_the_database_is_at_is_stopped_on_a_phone_and_nothing_is_spent(new_
     page = chosen(new_page(width=390, height=844, dark=True), "registry", "visitors")
     with psycopg.connect(postgres) as held:
         held.execute("LOCK TABLE clinic.visitors IN ACCESS EXCLUSIVE MODE")  # now whoever reads it waits
-        page.get_by_role("button", name=BUY).click()
+        press(page.get_by_role("button", name=BUY))
         expect(page.get_by_text("You can visit other pages meanwhile")).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         page.get_by_role("button", name="Stop").click()
@@ -100,11 +92,12 @@ def test_what_the_database_is_at_is_stopped_on_a_phone_and_nothing_is_spent(new_
 
 def test_what_is_not_there_is_said_and_another_can_be_chosen(new_page: NewPage) -> None:
     page = new_page()
-    page.get_by_text("A table of a database").click()
-    choose(page, "Database", "gone")
+    press(page.get_by_text("A table of a database"))
+    database = page.get_by_role("combobox", name="Database")
+    choose(database, "gone")
     expect(page.get_by_text("cannot be read just now")).to_be_visible()
     assert "s3cret" not in page.content()
-    choose(page, "Database", "empty")
+    choose(database, "empty")
     expect(page.get_by_text("no table or view")).to_be_visible()
-    choose(page, "Database", "archive")
+    choose(database, "archive")
     expect(page.get_by_role("combobox", name="Table or view")).to_be_visible()

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import dpengine as dpe
+from tests.browser.actions import rest
 from tests.browser.conftest import NewPage
 from tests.serving import Served
 
@@ -20,7 +21,7 @@ PAGES = ["", "accuracy", "choose"]  # with a drop zone, figures and tables, a ta
 
 def drawn(page: Page) -> None:
     """Wait until the page has come to rest."""
-    expect(page.locator("[data-test-script-state='notRunning']")).to_be_attached()
+    rest(page)
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
-from tests.browser.conftest import PATIENCE, wait_until
+from tests.browser.actions import PATIENCE, follow, rest
+from tests.browser.conftest import wait_until
 
 PICTURE = "[...document.querySelectorAll('.js-plotly-plot')].map(plot => plot.innerHTML.replace(/[a-f0-9]{6,}/g, ''))"
 RESOURCE = "Failed to load resource"  # at the address of a page, Streamlit first looks there for what lies at the root
-RUNNING = "[data-testid=stStatusWidget]"
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +19,7 @@ def visit(chromium: Browser) -> Iterator[Page]:
     """One browser on a phone, which need not fetch again what all pages share."""
     context = chromium.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()
+    follow(page)
     page.set_default_timeout(PATIENCE)
     yield page
     context.close()
@@ -27,7 +28,7 @@ def visit(chromium: Browser) -> Iterator[Page]:
 def pictures(page: Page) -> list[str]:
     """All charts as drawn, once nothing moves any more."""
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
-    expect(page.locator(RUNNING)).to_have_count(0)
+    rest(page)
     seen: list[str] = page.evaluate(PICTURE)
     return seen
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.actions import choose_all, rest, upload
 from tests.browser.conftest import NewPage
-from tests.browser.test_whole_job import upload
 
 CONTRAST = """selector => {
   const light = text => { const [r, g, b] = text.match(/[0-9.]+/g).map(c => c / 255)
@@ -24,16 +24,12 @@ def test_the_first_press_counts_and_chips_can_be_read(new_page: NewPage, tmp_pat
     path = tmp_path / "clinic.csv"
     path.write_text("age,region,visit_date\n30,North,2024-01-01\n")
     upload(page, path)
-    box = page.locator(".stMultiSelect input").first
-    for name in ("age", "region", "visit_date"):
-        box.click()
-        box.fill(name)
-        page.get_by_role("option", name=name, exact=True).click()
+    choose_all(page, "Columns that matter", "age", "region", "visit_date")
     on = page.locator("button:has-text('Go on to what is known')")
     expect(on).to_be_enabled()
     for selector in ("button[kind^=primary]", "[data-testid=stMultiSelectTagsContainer] > span > span"):
         assert page.evaluate(CONTRAST, selector) >= 4.5
-    page.wait_for_timeout(1000)  # what the last choice changed is drawn
+    rest(page)
     before = on.bounding_box()
     assert before is not None
     page.mouse.move(before["x"] + 20, before["y"] + 10)
@@ -48,9 +44,9 @@ def test_a_phone_stays_where_it_was_when_a_step_opens(new_page: NewPage) -> None
     page, place = new_page(width=390, height=844), "document.querySelector('[data-testid=stMain]').scrollTop"
     sample = page.locator(".st-key-sample_rand button")
     sample.scroll_into_view_if_needed()
-    page.wait_for_timeout(500)
+    rest(page)
     before = page.evaluate(place)
     sample.click()
     expect(page.get_by_text("6 · Publish")).to_be_visible()
-    page.wait_for_timeout(1000)  # the old page is gone, the new one drawn
+    rest(page)  # the old page is gone, the new one drawn
     assert page.evaluate(place) <= before + 1, "not at the end of the page"

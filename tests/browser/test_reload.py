@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.actions import clinic_csv, plan_clinic, press, publish, rest, upload
 from tests.browser.conftest import NewPage, wait_until
 from tests.browser.test_upload import ask
-from tests.browser.test_whole_job import clinic_csv, plan_clinic, publish, upload
 from tests.serving import Served
 
 BACK = re.compile("Your plan for clinic.csv is back")
@@ -29,12 +29,13 @@ def said(page: Page, text: str) -> Locator:
 def a_plan(page: Page) -> None:
     """Up to the bill, at another ε than the first."""
     plan_clinic(page)
+    more_epsilon(page)
+
+
+def more_epsilon(page: Page) -> None:
+    rest(page)
     page.get_by_role("slider").first.focus()
     page.keyboard.press("ArrowRight")
-    keeps_the_new_epsilon(page)
-
-
-def keeps_the_new_epsilon(page: Page) -> None:
     expect(said(page, "At ε = 1.5")).to_be_visible()
     wait_until(page, """sessionStorage.getItem('private-release-plan')?.includes('"epsilon":"1.5"')""")
 
@@ -52,6 +53,7 @@ def test_a_plan_is_back_after_a_reload_and_goes_on_once_its_file_is_given_again(
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.reload()
     expect(page.get_by_text(BACK)).to_be_visible()
+    rest(page)
     page.locator("input[type=file]").first.set_input_files(path)
     expect(said(page, "At ε = 1.5")).to_be_visible()
     expect(page.get_by_text("900 rows (only you see this number)")).to_be_visible()
@@ -75,7 +77,7 @@ def test_the_address_gives_nobody_else_the_plan(new_page: NewPage, tmp_path: Pat
     stranger = new_page(f"{address.path}?{address.query}")
     for other in (another_tab, stranger):
         expect(other.locator(".st-key-consequence .js-plotly-plot").first).to_be_visible()
-        other.wait_for_timeout(500)
+        rest(other)
         assert "clinic" not in other.content()
         assert kept(other) == ""
 
@@ -89,7 +91,7 @@ def test_another_table_leaves_the_plan_waiting_until_it_is_forgotten(new_page: N
     (tmp_path / "other.csv").write_text("age,town\n30,North\n")
     upload(page, tmp_path / "other.csv")
     expect(page.get_by_text("this one has no region")).to_be_visible()
-    page.get_by_role("button", name="Forget that plan").click()
+    press(page.get_by_role("button", name="Forget that plan"))
     expect(page.get_by_text("still waits")).to_have_count(0)
     wait_until(page, "sessionStorage.getItem('private-release-plan') === null")
     page.reload()
@@ -99,14 +101,12 @@ def test_another_table_leaves_the_plan_waiting_until_it_is_forgotten(new_page: N
 
 def test_a_sample_comes_back_by_itself_on_any_page(new_page: NewPage) -> None:
     page = new_page()
-    page.locator(".st-key-sample_rand button").click()
-    page.get_by_role("slider").first.focus()
-    page.keyboard.press("ArrowRight")
-    keeps_the_new_epsilon(page)
-    page.get_by_role("link", name="Accuracy").click()
+    press(page.locator(".st-key-sample_rand button"))
+    more_epsilon(page)
+    press(page.get_by_role("link", name="Accuracy"))
     expect(page.get_by_role("heading", name="Accuracy")).to_be_visible()
     page.reload()
-    page.get_by_test_id("stTopNav").get_by_role("link", name="Publish").click()
+    press(page.get_by_test_id("stTopNav").get_by_role("link", name="Publish"))
     expect(said(page, "At ε = 1.5")).to_be_visible()
     expect(page.get_by_text("20,190 rows (only you see this number)")).to_be_visible()
 
@@ -141,5 +141,5 @@ def test_only_the_tab_that_was_asked_may_tell_a_plan(new_page: NewPage, app: Ser
         assert answered(change) == 403, change
     assert answered({}, b"x" * 8_000_001) == 413
     assert answered({}, b"this is no plan") == 204
-    page.get_by_role("link", name="Accuracy").click()
+    press(page.get_by_role("link", name="Accuracy"))
     expect(page.get_by_role("heading", name="Accuracy")).to_be_visible()

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser
 
-from tests.browser.test_whole_job import clinic_csv, upload
+from tests.browser.actions import clinic_csv, follow, upload
 from tests.serving import Served, served
 
 
@@ -36,6 +36,7 @@ def test_nothing_is_left_when_it_stops_nor_when_it_was_killed(chromium: Browser,
         with served(tmp_path) as app:
             assert len(list(app.files.iterdir())) == 1, "what a killed server left is gone"
             page = chromium.new_page()
+            follow(page)
             page.goto(app.address)
             upload(page, clinic_csv(tmp_path, "clinic"))
             assert list(app.files.rglob("table.csv"))

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Page, expect
 
+from tests.browser.actions import clinic_csv, press, upload
 from tests.browser.conftest import NewPage
-from tests.browser.test_whole_job import clinic_csv, upload
 from tests.serving import Served
 
 SLOW = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 2_000_000}
@@ -68,8 +68,8 @@ def test_a_file_lies_in_a_private_folder_and_goes_with_its_table(
     (path,) = set(stored(app)) - set(before)
     assert path.stat().st_mode & 0o777 == 0o600
     assert all(folder.stat().st_mode & 0o077 == 0 for folder in (path.parent, path.parent.parent))
-    page.get_by_role("button", name="Change").first.click()
-    page.locator(".st-key-sample_rand button").click()
+    press(page.get_by_role("button", name="Change").first)
+    press(page.locator(".st-key-sample_rand button"))
     expect(page.get_by_text("How private").first).to_be_visible()
     assert gone(app, before)
 

@@ -10,15 +10,15 @@ from playwright.sync_api import Browser, Page, expect
 
 from dpengine import Plan, preview
 from dpengine.charts import figures
+from tests.browser.actions import BUY, press, rest
 from tests.browser.conftest import NewPage
 from tests.plans import letters_plan
 
-BUY = re.compile("Publish once|Show it again")  # another test may have published the sample
 LONG = "Hospital of the Holy Ghost, ward {} for children and their parents"
 
 
 def sample(page: Page) -> Page:
-    page.locator(".st-key-sample_census button").click()
+    press(page.locator(".st-key-sample_census button"))
     expect(page.get_by_role("button", name=BUY)).to_be_visible()
     return page
 
@@ -37,6 +37,7 @@ def test_moving_epsilon_shows_its_consequence_on_a_phone_without_scrolling(new_p
     slider = page.get_by_role("slider", name=re.compile("Privacy budget"))
     slider.evaluate("e => e.scrollIntoView({ block: 'center' })")
     expect(said).to_contain_text("At ε = 1 a typical cell")
+    rest(page)
     slider.focus()
     page.keyboard.press("ArrowLeft")
     expect(said).to_contain_text("At ε = 0.7 a typical cell")
@@ -54,9 +55,9 @@ def test_a_phone_never_scrolls_sideways_and_hides_no_words(new_page: NewPage) ->
     page = sample(new_page(width=390, height=844))
     badge = page.locator(".stMarkdownBadge", has_text="Made-up numbers").first
     assert badge.evaluate("e => e.scrollWidth <= e.clientWidth + 1")
-    page.get_by_role("button", name=BUY).click()
+    press(page.get_by_role("button", name=BUY))
     expect(page.get_by_role("button", name="Download report.html")).to_be_visible()
-    page.get_by_text("Compare with the true counts").click()
+    press(page.get_by_text("Compare with the true counts"))
     expect(page.get_by_text("Within their interval")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     band = page.locator(".st-key-private")

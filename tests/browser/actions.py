@@ -1,0 +1,138 @@
+"""What a person does on the page: press, choose, upload, plan, publish, download; each once the page is at rest.
+
+A person waits until a page stands still. A program does not, and what it presses while the page is drawn anew may be
+gone before it is let go. So each action first waits until every run that the page asked its server for has begun and
+ended, and is drawn. That holds however slow the machine is: nothing here counts on a time.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+from playwright.sync_api import Locator, Page, WebSocket, expect
+from playwright.sync_api import TimeoutError as NotInTime
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+PATIENCE = 20_000  # milliseconds: a busy machine is slow to draw, and that is no fault of the page
+REOPEN = 2_000  # milliseconds after which a menu without the option is taken for one that a redraw has closed
+BUY = re.compile("Publish once|Show it again")  # the same table and plan may be published already
+Draw = Callable[[int], int]
+CANARY = "ZZ_CANARY_7f3a"
+STILL = "[data-test-script-state='notRunning'][data-test-connection-state='CONNECTED']"
+DRAWN = "() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))"
+
+_awaited: WeakKeyDictionary[Page, bool] = WeakKeyDictionary()  # has a page asked for a run that has not begun?
+
+
+def follow(page: Page) -> None:
+    """Follow what `page` and its server tell each other, so that `rest` knows; call it before the page is opened."""
+
+    def sent(frame: bytes | str) -> None:
+        if isinstance(frame, bytes) and BackMsg.FromString(frame).WhichOneof("type") == "rerun_script":
+            _awaited[page] = True
+
+    def received(frame: bytes | str) -> None:
+        if isinstance(frame, bytes) and ForwardMsg.FromString(frame).WhichOneof("type") == "new_session":
+            _awaited[page] = False
+
+    def opened(socket: WebSocket) -> None:
+        _awaited[page] = False
+        socket.on("framesent", sent)
+        socket.on("framereceived", received)
+
+    page.on("websocket", opened)
+
+
+def rest(page: Page) -> None:
+    """Wait until `page` is drawn and no run is under way or asked for."""
+    until = time.monotonic() + PATIENCE / 1000
+    page.locator(STILL).wait_for(state="attached")
+    page.evaluate(DRAWN)  # what a press sends, it sends before the next frame
+    while _awaited[page] or not page.locator(STILL).count():
+        assert time.monotonic() < until, "the page does not come to rest"
+        page.wait_for_timeout(20)
+        page.evaluate(DRAWN)
+
+
+def press(what: Locator) -> None:
+    """Click on `what` once its page is at rest."""
+    rest(what.page)
+    what.click()
+
+
+def choose(box: Locator, option: str) -> None:
+    """Choose an option of a box, by keyboard; a menu that a redraw has closed is opened again."""
+    wanted = box.page.get_by_role("option", name=option, exact=True)
+    until = time.monotonic() + PATIENCE / 1000
+    while True:
+        press(box)
+        box.fill(option)
+        try:
+            return wanted.click(timeout=REOPEN)
+        except NotInTime:
+            assert time.monotonic() < until, f"no option {option}"
+
+
+def choose_all(page: Page, label: str, *options: str) -> None:
+    """Choose several options of the box whose name has `label` in it, and close its menu."""
+    for option in options:
+        choose(page.get_by_role("combobox", name=re.compile(label)), option)
+    page.keyboard.press("Escape")
+
+
+def clinic_csv(
+    folder: Path, name: str, people: int = 900, age: Draw = lambda k: k % 90, region: Draw = lambda k: k % 3
+) -> Path:
+    """People with an age and a region; nothing random, so that the test says what it counts.
+
+    With the same `age` and `region` they are taken for the same people, and share an account in the ledger.
+    """
+    path = folder / f"{name}.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter=";")
+        writer.writerow(["age", "region", "note"])
+        for k in range(people):
+            writer.writerow([age(k), ("North", "South", "Paris, TX")[region(k)], CANARY if k == 0 else ""])
+    return path
+
+
+def upload(page: Page, path: Path) -> None:
+    rest(page)
+    page.locator("input[type=file]").first.set_input_files(path)
+    expect(page.get_by_text("Columns that matter")).to_be_visible()
+
+
+def plan_clinic(page: Page) -> None:
+    """From the uploaded table to the bill."""
+    choose_all(page, "Columns that matter", "age", "region")
+    press(page.get_by_role("button", name="Go on to what is known"))
+    values = page.get_by_role("textbox", name="Values, one a line")
+    values.wait_for()
+    rest(page)
+    values.fill("North\nSouth\nParis, TX")
+    values.press("Control+Enter")
+    expect(page.get_by_text("region · 3 values")).to_be_visible()
+    press(page.get_by_role("button", name="Go on to whom it protects"))
+    press(page.get_by_text("each row is a different person"))
+    press(page.get_by_role("button", name="Go on to how private"))
+    expect(page.get_by_role("button", name=BUY)).to_be_visible()
+
+
+def publish(page: Page) -> None:
+    press(page.get_by_role("button", name=BUY))
+    expect(page.get_by_role("button", name="Download everything")).to_be_visible()
+
+
+def download(page: Page, folder: Path, name: str) -> Path:
+    """Download the bundle of the release that is shown, as `name` in `folder`."""
+    with page.expect_download() as waiting:
+        press(page.get_by_role("button", name="Download everything"))
+    path = folder / name
+    waiting.value.save_as(path)
+    return path
