@@ -26,7 +26,7 @@ def test_two_questions_are_paid_kept_and_compared_with_one_release(new_page: New
     choose_all(page, "Only rows where", "sex")
     for sex, other in (("female", ""), ("male", "female")):
         if other:
-            press(page.get_by_role("button", name=re.compile(f"Remove {other}|{other}, ")).first)
+            press(page.get_by_role("button", name=f"Remove {other}"))
         choose_all(page, "is one of these values of sex", sex)
         expect(page.get_by_role("heading", name=f"where sex is {sex}")).to_be_visible()
         press(page.get_by_role("button", name=PAY))

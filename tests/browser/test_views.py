@@ -60,6 +60,7 @@ def test_a_phone_never_scrolls_sideways_and_hides_no_words(new_page: NewPage) ->
     press(page.get_by_text("Compare with the true counts"))
     expect(page.get_by_text("Within their interval")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    rest(page)
     band = page.locator(".st-key-private")
     assert band.evaluate("e => getComputedStyle(e).borderStyle") == "dashed"
     band.get_by_test_id("stDataFrame").hover(force=True)
@@ -68,6 +69,7 @@ def test_a_phone_never_scrolls_sideways_and_hides_no_words(new_page: NewPage) ->
 
 def test_a_table_offers_no_file_that_may_hold_formulas(new_page: NewPage) -> None:
     page = new_page("/accuracy")
+    rest(page)
     table = page.get_by_test_id("stDataFrame").filter(visible=True).first
     table.hover()
     expect(table.get_by_role("button", name="Search")).to_be_visible()
@@ -79,6 +81,7 @@ def test_a_table_offers_no_file_that_may_hold_formulas(new_page: NewPage) -> Non
 def test_the_keyboard_is_always_seen(new_page: NewPage, path: str, dark: bool) -> None:
     page = new_page(path, dark=dark)
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    rest(page)
     for _ in range(20):
         page.keyboard.press("Tab")
         unseen = page.evaluate(
