@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dpengine.accounting.entry import Entry
     from dpengine.accounting.ledger import Ledger
     from dpengine.ask import ask
-    from dpengine.bundle.verify import verify
+    from dpengine.bundle.verify import signed_by, verify
     from dpengine.errors import (
         BudgetError,
         Fault,
@@ -51,14 +51,14 @@ __all__ = [
     "LedgerError", "Mean", "Mode", "Number", "Plan", "PlanError", "PrivateReleaseError", "Proportion", "Quantile",
     "Question", "Release", "ReleaseError", "Result", "Strategy", "Sum", "Table", "TableError", "Unit", "YesNo",
     "__version__", "ask", "decide", "epsilon_for", "expect", "noise", "open_table", "predict", "preview", "release",
-    "verify",
+    "signed_by", "verify",
 ]  # fmt: skip
 
 _MODULES = {
     "accounting.entry": ("Entry",),
     "accounting.ledger": ("Ledger",),
     "ask": ("ask",),
-    "bundle.verify": ("verify",),
+    "bundle.verify": ("signed_by", "verify"),
     "errors": ("BudgetError", "Fault", "LedgerError", "PlanError", "PrivateReleaseError", "ReleaseError", "TableError"),
     "measure.strategy": ("Strategy", "decide"),
     "release": ("Release", "release"),

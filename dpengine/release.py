@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from dpengine.accounting.drawing import LAST_STAGE
 from dpengine.accounting.entry import Charge, Kind, Outcome, Resemblance
 from dpengine.accounting.ledger import Ledger
+from dpengine.accounting.signing_key import keep_signing_key, signing_key
 from dpengine.accounting.sketch import Sketch
 from dpengine.array_types import Columns, Ints
-from dpengine.bundle import write
+from dpengine.bundle import signature, write
 from dpengine.bundle.dry_run import check_makeable
 from dpengine.bundle.read import manifest_of
 from dpengine.counting import count, near_copies
@@ -28,13 +31,21 @@ __all__ = ["Release", "digest_for", "release", "reopen", "resembling", "summary"
 Progress = Callable[[str], None]
 
 
+@dataclass(frozen=True)
 class Release(Result):
-    """A finished release that can be saved as a bundle."""
+    """A finished release that can be saved as a bundle, signed by the key of its ledger."""
+
+    signing_key: Ed25519PrivateKey | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def bundle(self) -> bytes:
         """The release bundle, a zip file; the same bytes each time."""
-        return write.pack(self)
+        return write.pack(self, self.signing_key)
+
+    @property
+    def signed_by(self) -> str | None:
+        """The fingerprint of the key that signs the bundle; None if the ledger had no key yet."""
+        return None if self.signing_key is None else signature.fingerprint(self.signing_key.public_key())
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
@@ -45,7 +56,7 @@ class Release(Result):
         """Write the release bundle to `path`; make its folder if there is none."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write.save(self, path)
+        write.save(self, path, self.signing_key)
 
 
 def release(
@@ -74,6 +85,9 @@ def release(
     noise calibrated to its part of ε, the parts add up to ε exactly (the ledger checks this), and all that follows is
     post-processing.
 
+    Its bundle is signed by the key of the ledger, which the first release makes. A release that an earlier version
+    stored is signed as soon as there is a key.
+
     Raises `PlanError`, `TableError`, `BudgetError` or `LedgerError`. Nothing is spent then, except where a
     `LedgerError` says that the release is recorded.
     """
@@ -91,9 +105,13 @@ def release(
     _, counts = count.digest_and_count(table, plan, strategy.marginals)
     fingerprint = book.fingerprint(digest_for(table, plan_id, book))
 
+    signer: Ed25519PrivateKey | None = None
+
     def prepare() -> Sequence[Ints]:
+        nonlocal signer
         report("checking the plan")
         check_makeable(plan)
+        signer = keep_signing_key(book)
         report("counting")
         key = _truncation_key(book, fingerprint, plan_id)
         exact = counts or count.count(table, plan, strategy.marginals, truncation_key=key)
@@ -114,7 +132,8 @@ def release(
         Kind.RELEASE, plan.dataset, fingerprint, plan_id, plan.epsilon, plan.title, summary(plan),
         other_people=other_people,
     )  # fmt: skip
-    return replace(book.charge_once(charge, prepare, draw, reopen, sketch), plan=plan)
+    made = book.charge_once(charge, prepare, draw, reopen, sketch)
+    return replace(made, plan=plan, signing_key=signer or signing_key(book))
 
 
 def digest_for(table: Table, plan_id: str, ledger: Ledger) -> bytes:
@@ -140,9 +159,9 @@ def resembling(table: Table, plan: Plan, fingerprint: bytes, ledger: Ledger) -> 
     return ledger.resembling(plan.dataset, fingerprint, near_copies.of_values(table, plan.used))
 
 
-def reopen(payload: bytes) -> Release:
-    """Return a stored release; raise `LedgerError` if the payload is damaged."""
-    return Release.from_bytes(payload)
+def reopen(payload: bytes, ledger: Ledger | None = None) -> Release:
+    """Return a stored release, to be signed by the key of its `ledger`; raise `LedgerError` if it is damaged."""
+    return replace(Release.from_bytes(payload), signing_key=signing_key(ledger) if ledger is not None else None)
 
 
 def summary(plan: Plan) -> str:

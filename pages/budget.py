@@ -11,6 +11,8 @@ import streamlit as st
 from dpengine.accounting.composition import posterior
 from dpengine.accounting.entry import Entry, Kind, Resemblance
 from dpengine.accounting.ledger import Ledger
+from dpengine.accounting.signing_key import signing_key
+from dpengine.bundle.signature import fingerprint, public_text
 from dpengine.errors import BudgetError, LedgerError
 from dpengine.exact import exact_text, rational
 from dpengine.spec.plan import Plan
@@ -278,6 +280,30 @@ def for_the_curious(history: list[Entry]) -> None:
             )
 
 
+def show_key(book: Ledger) -> None:
+    """Show the public key that signs the releases of this ledger, once the first release has made it."""
+    key = signing_key(book)
+    if key is None:
+        return
+    st.subheader("Key")
+    public = key.public_key()
+    st.markdown(
+        "Every release file is signed with the key of this ledger. Give its fingerprint to readers on another way than "
+        "the files, such as your own site: then they see on Verify that a file is yours, and unchanged."
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.code(fingerprint(public), language=None, width="content")
+        st.download_button(
+            "Download the public key",
+            public_text(public),
+            "private-release-key.pem",
+            "application/x-pem-file",
+            icon=":material/key:",
+            on_click="ignore",
+            key="budget_key",
+        )
+
+
 require_entry()
 st.title("Budget")
 st.markdown("What each dataset has spent, on which releases, and what is left. Nothing is ever refunded or forgotten.")
@@ -294,6 +320,7 @@ try:
         list_releases(account, bought, selected)
         cap_form(account, selected)
         planner(account.left(selected), mine)
+        show_key(account)
         for_the_curious(bought)
 except (BudgetError, LedgerError) as refused:
     st.error(all_faults(refused), icon=":material/account_balance_wallet:")

@@ -61,7 +61,7 @@ def _release_of_the_address() -> Release | None:
         if entry.kind is not Kind.RELEASE:
             st.warning("That entry is a choice, not a table: the Budget page shows it.", icon=":material/search_off:")
             return None
-        held = reopen(payload)
+        held = reopen(payload, visit().ledger)
         visit().release = held
     return held
 

@@ -1,4 +1,4 @@
-"""Verify: whether a release file is complete and consistent, and what it promises."""
+"""Verify: whether a release file is complete and consistent, which key signed it, and what it promises."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpengine.accounting.composition import posterior
-from dpengine.bundle.isolated import verify_apart
-from dpengine.bundle.verify import PROSE
+from dpengine.bundle.isolated import examine_apart
+from dpengine.bundle.signature import MEANING, read_key
+from dpengine.bundle.verify import PROSE, Verified
 from dpengine.errors import ReleaseError
 from pages.parts.shared.wording import name_of, plain, sure
 from pages.parts.visit.state import require_entry
@@ -64,44 +65,87 @@ def _bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {plain(line)}" for line in lines)
 
 
-def checked(file: UploadedFile) -> dict[str, Any] | ReleaseError:
-    """Return the manifest of a release file or what is wrong with it; each file is verified once, not at each rerun."""
-    known: tuple[str, dict[str, Any] | ReleaseError] | None = st.session_state.get("verify_outcome")
+def checked(file: UploadedFile) -> Verified | ReleaseError:
+    """Return what a release file is or what is wrong with it; each file is verified once, not at each rerun."""
+    known: tuple[str, Verified | ReleaseError] | None = st.session_state.get("verify_outcome")
     if known is not None and known[0] == file.file_id:
         return known[1]
-    outcome: dict[str, Any] | ReleaseError
+    outcome: Verified | ReleaseError
     try:
-        outcome = verify_apart(file.getvalue())
+        outcome = examine_apart(file.getvalue())
     except ReleaseError as refused:
         outcome = refused
     st.session_state["verify_outcome"] = (file.file_id, outcome)
     return outcome
 
 
-def examine(manifest: dict[str, Any] | ReleaseError, name: str) -> None:
-    """Show what a release file promises, or its faults."""
-    if isinstance(manifest, ReleaseError):
+def ask_for_key() -> str | None:
+    """Ask for the publisher's key; return its fingerprint, or None without one that can be read."""
+    text = st.text_area(
+        "The publisher's key, if you know it",
+        key="verify_key",
+        placeholder="for example 3f2a-91c0-…",
+        height=68,
+        help="Its fingerprint or its text, from the publisher's own site or letter. Then a file that is unsigned, or "
+        "signed by another key, is refused.",
+    )
+    if not text.strip():
+        return None
+    try:
+        return read_key(text)
+    except ReleaseError as refused:
+        st.warning(plain(f"{str(refused)[:1].upper()}{str(refused)[1:]}."), icon=":material/edit:")
+        return None
+
+
+def examine(outcome: Verified | ReleaseError, name: str, expected: str | None) -> None:
+    """Show what a release file promises, or why it is refused."""
+    if isinstance(outcome, ReleaseError):
         with st.container(border=True):
             st.markdown(f":material/rule: **{plain(name)} is not a complete release.**")
-            st.markdown(_bullets(map(str, manifest.faults)))
+            st.markdown(_bullets(map(str, outcome.faults)))
             st.markdown("Get the file again from its source, and do not rely on the numbers in this one.")
+        return
+    manifest, signer = outcome
+    if expected is not None and signer != expected:
+        with st.container(border=True):
+            how = "not signed" if signer is None else f"signed by another key, `{signer}`"
+            st.markdown(f":material/gpp_bad: **{plain(name)} is {how}.**")
+            st.markdown(
+                f"It was to be signed by the key `{expected}`. So it is not what the holder of that key published, or "
+                "its signature was taken away. Get the file again from its source."
+            )
         return
     with st.container(border=True):
         st.markdown(f":material/task_alt: **{plain(name)} is complete and consistent.**")
         st.markdown(
             "Every file is there and matches its checksum; the tables agree with each other and with the synthetic "
-            "rows. This does not show who made the file: get it from a source that you trust. The text in "
-            f"{' and '.join((', '.join(PROSE[:-1]), PROSE[-1]))} is not compared with the numbers."
+            f"rows. The text in {' and '.join((', '.join(PROSE[:-1]), PROSE[-1]))} is not compared with the numbers."
         )
+        st.markdown(_signature(signer, expected))
         st.caption(f"Release {manifest['release_id']}, of {manifest['created'][:10]}")
     promise(manifest)
     contents(manifest)
 
 
+def _signature(signer: str | None, expected: str | None) -> str:
+    """Say whether the file is signed, and what follows from that."""
+    if signer is None:
+        return (
+            ":material/draft: **Not signed.** An earlier version made this file, or its signature was taken away; "
+            "nothing shows who made it, or whether it was changed with care. Get it from a source that you trust."
+        )
+    if signer == expected:
+        return f":material/verified: **Signed by the key that you expect**, `{signer}`. {MEANING}"
+    return f":material/key: **Signed by the key `{signer}`**, which was not compared with any. {MEANING}"
+
+
 require_entry()
 with st.container(horizontal_alignment="center"), st.container(width=READABLE):
     st.title("Verify")
-    st.markdown("See whether a release file is complete and consistent, and what it promises to the people in it.")
+    st.markdown(
+        "See whether a release file is complete and consistent, who signed it, and what it promises to the people."
+    )
     bundle = st.file_uploader(
         "Release file",
         type="zip",
@@ -109,5 +153,6 @@ with st.container(horizontal_alignment="center"), st.container(width=READABLE):
         help="The zip file that Publish gives under “Download everything”.",
     )
     st.caption("The file is read here and not kept. It goes nowhere else, and nothing is spent.")
+    wanted = ask_for_key()
     if bundle is not None:
-        examine(checked(bundle), bundle.name)
+        examine(checked(bundle), bundle.name, wanted)

@@ -8,7 +8,9 @@ import io
 import json
 import zipfile
 
-from dpengine.bundle import archive
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from dpengine.bundle import archive, signature
 
 Members = dict[str, bytes]
 AGE, VISIT, TOTAL = "tables/01-age-x-region.csv", "tables/02-region-x-visit.csv", "tables/total.csv"
@@ -19,8 +21,8 @@ def members_of(bundle: bytes) -> Members:
         return {name: opened.read(name) for name in opened.namelist()}
 
 
-def zipped(members: Members, *, rehash: bool = True) -> bytes:
-    """A bundle of ``members``; with ``rehash`` the manifest vouches for them, as a careful forger's would."""
+def zipped(members: Members, *, rehash: bool = True, key: Ed25519PrivateKey | None = None) -> bytes:
+    """A bundle of ``members``, signed by ``key``; with ``rehash`` the manifest vouches for them, as a forger would."""
     members = dict(members)
     if rehash:
         told = json.loads(members["manifest.json"])
@@ -33,6 +35,10 @@ def zipped(members: Members, *, rehash: bool = True) -> bytes:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
         for name, content in members.items():
             archive.add(new, name, [content])
+        if key is not None:
+            new.comment = signature.reserve(key)
+    if key is not None:
+        signature.sign(buffer, key)
     return buffer.getvalue()
 
 

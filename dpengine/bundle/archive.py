@@ -2,8 +2,8 @@
 
 A zip file may hold more than its files: comments, bytes before, between and after them, headers that say one thing to
 one program and another thing to the next. So `Archive` makes the headers anew from the names, sizes and checksums of
-the files, and compares every byte that is not content. The content of each file is unpacked by the piece, never beyond
-a limit, whatever the headers say of its size.
+the files, and compares every byte that is not content. The one comment that may stand there is a signature. The content
+of each file is unpacked by the piece, never beyond a limit, whatever the headers say of its size.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from dpengine.bundle import signature
 from dpengine.errors import ReleaseError
 
 __all__ = ["Archive", "Piece", "Source", "add", "opened"]
@@ -62,7 +63,7 @@ class Archive(Collection[str]):
 
     def __init__(self, file: BinaryIO) -> None:
         """Read the list of files. Raises `ReleaseError` with every fault in it."""
-        entries = _directory(file)
+        entries, self._comment = _directory(file)
         if len(entries) > MAX_FILES or sum(entry.file_size for entry in entries) > MAX_BYTES:
             raise ReleaseError(_TOO_MUCH)
         faults = []
@@ -119,8 +120,16 @@ class Archive(Collection[str]):
                 return False
             place += len(after)
         whole = b"".join(directory)
-        end = _END.pack(b"PK\5\6", 0, 0, len(directory), len(directory), len(whole), place, 0)
-        return self._at(place, len(whole) + _END.size + 1) == whole + end
+        counts = len(directory), len(directory), len(whole), place, len(self._comment)
+        rest = whole + _END.pack(b"PK\5\6", 0, 0, *counts) + self._comment
+        return self._at(place, len(rest) + 1) == rest
+
+    def signed_by(self) -> str | None:
+        """Return the fingerprint of the key that signed the file; None if it is not signed.
+
+        Raises `ReleaseError` if it was changed after it was signed.
+        """
+        return signature.signer(self._file) if self._comment else None
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries
@@ -174,26 +183,37 @@ def _has_free_bits(stream: Any, last: bytes) -> bool:
         return False
 
 
-def _directory(file: BinaryIO) -> list[zipfile.ZipInfo]:
-    """Return the zip file's list of files, after a look at how long it is. Raises `ReleaseError`."""
+def _directory(file: BinaryIO) -> tuple[list[zipfile.ZipInfo], bytes]:
+    """Return the zip file's list of files, after a look at how long it is, and its comment. Raises `ReleaseError`."""
     try:
         size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - _END.size))
-        end = file.read()
-        if len(end) < _END.size or not end.startswith(b"PK\5\6"):
-            raise ReleaseError(_NOT_A_BUNDLE)
-        _, _, _, _, entries, length, _, comment = _END.unpack(end)
-        if comment:
-            raise ReleaseError(_NOT_A_BUNDLE)
-        file.seek(max(0, size - _END.size - 20))
+        at, comment = _end(file, size)
+        file.seek(at)
+        _, _, _, _, entries, length, _, _ = _END.unpack(file.read(_END.size))
+        file.seek(max(0, at - 20))
         if size > MAX_BYTES or entries > MAX_FILES or length > MAX_DIRECTORY_BYTES or file.read(4) == b"PK\6\7":
             raise ReleaseError(_TOO_MUCH)
         with zipfile.ZipFile(file) as bundle:
-            return bundle.infolist()
+            return bundle.infolist(), comment
     except OSError as error:
         raise ReleaseError(f"the release file cannot be read ({error.strerror or 'input error'})") from None
     except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError, struct.error):
         raise ReleaseError(_NOT_A_BUNDLE) from None
+
+
+def _end(file: BinaryIO, size: int) -> tuple[int, bytes]:
+    """Return where the end record of a zip file begins, and its comment, which is empty or a signature.
+
+    Raises `ReleaseError` if there is no such record, or another comment.
+    """
+    for long in (0, signature.COMMENT_BYTES):
+        at = size - long - _END.size
+        file.seek(max(0, at))
+        end, comment = file.read(_END.size), file.read()
+        whole = at >= 0 and end.startswith(b"PK\5\6") and end.endswith(long.to_bytes(2, "little"))
+        if whole and (not comment or signature.has_form(comment)):
+            return at, comment
+    raise ReleaseError(_NOT_A_BUNDLE)
 
 
 def _local_forms(entry: zipfile.ZipInfo, name: bytes) -> Iterator[tuple[bytes, bytes]]:

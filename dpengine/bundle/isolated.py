@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from dpengine.bundle.verify import Verified
 from dpengine.errors import ReleaseError
 from dpengine.isolation.run import Died, Limits, run
 from dpengine.isolation.scratch import ScratchFolder
 
-__all__ = ["verify_apart"]
+__all__ = ["examine_apart"]
 
 _LIMITS = Limits(memory=1 << 30, seconds=10, disk=0)
 
 
-def verify_apart(bundle: bytes) -> dict[str, Any]:
-    """Do what `verify` does, in another process with 1 GB of memory and 10 s of processor time.
+def examine_apart(bundle: bytes) -> Verified:
+    """Do what `verify.examine` does, in another process with 1 GB of memory and 10 s of processor time.
 
     Raises `ReleaseError` with every fault found, or if that is not enough.
     """
@@ -22,8 +21,7 @@ def verify_apart(bundle: bytes) -> dict[str, Any]:
     try:
         file = folder.path / "release.zip"
         file.write_bytes(bundle)
-        manifest: dict[str, Any] = run("dpengine.bundle.verify:verify", {"source": str(file)}, _LIMITS)
-        return manifest
+        return Verified(*run("dpengine.bundle.verify:examine", {"source": str(file)}, _LIMITS))
     except Died:
         raise ReleaseError(
             "checking this file takes more than 1 GB of memory or 10 s of processor time, or breaks the check: it is "

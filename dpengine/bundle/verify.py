@@ -1,9 +1,14 @@
 """Check that a release file is whole, consistent, and what it claims to be.
 
 Everything that can be computed again is computed again: the promises, prices, scales and half-widths from the plan,
-each table from the synthetic rows, each interval from its estimate. Two things are not checked. Who made the file
-cannot be seen from it: whoever can make one release can make another. And the texts for people, `PROSE`, are compared
-with their SHA-256 in the manifest, but not read.
+each table from the synthetic rows, each interval from its estimate. The signature is checked over every byte of the
+file. Two things are not checked. Whose key it is cannot be seen from the file: whoever can make one release can make
+another, and sign it with a key of their own. And the texts for people, `PROSE`, are compared with their SHA-256 in the
+manifest, but not read.
+
+Four outcomes are told apart: signed and good; signed by another key than the expected one; unsigned, as bundles of
+earlier versions are; changed after it was signed. Whoever takes the signature away makes an unsigned bundle, and
+nothing in what is left can show that. So whoever expects a signature gives the key, and unsigned is refused then.
 
 The file may come from a stranger. So nothing is loaded here that reads tables, opens a ledger or draws noise.
 """
@@ -14,7 +19,7 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from dpengine.array_types import Columns
 from dpengine.bundle import sizes
@@ -22,45 +27,102 @@ from dpengine.bundle.archive import Archive, Source, opened
 from dpengine.bundle.cross_check import CrossCheck
 from dpengine.bundle.promises import estimator, file_names, promises, table_files
 from dpengine.bundle.read import Manifest, MeasurementEntry, count_values, read_manifest
+from dpengine.bundle.signature import read_key
 from dpengine.bundle.wording import Estimator
-from dpengine.errors import PlanError, ReleaseError
+from dpengine.errors import Fault, PlanError, ReleaseError
 from dpengine.estimate.error_distribution import table_error
 from dpengine.exact import exact_text, rational
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, Allocation
 from dpengine.spec import strict_yaml
 from dpengine.spec.plan import Plan
 
-__all__ = ["PROSE", "verify"]
+__all__ = ["PROSE", "Verified", "examine", "signed_by", "verify"]
 
 MAX_FAULTS = 100
 PROSE = ("README.txt", "report.html", "registry.yaml")
 
 
-def verify(source: Source) -> dict[str, Any]:
+class Verified(NamedTuple):
+    """The manifest of a bundle that is whole, and the fingerprint of the key that signed it; None if none did."""
+
+    manifest: dict[str, Any]
+    signed_by: str | None
+
+
+def verify(source: Source, key: str | None = None) -> dict[str, Any]:
     """Return the manifest of a release bundle that is whole; `source` is its path, its bytes, or an open file.
+
+    With an expected `key`, as PEM text or by its fingerprint, the bundle must be signed by it. Without, it may be
+    signed by any key, or not at all: see `signed_by`.
 
     Raises `ReleaseError` with every fault found. The texts of `PROSE` are not read.
     """
+    return examine(source, key).manifest
+
+
+def signed_by(source: Source) -> str | None:
+    """Return the fingerprint of the key that signed the bytes of a bundle; None if it is not signed.
+
+    Only the signature is checked, not what the bundle says: see `verify`. Raises `ReleaseError` if the file was changed
+    after it was signed, or is no bundle.
+    """
     with opened(source) as members:
-        if not members.is_as_written():
-            raise ReleaseError(
-                "the zip file holds more than its files, or was packed by another program: get it again as it was made"
-            )
-        for name in ("manifest.json", "plan.yaml"):
-            if name not in members:
-                raise ReleaseError(f"{name} is missing")
-        plan, faults = _read_plan(members)
-        text = members.read("manifest.json", sizes.BASE_BYTES if plan is None else sizes.manifest_bytes(plan))
-        if plan is not None and count_values(text) > sizes.manifest_values(plan):
-            raise ReleaseError("manifest.json holds more values than that of this plan can")
-        manifest, checked = read_manifest(text)
-        if plan is not None:
-            faults += _wrong_names(members, checked, plan)
-            faults += _broken_promises(manifest, checked, plan)
-            faults += _wrong_prices(checked, plan)
-        faults += _wrong_contents(members, checked, plan)
+        _check_form(members)
+        return members.signed_by()
+
+
+def examine(source: Source, key: str | None = None) -> Verified:
+    """Do what `verify` and `signed_by` do, with one look at the file."""
+    expected = None if key is None else read_key(key)
+    with opened(source) as members:
+        _check_form(members)
+        faults: list[str | Fault] = []
+        signer = None
+        try:
+            signer = members.signed_by()
+            if expected is not None and signer != expected:
+                faults.append(_unexpected(signer, expected))
+        except ReleaseError as error:
+            faults += error.faults
+        try:
+            manifest = _examined(members)
+        except ReleaseError as error:
+            faults += error.faults
     if faults:
         raise ReleaseError(faults[:MAX_FAULTS])
+    return Verified(manifest, signer)
+
+
+def _unexpected(signer: str | None, expected: str) -> str:
+    if signer is None:
+        return f"the file is not signed, and was to be signed by the key {expected}"
+    return f"the file is signed by another key, {signer}, and was to be signed by {expected}"
+
+
+def _check_form(members: Archive) -> None:
+    if not members.is_as_written():
+        raise ReleaseError(
+            "the zip file holds more than its files, or was packed by another program: get it again as it was made"
+        )
+
+
+def _examined(members: Archive) -> dict[str, Any]:
+    """Return the manifest. Raises `ReleaseError` with every fault of the files."""
+    for name in ("manifest.json", "plan.yaml"):
+        if name not in members:
+            raise ReleaseError(f"{name} is missing")
+    plan, faults = _read_plan(members)
+    text = members.read("manifest.json", sizes.BASE_BYTES if plan is None else sizes.manifest_bytes(plan))
+    if plan is not None and count_values(text) > sizes.manifest_values(plan):
+        raise ReleaseError("manifest.json holds more values than that of this plan can")
+    manifest, checked = read_manifest(text)
+    if plan is not None:
+        faults += _wrong_names(members, checked, plan)
+        faults += _broken_promises(manifest, checked, plan)
+        faults += _wrong_prices(checked, plan)
+    faults += _wrong_contents(members, checked, plan)
+    if faults:
+        raise ReleaseError(faults)
     return manifest
 
 

@@ -30,6 +30,7 @@ from dpengine.cli.common import (
     ledger_option,
     likeness,
     open_ledger,
+    option,
     printable,
     say,
     warn,
@@ -183,20 +184,42 @@ def release(  # click hands over one parameter for each argument and option
 
 @main.command()
 @click.argument("bundle", type=click.Path(path_type=Path))
+@click.option(
+    "--key",
+    metavar="FILE|TEXT",
+    help="The key that must have signed BUNDLE: its fingerprint, or a file with what `ledger key` prints.",
+)
 @json_option
 @faults
-def verify(bundle: Path, as_json: bool) -> None:
-    """Check that BUNDLE is complete and consistent, and agrees with its own manifest."""
-    from dpengine.bundle.verify import PROSE, verify
+def verify(bundle: Path, key: str | None, as_json: bool) -> None:
+    """Check that BUNDLE is complete and consistent, agrees with its own manifest, and who signed it."""
+    from dpengine.bundle.signature import MEANING, read_key
+    from dpengine.bundle.verify import PROSE, examine
 
-    manifest = verify(bundle)
+    expected = None if key is None else option(read_key, _key_text(key))
+    manifest, signer = examine(bundle, expected)
     if as_json:
         click.echo(json.dumps({"release_id": manifest["release_id"], "guarantee": manifest["guarantee"], "faults": [],
-                               "not_read": PROSE}))  # fmt: skip
+                               "not_read": PROSE, "signed_by": signer, "expected_key": expected}))  # fmt: skip
         return
     epsilon = manifest["guarantee"]["epsilon"]
     say(f"{bundle.name}: whole and consistent; release {manifest['release_id']}, ε = {epsilon}")
     click.echo(f"not read: the text of {', '.join(PROSE)}; only their checksums are compared with the manifest")
+    if signer is None:
+        click.echo("unsigned: an earlier version made this file, or its signature was taken away; anyone may have "
+                   "changed it. If you expect a signature, give its key with --key")  # fmt: skip
+        return
+    click.echo(f"signed by {signer}, {'which is not compared with any key' if expected is None else 'as expected'}")
+    click.echo(MEANING)
+
+
+def _key_text(given: str) -> str | bytes:
+    """Return the text of a key: what a file of this name begins with, else the name itself."""
+    try:
+        with open(given, "rb") as file:
+            return file.read(10_000)
+    except (OSError, ValueError):
+        return given
 
 
 @main.command()

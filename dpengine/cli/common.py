@@ -94,5 +94,5 @@ def option(read: Callable[..., Value], *given: object) -> Value:
     """Read the value of an option; an unreadable one is wrong use, not a refusal of the ledger."""
     try:
         return read(*given)
-    except (BudgetError, LedgerError) as error:
+    except (BudgetError, LedgerError, ReleaseError) as error:
         finish(error.faults, WRONG_USE)

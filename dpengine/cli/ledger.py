@@ -66,6 +66,26 @@ def show(dataset: str | None, cap: str | None, url: str | None, as_json: bool) -
         click.echo("nothing was spent yet")
 
 
+@ledger.command()
+@ledger_option
+@json_option
+@faults
+def key(url: str | None, as_json: bool) -> None:
+    """Print the public key that verifies this ledger's bundles, as PEM text, and its fingerprint.
+
+    The key is made by the first release, or here. Give its fingerprint to readers on another way than the bundles.
+    """
+    from dpengine.accounting.signing_key import keep_signing_key
+    from dpengine.bundle.signature import fingerprint, public_text
+
+    public = keep_signing_key(open_ledger(url)).public_key()
+    if as_json:
+        click.echo(json.dumps({"fingerprint": fingerprint(public), "public_key": public_text(public)}))
+        return
+    click.echo(f"fingerprint {fingerprint(public)}")
+    click.echo(public_text(public), nl=False)
+
+
 def _account(book: Ledger, dataset: str) -> dict[str, Any]:
     cap, left = book.cap(dataset), book.left(dataset)
     return {

@@ -20,6 +20,7 @@ import sqlalchemy
 
 from dpengine.accounting import ledger as ledger_module
 from dpengine.accounting.ledger import Ledger
+from dpengine.accounting.signing_key import keep_signing_key
 from dpengine.errors import BudgetError, LedgerError
 from tests.charges import charge
 
@@ -42,6 +43,15 @@ def job_create(url: str) -> list[str]:
     def work(barrier: Any, _i: int) -> str:
         barrier.wait()
         return Ledger(url).fingerprint(b"rows").hex()
+
+    return in_processes(4, work)
+
+
+def job_key(url: str) -> list[str]:
+    def work(barrier: Any, _i: int) -> str:
+        ledger = Ledger(url)
+        barrier.wait()
+        return keep_signing_key(ledger).private_bytes_raw().hex()
 
     return in_processes(4, work)
 

@@ -21,6 +21,7 @@ import sqlalchemy
 from dpengine.accounting import database
 from dpengine.accounting import ledger as ledger_module
 from dpengine.accounting.ledger import Ledger
+from dpengine.accounting.signing_key import signing_key
 from dpengine.errors import LedgerError
 from tests import engines
 from tests.charges import charge
@@ -66,6 +67,14 @@ def ids(ledger: Ledger) -> list[str]:
 
 def test_processes_that_open_a_new_ledger_at_once_get_the_same_one(stored_url: str) -> None:
     assert len(set(run("create", stored_url))) == 1
+
+
+def test_processes_that_want_a_signing_key_at_once_get_the_same_one(stored_url: str) -> None:
+    Ledger(stored_url)
+    (key,) = set(run("key", stored_url))
+    known = signing_key(Ledger(stored_url))
+    assert known is not None
+    assert known.private_bytes_raw().hex() == key
 
 
 def test_a_new_ledger_is_one_file(url: str, path: Path) -> None:

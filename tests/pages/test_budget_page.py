@@ -12,7 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting.composition import Rule, allowance, odds_factor, posterior
 from dpengine.accounting.ledger import Ledger
+from dpengine.accounting.signing_key import keep_signing_key
 from dpengine.ask import ask
+from dpengine.bundle.signature import fingerprint
 from dpengine.choose import Candidates, draw_once
 from dpengine.measure.strategy import decide
 from dpengine.spec.plan import Plan
@@ -282,3 +284,12 @@ def test_a_damaged_ledger_is_reported_without_its_path(tmp_path: Path, monkeypat
     at = page()
     assert len(at.error) == 1
     assert str(tmp_path) not in at.error[0].value
+
+
+def test_the_public_key_is_shown_once_there_is_one(book: Ledger) -> None:
+    spend(book, 1)
+    assert "Key" not in [part.value for part in page().subheader]
+    key = keep_signing_key(book)
+    at = page()
+    assert fingerprint(key.public_key()) in [part.value for part in at.code]
+    assert key.private_bytes_raw().hex() not in texts(at)

@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting.composition import posterior
+from dpengine.bundle import signature
 from dpengine.release import Release, release
 from dpengine.sources.open import open_table
 from dpengine.spec.plan import Plan
@@ -92,6 +93,30 @@ def test_what_is_no_whole_release_is_listed_and_promises_nothing(finished: Relea
     assert "is not a complete release" in shown
     assert "- " in shown
     assert "What it promises" not in shown
+
+
+def verified(payload: bytes, key: str) -> str:
+    at = page(payload)
+    at.text_area(key="verify_key").set_value(key).run()
+    assert not at.exception
+    return words(at) + "".join(each.value for each in at.warning)
+
+
+def test_the_four_outcomes_are_told_apart(finished: Release) -> None:
+    own, unsigned = str(finished.signed_by), finished.bundle[: -signature.COMMENT_BYTES - 2] + b"\0\0"
+    shown = words(page(finished.bundle))
+    assert f"Signed by the key `{own}`**, which was not compared" in shown
+    assert "an unknown key proves nothing by itself" in shown
+    assert "Signed by the key that you expect" in verified(finished.bundle, own)
+    other = verified(finished.bundle, "0" * 32)
+    assert f"release.zip is signed by another key, `{own}`" in other
+    assert "What it promises" not in other
+    assert "Not signed." in words(page(unsigned))
+    assert "release.zip is not signed" in (refused := verified(unsigned, own))
+    assert "What it promises" not in refused
+    changed = finished.bundle[:-1] + (b"1" if finished.bundle.endswith(b"0") else b"0")
+    assert "was changed after it was signed" in words(page(changed))
+    assert "The expected key cannot be read" in verified(finished.bundle, "my key")
 
 
 def test_a_file_name_is_shown_as_it_is(finished: Release) -> None:

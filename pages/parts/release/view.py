@@ -117,6 +117,12 @@ def _downloads(release: Release) -> None:
             width="stretch",
             help="One file with the tables, synthetic rows, a report that opens offline, and the guarantee.",
         )
+        if release.signed_by is not None:
+            st.caption(
+                f":material/verified: Signed with key `{release.signed_by}`",
+                help="The key of this ledger. Give its fingerprint to readers on another way, such as your own site: "
+                "then they see that the file is yours, and unchanged.",
+            )
         names = write.file_names(release.plan)
         name = st.selectbox("Or a single file", names, index=names.index("report.html"), key="single-file")
         st.download_button(

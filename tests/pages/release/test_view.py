@@ -127,3 +127,8 @@ def test_synthetic_rows_are_counted_on_request_and_reported_exact(tmp_path: Path
     assert "a count c becomes a count between 0 × c and 1 × c" in texts(at)
     assert "Download 37 rows" in [button.label for button in at.get("download_button")]
     assert not at.exception
+
+
+def test_a_release_says_by_which_key_it_is_signed(tmp_path: Path) -> None:
+    at = shown(letters_plan([2, 3], [["a", "b"]]), tmp_path)
+    assert f"Signed with key `{held(at).release.signed_by}`" in texts(at)
