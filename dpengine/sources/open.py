@@ -25,7 +25,7 @@ from dpengine.sources.dataframe import from_pandas
 from dpengine.sources.engine import Engine
 from dpengine.sources.files import isolated, parquet
 from dpengine.sources.files.arrow_file import read_copy
-from dpengine.sources.files.text import relation
+from dpengine.sources.files.text_rows import relation
 from dpengine.sources.relation import from_arrow, known_types, plain_arrow, types_of
 from dpengine.sources.table import LocalTable, Table, fields, plain_errors, stamp
 
@@ -214,7 +214,7 @@ def _open_text(connection: Any, folder: Path, path: Path, packed: bool, options:
         "text_table", [path], folder,
         path=str(path), folder=str(folder), packed=packed, encoding=options.encoding, delimiter=options.delimiter,
     )  # fmt: skip
-    rows = relation(Path(found["place"]), len(found["names"]), found["delimiter"])
+    rows = relation(Path(found["place"]), len(found["names"]), found["delimiter"], plain_lines=found["plain_lines"])
     connection.execute(f"CREATE VIEW rows AS SELECT * FROM {rows}")
     return _Loaded(
         found["names"],

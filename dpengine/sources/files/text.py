@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from dpengine.errors import TableError
-from dpengine.sql import literal
 
-__all__ = ["MAX_LINE", "encoding_of", "estimated_rows", "header", "is_suspicious", "relation", "to_plain_utf8"]
+__all__ = ["MAX_LINE", "encoding_of", "estimated_rows", "header", "is_suspicious", "to_plain_utf8"]
 
 MAX_LINE = 4 << 20  # bytes
 _MAX_HEADER = 1 << 20  # bytes
@@ -128,16 +127,6 @@ def _names(line: str, delimiter: str) -> list[str]:
     if not names:
         raise TableError("the first line must hold the names of the columns, but it is blank or cannot be read")
     return names
-
-
-def relation(path: Path, columns: int, delimiter: str) -> str:
-    """Return SQL for the rows of a plain text table: texts ``c0``, ``c1``, …"""
-    types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(columns))
-    return (
-        f"read_csv({literal(str(path))}, columns = {{{types}}}, delim = {literal(delimiter)}, quote = '\"', "
-        "escape = '\"', new_line = '\\n', header = true, auto_detect = false, strict_mode = true, "
-        f"hive_partitioning = false, max_line_size = {MAX_LINE}, buffer_size = {2 * MAX_LINE})"
-    )
 
 
 def estimated_rows(path: Path) -> int:

@@ -27,7 +27,7 @@ from typing import Any
 import pyarrow as pa
 
 from dpengine.sources.engine import connect
-from dpengine.sources.files import arrow_file, excel, parquet, text
+from dpengine.sources.files import arrow_file, excel, parquet, text, text_rows
 from dpengine.sources.relation import check_names, link
 from dpengine.sources.table import plain_errors
 
@@ -42,21 +42,22 @@ pa.set_io_thread_count(_THREADS)
 
 
 def text_table(path: str, folder: str, packed: bool, encoding: str | None, delimiter: str | None) -> dict[str, Any]:
-    """Make a plain text table in `folder`, or a link to one; return its place, names, delimiter and number of rows.
+    """Make a plain text table in `folder`, or a link to one; return its place, how to read it, and its rows.
 
-    The number is estimated if the file is large.
+    The number of rows is estimated if the file is large.
     """
     with plain_errors():
         encoding_used = text.encoding_of(Path(path), packed=packed, encoding=encoding)
         plain = text.to_plain_utf8(Path(path), Path(folder), packed=packed, encoding=encoding)
         names, delimiter = text.header(plain, delimiter)
         check_names(names)
-        place = link(plain, Path(folder), "source.txt")
+        place, plain_lines = link(plain, Path(folder), "source.txt"), text_rows.has_plain_lines(plain)
+        if not plain_lines:
+            text_rows.check_quotes(plain, delimiter)
         if plain.stat().st_size <= MAX_READ_AT_ONCE:
             with connect(Path(folder), threads=_THREADS) as connection:
-                [(rows,)] = connection.execute(
-                    f"SELECT count(*) FROM {text.relation(place, len(names), delimiter)}"
-                ).fetchall()
+                table = text_rows.relation(place, len(names), delimiter, plain_lines=plain_lines)
+                [(rows,)] = connection.execute(f"SELECT count(*) FROM {table}").fetchall()
         else:
             rows = text.estimated_rows(plain)
     return {
@@ -64,6 +65,7 @@ def text_table(path: str, folder: str, packed: bool, encoding: str | None, delim
         "copied": plain != Path(path),
         "names": names,
         "delimiter": delimiter,
+        "plain_lines": plain_lines,
         "rows": rows,
         "reading": f"{encoding_used}, cells separated by {_DELIMITER_NAMES.get(delimiter, delimiter)}",
     }

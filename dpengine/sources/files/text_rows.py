@@ -1,0 +1,73 @@
+"""The rows of a plain text table, as `text.to_plain_utf8` makes it, read by DuckDB.
+
+Where no row has a quote or is blank, each line end is the end of a row, and the file is read by several threads. In
+other files, a thread that begins in the middle would guess whether it is inside of a quote, and might refuse the file
+or read its rows otherwise than they are. These are read by one thread. It leaves out, in silence, what follows a quote
+that is never closed; therefore `check_quotes` looks for such a quote first.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+from pathlib import Path
+
+from dpengine.errors import TableError
+from dpengine.sources.files.text import MAX_LINE
+from dpengine.sql import literal
+
+__all__ = ["check_quotes", "has_plain_lines", "relation"]
+
+_CHUNK = 8 << 20  # bytes
+
+
+def relation(path: Path, columns: int, delimiter: str, *, plain_lines: bool, max_line: int = MAX_LINE) -> str:
+    """Return SQL for the rows of a plain text table: texts ``c0``, ``c1``, …
+
+    `plain_lines` is what `has_plain_lines` returned, `max_line` the bytes of the longest line.
+    """
+    types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(columns))
+    return (
+        f"read_csv({literal(str(path))}, columns = {{{types}}}, delim = {literal(delimiter)}, quote = '\"', "
+        "escape = '\"', new_line = '\\n', header = true, auto_detect = false, strict_mode = true, "
+        f"hive_partitioning = false, max_line_size = {max_line}, buffer_size = {2 * max_line}, "
+        f"parallel = {str(plain_lines).lower()})"
+    )
+
+
+def has_plain_lines(path: Path) -> bool:
+    """Return whether no line after the header has a quote or is blank."""
+    ended = True  # with a line end
+    with path.open("rb") as raw:
+        raw.readline()
+        while chunk := raw.read(_CHUNK):
+            if b'"' in chunk or b"\n\n" in chunk or (ended and chunk.startswith(b"\n")):
+                return False
+            ended = chunk.endswith(b"\n")
+    return True
+
+
+def check_quotes(path: Path, delimiter: str) -> None:
+    """Refuse a plain text table with a quote that is not closed before a delimiter, a line end or the end of the file.
+
+    A quote opens only as the first letter of a cell, or after one blank: DuckDB reads it so. Raises `TableError`,
+    which names the line.
+    """
+    between, cell = re.escape(delimiter).encode(), _cell(delimiter)
+    with path.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        ended = re.compile(rb"(?:%b(?:%b|\n))*+" % (cell, between)).match(content)
+        assert ended is not None  # it matches nothing, at least
+        if not re.compile(rb"%b\Z" % cell).match(content, ended.end()):
+            line = sum(1 for _ in re.finditer(rb"\n", content[: ended.end()])) + 1
+            raise TableError(
+                f'line {line:,} of the file opens a quote that is not closed properly; write " inside of a cell as ""'
+            )
+
+
+def _cell(delimiter: str) -> bytes:
+    """Return a pattern for one cell, with or without quotes. It never goes back, so its time grows with the cell."""
+    before, after = (b"", b"") if delimiter == " " else (b" ?+", b" *+")
+    quoted = before + rb'"[^"]*+(?:""[^"]*+)*+"' + after
+    letter = rb"[^\n%b]" if len(delimiter.encode()) == 1 else rb"(?!%b)[^\n]"
+    plain = rb'(?!%b")(?:' % before + letter % re.escape(delimiter).encode() + rb")*+"
+    return rb"(?:%b|%b)" % (quoted, plain)

@@ -1,0 +1,103 @@
+"""Rows of text tables: those that the csv module reads, wherever blocks of the file begin; none is left out."""
+
+import csv
+import io
+from functools import cache
+
+import duckdb
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dpengine import open_table, owner
+from dpengine.errors import TableError
+from dpengine.sources.files import text_rows
+
+CELLS = st.text('ab",\n é', max_size=24)
+PLAIN_CELLS = st.text("ab; é", max_size=24)
+ROWS = st.one_of(st.lists(st.tuples(cells, cells), min_size=1, max_size=8) for cells in (CELLS, PLAIN_CELLS))
+PARTS = st.sampled_from(["a,b\n", 'a,"b"\n', 'a"', "é", ",", "\n", '"', '""', "\n\n"])
+BLOCK = 4 << 20
+LONGEST_LINES = st.sampled_from([100, 128, 200])  # blocks are twice as long
+
+
+@given(ROWS, st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]), LONGEST_LINES)
+def test_rows_are_those_of_the_csv_module_wherever_blocks_begin(tmp_path_factory, rows, quoting, longest):
+    path, rows = tmp_path_factory.mktemp("rows") / "rows.csv", rows * 20
+    content = io.StringIO(newline="")
+    csv.writer(content, lineterminator="\n", quoting=quoting).writerows([("a", "b"), *rows])
+    path.write_text(content.getvalue(), encoding="utf-8", newline="")
+    text_rows.check_quotes(path, ",")
+    assert read(path, longest) == sorted(rows)
+
+
+@given(
+    st.lists(st.sampled_from(["a,b\n", 'a,"b"\n', 'a"', "é", ",", "\n", '"', '""', "\n\n"]), max_size=40), LONGEST_LINES
+)
+@example([*'a,"b\n', *["a", ",", "b", "\n"] * 5], 100)
+def test_a_quote_left_open_is_refused_and_leaves_no_row_out(tmp_path_factory, parts, longest):
+    (path := tmp_path_factory.mktemp("rows") / "rows.csv").write_text("a,b\n" + "".join(parts), encoding="utf-8")
+    try:
+        in_one_block = read(path, 1 << 20, by_one_thread=False)  # then DuckDB refuses by itself what is not closed
+    except duckdb.Error:
+        in_one_block = None
+    try:
+        text_rows.check_quotes(path, ",")
+        assert read(path, longest) == in_one_block
+    except (TableError, duckdb.Error):
+        assert in_one_block is None
+
+
+def read(path, longest, *, by_one_thread=None):
+    plain = text_rows.has_plain_lines(path) if by_one_thread is None else not by_one_thread
+    table = text_rows.relation(path, 2, ",", plain_lines=plain, max_line=longest)
+    return sorted(connection().execute(f"SELECT coalesce(c0, ''), coalesce(c1, '') FROM {table}").fetchall())
+
+
+@cache
+def connection():
+    return duckdb.connect(config={"threads": 4})
+
+
+def test_a_quoted_line_end_may_lie_on_the_end_of_a_block(tmp_path):
+    path = tmp_path / "long.csv"
+    line, quoted = b"12345,plain\n", b'1,"one\ntwo, three\nfour,\nfive"\n' * 100
+    with path.open("wb") as file:
+        file.write(b"a,b\n")
+        for end in range(BLOCK, 5 * BLOCK, BLOCK):
+            file.write(line * ((end - file.tell() - 6) // len(line)) + quoted)
+        size = file.tell()
+    with open_table(path) as table:
+        assert owner.row_count(table) == (size - 4 - 4 * len(quoted)) // len(line) + 400
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " ", "^", "\\", "]", "§"])
+@pytest.mark.parametrize(
+    ("cells", "closed"),
+    [
+        ('"x"', True), ('""', True), ('"x""y"', True), ('"x\ny"', True), ('x"y', True), ('x"', True), ('"x', False),
+        ('"x"y', False), ('"x""', False), ('"', False), ('"x"D"y', False), ('"xD"Dy"', True), ('"D"D"D"', True),
+    ],
+)  # fmt: skip
+def test_quotes_are_checked_whatever_the_delimiter(tmp_path, delimiter, cells, closed):
+    cells = cells.replace("D", delimiter)
+    (path := tmp_path / "rows.csv").write_text(f"a{delimiter}b\n1{delimiter}{cells}", encoding="utf-8")
+    if closed:
+        text_rows.check_quotes(path, delimiter)
+    else:
+        with pytest.raises(TableError, match=r"^line 2 of the file opens a quote"):
+            text_rows.check_quotes(path, delimiter)
+
+
+@pytest.mark.parametrize(
+    ("rows", "plain"),
+    [
+        (b"1,2\n3,4\n", True), (b"1,2\n3,4", True), (b"", True), (b'1,"2"\n', False), (b"1,2\n\n3,4\n", False),
+        (b"\n1,2\n", False), (b"1,2\n\n", False),
+    ],
+)  # fmt: skip
+def test_lines_without_quotes_and_blanks_are_told_in_any_pieces(tmp_path, monkeypatch, rows, plain):
+    (path := tmp_path / "rows.csv").write_bytes(b'"a","b"\n' + rows)
+    for chunk in range(1, 9):
+        monkeypatch.setattr(text_rows, "_CHUNK", chunk)
+        assert text_rows.has_plain_lines(path) == plain
