@@ -51,6 +51,7 @@ DATE_FORMATS = {
     "%d/%m/%Y %H:%M": "31/12/2024 18:30",
 }
 OTHERWISE = "otherwise"
+PLAIN: NumberFormat = "1234.5"
 
 
 def ask_number(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
@@ -82,20 +83,20 @@ def ask_number(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str,
         band = st.selectbox("Bands", list(BANDS), key=visit().key(f"band-{name}"))
         st.caption(BANDS[band])
         _fill_in(f"take-band-{name}", name, edges=plan_form.edges_of(BANDS[band]), source="standard")
-    return {"edges": edges} | (_numbers_written(name, column.get("format", "1234.5")) if as_text else {})
+    return {"edges": edges} | (_numbers_written(name, column.get("format") or PLAIN) if as_text else {})
 
 
 def _numbers_written(name: str, now: str) -> dict[str, Any]:
     written = st.segmented_control(
-        "How 1234.5 is written in this column",
+        f"How {PLAIN} is written in this column",
         list(get_args(NumberFormat)),
         default=now,
         required=True,
-        key=visit().key(f"number-format-{name}-{now}"),
+        key=visit().key(f"number-format-{name}"),
         help="Numbers in any other form count as (other). With the second and third form, blanks and apostrophes "
         "between thousands are read too.",
     )
-    return {"format": "" if written == "1234.5" else written}
+    return {"format": "" if written == PLAIN else written}
 
 
 def in_words(edges: list[str]) -> str:
