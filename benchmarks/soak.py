@@ -216,7 +216,8 @@ def watch(app: Served, seen: Seen, start: float, at_work: list[threading.Thread]
                 f"minute {minute}: {seen.owners} owners gone, {len(seen.published)} releases; "
                 f"{statistics.median(each.memory for each in last):.0f} MB, of which "
                 f"{statistics.median(each.private for each in last):.0f} are no mapped files; "
-                f"{now.open_files} open files, {now.threads} threads, {now.temporary} temporary files; {share:.0%} of a core",
+                f"{now.open_files} open files, {now.threads} threads, {now.temporary} temporary files; "
+                f"{share:.0%} of a core",
                 flush=True,
             )
 

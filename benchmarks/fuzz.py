@@ -1,0 +1,256 @@
+"""Coverage-guided fuzzing of what reads the files of strangers: text tables, plans and release bundles.
+
+    pip install -r benchmarks/requirements.txt
+    python benchmarks/fuzz.py                        # 20 minutes each
+    python benchmarks/fuzz.py text --minutes 5 --keep findings
+
+Each target runs in a process of its own, from the cases of `tests/corpus` on; branches of `dpengine` guide it. A
+finding is whatever is neither read nor refused in plain words: another exception than a `PrivateReleaseError`, a
+message of more than a line for a fault, with a path or a traceback; more than 10 s or 1 GB; a process that dies; a
+ledger that is begun. And
+
+- **text**: rows that are not those of Python's csv module, where that reads the same text;
+- **plan**: a plan that is not the same after it is written and read again;
+- **bundle**: changed bytes of a signed bundle that are accepted. Half of the cases put content into one member and
+  make the manifest vouch for it, as a forger would; these may be accepted, but must then be readable.
+
+It prints executions, edges and findings, and fails if there are any. What it finds joins `tests/corpus`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr
+from functools import cache
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import atheris
+
+with redirect_stderr(io.StringIO()), atheris.instrument_imports(include=["dpengine"]):  # it names each module
+    import duckdb
+
+    from dpengine import Plan, PrivateReleaseError, verify
+    from dpengine.bundle.read import manifest_of
+    from dpengine.sources.engine import connect
+    from dpengine.sources.files import text_rows, untrusted
+    from dpengine.sources.table import plain_errors
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from tests.bundles import members_of, zipped
+from tests.corpus import bundles, plans, texts
+
+SECONDS, MEGABYTES = 10, 1024
+LONGEST = {"text": 4_096, "plan": 4_096, "bundle": 30_000}  # bytes of a case
+ENCODINGS = (None, None, None, "utf-16-le", "cp1252", "shift_jis", "utf-7", "iso2022_jp")
+DELIMITERS = (None, None, ",", ";", "\t", "|", " ", "→")
+MAX_FAULTS, MAX_MESSAGE = 101, 100_000
+csv.field_size_limit(1 << 24)
+
+
+class Wrong(Exception):
+    """What was read, or how it was refused, is not right."""
+
+
+# ---- targets: each reads one case, and raises if something is wrong ----
+
+
+def text(case: bytes) -> None:
+    """Read a text table; the first byte gives the encoding, the delimiter, and whether it is packed."""
+    how, content = case[0], case[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        (path := Path(folder, "table.csv")).write_bytes(content)
+        (place := Path(folder, "place")).mkdir()
+        found = untrusted.text_table(str(path), str(place), how >= 192, ENCODINGS[how % 8], DELIMITERS[how // 8 % 8])
+        rows, read = Path(found["place"]), len(found["names"])
+        table = text_rows.relation(rows, read, found["delimiter"], plain_lines=found["plain_lines"])
+        with plain_errors():
+            got = connection().execute(f"SELECT * FROM {table}").fetchall()
+        if len(got) != found["rows"]:
+            raise Wrong("the number of rows is another one each time")
+        wanted = by_csv(rows.read_text(encoding="utf-8"), read, found["delimiter"])
+        if wanted is not None and wanted != sorted(tuple(cell or "" for cell in row) for row in got):
+            raise Wrong("the rows are not those of the csv module")
+
+
+def by_csv(plain: str, columns: int, delimiter: str) -> list[tuple[str, ...]] | None:
+    """Return the rows that Python's csv module reads; None where it reads other texts than we do."""
+    at_cell = f"(?:^|{re.escape(delimiter)}|\n)"
+    if delimiter == " " or re.search(rf'{at_cell} "|" +(?:{re.escape(delimiter)}|\n|$)', plain):
+        return None  # blanks beside quotes: we leave them out, and csv does not
+    try:
+        rows = list(csv.reader(io.StringIO(plain, newline=""), delimiter=delimiter, strict=True))[1:]
+    except csv.Error:
+        return None
+    short = [row[:columns] + row[columns:] * any(row[columns:]) for row in rows]  # DuckDB drops blank cells at the end
+    return sorted(tuple(row) or ("",) for row in short if row or columns == 1)
+
+
+def plan(case: bytes) -> None:
+    """Read a plan file, write it, and read it again."""
+    with tempfile.TemporaryDirectory() as folder:
+        (path := Path(folder, "plan.yaml")).write_bytes(case)
+        read = Plan.load(path)
+        (again := Path(folder, "again.yaml")).write_text(read.dumps(), encoding="utf-8")
+        if Plan.load(again) != read:
+            raise Wrong("the plan is another one after it was written")
+
+
+def bundle(case: bytes) -> None:
+    """Verify a bundle: the case itself, or a signed one with the rest of the case as the member of a number."""
+    if case.startswith(b"PK"):
+        verify(case)
+        if case != signed():
+            raise Wrong("a changed bundle is accepted")
+        return
+    members = members_of(bundles.whole())
+    name = sorted(members)[case[0] % len(members)]
+    forged = zipped(members | {name: case[1:]}, rehash=name != "manifest.json")
+    verify(forged)
+    manifest_of(forged)
+
+
+@cache
+def connection() -> duckdb.DuckDBPyConnection:
+    """Return the one connection of this process: to open another one for each case would take most of the time."""
+    return connect(Path(tempfile.mkdtemp()), threads=2)
+
+
+@contextmanager
+def _connected(_folder: Path, threads: int) -> Iterator[duckdb.DuckDBPyConnection]:
+    yield connection()
+
+
+@cache
+def signed() -> bytes:
+    return zipped(members_of(bundles.whole()), rehash=False, key=Ed25519PrivateKey.from_private_bytes(bytes(32)))
+
+
+def seeds(target: str) -> Iterator[bytes]:
+    """Yield the cases of the corpus, as a target takes them."""
+    match target:
+        case "text":
+            for each in texts.CASES.values():
+                encoding = each.options.get("encoding")
+                how = ENCODINGS.index(encoding) if encoding in ENCODINGS else 0
+                yield bytes([how + 192 * each.file.endswith("gz")]) + each.bytes()
+        case "plan":
+            for content, _ in plans.PLANS.values():
+                yield content if isinstance(content, bytes) else content().encode()
+        case "bundle":
+            yield signed()
+            for number, (_, content) in enumerate(sorted(members_of(bundles.whole()).items())):
+                yield bytes([number]) + content
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {"text": text, "plan": plan, "bundle": bundle}
+
+
+# ---- one target, in a process of its own ----
+
+
+def fuzz(target: str, seconds: float, keep: Path) -> None:
+    """Fuzz until the time is over; write each kind of finding once. Does not return: libFuzzer ends the process."""
+    known: set[str] = set()
+    untrusted.connect = _connected  # type: ignore[assignment]
+    ledger = Path(os.environ["PRIVATE_RELEASE_LEDGER"].removeprefix("sqlite:///"))
+
+    def attempt(case: bytes) -> None:
+        if not case:
+            return
+        began = time.process_time()
+        try:
+            TARGETS[target](case)
+        except PrivateReleaseError as refusal:
+            wrong = _wrong_words(refusal)
+        except BaseException as error:  # noqa: BLE001  (anything else is a finding)
+            at = traceback.extract_tb(error.__traceback__)[-1]
+            wrong = f"{type(error).__name__} at {Path(at.filename).name}:{at.lineno}: {str(error)[:200]!r}"
+            wrong = wrong if not isinstance(error, Wrong) else str(error)
+        else:
+            wrong = ""
+        if time.process_time() - began > SECONDS:
+            wrong = wrong or f"more than {SECONDS} s"
+        if ledger.exists():
+            wrong = wrong or "a ledger was begun"
+        if wrong and (kind := re.sub(r"'.*|\d+", "", wrong)) not in known:
+            known.add(kind)
+            place = keep / f"{target}-{len(known)}"
+            place.write_bytes(case)
+            print(f"FINDING {place}: {wrong}", flush=True)
+
+    with tempfile.TemporaryDirectory() as corpus:
+        for number, seed in enumerate(seeds(target)):
+            if len(seed) <= LONGEST[target]:
+                Path(corpus, str(number)).write_bytes(seed)
+        atheris.Setup(
+            [sys.argv[0], f"-max_total_time={seconds:.0f}", f"-timeout={2 * SECONDS}", f"-rss_limit_mb={MEGABYTES}",
+             f"-max_len={LONGEST[target]}", f"-artifact_prefix={keep}/{target}-died-", corpus],
+            attempt,
+        )  # fmt: skip
+        atheris.Fuzz()
+
+
+def _wrong_words(refusal: PrivateReleaseError) -> str:
+    said = str(refusal)
+    if len(refusal.faults) > MAX_FAULTS or len(said) > MAX_MESSAGE:
+        return "a refusal of too many words"
+    if any("\n" in str(fault) for fault in refusal.faults):
+        return "a fault of several lines"
+    if "Traceback" in said or tempfile.gettempdir() + "/" in said:
+        return "a refusal with a path or a traceback"
+    return "" if refusal.__cause__ is None else "a refusal that shows its cause"
+
+
+# ---- all targets ----
+
+
+def main() -> None:
+    """Fuzz each target in turn, and say what came out."""
+    asked = argparse.ArgumentParser(description="Fuzz what reads the files of strangers.")
+    asked.add_argument("targets", nargs="*", choices=[*TARGETS, []], default=[*TARGETS])
+    asked.add_argument("--minutes", type=float, default=20, help="for each target")
+    asked.add_argument("--keep", type=Path, default=Path("findings"), help="folder for what is found")
+    asked.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    options = asked.parse_args()
+    options.keep.mkdir(exist_ok=True)
+    if options.inside:
+        fuzz(options.targets[0], 60 * options.minutes, options.keep)
+    findings = 0
+    for target in options.targets:
+        until, executions, edges = time.monotonic() + 60 * options.minutes, 0, 0
+        while (left := until - time.monotonic()) > 1:  # a process that dies is followed by another
+            with tempfile.TemporaryDirectory() as folder:
+                done = subprocess.run(
+                    [sys.executable, __file__, target, "--inside", "--minutes", str(left / 60), "--keep", options.keep],
+                    env=os.environ | {"TMPDIR": folder, "PRIVATE_RELEASE_LEDGER": f"sqlite:///{folder}/ledger.db"},
+                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
+                )  # fmt: skip
+            told = re.findall(r"#(\d+)\s.*?cov: (\d+)", done.stdout)
+            executions += int(told[-1][0]) if told else 0
+            edges = max([edges, *(int(found) for _, found in told)])
+            faults = re.findall(r"FINDING .*", done.stdout)
+            faults += [f"{target}: the process died: {done.stdout[-1000:]}"] * (done.returncode != 0)
+            print("\n".join(faults), end="\n" * bool(faults), flush=True)
+            findings += len(faults)
+            if not told:
+                break
+        print(f"{target}: {executions:,} executions, {edges:,} edges", flush=True)
+    print(f"{findings} findings")
+    sys.exit(bool(findings))
+
+
+if __name__ == "__main__":
+    main()
