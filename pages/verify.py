@@ -48,7 +48,7 @@ def contents(manifest: dict[str, Any]) -> None:
         for each in manifest["tables"]
     ]
     columns = {
-        "cells": st.column_config.NumberColumn("cells", format="localized"),
+        "cells": st.column_config.NumberColumn("cells", format="%,d"),
         "within": st.column_config.NumberColumn("95 in 100 counts within ±", format="%.4g"),
     }
     st.dataframe(tables, hide_index=True, column_config=columns, alt="Published tables and their error")

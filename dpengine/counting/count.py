@@ -110,7 +110,7 @@ def row_count(table: Table) -> int:
     return _rows(table).row_count()
 
 
-def distinct_texts(table: Table, column: str, *, limit: int = 200) -> list[str]:
+def distinct_texts(table: Table, column: str, *, limit: int) -> list[str]:
     """Return up to `limit` different texts of a column, in alphabetical order, for the eyes of the owner only.
 
     Each is private until the owner declares it to be publicly known. Raises `TableError` if there is no such column.

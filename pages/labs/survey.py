@@ -132,8 +132,8 @@ def picture(asked: People, estimate: Estimate, *, fitted: bool) -> None:
         )
     frame = pd.DataFrame({"answer": asked.labels, "truth": asked.counts, "estimate": counts, "±": within})
     number = st.column_config.NumberColumn
-    columns = {"truth": number("truth", format="localized")} | {
-        name: number(name, format="%.0f") for name in ("estimate", "±")
+    columns = {"truth": number("truth", format="%,d")} | {
+        name: number(name, format="%,.0f") for name in ("estimate", "±")
     }
     twin(frame, "survey-answers", columns)
 

@@ -24,8 +24,8 @@ T = TypeVar("T")
 
 CERTAIN = 0.999_999  # confidence at which an attack is called a success
 RATE_COLUMNS = {
-    "right": st.column_config.NumberColumn("right", format="localized"),
-    "of": st.column_config.NumberColumn("of", format="localized"),
+    "right": st.column_config.NumberColumn("right", format="%,d"),
+    "of": st.column_config.NumberColumn("of", format="%,d"),
     "low": st.column_config.NumberColumn("95 % interval from", format="percent"),
     "high": st.column_config.NumberColumn("to", format="percent"),
 }

@@ -51,6 +51,8 @@ DATE_FORMATS = {
     "%d/%m/%Y %H:%M": "31/12/2024 18:30",
 }
 OTHERWISE = "otherwise"
+MOST_SEEN = 20_000  # different values of a column that its owner can look at
+MOST_TICKS = 40  # with more values, a box to search
 PLAIN: NumberFormat = "1234.5"
 
 
@@ -146,24 +148,35 @@ def _look(name: str, values: list[str]) -> None:
     table = visit().table
     assert table is not None
     # Read once, so that a position in the list means one value for as long as the table is open.
-    values_seen = background_read.read(f"seen-{name}", lambda _: _texts(table, name), table, doing="Looking")
-    if values_seen is None:
+    seen = background_read.read(f"seen-{name}", lambda _: _texts(table, name), table, doing="Looking")
+    if seen is None:
         return
-    fresh = [(k, text) for k, text in enumerate(values_seen) if text not in values]
-    ticked = [text for k, text in fresh if st.checkbox(plain(text), key=visit().turned(f"tick-{name}-{k}"))]
+    listed = set(values)
+    fresh = {k: text for k, text in enumerate(seen) if text not in listed}
+    more = " or more" if len(seen) >= MOST_SEEN else ""
+    st.caption(f"{plural(len(seen), 'different value')}{more} in the rows; {len(fresh):,} not in your list.")
+    if len(fresh) <= MOST_TICKS:
+        ticked = [text for k, text in fresh.items() if st.checkbox(plain(text), key=visit().turned(f"tick-{name}-{k}"))]
+    else:
+        ticked = st.multiselect(
+            "Values that are public", list(fresh.values()), key=visit().turned(f"ticks-{name}"),
+            placeholder="Type to search",
+        )  # fmt: skip
+    renewed = [f"look-{name}", f"ticks-{name}", *(f"tick-{name}-{k}" for k in fresh)]
     _fill_in(
-        f"add-{name}",
-        name,
-        label="These are public: add them",
-        disabled=not ticked,
-        forget=[f"look-{name}", *(f"tick-{name}-{k}" for k, _ in fresh)],
-        values=[*values, *ticked],
-        source="confirmed",
-    )
+        f"add-{name}", name, label="These are public: add them", disabled=not ticked, forget=renewed,
+        values=[*values, *ticked], source="confirmed",
+    )  # fmt: skip
+    if len(fresh) > 1 and not more:
+        _fill_in(
+            f"add-all-{name}", name, label=f"All {len(fresh):,} are public: add them", forget=renewed,
+            values=[*values, *fresh.values()], source="confirmed",
+        )  # fmt: skip
+        st.caption("All of them are public if, say, the questionnaire or a form lists every one.")
 
 
 def _texts(table: Table, name: str) -> list[str]:
-    return list(dict.fromkeys(text.strip() for text in owner.distinct_texts(table, name)))
+    return list(dict.fromkeys(text.strip() for text in owner.distinct_texts(table, name, limit=MOST_SEEN)))
 
 
 def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:

@@ -26,7 +26,7 @@ MAX_DRAWN = 12
 SHOWN = 8
 COLUMNS: dict[str, Any] = {
     "table": "table",
-    "cells": st.column_config.NumberColumn("cells", format="localized"),
+    "cells": st.column_config.NumberColumn("cells", format="%,d"),
     "mean_off": st.column_config.NumberColumn("off by, on average", format="%.3g"),
     "most_off": st.column_config.NumberColumn("off by, at most", format="%.3g"),
     "exact": st.column_config.NumberColumn("cells that are exact", format="percent"),

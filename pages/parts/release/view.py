@@ -26,15 +26,15 @@ __all__ = ["figure_with_choice", "show_release"]
 
 NUMBERS = {
     "count": st.column_config.NumberColumn(
-        "count", format="localized", help="A whole number, never negative; all tables add up."
+        "count", format="%,d", help="A whole number, never negative; all tables add up."
     ),
     "estimate": st.column_config.NumberColumn(
-        "estimate", format="%.1f", help="Right on average; may be negative or fractional."
+        "estimate", format="%,.1f", help="Right on average; may be negative or fractional."
     ),
-    "low": st.column_config.NumberColumn("low", format="localized", help="95 % interval, lower end."),
-    "high": st.column_config.NumberColumn("high", format="localized", help="95 % interval, upper end."),
+    "low": st.column_config.NumberColumn("low", format="%,d", help="95 % interval, lower end."),
+    "high": st.column_config.NumberColumn("high", format="%,d", help="95 % interval, upper end."),
     "mostly noise": st.column_config.CheckboxColumn("mostly noise"),
-    "true (private)": st.column_config.NumberColumn("true (private)", format="localized"),
+    "true (private)": st.column_config.NumberColumn("true (private)", format="%,d"),
     "off by": st.column_config.NumberColumn("off by", format="%+d", help="Published count less true count."),
 }
 LAYOUTS = ("One at a time", "Side by side")

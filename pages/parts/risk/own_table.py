@@ -120,6 +120,6 @@ def _combinations(alone: dict[tuple[str, ...], Uniqueness], people: int) -> None
     ]
     number = st.column_config.NumberColumn
     columns = {"of all": number("of all", format="percent")} | {
-        name: number(name, format="localized") for name in ("alone", "classes")
+        name: number(name, format="%,d") for name in ("alone", "classes")
     }
     twin(pd.DataFrame(rows), "risk-alone", columns, private=True)

@@ -51,7 +51,7 @@ def show_profile(
     rows = [{"agree": band_name(band), "classes": band.classes, "people": band.people} for band in bands]
     number = st.column_config.NumberColumn
     columns: dict[str, Any] = {"agree": "people who agree"}
-    columns |= {name: number(name, format="localized") for name in ("classes", "people")}
+    columns |= {name: number(name, format="%,d") for name in ("classes", "people")}
     twin(pd.DataFrame(rows), f"bands-{key}", columns, private=private)
 
 

@@ -16,11 +16,11 @@ __all__ = ["PREDICTED", "twin"]
 PREDICTED: dict[str, Any] = {
     "epsilon": st.column_config.NumberColumn("ε", format="%g"),
     "table": st.column_config.TextColumn("table"),
-    "cells": st.column_config.NumberColumn("cells", format="localized"),
+    "cells": st.column_config.NumberColumn("cells", format="%,d"),
     "mean_abs_error": st.column_config.NumberColumn("typically off by", format="%.3g"),
     "half_width_95": st.column_config.NumberColumn("95 in 100 within ±", format="%.4g"),
     "total_half_width_95": st.column_config.NumberColumn("total within ±", format="%.4g"),
-    "average": st.column_config.NumberColumn("average count", format="localized"),
+    "average": st.column_config.NumberColumn("average count", format="%,.1f"),
     "relative": st.column_config.NumberColumn("± in % of it", format="percent"),
     "noisy": st.column_config.NumberColumn("mostly noise", format="percent"),
 }

@@ -58,6 +58,22 @@ def test_only_ticked_values_are_added_and_their_origin_is_recorded(clinic: AppTe
     assert held(clinic).entries.declared["region"]["values"] == ["North", "West"]
 
 
+def test_all_of_many_values_are_shown_counted_and_added_by_one_click(page: AppTest) -> None:
+    rows = "".join(f"business {k:04}\n" for k in range(1618))
+    page.get("file_uploader")[0].upload("inspections.csv", f"name\n{rows}".encode()).run()
+    choose(page, "name")
+    labelled(page.toggle, "Show them to me").set_value(True).run()
+    assert "1,618 different values in the rows; 1,618 not in your list." in texts(page)
+    assert len(labelled(page.multiselect, "Values that are public").options) == 1618
+    labelled(page.multiselect, "Values that are public").set_value(["business 1617"]).run()
+    labelled(page.button, "These are public").click().run()
+    assert held(page).entries.declared["name"]["values"] == ["business 1617"]
+    labelled(page.toggle, "Show them to me").set_value(True).run()
+    labelled(page.button, "All 1,617 are public").click().run()
+    assert not page.exception
+    assert len(held(page).entries.declared["name"]["values"]) == 1618
+
+
 def test_a_column_added_to_a_finished_plan_is_asked_about(page: AppTest) -> None:
     page.button(key="sample_census").click().run()
     page.button(key="change-columns").click().run()
