@@ -33,6 +33,16 @@ published statistical releases lie between 0.1 and 10.
 """
 
 
+# From which ε on, and what is said there.
+CAUTIONS = (
+    (10, "At this ε the guarantee hardly limits what can be learned about a person: the release is close to an "
+         "unprotected one."),
+    (4, "At this ε, who is in the table can be found out almost surely. Publish like this only what would do little "
+        "harm if it were known."),
+    (2, "At this ε a person is protected less than is usual for data such as health or income."),
+)  # fmt: skip
+
+
 def choose_epsilon(plan: Plan) -> None:
     """Ask for ε in one of three ways, and say what it means."""
     way = st.segmented_control(
@@ -44,6 +54,9 @@ def choose_epsilon(plan: Plan) -> None:
         f"Someone who is 50 % sure that a person is in this table can become **{belief}** by seeing the "
         "release, whatever else they know."
     )
+    caution = next((words for least, words in CAUTIONS if plan.epsilon > least), None)
+    if caution is not None:
+        st.warning(caution, icon=":material/shield:")
     _choose_strategy(plan)
     with st.expander("For the curious", icon=":material/school:"):
         st.markdown(
@@ -89,7 +102,7 @@ def _type(plan: Plan) -> None:
     st.session_state.setdefault(key, exact_text(plan.epsilon))
     st.text_input("Privacy budget ε, exactly", key=key, help="Such as 0.37 or 1/3.", on_change=_take, args=(key,))
     try:
-        exact_epsilon(st.session_state[key])
+        exact_epsilon(_typed(key))
     except ValueError as error:
         st.caption(f":material/report: {plain(str(error))}; still at {exact_text(plan.epsilon)}")
 
@@ -97,7 +110,11 @@ def _type(plan: Plan) -> None:
 def _take(key: str) -> None:
     """Put a widget's value into the entries before the page is drawn, so that it is drawn only once."""
     with contextlib.suppress(ValueError):  # a text that is no ε is explained beside the box
-        visit().change(epsilon=exact_text(exact_epsilon(st.session_state[key])))
+        visit().change(epsilon=exact_text(exact_epsilon(_typed(key))))
+
+
+def _typed(key: str) -> str:
+    return str(st.session_state[key]).replace(",", ".")  # 0,5 is how many write a half
 
 
 def _from_error(plan: Plan) -> None:
