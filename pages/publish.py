@@ -10,6 +10,7 @@ from dpengine import Plan, PlanError
 from dpengine.accounting.entry import Kind
 from dpengine.release import Release, reopen
 from pages.parts.publish import columns_step, domain_step, fit, progress, table_step, unit_step
+from pages.parts.publish.advice import advise
 from pages.parts.publish.epsilon_step import choose_epsilon
 from pages.parts.publish.preview import in_words, show_consequence
 from pages.parts.publish.release_step import publish_step
@@ -133,6 +134,7 @@ def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
             if refusal:
                 st.warning(refusal, icon=":material/report:")
                 return
+            advise(plan)
             with st.container(key="consequence-in-words"):  # on a phone, where the consequence is out of sight
                 st.markdown(in_words(plan))
         with st.container(border=True):

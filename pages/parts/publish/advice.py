@@ -1,0 +1,113 @@
+"""Ways out of a plan of which most cells would be noise: what each would give, and a button to take it.
+
+All of it follows from the plan alone; the owner's rows are not looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import streamlit as st
+
+from dpengine import PlanError
+from dpengine.marginals.graphs import maximal
+from dpengine.results.alternatives import mostly_noise_share
+from dpengine.spec.plan import Plan
+from pages.parts.shared.strategy import strategy_of
+from pages.parts.shared.wording import plain, plural
+from pages.parts.visit import plan_form
+from pages.parts.visit.plan_form import Entries
+from pages.parts.visit.state import visit
+
+__all__ = ["advise"]
+
+TOO_MANY = 0.5  # share of cells that are mostly noise
+HIGHEST = "4"  # no ε above this is advised
+
+
+@dataclass(frozen=True)
+class WayOut:
+    """Another plan: the words on its button, the entries that it changes, and what it would give."""
+
+    label: str
+    changes: dict[str, Any]
+    noise: tuple[int, int] | None  # cells that are mostly noise, of how many; None where that cannot be computed
+
+    @property
+    def words(self) -> str:
+        if self.noise is None:
+            return f"{self.label}: a model then fills in most cells"
+        return f"{self.label}: {self.noise[0]:,} of {plural(self.noise[1], 'cell')} mostly noise"
+
+
+def advise(plan: Plan) -> None:
+    """Warn if most cells would be mostly noise, and offer plans of which fewer would."""
+    key = plan.key, plan.rows_about, plan.marginals
+    noisy, cells, ways = visit().once("advice", key, lambda: _looked_at(plan, visit().entries))
+    if noisy <= TOO_MANY * cells:
+        return
+    st.warning(
+        f"**{noisy:,} of {plural(cells, 'cell')} would be mostly noise**: this plan asks for more detail than ε can "
+        f"pay for. {'What would help:' if ways else 'Use fewer columns, or wider bins.'}",
+        icon=":material/grain:",
+    )
+    for way in ways:
+        st.button(
+            way.words,
+            key=visit().key(f"way-out-{way.label}"),
+            on_click=_take,
+            args=(way.changes,),
+            width="stretch",
+        )
+
+
+def _take(changes: dict[str, Any]) -> None:
+    visit().change(**changes)
+    visit().turn("slider")
+
+
+def _looked_at(plan: Plan, entries: Entries) -> tuple[int, int, list[WayOut]]:
+    """Return how many cells of the plan are mostly noise, of how many, and the ways out that help."""
+    noisy, cells = _noise_of(plan) or (0, 1)
+    if noisy <= TOO_MANY * cells:
+        return noisy, cells, []
+    tried = [_way_out(entries, label, changes) for label, changes in _alternatives(plan, entries)]
+    return noisy, cells, [way for way in tried if way and _helps(way, noisy / cells)]
+
+
+def _helps(way: WayOut, share: float) -> bool:
+    return way.noise is None or way.noise[0] / way.noise[1] < share / 2
+
+
+def _alternatives(plan: Plan, entries: Entries) -> list[tuple[str, dict[str, Any]]]:
+    widest = max(plan.marginals, key=plan.cells)
+    found: list[tuple[str, dict[str, Any]]] = []
+    if len(widest) > 2:
+        found.append(("Publish every pair instead", {"layout": "pairs"}))
+    if len(widest) > 1:
+        largest = max(widest, key=lambda name: plan.column(name).size)
+        rest = tuple(name for name in entries.chosen if name != largest)
+        found.append((f"Leave out {plain(largest)}", {"chosen": rest}))
+        found.append(("Publish each column by itself", {"layout": "single"}))
+    if plan.epsilon < Fraction(HIGHEST):
+        found.append((f"Spend ε = {HIGHEST}", {"epsilon": HIGHEST}))
+    return found
+
+
+def _way_out(entries: Entries, label: str, changes: dict[str, Any]) -> WayOut | None:
+    try:
+        plan = plan_form.to_plan(entries.with_(**changes))
+        strategy_of(plan).check()
+        return WayOut(label, changes, _noise_of(plan))
+    except PlanError:
+        return None
+
+
+def _noise_of(plan: Plan) -> tuple[int, int] | None:
+    """Return how many cells of the largest tables are mostly noise, of how many; None if that cannot be computed."""
+    if not strategy_of(plan).closed_form:
+        return None
+    tables = maximal(plan.marginals)
+    return sum(round(mostly_noise_share(plan, t) * plan.cells(t)) for t in tables), sum(map(plan.cells, tables))

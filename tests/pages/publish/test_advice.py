@@ -1,0 +1,45 @@
+"""A plan of which most cells would be noise is told, with ways out as buttons."""
+
+from __future__ import annotations
+
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.visits import held, labelled, settled, texts, visit
+
+
+def planned(columns: int, **entries: object) -> AppTest:
+    """A plan of columns of eight values each, up to the bill."""
+    names = [f"c{k}" for k in range(columns)]
+    page = visit()
+    page.get("file_uploader")[0].upload("codes.csv", f"{','.join(names)}\n{','.join('1' * columns)}\n".encode()).run()
+    here = held(page)
+    values = [str(k) for k in range(8)]
+    declared = {name: {"name": name, "kind": "category", "values": values} for name in names}
+    here.entries = here.entries.with_(
+        chosen=tuple(names), declared=declared, several_rows=False, rows_about=20_000, strategy="direct", **entries
+    )
+    here.settle("columns", "domain", "unit")
+    return settled(page.run())
+
+
+def test_a_plan_that_epsilon_can_pay_for_is_not_advised_against() -> None:
+    assert "asks for more detail" not in texts(planned(2))
+
+
+def test_a_table_of_too_many_cells_is_told_and_pairs_are_one_click_away() -> None:
+    page = planned(4)
+    assert "of 10,000 cells would be mostly noise" in texts(page)
+    labels = [button.label for button in page.button if "mostly noise" in button.label or "model" in button.label]
+    assert labels[0].startswith("Publish every pair instead: ")
+    assert any(label.startswith("Publish each column by itself: 0 of 40 cells") for label in labels)
+    labelled(page.button, "Publish every pair").click().run()
+    assert not page.exception
+    assert held(page).entries.layout == "pairs"
+    assert "asks for more detail" not in texts(page)
+
+
+def test_too_small_an_epsilon_is_told_with_what_more_of_it_would_give() -> None:
+    page = planned(1, epsilon="0.001")
+    labelled(page.button, "Spend ε = 4").click().run()
+    assert not page.exception
+    assert (held(page).entries.epsilon, page.metric[1].value) == ("4", "4")
