@@ -58,7 +58,7 @@ def check_quotes(path: Path, delimiter: str) -> None:
         ended = re.compile(rb"(?:%b(?:%b|\n))*+" % (cell, between)).match(content)
         assert ended is not None  # it matches nothing, at least
         if not re.compile(rb"%b\Z" % cell).match(content, ended.end()):
-            line = sum(1 for _ in re.finditer(rb"\n", content[: ended.end()])) + 1
+            line = sum(1 for _ in re.compile(rb"\n").finditer(content, 0, ended.end())) + 1
             raise TableError(
                 f'line {line:,} of the file opens a quote that is not closed properly; write " inside of a cell as ""'
             )
