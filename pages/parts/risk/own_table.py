@@ -64,6 +64,8 @@ def show_own_table(table: Table) -> None:
             ":material/visibility_lock: **For your eyes only.** These are exact numbers of your table, without noise. "
             "Showing even k to others is a disclosure. The numbers are saved nowhere and cannot be downloaded."
         )
+        if not st.toggle("Show them: only I see this screen", key=visit().key("risk_show")):
+            return
         if (counted := _counted(table, columns, sensitive, person)) is None:
             return
         classes, alone, people = counted

@@ -15,7 +15,7 @@ from dpengine.lessons import linkage, syntactic, textbook_patients
 from dpengine.sources.table import Table
 from pages.parts.shared.wording import percent
 from pages.parts.visit.plan_form import Entries
-from tests.pages.visits import held, metrics, texts, visit, whole
+from tests.pages.visits import held, labelled, metrics, texts, visit, whole
 
 ROWS = pd.DataFrame(
     {
@@ -43,7 +43,17 @@ def lesson(name: str) -> AppTest:
 
 def choose(at: AppTest, columns: list[str], sensitive: str | None = None) -> AppTest:
     whole(at.multiselect[0].set_value(columns).run())
-    return whole(at.selectbox[0].set_value(sensitive).run()) if sensitive else at
+    if sensitive:
+        whole(at.selectbox[0].set_value(sensitive).run())
+    return whole(labelled(at.toggle, "Show them").set_value(True).run())
+
+
+def test_nothing_of_the_owners_table_is_shown_before_it_is_asked_for() -> None:
+    with open_table(ROWS) as table:
+        at = page(table, Entries(chosen=("zip", "age")))
+        assert at.multiselect[0].value == ["zip", "age"]
+        assert not {"k", "Alone"} & set(metrics(at))
+        assert not [frame for frame in at.dataframe if "alone" in frame.value]
 
 
 @pytest.mark.parametrize(
