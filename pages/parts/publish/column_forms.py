@@ -92,7 +92,7 @@ def _numbers_written(name: str, now: str) -> dict[str, Any]:
     written = st.segmented_control(
         f"How {PLAIN} is written in this column",
         list(get_args(NumberFormat)),
-        default=now,
+        default=now if now in get_args(NumberFormat) else PLAIN,
         required=True,
         key=visit().key(f"number-format-{name}"),
         help="Numbers in any other form count as (other). With the second and third form, blanks and apostrophes "

@@ -27,6 +27,7 @@ def choose_columns() -> None:
     table, entries = visit().table, visit().entries
     assert table is not None
     saved_draft.show_what_waits()
+    saved_draft.offer_earlier()
     _load_plan()
     names = [field.name for field in table.columns]
     fields = {field.name: field for field in table.columns}

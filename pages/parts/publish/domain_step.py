@@ -76,8 +76,10 @@ def _declare(name: str, column: dict[str, Any]) -> dict[str, Any]:
         required=True,
         key=visit().key(f"kind-{name}"),
     )
-    if kind != column["kind"]:
-        column = plan_form.suggestion(name, kind, stored_as=stored_as)
+    if kind != column["kind"]:  # what was typed for the kind before is there again if it is chosen again
+        visit().keep(visit().key(f"typed-{name}-{column['kind']}"), (), column)
+        typed: dict[str, Any] | None = visit().kept(visit().key(f"typed-{name}-{kind}"), ())
+        column = typed or plan_form.suggestion(name, kind, stored_as=stored_as)
     match kind:
         case "number":
             entered = ask_number(name, column, as_text=stored_as == "VARCHAR")

@@ -20,7 +20,8 @@ from pages.parts.visit.plan_form import LAYOUTS, Draft, to_plan
 from pages.parts.visit.state import visit
 
 __all__ = [
-    "current", "forget", "from_text", "has_another_subject", "restore", "resume", "show_what_waits", "to_text",
+    "current", "forget", "from_text", "has_another_subject", "offer_earlier", "restore", "resume", "show_what_waits",
+    "to_text",
 ]  # fmt: skip
 
 OTHER_SUBJECTS = ("release", "publishing", "answer")  # in the address: something that is finished, or nearly
@@ -121,6 +122,27 @@ def show_what_waits() -> None:
         )
     st.info(text, icon=":material/history:")
     st.button("Forget that plan", key="forget-plan", on_click=forget, type="tertiary", icon=":material/close:")
+
+
+def offer_earlier() -> None:
+    """Offer the plan for the table before this one, if this one has its columns and no plan yet."""
+    here, draft = visit(), visit().earlier
+    if draft is None or here.table is None or here.entries.chosen:
+        return
+    if not _lacking(draft, (field.name for field in here.table.columns)):
+        st.button(
+            f"Take over the plan for {plain(draft.table)}",
+            key=here.key("earlier-plan"),
+            icon=":material/content_copy:",
+            on_click=_take_over,
+            args=(draft,),
+            help="Its budget too: the same people in a later table share the dataset's budget.",
+        )
+
+
+def _take_over(draft: Draft) -> None:
+    visit().refresh(draft.entries)
+    visit().settle(*draft.settled)
 
 
 def _lacking(draft: Draft, names: Iterable[str]) -> list[str]:

@@ -50,6 +50,7 @@ class VisitState:
     release: Release | None = None  # the one just published or reopened
 
     waiting: Draft | None = None  # a plan that is back from the tab's memory, and waits for its table
+    earlier: Draft | None = None  # the plan for the table before this one
     wanted_sample: str = ""
     tab_answered: bool = False  # whether the tab has said what it keeps, so that it may be overwritten
     tour: int | None = None  # the step of the tour that is under way
@@ -99,6 +100,8 @@ class VisitState:
     def begin(self, entries: Entries) -> None:
         """Start over for a new table: forget the one before, its file, and all that was typed for it."""
         st.query_params.clear()  # first: another click may break the run off here
+        if self.table is not None and self.entries.chosen:
+            self.earlier = Draft(self.table_name, self.sample, tuple(sorted(self.settled)), self.entries)
         self.drop_readings()
         if self.table is not None:
             jobs.close(self.table)

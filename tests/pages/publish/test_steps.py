@@ -74,6 +74,32 @@ def test_all_of_many_values_are_shown_counted_and_added_by_one_click(page: AppTe
     assert len(held(page).entries.declared["name"]["values"]) == 1618
 
 
+def test_what_was_typed_for_a_kind_is_there_again_after_another_kind(clinic: AppTest) -> None:
+    choose(clinic, "age")
+    labelled(clinic.text_input, "Edges").set_value("0, 20, 40").run()
+    labelled(clinic.segmented_control, "Kind").set_value("category").run()
+    assert held(clinic).entries.declared["age"]["kind"] == "category"
+    labelled(clinic.segmented_control, "Kind").set_value("number").run()
+    assert not clinic.exception
+    assert labelled(clinic.text_input, "Edges").value == "0, 20, 40"
+    assert held(clinic).entries.declared["age"]["edges"] == ["0", "20", "40"]
+
+
+def test_the_plan_of_the_table_before_is_offered_for_one_with_the_same_columns(clinic: AppTest) -> None:
+    choose(clinic, "age", "region")
+    before = held(clinic).entries
+    clinic.button(key="change-table").click().run()
+    clinic.get("file_uploader")[0].upload("clinic-2.csv", f"{CLINIC}20,40,North,01/02/2024\n".encode()).run()
+    assert held(clinic).entries.chosen == ()
+    labelled(clinic.button, "Take over the plan for clinic").click().run()
+    assert not clinic.exception
+    assert held(clinic).entries == before
+    assert held(clinic).step == "domain"
+    clinic.button(key="change-table").click().run()
+    clinic.get("file_uploader")[0].upload("other.csv", b"age,town\n1,A\n").run()
+    assert not [button for button in clinic.button if "Take over" in button.label], "it has no region"
+
+
 def test_a_column_added_to_a_finished_plan_is_asked_about(page: AppTest) -> None:
     page.button(key="sample_census").click().run()
     page.button(key="change-columns").click().run()
