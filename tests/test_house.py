@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+
+from dpengine.version import VERSION
 
 ROOT = Path(__file__).parent.parent
 ENGINE = sorted((ROOT / "dpengine").rglob("*.py"))
@@ -171,9 +174,31 @@ def test_requirements_are_pinned_and_name_no_place() -> None:
     files = {name: content.decode() for name, content in tracked() if name.endswith("requirements.txt")}
     assert files.keys() >= {"requirements.txt", "tests/requirements.txt"}
     for name, text in files.items():
-        for line in filter(None, (line.partition("#")[0].strip() for line in text.splitlines())):
-            pinned = re.fullmatch(r"[a-z0-9-]+==[0-9.]+( ; [^/]+)?", line)
+        hashes = "" if name.startswith("benchmarks/") else r"(?:\s+--hash=sha256:[0-9a-f]{64})+"
+        for line in filter(None, (line.partition("#")[0].strip() for line in text.replace("\\\n", "").splitlines())):
+            pinned = re.fullmatch(rf"[a-z0-9-]+==[0-9.]+(?: ; [^/]+?)?{hashes}", line)
             assert pinned or (name, line) == ("tests/requirements.txt", "-r ../requirements.txt"), f"{name}: {line}"
+
+
+def test_the_bill_of_materials_lists_what_is_required() -> None:
+    """After a change of `requirements.txt`, `.ci/lock.py` writes it anew."""
+    required = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    wanted = {
+        (name, version): set(re.findall(r"sha256:(\w+)", hashes))
+        for name, version, hashes in re.findall(r"(?m)^([\w-]+)==(\S+)((?:.*\\\n)*.*)", required)
+    }
+    bill = json.loads((ROOT / "docs" / "private-release.cdx.json").read_text(encoding="utf-8"))
+    listed = {
+        (re.sub(r"[-_.]+", "-", each["name"]).lower(), each["version"]): {
+            digest["content"] for reference in each["externalReferences"] for digest in reference.get("hashes", ())
+        }
+        for each in bill["components"]
+    }
+    assert listed == wanted
+    assert all(wanted.values())
+    assert bill["metadata"]["component"]["version"] == VERSION
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    assert len([each for each in bill["components"] if each.get("licenses")]) >= len(wanted) - 3  # some declare none
 
 
 def test_all_that_the_program_imports_is_required() -> None:

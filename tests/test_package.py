@@ -51,7 +51,9 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--no-compile",
         "--disable-pip-version-check",
     ]
-    run(*pip, "-c", str(ROOT / "requirements.txt"), str(wheel))
+    pinned = folder / "pinned.txt"  # without hashes, which the wheel of this checkout cannot have
+    pinned.write_text("\n".join(map(str, pins().values())))
+    run(*pip, "-c", str(pinned), str(wheel))
     return folder / "bin"
 
 
@@ -149,8 +151,8 @@ def test_tests_of_one_group_run_in_one_process(request: pytest.FixtureRequest) -
 
 def pins() -> dict[str, Requirement]:
     """What requirements.txt installs, by name; comments tell which lines were chosen and which come with them."""
-    lines = (line.partition("#")[0].strip() for line in (ROOT / "requirements.txt").read_text().splitlines())
-    found = [Requirement(line) for line in lines if line]
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    found = [Requirement(line.removesuffix(" \\")) for line in lines if line and line[0].isalnum()]
     return {canonicalize_name(each.name): each for each in found}
 
 

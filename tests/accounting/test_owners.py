@@ -145,6 +145,15 @@ def test_a_named_key_is_made_once_and_is_the_same_for_all_owners(stored_url: str
     assert ledger.keep_key("other", lambda: b"third") == b"third"
 
 
+def test_a_named_key_that_another_process_has_made_meanwhile_is_kept(
+    ledger_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(ledger_url)
+    ledger.keep_key("signing", lambda: b"first")
+    monkeypatch.setattr(Ledger, "named_key", lambda *_: None)  # as it was when this process looked
+    assert ledger.keep_key("signing", lambda: b"second") == b"first"
+
+
 @pytest.mark.parametrize("change", ["value = :value", "name = 'other'", "seal = :value"])
 def test_a_named_key_that_was_changed_is_refused(stored_url: str, change: str) -> None:
     ledger = Ledger(stored_url)

@@ -400,7 +400,7 @@ FAULTS = [
         CHAIN,
         "        if row is not None:\n            if not hmac",
         "        if row is not None and make is None:\n            if not hmac",
-        "tests/accounting/test_owners.py::test_a_named_key_is_made_once_and_is_the_same_for_all_owners",
+        "tests/accounting/test_owners.py::test_a_named_key_that_another_process_has_made_meanwhile_is_kept",
     ),
     Fault(
         "the manifest states a scale that ignores a person's rows",
