@@ -8,10 +8,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from importlib.metadata import packages_distributions
+from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from dpengine.version import VERSION
 
@@ -178,6 +180,24 @@ def test_requirements_are_pinned_and_name_no_place() -> None:
         for line in filter(None, (line.partition("#")[0].strip() for line in text.replace("\\\n", "").splitlines())):
             pinned = re.fullmatch(rf"[a-z0-9-]+==[0-9.]+(?: ; [^/]+?)?{hashes}", line)
             assert pinned or (name, line) == ("tests/requirements.txt", "-r ../requirements.txt"), f"{name}: {line}"
+
+
+def pins(file: str) -> dict[str, Requirement]:
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    found = [Requirement(line.removesuffix("\\")) for line in lines if line and line[0].isalnum()]
+    return {each.name: each for each in found}
+
+
+@pytest.mark.parametrize("files", [["requirements.txt"], ["requirements.txt", "tests/requirements.txt"]])
+def test_what_comes_with_a_requirement_is_required_too(files: list[str]) -> None:
+    """Where hashes are compared, a package that is not listed ends the installation."""
+    pinned = {name: pin for file in files for name, pin in pins(file).items()}
+    here = [name for name, pin in pinned.items() if pin.marker is None or pin.marker.evaluate()]
+    asked = [(name, Requirement(text)) for name in here for text in requires(name) or ()]
+    needed = {(name, canonicalize_name(each.name)) for name, each in asked
+              if each.marker is None or each.marker.evaluate({"extra": ""})}  # fmt: skip
+    assert len(needed) > 50
+    assert {(name, other) for name, other in needed if other not in pinned} == set()
 
 
 def test_the_bill_of_materials_lists_what_is_required() -> None:
