@@ -25,7 +25,7 @@ from dpengine.marginals.marginal import Marginal
 from dpengine.results.published_columns import header
 from dpengine.results.result import Result
 from dpengine.spec.domain import Category, Date
-from dpengine.spec.wording import noun, people, percent, sure
+from dpengine.spec.wording import noun, people, percent, rows_counted, sure
 
 __all__ = ["read_me", "render"]
 
@@ -107,6 +107,7 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "title": plan.title or plan.dataset,
         "notes": plan.notes,
         "counted": noun(plan),
+        "rows_counted": rows_counted(plan),
         "total": _texts(result.cells(()))[0],
         "large_epsilon": plan.epsilon > LARGE_EPSILON,
         "odds": [(percent(prior), sure(posterior(prior, plan.epsilon))) for prior in PRIORS],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpengine.array_types import Columns
 from dpengine.spec.plan import Plan
 
-__all__ = ["name_of", "noun", "people", "percent", "portion", "sure"]
+__all__ = ["name_of", "noun", "people", "percent", "portion", "rows_counted", "sure"]
 
 
 def people(number: float) -> str:
@@ -66,3 +66,19 @@ def name_of(table: Columns) -> str:
 def noun(plan: Plan) -> str:
     """Name the counted unit: people, or rows if a person may have several."""
     return "people" if plan.unit.rows == 1 else "rows"
+
+
+def rows_counted(plan: Plan) -> str:
+    """Say which rows all counts and totals are of, if there may be more in the table; else nothing.
+
+    >>> plan = Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 3}, columns=[{"name": "a", "kind": "yesno"}],
+    ...             tables=[["a"]])
+    >>> rows_counted(plan)
+    'Counted were at most 3 rows of each person in who, chosen at random. The table may hold more rows.'
+    """
+    if plan.unit.id is None:
+        return ""
+    most = "one row" if plan.unit.rows == 1 else f"{plan.unit.rows:,} rows"
+    return (
+        f"Counted were at most {most} of each person in {plan.unit.id}, chosen at random. The table may hold more rows."
+    )

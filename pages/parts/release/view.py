@@ -18,7 +18,7 @@ from dpengine.release import Release, true_counts
 from dpengine.results.result import Result
 from pages.parts.release.synthetic_rows import show_rows
 from pages.parts.shared.figures import is_dark
-from pages.parts.shared.wording import name_of, noun, people, plain, sure
+from pages.parts.shared.wording import name_of, noun, people, plain, rows_counted, sure
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 
@@ -141,7 +141,8 @@ def _promise(release: Release) -> None:
     with st.container(border=True):
         st.markdown(
             f"**What it says.** {int(total['count']):,} {noun(release.plan)} in all (95 %: {int(total['low']):,} to "
-            f"{int(total['high']):,}). Someone who is 50 % sure that a person is in the table can become {can_become}."
+            f"{int(total['high']):,}). {plain(rows_counted(release.plan))} "
+            f"Someone who is 50 % sure that a person is in the table can become {can_become}."
         )
         if modelled := model_errors(release):
             st.caption(

@@ -7,7 +7,7 @@ import re
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import Allocation
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import name_of, noun, people, percent, sure
+from dpengine.spec.wording import name_of, noun, people, percent, rows_counted, sure
 
 __all__ = [
     "OURS",
@@ -19,6 +19,7 @@ __all__ = [
     "plain",
     "plural",
     "protected",
+    "rows_counted",
     "sure",
     "why_measured",
 ]
