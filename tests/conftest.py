@@ -34,6 +34,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 _folder = tempfile.TemporaryDirectory(prefix="private-release-tests-")
 os.environ["PRIVATE_RELEASE_LEDGER"] = f"sqlite:///{_folder.name}/ledger.db"
+os.environ["PRIVATE_RELEASE_STATE"] = f"{_folder.name}/state"
 
 
 @pytest.fixture(scope="module")

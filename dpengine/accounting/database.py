@@ -23,10 +23,11 @@ from sqlalchemy.pool import NullPool, StaticPool
 
 from dpengine.errors import LedgerError
 
-__all__ = ["Store", "address_of", "locked"]
+__all__ = ["Store", "address_of", "locked", "new_file", "open_copy", "place_of", "plain_errors"]
 
 _BUSY_SECONDS = 5.0
 _WRITES = {"ledger_writes": True}
+_SECRETS = ["password", "sslpassword"]  # options of an address that nobody is to see
 
 _DAMAGED = "it is damaged; restore it from an intact backup"
 _REASONS = {
@@ -53,16 +54,21 @@ _REASONS |= {
 _BUILD_LOCK = 0x6C6564676572  # any number that no other program is likely to lock
 
 
+Build = Callable[[sa.Connection, LedgerError | None], bool]
+
+
 class Store:
     """An open database of one ledger.
 
-    `build` makes the tables in a database that has none; it must leave existing tables as they are.
+    `build` makes the tables in a database that has none, or raises the `refusal` instead, and returns whether it made
+    them; it must leave existing tables as they are. `begun` is whether this object made a new ledger.
     """
 
-    def __init__(self, url: str | None, build: Callable[[sa.Connection], None]) -> None:
+    def __init__(self, url: str | None, build: Build, refusal: LedgerError | None = None) -> None:
+        self.begun = False
         # A database in memory is its one connection: threads take turns.
         self._turn: AbstractContextManager[Any] = nullcontext()
-        with _plain_errors():
+        with plain_errors():
             address = address_of(url)
             if address.get_backend_name() != "sqlite":
                 engine = sa.create_engine(address, pool_pre_ping=True)
@@ -80,7 +86,9 @@ class Store:
                 else:
                     path = Path(str(address.database)).absolute()
                     if not path.exists():
-                        _create_file(path, build)
+                        if refusal is not None:
+                            raise refusal
+                        self.begun = _create_file(path, build)
                     engine = _file_engine(path)
                 self._reader = engine.execution_options()
                 self._writer = engine.execution_options(**_WRITES)
@@ -89,18 +97,18 @@ class Store:
             with self.writing() as connection:
                 if connection.dialect.name == "postgresql":  # one of several programs that start at once builds
                     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_BUILD_LOCK)))
-                build(connection)
+                self.begun = build(connection, refusal)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """Yield a connection that sees one consistent snapshot of the database."""
-        with _plain_errors(), self._turn, self._reader.begin() as connection:
+        with plain_errors(), self._turn, self._reader.begin() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """Yield a connection whose changes are committed together at the end, or not at all on an error."""
-        with _plain_errors(), self._turn, self._writer.begin() as connection:
+        with plain_errors(), self._turn, self._writer.begin() as connection:
             yield connection
 
 
@@ -129,13 +137,50 @@ def address_of(url: str | None) -> sa.URL:
     return address
 
 
+def place_of(url: str | None) -> str | None:
+    """Return the absolute address of a ledger, without its password; None if it lives in memory."""
+    with plain_errors():
+        address = address_of(url)
+    if address.get_backend_name() == "sqlite":
+        in_memory = address.database in (None, "", ":memory:")
+        return None if in_memory else f"sqlite:///{os.path.abspath(str(address.database))}"
+    return address.set(password=None).difference_update_query(_SECRETS).render_as_string()
+
+
+@contextmanager
+def open_copy(path: Path) -> Iterator[sa.Connection]:
+    """Yield a connection that only reads a copy of a ledger in a file; nothing beside the file is needed or changed."""
+    address = sa.URL.create("sqlite", database=path.absolute().as_uri(), query={"mode": "ro", "uri": "true"})
+    engine = sa.create_engine(address, poolclass=NullPool)
+    _take_over_begin(engine)
+    with plain_errors("The copy cannot be used"), engine.begin() as connection:
+        yield connection
+
+
+@contextmanager
+def new_file(path: Path, journal: str = "WAL") -> Iterator[sa.Connection]:
+    """Yield a connection to fill a new file, for its owner alone; it appears at `path` when all is committed.
+
+    Raises FileExistsError if something is there by then, which stays as it is.
+    """
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".ledger-")
+    os.close(handle)
+    fresh = Path(name)
+    try:
+        with _file_engine(fresh, journal).execution_options(**_WRITES).begin() as connection:
+            yield connection
+        os.link(fresh, path)
+    finally:
+        fresh.unlink()
+
+
 def _memory_engine() -> sa.Engine:
     engine = sa.create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
     _take_over_begin(engine)
     return engine
 
 
-def _file_engine(path: Path) -> sa.Engine:
+def _file_engine(path: Path, journal: str = "WAL") -> sa.Engine:
     """Return an engine that opens the file anew each time: safe across forks, nothing kept open."""
     engine = sa.create_engine(
         # mode=rw: a ledger that has gone missing is an error, never a new one with all its budget.
@@ -147,7 +192,7 @@ def _file_engine(path: Path) -> sa.Engine:
     @sa.event.listens_for(engine, "connect")
     def prepare(connection: sqlite3.Connection, _record: object) -> None:
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(f"PRAGMA journal_mode = {journal}")
             connection.execute("PRAGMA synchronous = FULL")
             # Each commit reaches the file itself before it returns: a lost -wal takes no release along.
             connection.execute("PRAGMA wal_autocheckpoint = 1")
@@ -181,27 +226,21 @@ def _take_over_begin(engine: sa.Engine) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _create_file(path: Path, build: Callable[[sa.Connection], None]) -> None:
-    """Create a whole ledger or none, for its owner alone; if another process was first, keep that process's ledger.
+def _create_file(path: Path, build: Build) -> bool:
+    """Create a whole ledger or none; return False if another process was first, and keep that process's ledger.
 
     So an empty file is never a new ledger, only a truncated one.
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".ledger-")
-    os.close(handle)
-    fresh = Path(name)
     try:
-        with _file_engine(fresh).execution_options(**_WRITES).begin() as connection:
-            build(connection)
-        os.link(fresh, path)
+        with new_file(path) as connection:
+            return build(connection, None)
     except FileExistsError:
-        return
-    finally:
-        fresh.unlink()
+        return False
 
 
 @contextmanager
-def _plain_errors() -> Iterator[None]:
-    """Turn every failure of the database into a `LedgerError` that names no path."""
+def plain_errors(what: str = "The ledger cannot be used") -> Iterator[None]:
+    """Turn every failure of a database into a `LedgerError` that names no path."""
     try:
         yield
     except sa.exc.DBAPIError as error:
@@ -214,7 +253,7 @@ def _plain_errors() -> Iterator[None]:
         reason = _DAMAGED
     else:
         return
-    raise LedgerError(f"The ledger cannot be used: {reason}. Nothing was released.") from None
+    raise LedgerError(f"{what}: {reason}. Nothing was released.") from None
 
 
 def _reason(error: object) -> str:

@@ -21,12 +21,13 @@ import sqlalchemy as sa
 
 from dpengine.accounting import schema
 from dpengine.accounting.entry import Resemblance, same_name
+from dpengine.accounting.witness import Seen
 from dpengine.errors import LedgerError
 from dpengine.exact import ratio_text
 
 __all__ = [
-    "Book", "add_charge", "add_payload", "add_sketch", "build", "keyed", "named_key", "payload_of", "read",
-    "secret_of", "set_cap", "sketch_of",
+    "Book", "add_charge", "add_payload", "add_sketch", "build", "keyed", "lost", "named_key", "payload_of", "read",
+    "secret_of", "set_cap", "sketch_of", "state_of", "verify",
 ]  # fmt: skip
 
 # What later versions added is sealed last, and only where it is stored.
@@ -217,19 +218,58 @@ def named_key(connection: sa.Connection, secret: bytes, name: str, make: Callabl
     return value
 
 
-def build(connection: sa.Connection) -> None:
-    """Make the tables and the key of a new ledger; leave an existing ledger as it is."""
+def build(connection: sa.Connection, refusal: LedgerError | None = None) -> bool:
+    """Make the tables and the key of a new ledger, and return True; leave an existing ledger as it is.
+
+    With a `refusal`, it is raised if there is no ledger, and none is made.
+    """
     # SQLite comes here with a new database only; looking there for tables would cost more than all else.
     elsewhere = connection.dialect.name != "sqlite"
-    if not (elsewhere and sa.inspect(connection).has_table(schema.meta.name)):
-        schema.all_tables.create_all(connection, checkfirst=elsewhere)
-    if connection.execute(sa.select(schema.meta.c.version)).first():
-        return
-    if connection.execute(sa.select(schema.charges.c.number).limit(1)).first():
-        raise LedgerError("The ledger is damaged: it has charges, but no key. Restore it from an intact backup.")
+    if elsewhere and sa.inspect(connection).has_table(schema.meta.name):
+        if connection.execute(sa.select(schema.meta.c.version)).first():
+            return False
+        if connection.execute(sa.select(schema.charges.c.number).limit(1)).first():
+            raise LedgerError("The ledger is damaged: it has charges, but no key. Restore it from an intact backup.")
+    if refusal is not None:
+        raise refusal
+    schema.all_tables.create_all(connection, checkfirst=elsewhere)
     secret = secrets.token_bytes(32)
     start = {"entries": 0, "head": _genesis(secret), "caps_seal": _seal(secret, {})}
     connection.execute(sa.insert(schema.meta).values(version=schema.VERSION, secret=secret, **start))
+    return True
+
+
+def state_of(connection: sa.Connection) -> Seen:
+    """Return which ledger this is and how far it goes, as its meta row tells."""
+    meta = schema.only_meta(connection)
+    return Seen(keyed(bytes(meta.secret), "identity"), int(meta.entries), bytes(meta.head))
+
+
+def lost(connection: sa.Connection, seen: Seen) -> str | None:
+    """Say what this ledger lacks of the one that was seen; None if it is the same one and goes on from there."""
+    now, charges = state_of(connection), schema.charges.c
+    if seen.entries == 0:
+        return None  # nothing was spent that could be forgotten
+    if now.identity != seen.identity:
+        return f"it is another one than that of {seen.entries:,} entries which was seen here"
+    if now.entries < seen.entries:
+        return f"it has {now.entries:,} entries, but {seen.entries:,} were seen here, and what they spent would be forgotten"
+    if connection.scalar(sa.select(charges.hash).where(charges.number == seen.entries)) != seen.head:
+        return f"its entry {seen.entries:,} is not the one that was seen here, and what that one spent would be forgotten"
+    return None
+
+
+def verify(connection: sa.Connection) -> Seen:
+    """Check the chain, and every stored result, sketch and key of all owners; return the state that was checked."""
+    secret = secret_of(connection)
+    version = read(connection, secret, "").version
+    for charge in schema.charges_of(connection, version):
+        payload_of(connection, charge)
+        sketch_of(connection, charge)
+    if version == schema.VERSION:
+        for name in connection.scalars(sa.select(schema.keys.c.name)).all():
+            named_key(connection, secret, name, None)
+    return state_of(connection)
 
 
 def keyed(secret: bytes, *parts: bytes | str) -> bytes:

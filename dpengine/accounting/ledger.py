@@ -16,9 +16,9 @@ most rows were exchanged; a table that was charged for by a version without sket
 with other columns than before; typed scores of a choice. A statement of other people is taken at its word.
 
 Every charge carries a SHA-256 over the charge before it and its own fields, and every use of the ledger checks the
-whole chain. That reveals an edited, missing or damaged entry. It cannot reveal that the whole ledger was replaced by
-an older copy, or deleted and begun anew: for that, keep the number and date of the last release somewhere else. Nor
-does it stop someone who may write to the ledger from forging a whole chain: protect the file like the data.
+whole chain. That reveals an edited, missing or damaged entry. A ledger that is gone, or was replaced by an older copy
+or another ledger, is refused by every account that has used it before at the same address: see `witness`. Nothing
+stops someone who may write to the ledger from forging a whole chain: protect the file like the data.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from dpengine.accounting import hash_chain, recognition, schema
+from dpengine.accounting import hash_chain, recognition, schema, witness
 from dpengine.accounting.amount import check_texts, read_amount, total
-from dpengine.accounting.database import Store
+from dpengine.accounting.database import Store, place_of
 from dpengine.accounting.drawing import Kept, drawn, signals_deferred
 from dpengine.accounting.entry import Charge, Entry, Outcome, Resemblance, same_name
 from dpengine.accounting.hash_chain import Book
 from dpengine.accounting.sketch import Sketch
 from dpengine.accounting.upgrade import upgrade
+from dpengine.accounting.witness import Seen
 from dpengine.errors import BudgetError, LedgerError
 from dpengine.exact import exact_text, ratio_text
 
@@ -61,13 +62,17 @@ class Ledger:
     Parameters
     ----------
     url
-        Any SQLAlchemy address; a SQLite file is created, readable by its owner alone, if it is not there. Default:
-        the environment's `PRIVATE_RELEASE_LEDGER`, else a file in the user's data folder.
+        Any SQLAlchemy address. Default: the environment's `PRIVATE_RELEASE_LEDGER`, else a file in the user's data
+        folder.
     owner
         Whose part of the ledger this is. Default: "", the local owner, for a ledger that one person or team uses.
+    begin
+        Whether to begin a new ledger if there is none and this account never used one at this address: a SQLite file,
+        readable by its owner alone, or tables in another database. Else a ledger that is not there is refused.
 
     One object may be used by many threads, one ledger by many processes. Every method raises `LedgerError` when the
-    ledger is in use for too long, damaged, or cannot be read or written; nothing may be released then.
+    ledger is in use for too long, damaged, gone, replaced by an old copy, or cannot be read or written; nothing may be
+    released then.
 
     Several owners may share one ledger. Each sees their own datasets, charges, caps and results, as if the others had
     ledgers of their own: fingerprints and derived keys differ from owner to owner, so that nobody can ask whether
@@ -78,10 +83,15 @@ class Ledger:
     programs of that earlier version refuse it from then on.
     """
 
-    def __init__(self, url: str | None = None, owner: str = "") -> None:
-        self._store = Store(url, hash_chain.build)
+    def __init__(self, url: str | None = None, owner: str = "", *, begin: bool = True) -> None:
+        self._place = place_of(url)
+        seen = witness.seen(self._place)
+        self._store = Store(url, hash_chain.build, None if begin and seen is None else witness.missing(self._place, seen))
         with self._store.reading() as connection:
+            self._compare(connection, seen)
             self._secret = hash_chain.secret_of(connection)
+            if self._store.begun:
+                witness.note(self._place, hash_chain.state_of(connection))
         self._see(owner)
 
     def _see(self, owner: str) -> None:
@@ -93,6 +103,16 @@ class Ledger:
     def owner(self) -> str:
         """Whose part of the ledger this is; "" is the local owner."""
         return self._owner
+
+    @property
+    def place(self) -> str | None:
+        """The ledger's absolute address, without a password; None if it lives in memory. Nothing for the page."""
+        return self._place
+
+    @property
+    def begun(self) -> bool:
+        """Whether this object began a new ledger, since there was none."""
+        return self._store.begun
 
     def for_owner(self, owner: str) -> Ledger:
         """Return the part of this ledger that belongs to `owner`, in the same database."""
@@ -163,8 +183,8 @@ class Ledger:
 
     def payload(self, release_id: str) -> bytes | None:
         """Return the stored result with this id; None if there is none."""
-        with self._store.reading() as connection:
-            charge = self._book(connection).named(release_id)
+        with self._reading() as (connection, book):
+            charge = book.named(release_id)
             return None if charge is None else hash_chain.payload_of(connection, charge)
 
     def fingerprint(self, digest: bytes) -> bytes:
@@ -180,7 +200,7 @@ class Ledger:
 
     def named_key(self, name: str) -> bytes | None:
         """Return the key that the ledger keeps under `name`, for all owners; None if there is none yet."""
-        with self._store.reading() as connection:
+        with self._reading() as (connection, _):
             return hash_chain.named_key(connection, self._secret, name, None)
 
     def keep_key(self, name: str, make: Callable[[], bytes]) -> bytes:
@@ -196,8 +216,8 @@ class Ledger:
 
     def find(self, fingerprint: bytes, plan_id: str) -> bytes | None:
         """Return the stored result of this plan on this data; None if there is none yet."""
-        with self._store.reading() as connection:
-            charge = self._book(connection).published(fingerprint, plan_id)
+        with self._reading() as (connection, book):
+            charge = book.published(fingerprint, plan_id)
             return None if charge is None else hash_chain.payload_of(connection, charge)
 
     def holds(self, plan_id: str) -> bool:
@@ -210,8 +230,7 @@ class Ledger:
         They are of other pools than the dataset's own, one of each, the most alike first. Those of which the owner has
         stated before that they are of other people are left out.
         """
-        with self._store.reading() as connection:
-            book = self._book(connection)
+        with self._reading() as (connection, book):
             return recognition.resembling(connection, book, self._key, dataset, fingerprint, sketch)
 
     def check(self, dataset: str, fingerprint: bytes, epsilon: Fraction, alike: Collection[Resemblance] = ()) -> None:
@@ -297,33 +316,53 @@ class Ledger:
                 hash_chain.add_sketch(connection, number, sealed)
             _crash_point("after_insert")
             hash_chain.add_payload(connection, number, outcome.payload)
-            _crash_point("before_commit")
-        _crash_point("after_commit")
         return outcome.payload
 
-    def verify_chain(self) -> None:
-        """Check every entry, and this owner's stored results; raise `LedgerError` naming the first broken entry."""
-        with self._store.reading() as connection:
-            for row in self._book(connection).charges:
-                hash_chain.payload_of(connection, row)
-                hash_chain.sketch_of(connection, row)
+    def verify_chain(self) -> int:
+        """Check every entry and every stored result, of all owners; return the number of entries.
+
+        Raises `LedgerError` naming the first broken entry.
+        """
+        with self._reading() as (connection, _):
+            return hash_chain.verify(connection).entries
 
     def _read(self) -> Book:
-        with self._store.reading() as connection:
-            return self._book(connection)
+        with self._reading() as (_, book):
+            return book
 
-    def _book(self, connection: sa.Connection) -> Book:
-        return hash_chain.read(connection, self._secret, self._owner)
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[sa.Connection, Book]]:
+        """Yield a connection that sees one snapshot, and the ledger's state in it."""
+        seen = witness.seen(self._place)
+        with self._store.reading() as connection:
+            yield connection, self._book(connection, seen)
 
     @contextmanager
     def _writing(self) -> Iterator[tuple[sa.Connection, Book]]:
         """Yield a connection and the ledger's state, locked until the changes are committed, all or none."""
+        seen = witness.seen(self._place)
         with self._store.writing() as connection:
             _crash_point("after_begin")
-            book = self._book(connection)
+            book = self._book(connection, seen)
             upgrade(connection, book.version)
             _crash_point("after_upgrade")
             yield connection, book
+            written = hash_chain.state_of(connection)
+            _crash_point("before_commit")
+        _crash_point("after_commit")
+        witness.note(self._place, written)
+        _crash_point("after_note")
+
+    def _book(self, connection: sa.Connection, seen: Seen | None) -> Book:
+        book = hash_chain.read(connection, self._secret, self._owner)
+        self._compare(connection, seen)
+        if seen is None or seen.entries < book.entries:
+            witness.note(self._place, hash_chain.state_of(connection))
+        return book
+
+    def _compare(self, connection: sa.Connection, seen: Seen | None) -> None:
+        if seen is not None and (loss := hash_chain.lost(connection, seen)):
+            raise witness.replaced(self._place, loss)
 
 
 def _entry(book: Book, charge: sa.Row[Any]) -> Entry:

@@ -1,0 +1,160 @@
+"""Backup and restore of a ledger, and the deliberate ways on after a loss.
+
+A backup is a ledger in a SQLite file of its own, whatever database the ledger lives in, and brought up to today's
+layout. It is read in one transaction, so it is consistent however many write meanwhile. It holds the ledger's keys.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from dpengine.accounting import hash_chain, schema, witness
+from dpengine.accounting.database import Store, new_file, open_copy, place_of, plain_errors
+from dpengine.accounting.upgrade import upgrade
+from dpengine.accounting.witness import Seen
+from dpengine.errors import Fault, LedgerError
+
+__all__ = ["accept", "backup", "begin", "check", "restore"]
+
+_AT_ONCE = 16  # rows that are copied at once; a stored result may have several MB
+
+
+def check(url: str | None) -> int:
+    """Check every entry, stored result and key of a ledger, of all owners; return the number of entries.
+
+    Raises `LedgerError` naming what is broken, or if the ledger is gone or not the one that was used here.
+    """
+    place, seen, store = _opened(url)
+    with store.reading() as connection:
+        state = hash_chain.verify(connection)
+        if seen is not None and (loss := hash_chain.lost(connection, seen)):
+            raise witness.replaced(place, loss)
+    return state.entries
+
+
+def backup(url: str | None, to: Path) -> int:
+    """Write a copy of a ledger to a new file, for its owner alone; return the number of its entries.
+
+    The copy is checked as in `check`. Raises `LedgerError` if the ledger cannot be used or copied, or
+    if something is at `to` already, which stays as it is.
+    """
+    if to.exists():
+        raise _taken(to)
+    place, seen, store = _opened(url)
+    with store.reading() as connection:
+        if seen is not None and (loss := hash_chain.lost(connection, seen)):
+            raise witness.replaced(place, loss)
+        with plain_errors("The backup cannot be written"):
+            try:
+                with new_file(to, journal="DELETE") as copy:  # one file, with nothing beside it
+                    schema.all_tables.create_all(copy, checkfirst=False)
+                    _copy(connection, copy)
+            except FileExistsError:
+                raise _taken(to) from None
+    try:
+        with open_copy(to) as copy:  # from the disk
+            return hash_chain.verify(copy).entries
+    except LedgerError:
+        to.unlink()
+        raise
+
+
+def restore(source: Path, url: str | None, *, forget: bool = False) -> int:
+    """Put a backup in the place of a ledger, in one transaction; return the number of its entries.
+
+    The backup is checked first. Raises `LedgerError` if it is damaged, and if entries would be lost: if the ledger that
+    is there, or the one that this account has seen there, has entries that the backup lacks. What they spent could be
+    spent again. With `forget`, that is meant.
+    """
+    place = place_of(url)
+    with open_copy(source) as copy:
+        state = hash_chain.verify(copy)
+        seen = witness.seen(place)
+        if seen is not None and not forget:
+            _refuse_loss(copy, seen)
+        store = Store(url, lambda connection, _: _fill(copy, connection, forget=forget))
+        if not store.begun:
+            with store.writing() as connection:
+                _fill(copy, connection, forget=forget)
+    witness.note(place, state)
+    return state.entries
+
+
+def begin(url: str | None) -> str | None:
+    """Begin a new ledger where there is none, whatever was seen there before; return its address.
+
+    Raises `LedgerError` if there is a ledger.
+    """
+    place, store = place_of(url), Store(url, hash_chain.build)
+    if not store.begun:
+        raise LedgerError(Fault((place or "",), "There is a ledger here. No new one was begun."))
+    _note(place, store)
+    return place
+
+
+def accept(url: str | None) -> int:
+    """Go on with the ledger that is there, whatever was seen there before; return the number of its entries.
+
+    Raises `LedgerError` if there is none, or if it is damaged.
+    """
+    place, _, store = _opened(url)
+    return _note(place, store).entries
+
+
+def _opened(url: str | None) -> tuple[str | None, Seen | None, Store]:
+    place = place_of(url)
+    seen = witness.seen(place)
+    return place, seen, Store(url, hash_chain.build, witness.missing(place, seen))
+
+
+def _note(place: str | None, store: Store) -> Seen:
+    with store.reading() as connection:
+        state = hash_chain.verify(connection)
+    witness.note(place, state)
+    return state
+
+
+def _fill(copy: sa.Connection, ledger: sa.Connection, *, forget: bool) -> bool:
+    """Replace all that a ledger holds by what the copy holds."""
+    if sa.inspect(ledger).has_table(schema.meta.name):
+        if not forget:
+            _refuse_loss(copy, hash_chain.state_of(ledger))
+        upgrade(ledger, schema.only_meta(ledger).version)
+        for table in reversed(schema.all_tables.sorted_tables):
+            if table is not schema.meta:  # its row is what writers wait for
+                ledger.execute(sa.delete(table))
+    else:
+        schema.all_tables.create_all(ledger, checkfirst=False)
+    _copy(copy, ledger)
+    return True
+
+
+def _copy(source: sa.Connection, target: sa.Connection) -> None:
+    """Copy the rows of a ledger of any version into tables of today's; columns that it lacks stay as `upgrade` does."""
+    inspector = sa.inspect(source)
+    stored = set(inspector.get_table_names())
+    for table in (each for each in schema.all_tables.sorted_tables if each.name in stored):
+        known = {column["name"] for column in inspector.get_columns(table.name)}
+        selected = sa.select(*(column for column in table.columns if column.name in known))
+        if table is schema.meta:
+            row = {**source.execute(selected).mappings().one(), "version": schema.VERSION}
+            replaced = target.execute(sa.update(table).values(**row)).rowcount
+            if not replaced:
+                target.execute(sa.insert(table).values(**row))
+            continue
+        for rows in source.execute(selected, execution_options={"yield_per": _AT_ONCE}).mappings().partitions():
+            target.execute(sa.insert(table), [dict(row) for row in rows])
+
+
+def _refuse_loss(copy: sa.Connection, seen: Seen) -> None:
+    if loss := hash_chain.lost(copy, seen):
+        raise LedgerError(
+            f"The backup is not restored, since entries would be lost: {loss}. Keep a backup of what is there, and "
+            "restore with --forget if that is meant."
+        )
+
+
+def _taken(to: Path) -> LedgerError:
+    return LedgerError(f"{to.name} is there already, and was not overwritten. Nothing was copied.")

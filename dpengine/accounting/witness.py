@@ -1,0 +1,104 @@
+"""What this account has seen of each ledger, kept outside of it, so that a loss of the ledger is told.
+
+A ledger that was deleted leaves nothing, and an old copy of it is whole in itself. So each account notes for every
+address which ledger was there, how many entries it had, and the hash of the last one. Where less is found later, the
+ledger is refused until somebody brings it back, or says deliberately that it is to go on without (`upkeep`).
+
+A note is a small file, readable by its owner alone, in the folder that `PRIVATE_RELEASE_STATE` names, else in the
+user's state folder. Its name is a hash of the address, and it holds nothing about data. Where no file can be written, a
+note lasts as long as the process. A note that cannot be written is never a reason to lose a result that was paid for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from platformdirs import user_state_path
+
+from dpengine.errors import Fault, LedgerError
+
+__all__ = ["Seen", "missing", "note", "replaced", "seen"]
+
+_noted: dict[Path, Seen] = {}  # what this process has noted, for where no file can be written
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A ledger as far as it was seen: which one it is, its number of entries, and the hash of the last one."""
+
+    identity: bytes
+    entries: int
+    head: bytes
+
+
+_UNKNOWN = Seen(b"", 0, b"")  # some ledger was there
+
+
+def seen(place: str | None) -> Seen | None:
+    """Return what was seen of the ledger at an address; None if none was ever seen there.
+
+    Ask before the ledger is read: what other processes add meanwhile would seem to be missing from an earlier snapshot.
+    """
+    if place is None:
+        return None
+    path = _path(place)
+    try:
+        told = json.loads(path.read_bytes())
+        return Seen(bytes.fromhex(told["identity"]), int(told["entries"]), bytes.fromhex(told["head"]))
+    except OSError:
+        return _noted.get(path)
+    except (ValueError, TypeError, KeyError):
+        return _noted.get(path, _UNKNOWN)
+
+
+def note(place: str | None, state: Seen) -> None:
+    """Note what is at an address now, in place of what was noted before."""
+    if place is None:
+        return
+    path = _path(place)
+    _noted[path] = state
+    told = {"identity": state.identity.hex(), "entries": state.entries, "head": state.head.hex()}
+    with suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, fresh = tempfile.mkstemp(dir=path.parent, prefix=".note-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(told, file)
+            os.replace(fresh, path)
+        except OSError:
+            os.unlink(fresh)
+
+
+def missing(place: str | None, known: Seen | None) -> LedgerError:
+    """Return the error to raise where there is no ledger, but one was seen, or none may be begun."""
+    if known is None:
+        return _at(place, "There is no ledger here. Nothing was released. Check the address, or begin a new ledger: "
+                   "private-release ledger begin")  # fmt: skip
+    return _at(place, f"The ledger that was used here, of {known.entries:,} entries, is gone. Nothing was released. "
+               "Bring it back: mount its disk, start its database, or restore a backup (private-release ledger restore)"
+               f"{_ELSE}begin a new one: private-release ledger begin")  # fmt: skip
+
+
+def replaced(place: str | None, loss: str) -> LedgerError:
+    """Return the error to raise where the ledger lacks something of the one that was seen."""
+    return _at(place, f"The ledger is not as it was left here: {loss}. Nothing was released. Bring the right one back"
+               f"{_ELSE}go on with this one: private-release ledger accept")  # fmt: skip
+
+
+_ELSE = ". Or, if what it spent may be forgotten, deliberately "
+
+
+def _at(place: str | None, text: str) -> LedgerError:
+    """Return an error with the address as its place, which the page leaves out."""
+    return LedgerError(Fault((place,) if place else (), text))
+
+
+def _path(place: str) -> Path:
+    folder = os.environ.get("PRIVATE_RELEASE_STATE") or user_state_path("private-release")
+    return Path(folder).absolute() / "ledgers" / f"{hashlib.sha256(place.encode()).hexdigest()[:32]}.json"
