@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from dpengine.accounting.drawing import LAST_STAGE, check_reopens
+from dpengine.accounting.drawing import check_reopens
 from dpengine.accounting.entry import Charge, Kind, Outcome, Resemblance
 from dpengine.accounting.ledger import Ledger
 from dpengine.accounting.sketch import Sketch
@@ -61,7 +61,6 @@ def ask(
         truncation_key = book.derive_key("truncation", fingerprint, question.key.encode())
         exact = _exact(table, question, Selection(question.where, question.unit, truncation_key))
         count.check_unchanged(table)
-        progress(LAST_STAGE)
         return exact
 
     def draw(exact: list[int] | Ints) -> Outcome:
@@ -74,7 +73,7 @@ def ask(
         Kind.ANSWER, question.dataset, fingerprint, question.key, question.epsilon, question.description, summary,
         _sketch(table, question), other_people,
     )  # fmt: skip
-    return book.charge_once(charge, prepare, draw, reopen)
+    return book.charge_once(charge, prepare, draw, reopen, report=progress)
 
 
 def published(digest: bytes, question: Question, ledger: Ledger) -> Answer | None:

@@ -1,7 +1,8 @@
 """All errors that a caller can cause: `PrivateReleaseError` and one subclass for each cause.
 
 A message says what is wrong, where, and what to do. It never holds a cell value of a private table, an exact count,
-or a path of the machine it runs on.
+or a path of the machine it runs on; except that the place of a fault of the ledger may be the ledger's own address, for
+those who run the program, which the page leaves out.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class BudgetError(PrivateReleaseError):
 
 
 class LedgerError(PrivateReleaseError):
-    """The ledger cannot be used (locked, damaged, not writable): the budget may allow it, but nothing is released."""
+    """The ledger cannot be used (locked, damaged, gone, an old copy): nothing is released, even if a budget allows."""
 
 
 class ReleaseError(PrivateReleaseError):

@@ -10,7 +10,6 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from dpengine.accounting.drawing import LAST_STAGE
 from dpengine.accounting.entry import Charge, Kind, Outcome, Resemblance
 from dpengine.accounting.ledger import Ledger
 from dpengine.accounting.signing_key import keep_signing_key, signing_key
@@ -26,7 +25,7 @@ from dpengine.sources.open import Source, open_table
 from dpengine.sources.table import Table
 from dpengine.spec.plan import Plan
 
-__all__ = ["Release", "digest_for", "release", "reopen", "resembling", "summary", "true_counts"]
+__all__ = ["Release", "digest_for", "is_recorded", "release", "reopen", "resembling", "summary", "true_counts"]
 
 Progress = Callable[[str], None]
 
@@ -124,15 +123,13 @@ def release(
         return Outcome(release_id, created, measured.cost, payload)
 
     def sketch(exact: Sequence[Ints]) -> Sketch:
-        made = near_copies.of_table(table, plan, strategy.marginals, exact)
-        report(LAST_STAGE)
-        return made
+        return near_copies.of_table(table, plan, strategy.marginals, exact)
 
     charge = Charge(
         Kind.RELEASE, plan.dataset, fingerprint, plan_id, plan.epsilon, plan.title, summary(plan),
         other_people=other_people,
     )  # fmt: skip
-    made = book.charge_once(charge, prepare, draw, reopen, sketch)
+    made = book.charge_once(charge, prepare, draw, reopen, sketch, report)
     return replace(made, plan=plan, signing_key=signer or signing_key(book))
 
 
@@ -149,6 +146,12 @@ def digest_for(table: Table, plan_id: str, ledger: Ledger) -> bytes:
         if ledger.find(ledger.fingerprint(remote), plan_id) is not None:
             return remote
     return digest
+
+
+def is_recorded(table: Table, plan: Plan, ledger: Ledger) -> bool:
+    """Return whether `ledger` holds the release of `plan` of the table, so that it can be had at no cost."""
+    plan_id = decide(plan).plan_id
+    return ledger.find(ledger.fingerprint(digest_for(table, plan_id, ledger)), plan_id) is not None
 
 
 def resembling(table: Table, plan: Plan, fingerprint: bytes, ledger: Ledger) -> list[Resemblance]:

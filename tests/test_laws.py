@@ -69,7 +69,7 @@ def shown_without_charge(folder: Path) -> bool:
 def test_law_3_nothing_is_shown_that_was_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not shown_without_charge(tmp_path)
     monkeypatch.setattr(
-        dpe.Ledger, "charge_once", lambda self, charge, prepare, draw, reopen, *_: reopen(draw(prepare()).payload)
+        dpe.Ledger, "charge_once", lambda self, charge, prepare, draw, reopen, *_, **__: reopen(draw(prepare()).payload)
     )
     assert shown_without_charge(tmp_path), "planted: the release is shown first"
 

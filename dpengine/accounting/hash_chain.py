@@ -251,11 +251,12 @@ def lost(connection: sa.Connection, seen: Seen) -> str | None:
     if seen.entries == 0:
         return None  # nothing was spent that could be forgotten
     if now.identity != seen.identity:
-        return f"it is another one than that of {seen.entries:,} entries which was seen here"
+        return f"it is another one than that of {seen.entries:,} entries which was seen there"
+    forgotten = "and what was spent since would be forgotten"
     if now.entries < seen.entries:
-        return f"it has {now.entries:,} entries, but {seen.entries:,} were seen here, and what they spent would be forgotten"
+        return f"it has {now.entries:,} entries, but {seen.entries:,} were seen there, {forgotten}"
     if connection.scalar(sa.select(charges.hash).where(charges.number == seen.entries)) != seen.head:
-        return f"its entry {seen.entries:,} is not the one that was seen here, and what that one spent would be forgotten"
+        return f"its entry {seen.entries:,} is not the one that was seen there, {forgotten}"
     return None
 
 

@@ -36,7 +36,7 @@ import sqlalchemy as sa
 from dpengine.accounting import hash_chain, recognition, schema, witness
 from dpengine.accounting.amount import check_texts, read_amount, total
 from dpengine.accounting.database import Store, place_of
-from dpengine.accounting.drawing import Kept, drawn, signals_deferred
+from dpengine.accounting.drawing import LAST_STAGE, Kept, drawn, signals_deferred
 from dpengine.accounting.entry import Charge, Entry, Outcome, Resemblance, same_name
 from dpengine.accounting.hash_chain import Book
 from dpengine.accounting.sketch import Sketch
@@ -86,7 +86,9 @@ class Ledger:
     def __init__(self, url: str | None = None, owner: str = "", *, begin: bool = True) -> None:
         self._place = place_of(url)
         seen = witness.seen(self._place)
-        self._store = Store(url, hash_chain.build, None if begin and seen is None else witness.missing(self._place, seen))
+        self._store = Store(
+            url, hash_chain.build, None if begin and seen is None else witness.missing(self._place, seen)
+        )
         with self._store.reading() as connection:
             self._compare(connection, seen)
             self._secret = hash_chain.secret_of(connection)
@@ -245,16 +247,18 @@ class Ledger:
         draw: Callable[[Exact], Outcome],
         reopen: Callable[[bytes], Result],
         sketch: Callable[[Exact], Sketch] | None = None,
+        report: Callable[[str], None] | None = None,
     ) -> Result:
         """Return the result that is stored for this charge's plan and data; if there is none, draw and charge it first.
 
         `prepare` does all that needs no noise and may fail, and returns the exact numbers. `draw` runs the mechanisms
         on them. `reopen` turns stored bytes into a result; the returned result always comes from stored bytes. `sketch`
-        makes the charge's sketch of the exact numbers; it is the last that is called before `draw`.
+        makes the charge's sketch of the exact numbers. `report` is called with `LAST_STAGE`, just before `draw`.
 
-        An exception of `prepare` or `sketch` passes, and nothing is spent. From the first draw on, only the record ends
-        this: no callback runs, and a signal that Python handles (Ctrl-C) waits until the charge is committed. A fault
-        of `draw` ends it as a crash would, and is reported in fixed words: whatever depends on noise stays unknown.
+        An exception of `prepare`, `sketch` or `report` passes, and nothing is spent. From the first draw on, only the
+        record ends this: no callback runs, and a signal that Python handles (Ctrl-C) waits until the charge is
+        committed. A fault of `draw` ends it as a crash would, and is reported in fixed words: whatever depends on noise
+        stays unknown.
 
         Raises `BudgetError` if the cap would be passed or the mechanisms spent another ε than the charge says,
         `LedgerError` if the ledger cannot be used, or if `draw` fails. Nothing is spent then.
@@ -268,6 +272,8 @@ class Ledger:
                 charge = replace(charge, sketch=sketch(exact))
             alike = [] if charge.other_people else self.resembling(charge.dataset, charge.fingerprint, charge.sketch)
             self.check(charge.dataset, charge.fingerprint, charge.epsilon, alike)
+            if report is not None:
+                report(LAST_STAGE)
             with signals_deferred():
                 payload = self.record(charge, drawn(draw, exact))
         return reopen(payload)

@@ -24,6 +24,7 @@ import click
 from dpengine.cli.common import (
     REFUSED,
     WRONG_USE,
+    announce_new,
     faults,
     finish,
     json_option,
@@ -142,7 +143,9 @@ def release(  # click hands over one parameter for each argument and option
     as_json: bool,
 ) -> None:
     """Publish PLAN of TABLE once, charge the ledger, and write the release bundle."""
+    from dpengine.accounting.drawing import LAST_STAGE
     from dpengine.accounting.entry import same_name
+    from dpengine.release import is_recorded
     from dpengine.release import release as publish
     from dpengine.sources.open import open_table
 
@@ -150,13 +153,23 @@ def release(  # click hands over one parameter for each argument and option
     if not os.access(output.parent, os.W_OK):
         finish([f"the folder of {output.name} is not there or cannot be written; nothing was spent"], WRONG_USE)
     ledger = open_ledger(url)
+    again = "the release is recorded, and running this again writes it at no cost"
+    stages: list[str] = []
+    unwritten: OSError | None = None
     with open_table(table, encoding=encoding, delimiter=delimiter) as opened:
-        finished = publish(opened, loaded, ledger, other_people=other_people)
-    try:
-        finished.save(output)
-    except OSError as error:
-        again = "the release is recorded, and running this again writes it at no cost"
-        finish([f"{output.name} could not be written ({error.strerror}); {again}"], WRONG_USE)
+        try:
+            finished = publish(opened, loaded, ledger, progress=stages.append, other_people=other_people)
+            try:
+                finished.save(output)
+            except OSError as error:
+                unwritten = error
+        except (KeyboardInterrupt, SystemExit):
+            if LAST_STAGE in stages and is_recorded(opened, loaded, ledger):
+                warn(f"stopped, but {again}")
+            raise
+    if unwritten is not None:
+        finish([f"{output.name} could not be written ({unwritten.strerror}); {again}"], WRONG_USE)
+    announce_new(ledger)
     entry = ledger.entry(finished.release_id)
     assert entry is not None
     dataset = entry.dataset  # the one charged: the same data may have been published before under another name

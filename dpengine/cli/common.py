@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from dpengine.accounting.ledger import Ledger
 
 __all__ = [
-    "REFUSED", "STATUSES", "WRONG_USE", "faults", "finish", "json_option", "ledger_option", "likeness", "open_ledger",
-    "option", "printable", "say", "warn",
+    "REFUSED", "STATUSES", "WRONG_USE", "announce_new", "check_address", "faults", "finish", "json_option",
+    "ledger_option", "likeness", "open_ledger", "option", "printable", "say", "warn",
 ]  # fmt: skip
 
 REFUSED, WRONG_USE = 1, 2
@@ -82,12 +82,24 @@ def likeness(*, release_id: str, dataset: str, overlap: float, other_people: boo
 
 
 def open_ledger(url: str | None) -> Ledger:
-    """Open the ledger at `url`, by default the person's own; an address that cannot be read is wrong use."""
-    from dpengine.accounting.database import address_of
+    """Open the ledger at `url`, by default the person's own."""
     from dpengine.accounting.ledger import Ledger
 
-    option(address_of, url)
+    check_address(url)
     return Ledger(url)
+
+
+def announce_new(ledger: Ledger) -> None:
+    """Say where the ledger is if it is new, so that a wrong address, such as one in another folder, is noticed."""
+    if ledger.begun or len(ledger.history()) == 1:
+        warn(f"the ledger is new: {ledger.place}")
+
+
+def check_address(url: str | None) -> None:
+    """End if the address of a ledger cannot be read: that is wrong use."""
+    from dpengine.accounting.database import address_of
+
+    option(address_of, url)
 
 
 def option(read: Callable[..., Value], *given: object) -> Value:

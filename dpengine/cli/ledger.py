@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dpengine.cli.common import faults, json_option, ledger_option, likeness, open_ledger, option, say
+from dpengine.cli.common import (
+    announce_new,
+    check_address,
+    faults,
+    json_option,
+    ledger_option,
+    likeness,
+    open_ledger,
+    option,
+    say,
+)
 from dpengine.exact import exact_text
 
 if TYPE_CHECKING:
@@ -51,6 +62,7 @@ def show(dataset: str | None, cap: str | None, url: str | None, as_json: bool) -
     book = open_ledger(url)
     if dataset is not None and most is not None:
         book.set_cap(dataset, most)
+    announce_new(book)
     accounts = [_account(book, name) for name in (book.datasets() if dataset is None else [dataset])]
     if as_json:
         click.echo(json.dumps(accounts))
@@ -78,12 +90,86 @@ def key(url: str | None, as_json: bool) -> None:
     from dpengine.accounting.signing_key import keep_signing_key
     from dpengine.bundle.signature import fingerprint, public_text
 
-    public = keep_signing_key(open_ledger(url)).public_key()
+    book = open_ledger(url)
+    public = keep_signing_key(book).public_key()
+    announce_new(book)
     if as_json:
         click.echo(json.dumps({"fingerprint": fingerprint(public), "public_key": public_text(public)}))
         return
     click.echo(f"fingerprint {fingerprint(public)}")
     click.echo(public_text(public), nl=False)
+
+
+@ledger.command()
+@ledger_option
+@json_option
+@faults
+def check(url: str | None, as_json: bool) -> None:
+    """Check every entry, stored result and key."""
+    from dpengine.accounting import upkeep
+
+    check_address(url)
+    _whole("the ledger", upkeep.check(url), as_json)
+
+
+@ledger.command()
+@click.argument("to", type=click.Path(path_type=Path))
+@ledger_option
+@json_option
+@faults
+def backup(to: Path, url: str | None, as_json: bool) -> None:
+    """Write a copy of the ledger to the new file TO, also while it is in use, and check the copy.
+
+    The copy is a SQLite file, whatever database the ledger lives in. Protect it like the data.
+    """
+    from dpengine.accounting import upkeep
+
+    check_address(url)
+    _whole(to.name, upkeep.backup(url, to), as_json)
+
+
+@ledger.command()
+@click.argument("source", metavar="FROM", type=click.Path(path_type=Path))
+@click.option("--forget", is_flag=True, help="Go on although entries are lost, and what they spent can be spent again.")
+@ledger_option
+@json_option
+@faults
+def restore(source: Path, forget: bool, url: str | None, as_json: bool) -> None:
+    """Put the backup FROM in the place of the ledger, if no entry that is or was there is lost."""
+    from dpengine.accounting import upkeep
+
+    check_address(url)
+    _whole("the ledger", upkeep.restore(source, url, forget=forget), as_json)
+
+
+@ledger.command()
+@ledger_option
+@faults
+def begin(url: str | None) -> None:
+    """Begin a new ledger where none is, although one was there before: what it spent is forgotten."""
+    from dpengine.accounting import upkeep
+
+    check_address(url)
+    say(f"a new ledger was begun: {upkeep.begin(url)}")
+
+
+@ledger.command()
+@ledger_option
+@json_option
+@faults
+def accept(url: str | None, as_json: bool) -> None:
+    """Go on with the ledger that is there now, although it lacks entries that were seen: they are forgotten."""
+    from dpengine.accounting import upkeep
+
+    check_address(url)
+    _whole("the ledger", upkeep.accept(url), as_json)
+
+
+def _whole(what: str, entries: int, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"entries": entries}))
+    else:
+        say(f"{what}: whole; {entries:,} {'entry' if entries == 1 else 'entries'}")
 
 
 def _account(book: Ledger, dataset: str) -> dict[str, Any]:

@@ -14,11 +14,13 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy
 
 from dpengine.accounting import ledger as ledger_module
+from dpengine.accounting import upkeep
 from dpengine.accounting.ledger import Ledger
 from dpengine.accounting.signing_key import keep_signing_key
 from dpengine.errors import BudgetError, LedgerError
@@ -133,6 +135,25 @@ def job_kill(url: str, times: int) -> list[str]:
 
         shown += shown_until_killed(work, 0.002 + secrets.randbelow(48_000) / 1e6)
     return shown
+
+
+def job_backups(url: str, folder: str, times: int) -> list[int]:
+    """Back up again and again while two processes charge; return how many entries each backup holds."""
+    backups = Path(folder)
+
+    def work(barrier: Any, i: int) -> list[int]:
+        ledger, entries, step = Ledger(url), [], 0
+        barrier.wait()
+        if i == 2:
+            for number in range(times):
+                entries.append(upkeep.backup(url, backups / f"{number}.db"))
+            (backups / "done").touch()
+        while i < 2 and not (backups / "done").exists():
+            charge(ledger, f"{i}/{step}", payload=secrets.token_bytes(20_000))
+            step += 1
+        return entries
+
+    return in_processes(3, work)[2]
 
 
 def attempt(work: Callable[[], object]) -> str:

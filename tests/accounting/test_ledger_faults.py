@@ -18,7 +18,7 @@ import psycopg
 import pytest
 import sqlalchemy
 
-from dpengine.accounting import database
+from dpengine.accounting import database, upkeep
 from dpengine.accounting import ledger as ledger_module
 from dpengine.accounting.ledger import Ledger
 from dpengine.accounting.signing_key import signing_key
@@ -28,7 +28,8 @@ from tests.charges import charge
 from tests.conftest import empty_schema
 
 JOBS = str(Path(__file__).with_name("ledger_jobs.py"))
-POINTS = ["after_begin", "after_upgrade", "after_insert", "before_commit", "after_commit"]
+BEFORE, AFTER = ["after_begin", "after_upgrade", "after_insert", "before_commit"], ["after_commit", "after_note"]
+POINTS = [*BEFORE, *AFTER]
 
 
 @pytest.fixture
@@ -106,7 +107,7 @@ def test_two_processes_with_the_same_data_and_plan_pay_once_and_show_the_same(st
 def test_death_at_any_point_leaves_charge_and_release_or_neither(stored_url: str, point: str) -> None:
     Ledger(stored_url).set_cap("clinic", 1)
     assert run("die", stored_url, "plan", point) == []
-    ledger, committed = Ledger(stored_url), point == "after_commit"
+    ledger, committed = Ledger(stored_url), point in AFTER
     assert ledger.spent("clinic") == committed
     assert charge(ledger, "plan", payload=b"drawn again") == (b"numbers of plan" if committed else b"drawn again")
     assert ledger.spent("clinic") == 1
@@ -126,7 +127,7 @@ def test_death_at_any_point_shows_nothing_and_leaves_charge_and_release_or_neith
     if lose_wal:
         wal.unlink()
     ledger = Ledger(url)
-    committed = point == "after_commit"
+    committed = point in AFTER
     assert ledger.spent("clinic") == 1 + committed
     assert ledger.payload("id of plan") == (b"numbers of plan" if committed else None)
     assert charge(ledger, "plan", payload=b"drawn again") == (b"numbers of plan" if committed else b"drawn again")
@@ -262,7 +263,7 @@ def test_a_ledger_that_went_missing_is_not_begun_anew(url: str, path: Path) -> N
 def test_a_ledger_exchanged_while_in_use_is_refused(url: str, path: Path) -> None:
     ledger = Ledger(url)
     path.unlink()
-    Ledger(url)
+    upkeep.begin(url)
     assert_closed(lambda: charge(ledger, "plan"), path)
 
 

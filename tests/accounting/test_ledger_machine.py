@@ -14,6 +14,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precon
 from dpengine.accounting import ledger as ledger_module
 from dpengine.accounting.ledger import Ledger
 from dpengine.errors import BudgetError
+from tests.accounting.test_ledger_faults import AFTER
+from tests.accounting.test_ledger_faults import POINTS as ALL_POINTS
 from tests.charges import charge
 from tests.conftest import empty_schema
 
@@ -26,7 +28,7 @@ AMOUNTS = st.builds(Fraction, st.integers(1, 6), st.integers(1, 4))
 NAMES, ROWS = st.sampled_from(["a", "b", "c", "d"]), st.sampled_from([b"w", b"x", b"y", b"z"])
 
 
-POINTS = st.sampled_from(["after_begin", "after_upgrade", "after_insert", "before_commit", "after_commit"])
+POINTS = st.sampled_from(ALL_POINTS)
 
 
 class LedgerMachine(RuleBasedStateMachine):
@@ -102,7 +104,7 @@ class LedgerMachine(RuleBasedStateMachine):
             patch.setattr(ledger_module, "_crash_point", die)
             with pytest.raises((Crash, BudgetError)):
                 charge(self.ledger, f"plan {self.plans}", name, rows, epsilon)
-        if granted and point == "after_commit":
+        if granted and point in AFTER:
             self.granted.append((name, rows, epsilon))
         self.ledger = Ledger(self.url)
 

@@ -17,7 +17,7 @@ from dpengine.accounting.entry import Kind
 from dpengine.accounting.ledger import Ledger
 from dpengine.errors import BudgetError, LedgerError
 from tests.accounting.test_ledger import look
-from tests.accounting.test_ledger_faults import POINTS, run
+from tests.accounting.test_ledger_faults import AFTER, POINTS, run
 from tests.charges import charge
 from tests.conftest import empty_schema
 from tests.earlier.ledgers import FOLDER, on_a_server
@@ -170,7 +170,7 @@ def test_a_refused_charge_upgrades_nothing(old_url: str) -> None:
 @pytest.mark.parametrize("point", POINTS)
 def test_death_at_any_point_of_an_upgrade_leaves_the_old_ledger_or_the_new_one(old_url: str, point: str) -> None:
     assert run("die", old_url, "plan", point) == []
-    committed = point == "after_commit"
+    committed = point in AFTER
     assert (version(old_url), has_kinds(old_url)) == ((3, True) if committed else (1, False))
     ledger = Ledger(old_url)
     ledger.verify_chain()

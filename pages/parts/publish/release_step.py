@@ -117,7 +117,7 @@ def _offer_cap(dataset: str) -> None:
             try:
                 visit().ledger.set_cap(dataset, typed.strip())
             except (BudgetError, LedgerError) as error:
-                st.caption(f":material/report: {plain(str(error))}")
+                st.caption(f":material/report: {all_faults(error)}")
             else:
                 visit().turn(name)
                 visit().turn("cap-sure")

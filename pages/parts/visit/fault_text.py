@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dpengine.errors import Fault, PrivateReleaseError
+from dpengine.errors import Fault, LedgerError, PrivateReleaseError
 from dpengine.spec.declared import NEEDED
 from pages.parts.shared.wording import plain, plural
 
@@ -37,12 +37,15 @@ def sentence(fault: Fault, columns: Sequence[str] = ()) -> str:
 def all_faults(error: PrivateReleaseError, columns: Sequence[str] | None = None) -> str:
     """Return the first few faults of an error as Markdown, a paragraph each.
 
-    Places in a file stay as they are; with `columns`, faults are about the page's own entries (see `sentence`).
+    Places in a file stay as they are; with `columns`, faults are about the page's own entries (see `sentence`). The
+    address of a ledger is left out: it is for those who run the page, not for those who visit it.
 
     >>> print(all_faults(PrivateReleaseError(f"fault {k}" for k in range(7)))[-17:])
     and 2 more faults
     """
     shown = error.faults[:MAX_SHOWN]
+    if isinstance(error, LedgerError):
+        shown = tuple(Fault((), fault.text) for fault in shown)
     lines = [plain(str(fault) if columns is None else sentence(fault, columns)) for fault in shown]
     if (rest := len(error.faults) - MAX_SHOWN) > 0:
         lines.append(f"and {plural(rest, 'more fault')}")

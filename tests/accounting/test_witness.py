@@ -1,0 +1,245 @@
+"""A ledger that is gone, replaced by an old copy or by another one is told, and never begun anew in silence."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpengine.accounting import upkeep, witness
+from dpengine.accounting.database import place_of
+from dpengine.accounting.ledger import Ledger
+from dpengine.errors import LedgerError
+from tests.accounting.test_ledger import look
+from tests.charges import charge
+from tests.conftest import empty_schema
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state folder of this test's own."""
+    monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def remove(url: str) -> None:
+    """Take away a ledger as a lost disk or an emptied database does."""
+    if url.startswith("sqlite"):
+        for end in ("", "-wal", "-shm"):
+            Path(url.removeprefix("sqlite:///") + end).unlink(missing_ok=True)
+    else:
+        for (table,) in look(url, "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"):
+            look(url, f"DROP TABLE {table} CASCADE")
+
+
+def go_back(url: str, charges: Callable[[], object]) -> None:
+    """Charge, and put back the copy of the ledger that was taken before."""
+    old = Path(os.environ["PRIVATE_RELEASE_STATE"]).parent / f"old-{secrets.token_hex(4)}.db"
+    upkeep.backup(url, old)
+    charges()
+    if url.startswith("sqlite"):
+        remove(url)
+        shutil.copy(old, url.removeprefix("sqlite:///"))
+    else:  # another account, which knows of nothing, restores it
+        seen = witness.seen(place_of(url))
+        upkeep.restore(old, url, forget=True)
+        assert seen is not None
+        witness.note(place_of(url), seen)
+
+
+def forget_in_this_process() -> None:
+    """What a new process would know: the notes in files alone."""
+    witness._noted.clear()
+
+
+def test_a_ledger_that_is_gone_is_told_and_not_begun_anew(stored_url: str, state: Path) -> None:
+    ledger = Ledger(stored_url)
+    assert ledger.begun
+    charge(ledger, "plan")
+    remove(stored_url)
+    forget_in_this_process()
+    for use in (lambda: Ledger(stored_url), lambda: Ledger(stored_url, begin=False), lambda: upkeep.check(stored_url)):
+        with pytest.raises(LedgerError, match=r"of 1 entries, is gone.*private-release ledger restore.*ledger begin"):
+            use()
+    with pytest.raises(LedgerError):
+        charge(ledger, "plan")
+    assert upkeep.begin(stored_url) == ledger.place
+    again = Ledger(stored_url)
+    assert (again.begun, again.history()) == (False, [])
+
+
+def test_the_error_names_the_absolute_address(tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ledger = Ledger("sqlite:///budget.db")
+    assert ledger.place == f"sqlite:///{tmp_path}/budget.db"
+    remove(ledger.place)
+    with pytest.raises(LedgerError) as caught:
+        Ledger("sqlite:///budget.db")
+    assert str(caught.value).startswith(f"sqlite:///{tmp_path}/budget.db: The ledger that was used here")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert Ledger("sqlite:///budget.db").begun, "another folder, another ledger"
+
+
+def test_an_old_copy_put_back_is_told_also_to_those_who_have_it_open(stored_url: str, state: Path) -> None:
+    ledger = Ledger(stored_url)
+    charge(ledger, "first")
+    go_back(stored_url, lambda: charge(ledger, "second"))
+    forget_in_this_process()
+    uses: list[Callable[[], object]] = [
+        lambda: Ledger(stored_url), lambda: ledger.spent("clinic"), lambda: charge(ledger, "third"),
+        lambda: ledger.named_key("signing"), lambda: ledger.set_cap("clinic", 3), lambda: upkeep.check(stored_url),
+    ]  # fmt: skip
+    for use in uses:
+        with pytest.raises(LedgerError, match=r"has 1 entries, but 2 were seen there.*private-release ledger accept"):
+            use()
+    assert upkeep.accept(stored_url) == 1
+    charge(ledger, "third")
+    assert Ledger(stored_url).spent("clinic") == 2
+
+
+def test_an_old_copy_that_went_on_elsewhere_is_told(stored_url: str, state: Path, monkeypatch: Any) -> None:
+    ledger = Ledger(stored_url)
+    charge(ledger, "first")
+    go_back(stored_url, lambda: charge(ledger, "second"))
+    monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(state.with_name("another account")))
+    for plan in ("other second", "other third"):
+        charge(Ledger(stored_url), plan)
+    monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(state))
+    with pytest.raises(LedgerError, match="its entry 2 is not the one that was seen there"):
+        Ledger(stored_url)
+
+
+def test_another_ledger_in_its_place_is_told(stored_url: str, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    charge(Ledger(stored_url), "plan")
+    remove(stored_url)
+    monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(state.with_name("another account")))
+    for plan in ("first", "second"):
+        charge(Ledger(stored_url), plan)
+    monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(state))
+    with pytest.raises(LedgerError, match="another one than that of 1 entries"):
+        Ledger(stored_url)
+    assert upkeep.accept(stored_url) == 2
+
+
+def test_what_others_charge_is_seen_and_noted(stored_url: str, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = Ledger(stored_url)
+    monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(state.with_name("another account")))
+    charge(Ledger(stored_url, "ann"), "plan")
+    monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(state))
+    forget_in_this_process()
+    assert witness.seen(mine.place).entries == 0
+    mine.history()
+    assert witness.seen(mine.place).entries == 1, "of all owners"
+
+
+def test_a_note_holds_no_name_amount_or_address_and_is_for_its_owner_alone(stored_url: str, state: Path) -> None:
+    charge(Ledger(stored_url), "plan", dataset="zebra clinic", epsilon="7/13", title="A title", summary="A summary")
+    [file] = [path for path in state.rglob("*") if path.is_file()]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    told = json.loads(file.read_text())
+    [(secret, head)] = look(stored_url, "SELECT secret, head FROM ledger_meta")
+    assert told == {"identity": told["identity"], "entries": 1, "head": bytes(head).hex()}
+    assert bytes(secret).hex() not in file.read_text()
+    assert "ledger" not in file.name
+
+
+def test_a_password_is_no_part_of_an_address() -> None:
+    url = "postgresql+psycopg://ann:{}@db.example.org/ledger?password={}&options=-csearch_path%3Da"
+    first, second = (place_of(url.format(word, word)) for word in ("secret", "changed"))
+    assert first == second
+    assert "secret" not in str(first)
+    assert place_of(url.replace("search_path%3Da", "search_path%3Db")) != first
+
+
+def test_where_no_note_can_be_written_a_result_is_still_had_and_this_process_remembers(
+    stored_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(tmp_path / "file" / "state"))
+    assert charge(Ledger(stored_url), "plan") == b"numbers of plan"
+    remove(stored_url)
+    with pytest.raises(LedgerError, match="is gone"):
+        Ledger(stored_url)
+    forget_in_this_process()
+    assert Ledger(stored_url).begun, "a new process knows of nothing: docs/deploy.md says so"
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"identity": 1, "entries": 1, "head": ""}', '{"entries": "x"}'])
+def test_a_damaged_note_still_tells_that_a_ledger_was_there(stored_url: str, state: Path, content: str) -> None:
+    charge(Ledger(stored_url), "plan")
+    [file] = (state / "ledgers").iterdir()
+    file.write_text(content)
+    forget_in_this_process()
+    assert Ledger(stored_url).spent("clinic") == 1
+    assert json.loads(file.read_text())["entries"] == 1, "noted again"
+    file.write_text(content)
+    forget_in_this_process()
+    remove(stored_url)
+    with pytest.raises(LedgerError, match="is gone"):
+        Ledger(stored_url)
+
+
+def test_a_ledger_that_nothing_was_charged_to_may_be_exchanged(
+    stored_url: str, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that began an empty ledger before its disk was mounted goes on with the one on the disk."""
+    Ledger(stored_url)
+    remove(stored_url)
+    monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(state.with_name("another account")))
+    charge(Ledger(stored_url), "plan")
+    monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(state))
+    assert Ledger(stored_url).spent("clinic") == 1
+
+
+def test_a_moved_ledger_is_used_where_it_is_and_told_where_it_was(tmp_path: Path, state: Path) -> None:
+    old, new = f"sqlite:///{tmp_path}/old.db", f"sqlite:///{tmp_path}/new.db"
+    charge(Ledger(old), "plan")
+    (tmp_path / "old.db").rename(tmp_path / "new.db")
+    charge(Ledger(new), "second")
+    assert Ledger(new).spent("clinic") == 2
+    with pytest.raises(LedgerError, match="is gone"):
+        Ledger(old)
+
+
+def test_what_is_not_to_begin_begins_nothing(stored_url: str, state: Path) -> None:
+    for use in (lambda: Ledger(stored_url, begin=False), lambda: upkeep.check(stored_url)):
+        with pytest.raises(LedgerError, match="There is no ledger here"):
+            use()
+    assert Ledger(stored_url).begun
+    with pytest.raises(LedgerError, match="There is a ledger here"):
+        upkeep.begin(stored_url)
+
+
+def test_ledgers_in_memory_are_not_noted(state: Path) -> None:
+    for _ in range(2):
+        ledger = Ledger.in_memory()
+        charge(ledger, "plan")
+        assert ledger.place is None
+    assert not state.exists()
+
+
+def test_other_schemas_of_one_server_are_other_ledgers(postgres: str, state: Path) -> None:
+    for _ in range(2):
+        charge(Ledger(empty_schema(postgres)), "plan")
+    assert len(list((state / "ledgers").iterdir())) == 2
+
+
+def test_a_folder_that_is_not_there_is_a_ledger_that_is_gone(tmp_path: Path, state: Path) -> None:
+    (disk := tmp_path / "disk").mkdir()
+    charge(Ledger(f"sqlite:///{disk}/ledger.db"), "plan")
+    disk.rename(tmp_path / "unmounted")
+    with pytest.raises(LedgerError, match="mount its disk"):
+        Ledger(f"sqlite:///{disk}/ledger.db")
+    disk.mkdir()
+    with pytest.raises(LedgerError, match="mount its disk"):
+        Ledger(f"sqlite:///{disk}/ledger.db")
+    assert list(disk.iterdir()) == []
