@@ -22,7 +22,7 @@ from pages.parts.release.ledger_entry import show_answer
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.wording import plain, sure
 from pages.parts.visit import background_read, plan_form
-from pages.parts.visit.fault_text import all_faults, sentence
+from pages.parts.visit.fault_text import all_faults, ledger_faults_shown, sentence
 from pages.parts.visit.recognition import digest_of_table
 from pages.parts.visit.same_people import other_people
 from pages.parts.visit.samples import show_samples
@@ -82,6 +82,7 @@ def main() -> None:
 
 
 @st.fragment
+@ledger_faults_shown()
 def _ask(plan: Plan, table: Table) -> None:
     """Show the question on the left and its consequence on the right; a change redraws only these two."""
     left, right = st.columns([5, 6], gap="large")
@@ -108,6 +109,7 @@ def _bring() -> None:
         show_samples("ask")
 
 
+@ledger_faults_shown()
 def _show_linked(wanted: str) -> None:
     """Show the answer that the address names, as the Budget page links to it."""
     entry, payload = visit().ledger.entry(wanted), visit().ledger.payload(wanted)

@@ -19,7 +19,7 @@ from pages.parts.shared.example_plan import example
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import plain
 from pages.parts.visit import plan_form, tour
-from pages.parts.visit.fault_text import all_faults
+from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.state import require_entry, visit
 
 
@@ -44,6 +44,7 @@ def main() -> None:
         show_consequence(own or example(), own=own is not None)
 
 
+@ledger_faults_shown()
 def _release_of_the_address() -> Release | None:
     """Return the release that the address names, so that a reload, a second tab or the back button finds it again."""
     wanted = st.query_params.get("release")
@@ -103,6 +104,7 @@ def _refusal(plan: Plan) -> str:
     return ""
 
 
+@ledger_faults_shown()
 def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
     """Fold settled steps into a line each, show the controls of the open one, and only name the later ones."""
     _reask()

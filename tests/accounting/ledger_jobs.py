@@ -153,7 +153,8 @@ def job_backups(url: str, folder: str, times: int) -> list[int]:
             step += 1
         return entries
 
-    return in_processes(3, work)[2]
+    counts: list[int] = in_processes(3, work)[2]
+    return counts
 
 
 def attempt(work: Callable[[], object]) -> str:

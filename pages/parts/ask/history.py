@@ -14,11 +14,13 @@ from dpengine.results.batch_pricing import Batch, price_batch
 from pages.parts.shared.answer_wording import answer_interval, answer_value
 from pages.parts.shared.entries_table import offer_files, show_entries
 from pages.parts.shared.wording import name_of, plain, plural
+from pages.parts.visit.fault_text import ledger_faults_shown
 from pages.parts.visit.state import visit
 
 __all__ = ["as_rows", "show_history"]
 
 
+@ledger_faults_shown()
 def show_history(dataset: str) -> None:
     """List all answers on this account, the latest first."""
     answers = history(visit().ledger, dataset)

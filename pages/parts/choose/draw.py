@@ -11,7 +11,7 @@ from dpengine.errors import BudgetError, LedgerError
 from dpengine.exact import exact_text
 from pages.parts.release.ledger_entry import show_drawn
 from pages.parts.shared.wording import plain
-from pages.parts.visit.fault_text import all_faults
+from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.state import visit
 
 __all__ = ["draw_part"]
@@ -49,6 +49,7 @@ def _demonstration(candidates: Candidates) -> None:
         st.caption("before: " + ", ".join(map(plain, names[1:])))
 
 
+@ledger_faults_shown()
 def _charged(candidates: Candidates, question: str) -> None:
     book = visit().ledger
     dataset = st.text_input(

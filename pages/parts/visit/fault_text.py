@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import streamlit as st
 
 from dpengine.errors import Fault, LedgerError, PrivateReleaseError
 from dpengine.spec.declared import NEEDED
 from pages.parts.shared.wording import plain, plural
 
-__all__ = ["all_faults", "sentence"]
+__all__ = ["all_faults", "ledger_faults_shown", "sentence"]
 
 MAX_SHOWN = 5
 
@@ -50,3 +53,12 @@ def all_faults(error: PrivateReleaseError, columns: Sequence[str] | None = None)
     if (rest := len(error.faults) - MAX_SHOWN) > 0:
         lines.append(f"and {plural(rest, 'more fault')}")
     return "\n\n".join(lines)
+
+
+@contextmanager
+def ledger_faults_shown() -> Iterator[None]:
+    """Show why the ledger cannot be used, in place of the rest of what needs it."""
+    try:
+        yield
+    except LedgerError as error:
+        st.error(all_faults(error), icon=":material/account_balance_wallet:")
