@@ -1,11 +1,11 @@
 # Private Release in a container: podman build -t private-release . (or docker build)
-# The ledger and uploads live in volumes: see docs/deploy.md.
+# The ledger, notes of what was seen of it, and uploads live in volumes: see docs/deploy.md.
 FROM python:3.11-slim
 WORKDIR /srv/private-release
 COPY requirements.txt .
 RUN pip install --no-cache-dir -r requirements.txt \
     && useradd --system --uid 1000 release \
-    && install -d -o release -m 700 /var/lib/private-release /var/spool/private-release
+    && install -d -o release -m 700 /var/lib/private-release /var/lib/private-release-state /var/spool/private-release
 COPY app.py LICENSE ./
 COPY .streamlit/config.toml .streamlit/
 COPY data data
@@ -13,9 +13,10 @@ COPY dpengine dpengine
 COPY pages pages
 USER release
 ENV PRIVATE_RELEASE_LEDGER=sqlite:////var/lib/private-release/ledger.db \
+    PRIVATE_RELEASE_STATE=/var/lib/private-release-state \
     TMPDIR=/var/spool/private-release \
     PYTHONDONTWRITEBYTECODE=1
-VOLUME /var/lib/private-release /var/spool/private-release
+VOLUME /var/lib/private-release /var/lib/private-release-state /var/spool/private-release
 EXPOSE 8501
 HEALTHCHECK --interval=30s --timeout=10s --start-period=60s CMD \
     ["python", "-c", "import urllib.request as u; u.build_opener(u.ProxyHandler({})).open('http://127.0.0.1:8501/health', timeout=8)"]

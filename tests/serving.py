@@ -58,7 +58,11 @@ def served(
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     (files := folder / "files").mkdir(exist_ok=True)
-    own = {"PRIVATE_RELEASE_LEDGER": f"sqlite:///{folder / 'ledger.db'}", "TMPDIR": str(files)}
+    own = {
+        "PRIVATE_RELEASE_LEDGER": f"sqlite:///{folder / 'ledger.db'}",
+        "PRIVATE_RELEASE_STATE": str(folder / "state"),
+        "TMPDIR": str(files),
+    }
     command = [*program, "--server.port", str(port), "--server.headless", "true"]
     if secrets:
         (folder / "secrets.toml").write_text(secrets)

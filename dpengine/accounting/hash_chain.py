@@ -19,15 +19,15 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from dpengine.accounting import schema
+from dpengine.accounting import schema, witness
 from dpengine.accounting.entry import Resemblance, same_name
 from dpengine.accounting.witness import Seen
 from dpengine.errors import LedgerError
 from dpengine.exact import ratio_text
 
 __all__ = [
-    "Book", "add_charge", "add_payload", "add_sketch", "build", "keyed", "lost", "named_key", "payload_of", "read",
-    "secret_of", "set_cap", "sketch_of", "state_of", "verify",
+    "Book", "add_charge", "add_payload", "add_sketch", "build", "check_continues", "keyed", "lost", "named_key",
+    "payload_of", "read", "secret_of", "set_cap", "sketch_of", "state_of", "verify",
 ]  # fmt: skip
 
 # What later versions added is sealed last, and only where it is stored.
@@ -251,13 +251,19 @@ def lost(connection: sa.Connection, seen: Seen) -> str | None:
     if seen.entries == 0:
         return None  # nothing was spent that could be forgotten
     if now.identity != seen.identity:
-        return f"it is another one than that of {seen.entries:,} entries which was seen there"
+        return f"it is another one than that of {witness.entries(seen)} which was seen there"
     forgotten = "and what was spent since would be forgotten"
     if now.entries < seen.entries:
-        return f"it has {now.entries:,} entries, but {seen.entries:,} were seen there, {forgotten}"
+        return f"it has {witness.entries(now)}, but {seen.entries:,} were seen there, {forgotten}"
     if connection.scalar(sa.select(charges.hash).where(charges.number == seen.entries)) != seen.head:
         return f"its entry {seen.entries:,} is not the one that was seen there, {forgotten}"
     return None
+
+
+def check_continues(connection: sa.Connection, seen: Seen | None, place: str | None) -> None:
+    """Raise `LedgerError` if this ledger lacks anything of the one that was seen at its place."""
+    if seen is not None and (loss := lost(connection, seen)):
+        raise witness.replaced(place, loss)
 
 
 def verify(connection: sa.Connection) -> Seen:

@@ -9,11 +9,8 @@ columns were dropped, added, renamed, retyped or changed, as far as its sketch t
 its owner states, for the record, that it is of other people. Names and data linked by charges form a pool; ε is added
 up per pool, and the smallest cap set on any of its names binds.
 
-Recognition ends where no histogram of the sketch can tell. These open a budget of their own, unless the dataset has
-the same name: the same people in another table (another year, another survey); a table of fewer than about forty rows,
-or whose measured columns have but a few different values and whose other columns were all changed; a table of which
-most rows were exchanged; a table that was charged for by a version without sketches; rows in another engine, published
-with other columns than before; typed scores of a choice. A statement of other people is taken at its word.
+Recognition ends where no histogram of the sketch can tell (docs/recognition.md), and a statement of other people is
+taken at its word.
 
 Every charge carries a SHA-256 over the charge before it and its own fields, and every use of the ledger checks the
 whole chain. That reveals an edited, missing or damaged entry. A ledger that is gone, or was replaced by an older copy
@@ -90,7 +87,7 @@ class Ledger:
             url, hash_chain.build, None if begin and seen is None else witness.missing(self._place, seen)
         )
         with self._store.reading() as connection:
-            self._compare(connection, seen)
+            hash_chain.check_continues(connection, seen, self._place)
             self._secret = hash_chain.secret_of(connection)
             if self._store.begun:
                 witness.note(self._place, hash_chain.state_of(connection))
@@ -361,14 +358,10 @@ class Ledger:
 
     def _book(self, connection: sa.Connection, seen: Seen | None) -> Book:
         book = hash_chain.read(connection, self._secret, self._owner)
-        self._compare(connection, seen)
+        hash_chain.check_continues(connection, seen, self._place)
         if seen is None or seen.entries < book.entries:
             witness.note(self._place, hash_chain.state_of(connection))
         return book
-
-    def _compare(self, connection: sa.Connection, seen: Seen | None) -> None:
-        if seen is not None and (loss := hash_chain.lost(connection, seen)):
-            raise witness.replaced(self._place, loss)
 
 
 def _entry(book: Book, charge: sa.Row[Any]) -> Entry:

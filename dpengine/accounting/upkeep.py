@@ -28,10 +28,9 @@ def check(url: str | None) -> int:
     """
     place, seen, store = _opened(url)
     with store.reading() as connection:
-        state = hash_chain.verify(connection)
-        if seen is not None and (loss := hash_chain.lost(connection, seen)):
-            raise witness.replaced(place, loss)
-    return state.entries
+        entries = hash_chain.verify(connection).entries
+        hash_chain.check_continues(connection, seen, place)
+    return entries
 
 
 def backup(url: str | None, to: Path) -> int:
@@ -44,8 +43,7 @@ def backup(url: str | None, to: Path) -> int:
         raise _taken(to)
     place, seen, store = _opened(url)
     with store.reading() as connection:
-        if seen is not None and (loss := hash_chain.lost(connection, seen)):
-            raise witness.replaced(place, loss)
+        hash_chain.check_continues(connection, seen, place)
         with plain_errors("The backup cannot be written"):
             try:
                 with new_file(to, journal="DELETE") as copy:  # one file, with nothing beside it

@@ -23,7 +23,7 @@ from platformdirs import user_state_path
 
 from dpengine.errors import Fault, LedgerError
 
-__all__ = ["Seen", "missing", "note", "replaced", "seen"]
+__all__ = ["Seen", "entries", "missing", "note", "replaced", "seen"]
 
 _noted: dict[Path, Seen] = {}  # what this process has noted, for where no file can be written
 
@@ -75,12 +75,17 @@ def note(place: str | None, state: Seen) -> None:
             os.unlink(fresh)
 
 
+def entries(state: Seen) -> str:
+    """Return the number of entries in words, such as "1 entry"."""
+    return f"{state.entries:,} {'entry' if state.entries == 1 else 'entries'}"
+
+
 def missing(place: str | None, known: Seen | None) -> LedgerError:
     """Return the error to raise where there is no ledger, but one was seen, or none may be begun."""
     if known is None:
         return _at(place, "There is no ledger here. Nothing was released. Check the address, or begin a new ledger: "
                    "private-release ledger begin")  # fmt: skip
-    return _at(place, f"The ledger that was used here, of {known.entries:,} entries, is gone. Nothing was released. "
+    return _at(place, f"The ledger that was used here, of {entries(known)}, is gone. Nothing was released. "
                "Bring it back: mount its disk, start its database, or restore a backup (private-release ledger restore)"
                f"{_ELSE}begin a new one: private-release ledger begin")  # fmt: skip
 

@@ -66,7 +66,7 @@ def test_a_ledger_that_is_gone_is_told_and_not_begun_anew(stored_url: str, state
     remove(stored_url)
     forget_in_this_process()
     for use in (lambda: Ledger(stored_url), lambda: Ledger(stored_url, begin=False), lambda: upkeep.check(stored_url)):
-        with pytest.raises(LedgerError, match=r"of 1 entries, is gone.*private-release ledger restore.*ledger begin"):
+        with pytest.raises(LedgerError, match=r"of 1 entry, is gone.*private-release ledger restore.*ledger begin"):
             use()
     with pytest.raises(LedgerError):
         charge(ledger, "plan")
@@ -98,7 +98,7 @@ def test_an_old_copy_put_back_is_told_also_to_those_who_have_it_open(stored_url:
         lambda: ledger.named_key("signing"), lambda: ledger.set_cap("clinic", 3), lambda: upkeep.check(stored_url),
     ]  # fmt: skip
     for use in uses:
-        with pytest.raises(LedgerError, match=r"has 1 entries, but 2 were seen there.*private-release ledger accept"):
+        with pytest.raises(LedgerError, match=r"has 1 entry, but 2 were seen there.*private-release ledger accept"):
             use()
     assert upkeep.accept(stored_url) == 1
     charge(ledger, "third")
@@ -124,7 +124,7 @@ def test_another_ledger_in_its_place_is_told(stored_url: str, state: Path, monke
     for plan in ("first", "second"):
         charge(Ledger(stored_url), plan)
     monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(state))
-    with pytest.raises(LedgerError, match="another one than that of 1 entries"):
+    with pytest.raises(LedgerError, match="another one than that of 1 entry"):
         Ledger(stored_url)
     assert upkeep.accept(stored_url) == 2
 
