@@ -321,13 +321,10 @@ class Ledger:
             hash_chain.add_payload(connection, number, outcome.payload)
         return outcome.payload
 
-    def verify_chain(self) -> int:
-        """Check every entry and every stored result, of all owners; return the number of entries.
-
-        Raises `LedgerError` naming the first broken entry.
-        """
+    def verify_chain(self) -> None:
+        """Check every entry and every stored result, of all owners; raise `LedgerError` naming the first broken one."""
         with self._reading() as (connection, _):
-            return hash_chain.verify(connection).entries
+            hash_chain.verify(connection)
 
     def _read(self) -> Book:
         with self._reading() as (_, book):

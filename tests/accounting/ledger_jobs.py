@@ -58,13 +58,13 @@ def job_key(url: str) -> list[str]:
     return in_processes(4, work)
 
 
-def job_spend(url: str, processes: int, attempts: int) -> list[int]:
+def job_spend(url: str, processes: int, attempts: int, name: str = "") -> list[int]:
     def work(barrier: Any, i: int) -> int:
         ledger, granted = Ledger(url), 0
         barrier.wait()
         for attempt in range(attempts):
             try:
-                charge(ledger, f"{i}/{attempt}")
+                charge(ledger, f"{name}{i}/{attempt}")
                 granted += 1
             except LedgerError:
                 raise
@@ -90,19 +90,26 @@ def die_at(point: str) -> Callable[[str], None]:
     return lambda name: os.kill(os.getpid(), signal.SIGKILL) if name == point else None
 
 
-def shown_until_killed(work: Callable[[Callable[[str], None]], None], kill_after: float | None) -> list[str]:
-    """Run work in a process that dies; return what it managed to show."""
+def shown_until_killed(
+    work: Callable[[Callable[[str], None]], None], kill_after: tuple[int, float] | None
+) -> list[str]:
+    """Run work in a process that dies; return what it managed to show.
+
+    It dies by itself, or is killed so many seconds after it has shown so many results, on a busy machine too.
+    """
     receiver, sender = fork.Pipe(duplex=False)
     worker = fork.Process(target=lambda: work(sender.send))
     worker.start()
     sender.close()
+    shown = []
     if kill_after is not None:
         receiver.recv()  # it is at work now
-        time.sleep(kill_after)
+        results, seconds = kill_after
+        shown += [receiver.recv() for _ in range(results)]
+        time.sleep(seconds)
         worker.kill()
     worker.join()
     assert worker.exitcode == -signal.SIGKILL
-    shown = []
     try:
         while True:
             shown.append(receiver.recv())
@@ -133,7 +140,7 @@ def job_kill(url: str, times: int) -> list[str]:
                 show(f"{plan}={charge(ledger, plan, payload=secrets.token_hex(2000).encode()).decode()}")
                 step += 1
 
-        shown += shown_until_killed(work, 0.002 + secrets.randbelow(48_000) / 1e6)
+        shown += shown_until_killed(work, (number % 3, secrets.randbelow(50_000) / 1e6))
     return shown
 
 
