@@ -319,6 +319,7 @@ class Ledger:
                 hash_chain.add_sketch(connection, number, sealed)
             _crash_point("after_insert")
             hash_chain.add_payload(connection, number, outcome.payload)
+            _crash_point("before_commit")
         return outcome.payload
 
     def verify_chain(self) -> None:
@@ -348,7 +349,6 @@ class Ledger:
             _crash_point("after_upgrade")
             yield connection, book
             written = hash_chain.state_of(connection)
-            _crash_point("before_commit")
         _crash_point("after_commit")
         witness.note(self._place, written)
         _crash_point("after_note")
