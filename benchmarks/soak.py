@@ -4,9 +4,9 @@
     python benchmarks/soak.py --minutes 3
 
 It starts the app by itself, with a ledger and a folder for temporary files of its own. Owners come by a client that
-draws nothing (`tab`). Each brings a table of 20 MB of people nobody else has (every fourth as Parquet), publishes,
-opens the release again at no price, publishes half of the time at another ε too, has the bundle verified by the
-library and by the Verify page, and leaves.
+draws nothing (`tests/tab.py`). Each brings a table of 20 MB of people nobody else has (every fourth as Parquet),
+publishes, opens the release again at no price, publishes half of the time at another ε too, has the bundle verified by
+the library and by the Verify page, and leaves.
 
 Every minute it prints memory, open files and temporary files of the server. At the end it fails unless no page
 showed an error, the log holds no line but the greeting, memory after the warm-up stayed within 50 MB, no file of an
@@ -37,11 +37,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import pyarrow as pa
 import pyarrow.parquet
-from tab import Tab
 
 from dpengine import Ledger, verify
 from dpengine.release import reopen
 from tests.serving import Served, served
+from tests.tab import Tab
 
 SIZE = 20_000_000  # bytes of a table
 AT_ONCE, MOVES = 3, 6  # owners at a time, and how often each moves ε
@@ -145,7 +145,7 @@ def publish(tab: Tab, dataset: str, first: int, seen: Seen) -> bytes:
         tab.wait_for(f"ε = {epsilon}", lambda wanted=epsilon: f"spends **ε = {wanted}**" in tab.texts())
         tab.rest(THINK)
     tab.click("Publish once")
-    bundle = tab.download("Download everything")
+    bundle = tab.fetch(tab.ask_for_file("Download everything"))
     release_id = verify(bundle)["release_id"]
     seen.published.append(Published(release_id, dataset, Fraction(epsilon), hashlib.sha256(bundle).hexdigest()))
     return bundle

@@ -18,6 +18,7 @@ from pages.parts.accuracy.charts import meaning_figure, noise_figure, simulation
 from pages.parts.accuracy.numbers import EPSILONS, all_errors, curve, noise_shares, predictions_csv
 from pages.parts.shared.data_twin import PREDICTED, twin
 from pages.parts.shared.figures import draw
+from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.wording import name_of, noun, people, percent, plain, protected, sure, why_measured
 from pages.parts.visit.state import visit
 
@@ -44,7 +45,7 @@ def all_tables(plan: Plan, table: Columns) -> None:
     )
     st.download_button(
         "Predictions as CSV",
-        lambda: predictions_csv(plan),
+        made_on_click(lambda: predictions_csv(plan), "predicted-errors.csv", "text/csv"),
         file_name="predicted-errors.csv",
         mime="text/csv",
         icon=":material/download:",

@@ -16,6 +16,7 @@ from dpengine.charts.style import apply_style, shorten
 from dpengine.release import Release
 from dpengine.results.fidelity import compare
 from pages.parts.shared.figures import is_dark
+from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.wording import plain, plural
 from pages.parts.visit.state import visit
 
@@ -118,10 +119,11 @@ def _show(release: Release, comparison: _Comparison, rows: int, published: int) 
         st.dataframe(frame, hide_index=True, column_config=COLUMNS)
     with st.expander("The first rows", icon=":material/groups:"):
         st.dataframe(comparison.sample, hide_index=True)
+    name = f"synthetic-{release.release_id[:8]}-{rows}.csv"
     st.download_button(
         f"Download {plural(rows, 'row')}",
-        lambda: write.synthetic_csv(release, comparison.wanted),
-        f"synthetic-{release.release_id[:8]}-{rows}.csv",
+        made_on_click(lambda: write.synthetic_csv(release, comparison.wanted), name, "text/csv"),
+        name,
         "text/csv",
         icon=":material/download:",
         on_click="ignore",

@@ -18,6 +18,7 @@ from dpengine.release import Release, true_counts
 from dpengine.results.result import Result
 from pages.parts.release.synthetic_rows import show_rows
 from pages.parts.shared.figures import is_dark
+from pages.parts.shared.made_on_click import OCTETS, made_on_click
 from pages.parts.shared.wording import name_of, noun, people, plain, rows_counted, sure
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
@@ -106,10 +107,11 @@ def _single_file(release: Release, name: str) -> bytes:
 def _downloads(release: Release) -> None:
     with st.container(border=True):
         stem = "".join(c if c.isalnum() else "-" for c in release.plan.dataset).strip("-").lower() or "release"
+        zip_name = f"{stem}-{release.release_id[:8]}.zip"
         st.download_button(
             "Download everything",
-            lambda: release.bundle,  # made when it is asked for: it may be large
-            f"{stem}-{release.release_id[:8]}.zip",
+            made_on_click(lambda: release.bundle, zip_name, "application/zip"),  # it may be large
+            zip_name,
             "application/zip",
             type="primary",
             icon=":material/download:",
@@ -125,10 +127,12 @@ def _downloads(release: Release) -> None:
             )
         names = write.file_names(release.plan)
         name = st.selectbox("Or a single file", names, index=names.index("report.html"), key="single-file")
+        file_name = name.split("/")[-1]
         st.download_button(
-            f"Download {name.split('/')[-1]}",
-            lambda: _single_file(release, name),
-            name.split("/")[-1],
+            f"Download {file_name}",
+            made_on_click(lambda: _single_file(release, name), file_name, OCTETS),
+            file_name,
+            OCTETS,
             on_click="ignore",
             icon=":material/description:",
             width="stretch",

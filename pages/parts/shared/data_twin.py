@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpengine import safe_csv
+from pages.parts.shared.made_on_click import made_on_click
 
 __all__ = ["PREDICTED", "twin"]
 
@@ -36,7 +37,7 @@ def twin(frame: pd.DataFrame, key: str, columns: Mapping[str, Any] | None = None
         if not private:
             st.download_button(
                 "Download as CSV",
-                lambda: safe_csv.from_frame(frame),
+                made_on_click(lambda: safe_csv.from_frame(frame), f"{key}.csv", "text/csv"),
                 f"{key}.csv",
                 "text/csv",
                 icon=":material/download:",

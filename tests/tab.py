@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -22,6 +23,7 @@ from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.sync.client import connect
+from websockets.typing import Origin, Subprotocol
 
 __all__ = ["PageError", "Tab"]
 
@@ -42,13 +44,17 @@ class Tab:
         self._http.get(f"{address}/_stcore/health", timeout=PATIENCE).raise_for_status()
         self._token = self._http.cookies[XSRF]
         host = urlsplit(address).netloc
-        self._socket = connect(
-            f"ws://{host}/_stcore/stream",
-            origin=address,  # type: ignore[arg-type]
-            subprotocols=["streamlit", self._token],  # type: ignore[list-item]
-            additional_headers={"Cookie": f"{XSRF}={self._token}"},
-            max_size=None,
-            proxy=None,
+        self._open = ExitStack()
+        self._open.enter_context(self._http)
+        self._socket = self._open.enter_context(
+            connect(
+                f"ws://{host}/_stcore/stream",
+                origin=Origin(address),
+                subprotocols=[Subprotocol("streamlit"), Subprotocol(self._token)],
+                additional_headers={"Cookie": f"{XSRF}={self._token}"},
+                max_size=None,
+                proxy=None,
+            )
         )
         self._shown: dict[tuple[int, ...], Element] = {}
         self._next: dict[tuple[int, ...], Element] = {}
@@ -64,8 +70,7 @@ class Tab:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._socket.close()
-        self._http.close()
+        self._open.close()
 
     # ---- what is shown ----
 
@@ -122,7 +127,7 @@ class Tab:
 
     def visit(self, page: str) -> None:
         """Go to another page, by its name in the address."""
-        self._page, self._query = self._pages[page], ""
+        self._page, self._query = self.wait_for(f"page {page!r}", lambda: self._pages.get(page)), ""
         self._rerun()
 
     def drop(self, path: Path) -> None:
@@ -159,17 +164,20 @@ class Tab:
         self._widgets[uploader.id] = state
         self._rerun()
 
-    def download(self, label: str) -> bytes:
-        """Return the file behind a download button."""
+    def ask_for_file(self, label: str) -> str:
+        """Click a download button, and return where the file is that is made for it."""
         button = self.wait_for(f"download {label!r}", lambda: self.find("download_button", label))
-        url = button.url
-        if button.deferred_file_id:
-            message = BackMsg()
-            message.backend_operation_request.request_id = "file"
-            message.backend_operation_request.session_id = self._session
-            message.backend_operation_request.deferred_file.file_id = button.deferred_file_id
-            url = self._ask(message, "file").deferred_file.url
-        answer = self._http.get(self._address + url, timeout=PATIENCE)
+        if not button.deferred_file_id:
+            return str(button.url)
+        message = BackMsg()
+        message.backend_operation_request.request_id = "file"
+        message.backend_operation_request.session_id = self._session
+        message.backend_operation_request.deferred_file.file_id = button.deferred_file_id
+        return str(self._ask(message, "file").deferred_file.url)
+
+    def fetch(self, place: str) -> bytes:
+        """Return the file at a place of the server."""
+        answer = self._http.get(self._address + place, timeout=PATIENCE)
         answer.raise_for_status()
         return answer.content
 

@@ -1,0 +1,41 @@
+"""Files that are made when a visitor asks for them, and stay until the visitor's browser has fetched them.
+
+Streamlit makes such a file upon the click and then has the browser ask for it. Until then nobody holds it: it is gone
+as soon as two runs of whatever visitors have ended, which may be sooner on a busy server.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ctx
+
+__all__ = ["OCTETS", "made_on_click"]
+
+OCTETS = "application/octet-stream"
+
+
+def made_on_click(make: Callable[[], bytes], file_name: str, mime: str) -> Callable[[], bytes]:
+    """Return `make`, for a download button of that file name and type, so that the visitor's session holds the file.
+
+    It is held until the session makes another one, or its page is drawn anew.
+    """
+    context = get_script_run_ctx()
+
+    def made() -> bytes:
+        content = make()
+        # Streamlit learns from the thread whose file it is.
+        holding = threading.Thread(target=_hold, args=(content, file_name, mime))
+        add_script_run_ctx(holding, context)
+        holding.start()
+        holding.join()
+        return content
+
+    return made
+
+
+def _hold(content: bytes, file_name: str, mime: str) -> None:
+    files = runtime.get_instance().media_file_mgr
+    files.add(content, mime, "made-on-click", file_name, is_for_static_download=True)
