@@ -11,13 +11,13 @@ LOOK = Path(__file__).parent / "pages" / "parts" / "shared"
 
 def main() -> None:
     """Draw the page that the visitor has chosen."""
+    from pages.parts.access.person import person
     from pages.parts.server import lifespan
-    from pages.parts.visit import samples, tour
-    from pages.parts.visit.state import visit
+    from pages.parts.visit import samples, sign_in, tour
 
     st.set_page_config(page_title="Private Release", page_icon=LOOK / "logo.svg", layout="wide")
 
-    visit()
+    admitted = sign_in.is_admitted()
     st.logo(LOOK / "logo.svg", size="large")
     st.html(LOOK / "look.css")
 
@@ -46,14 +46,21 @@ def main() -> None:
                 st.Page("pages/labs/learn.py", title="Learn", icon=":material/school:", url_path="learn"),
             ],
         },
-        position="top",
+        position="top" if admitted else "hidden",
     )
     if lifespan.is_served():
         from pages.parts.server.request_guard import claim_session
         from pages.parts.visit import tab_storage  # its component can be made only once a server is there
 
-        claim_session(st.context.cookies)
+        claim_session(st.context.cookies, person())
+        if not admitted:
+            tab_storage.forget()
+    if not admitted:
+        sign_in.show_door()
+        return
+    if lifespan.is_served():
         tab_storage.recall()
+    sign_in.show_corner()
     samples.bring_sample()
     tour.show(page.url_path)
     page.run()
@@ -64,11 +71,18 @@ def main() -> None:
 if __name__ == "__main__":  # the script of a visit; Streamlit gives it this name
     main()
 else:
+    import sys
+
     from starlette.middleware import Middleware
     from streamlit.runtime.pages_manager import PagesManager
 
+    from pages.parts.access import settings
     from pages.parts.server import health_route, lifespan, request_guard, tab_route, upload_route
 
+    try:
+        settings.check_start()
+    except settings.AccessError as refusal:
+        sys.exit("\n".join(f"private-release: {fault}" for fault in refusal.faults))
     # Until a visit has run this file, a server knows only the pages that lie directly in `pages`; without this, a first
     # visitor who comes by the address of a lab would learn that there is no such page.
     PagesManager.uses_pages_directory = False

@@ -24,6 +24,7 @@ from pages.parts.shared.wording import plain, sure
 from pages.parts.visit import background_read, plan_form
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown, sentence
 from pages.parts.visit.recognition import digest_of_table
+from pages.parts.visit.roles import publishes
 from pages.parts.visit.same_people import other_people
 from pages.parts.visit.samples import show_samples
 from pages.parts.visit.state import require_entry, visit
@@ -58,6 +59,8 @@ def main() -> None:
     wanted = st.query_params.get("answer")
     if wanted is not None:
         _show_linked(wanted)
+    if not publishes():
+        return
     table = visit().table
     if table is None:
         _bring()
@@ -165,9 +168,10 @@ def _consequence(question: Question, table: Table) -> None:
     if background_read.held(paid) is not None or st.button(
         label, type="primary", icon=":material/contact_support:", key=visit().key("ask-pay"), width="stretch"
     ):
+        charged = visit().ledger_to_charge
 
         def work(progress: Progress) -> Answer:
-            return ask(table, question, book, other_people=others, progress=progress)
+            return ask(table, question, charged, other_people=others, progress=progress)
 
         answer: Answer | None = background_read.read(paid, work, table)
         if answer is None:

@@ -16,6 +16,7 @@ from dpengine.bundle.signature import fingerprint, public_text
 from dpengine.errors import BudgetError, LedgerError
 from dpengine.exact import exact_text, rational
 from dpengine.spec.plan import Plan
+from pages.parts.access.accounts import May
 from pages.parts.budget.charts import spending_figure
 from pages.parts.budget.planner import planner
 from pages.parts.release.ledger_entry import show_entry
@@ -216,6 +217,9 @@ def cap_form(book: Ledger, dataset: str) -> None:
         if old is None
         else f"At most ε = {exact_text(old)} may ever be spent. A release that would exceed it is refused."
     )
+    if May.CAP not in visit().account.may:
+        st.caption(f"Stewards of {plain(visit().account.title)} set it; its owners, if it has none.")
+        return
     with st.form("budget_cap_form", border=False):
         field, button = st.columns([2, 1], vertical_alignment="bottom")
         text = field.text_input(
@@ -249,7 +253,7 @@ def confirm(book: Ledger, dataset: str, text: str, spent: Fraction) -> None:
         )
         with st.container(horizontal=True):
             if st.button(f"Set the cap to {exact_text(cap)}", type="primary", key="budget_cap_set"):
-                book.set_cap(dataset, cap)
+                visit().set_cap(dataset, cap)
                 visit().forget("cap")
                 st.toast("The cap is set.", icon=":material/check:")
                 st.rerun()

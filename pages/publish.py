@@ -20,6 +20,7 @@ from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import plain
 from pages.parts.visit import plan_form, tour
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
+from pages.parts.visit.roles import publishes
 from pages.parts.visit.state import require_entry, visit
 
 
@@ -27,6 +28,8 @@ def main() -> None:
     """Draw a finished release, or the steps on the left and what they would give on the right."""
     if (found := _release_of_the_address()) is not None:
         show_release(found)
+        return
+    if not publishes():
         return
     job = progress.current()
     if job is None and visit().table is None:

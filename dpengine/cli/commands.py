@@ -32,6 +32,7 @@ from dpengine.cli.common import (
     likeness,
     open_ledger,
     option,
+    owner_option,
     printable,
     say,
     warn,
@@ -125,6 +126,7 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
 @encoding_option
 @delimiter_option
 @ledger_option
+@owner_option
 @click.option(
     "--other-people",
     is_flag=True,
@@ -139,6 +141,7 @@ def release(  # click hands over one parameter for each argument and option
     encoding: str | None,
     delimiter: str | None,
     url: str | None,
+    owner: str,
     other_people: bool,
     as_json: bool,
 ) -> None:
@@ -152,7 +155,7 @@ def release(  # click hands over one parameter for each argument and option
     loaded = Plan.load(plan)
     if not os.access(output.parent, os.W_OK):
         finish([f"the folder of {output.name} is not there or cannot be written; nothing was spent"], WRONG_USE)
-    ledger = open_ledger(url)
+    ledger = open_ledger(url, owner)
     again = "the release is recorded, and running this again writes it at no cost"
     stages: list[str] = []
     unwritten: OSError | None = None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "REFUSED", "STATUSES", "WRONG_USE", "announce_new", "check_address", "faults", "finish", "json_option",
-    "ledger_option", "likeness", "open_ledger", "option", "printable", "say", "warn",
+    "ledger_option", "likeness", "open_ledger", "option", "owner_option", "printable", "say", "warn",
 ]  # fmt: skip
 
 REFUSED, WRONG_USE = 1, 2
@@ -32,6 +32,12 @@ Value = TypeVar("Value")
 
 ledger_option = click.option(
     "--ledger", "url", metavar="URL", help="Ledger to charge, e.g. sqlite:///budget.db. Default: your own."
+)
+owner_option = click.option(
+    "--owner",
+    default="",
+    metavar="NAME",
+    help="Whose part of the ledger, e.g. group:clinic. Default: that of no sign-in.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 
@@ -81,12 +87,12 @@ def likeness(*, release_id: str, dataset: str, overlap: float, other_people: boo
     return f"the table looks like that of {dataset}, release {release_id} (about {overlap:.0%} of the rows): {said}"
 
 
-def open_ledger(url: str | None) -> Ledger:
-    """Open the ledger at `url`, by default the person's own."""
+def open_ledger(url: str | None, owner: str = "") -> Ledger:
+    """Open an owner's part of the ledger at `url`, by default the person's own."""
     from dpengine.accounting.ledger import Ledger
 
     check_address(url)
-    return Ledger(url)
+    return Ledger(url, owner)
 
 
 def announce_new(ledger: Ledger) -> None:

@@ -18,6 +18,7 @@ from dpengine.cli.common import (
     likeness,
     open_ledger,
     option,
+    owner_option,
     say,
 )
 from dpengine.exact import exact_text
@@ -48,9 +49,10 @@ def ledger() -> None:
 @click.argument("dataset", required=False)
 @click.option("--cap", help="Set the total ε that DATASET may ever spend.")
 @ledger_option
+@owner_option
 @json_option
 @faults
-def show(dataset: str | None, cap: str | None, url: str | None, as_json: bool) -> None:
+def show(dataset: str | None, cap: str | None, url: str | None, owner: str, as_json: bool) -> None:
     """Show what was spent, on what, and what is left."""
     from dpengine.accounting.amount import read_amount
 
@@ -59,7 +61,7 @@ def show(dataset: str | None, cap: str | None, url: str | None, as_json: bool) -
     if dataset is not None and not dataset.strip():
         raise click.UsageError("DATASET is blank; name whose budget it is")
     most = None if cap is None else option(read_amount, cap, "The cap")
-    book = open_ledger(url)
+    book = open_ledger(url, owner)
     if dataset is not None and most is not None:
         book.set_cap(dataset, most)
     announce_new(book)

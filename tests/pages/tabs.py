@@ -55,6 +55,7 @@ class Tab:
     app: Served
     socket: ClientConnection
     cookie: str
+    headers: Mapping[str, str] = field(default_factory=dict)
     session: str = ""
     received: list[str] = field(default_factory=list)
 
@@ -90,13 +91,24 @@ class Tab:
             "Cookie": f"_streamlit_xsrf={self.cookie}",
             "X-Xsrftoken": self.cookie,
             "Content-Length": str(len(body)),
+            **self.headers,
         }
         return ask(self.app, path, "PUT", own | headers, body)
 
 
 @contextmanager
-def opened(app: Served, *, cookie: str = "", session: str = "", origin: str = "", host: str = "") -> Iterator[Tab]:
+def opened(
+    app: Served,
+    *,
+    cookie: str = "",
+    session: str = "",
+    origin: str = "",
+    host: str = "",
+    headers: Mapping[str, str] | None = None,
+) -> Iterator[Tab]:
     """Open a tab, in a new browser unless `cookie` is one's own; `session` is one that it asks to join.
+
+    `headers` are what a proxy adds to all that it sends.
 
     Raises `websockets.exceptions.InvalidStatus` if the server refuses it.
     """
@@ -106,9 +118,9 @@ def opened(app: Served, *, cookie: str = "", session: str = "", origin: str = ""
         f"ws://{host or url.netloc}/_stcore/stream",
         origin=Origin(origin or app.address),
         subprotocols=[Subprotocol(text) for text in ("streamlit", own, session) if text],
-        additional_headers={"Cookie": f"_streamlit_xsrf={own}"},
+        additional_headers={"Cookie": f"_streamlit_xsrf={own}", **(headers or {})},
         sock=create_connection((str(url.hostname), url.port)),  # wherever `host` may point
         max_size=None,
         proxy=None,
     ) as socket:
-        yield Tab(app, socket, own)
+        yield Tab(app, socket, own, headers or {})

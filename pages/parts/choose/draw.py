@@ -12,6 +12,7 @@ from dpengine.exact import exact_text
 from pages.parts.release.ledger_entry import show_drawn
 from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
+from pages.parts.visit.roles import publishes
 from pages.parts.visit.state import visit
 
 __all__ = ["draw_part"]
@@ -51,6 +52,8 @@ def _demonstration(candidates: Candidates) -> None:
 
 @ledger_faults_shown()
 def _charged(candidates: Candidates, question: str) -> None:
+    if not publishes():
+        return
     book = visit().ledger
     dataset = st.text_input(
         "Dataset whose budget is spent",
@@ -71,7 +74,7 @@ def _charged(candidates: Candidates, question: str) -> None:
         after = "it has no cap" if left is None else f"{exact_text(max(left - price, Fraction(0)))} left after"
         st.markdown(f"Spends **ε = {exact_text(price)}** of the budget of **{plain(dataset)}** for good; {after}.")
         if st.button("Draw once", type="primary", icon=":material/casino:", key="choose_charge", width="stretch"):
-            draw_once(candidates, dataset, book, question)
+            draw_once(candidates, dataset, visit().ledger_to_charge, question)
             st.rerun()
     except (BudgetError, LedgerError) as refused:
         st.warning(all_faults(refused), icon=":material/block:")

@@ -27,13 +27,14 @@ def begin(table: Table, plan: Plan, *, other_people: bool = False) -> None:
 
     `other_people`: the owner states that the table is of other people than those that it resembles.
     """
-    ledger = visit().ledger
+    ledger = visit().ledger_to_charge
 
     def work(progress: jobs.Progress) -> Release:
         return release(table, plan, ledger, progress=progress, other_people=other_people)
 
     visit().unpublished = None
-    job = jobs.start(work, table, plan.title or plan.dataset, findable=True, binding=LAST_STAGE)
+    owner = visit().account.owner
+    job = jobs.start(work, table, plan.title or plan.dataset, findable=True, binding=LAST_STAGE, owner=owner)
     visit().publishing = job
     job.wait(QUICK)
     st.rerun()
@@ -46,7 +47,7 @@ def current() -> Job[Release] | None:
     token = st.query_params.get("publishing")
     if token is None:
         return None
-    job = jobs.find(token)
+    job = jobs.find(token, visit().account.owner)
     if job is None:
         del st.query_params["publishing"]
         st.info(

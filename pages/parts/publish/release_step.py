@@ -11,6 +11,7 @@ from dpengine import BudgetError, LedgerError, Plan, PrivateReleaseError
 from dpengine.accounting.entry import Resemblance
 from dpengine.exact import exact_text
 from dpengine.release import resembling
+from pages.parts.access.accounts import May
 from pages.parts.publish import progress
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import plain
@@ -55,7 +56,7 @@ def publish_step(plan: Plan) -> None:
     with st.grid(3, min_column_width=110):
         for label, value in bill.items():
             st.metric(label, value)
-    if cap is None:
+    if cap is None and May.CAP in visit().account.may:
         _offer_cap(plan.dataset)
     refusal = None if published else _refusal(plan, data, alike)
     ended = progress.outcome()
@@ -115,7 +116,7 @@ def _offer_cap(dataset: str) -> None:
         )
         if st.button("Set the cap", key=visit().key("set-cap"), disabled=not sure):
             try:
-                visit().ledger.set_cap(dataset, typed.strip())
+                visit().set_cap(dataset, typed.strip())
             except (BudgetError, LedgerError) as error:
                 st.caption(f":material/report: {all_faults(error)}")
             else:

@@ -39,7 +39,7 @@ def choose_table() -> None:
         encoding = a.text_input("Encoding", placeholder="UTF-8", key=visit().key("encoding")) or None
         delimiter = b.text_input("Delimiter", placeholder="detected", key=visit().key("delimiter")) or None
         sheet = c.text_input("Sheet", placeholder="the first", key=visit().key("sheet")) or None
-    if databases := connections.known():
+    if databases := connections.known(visit().account.connections):
         with st.expander("A table of a database", icon=":material/database:"):
             choose_from_database(databases)
     if arrived is not None and arrived.path is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import streamlit as st
 
 from dpengine.sources.connections import Connection
@@ -11,9 +13,13 @@ __all__ = ["SECTION", "known"]
 SECTION = "connections_for_release"
 
 
-def known() -> dict[str, Connection]:
-    """Return the databases, by the operator's names for them."""
+def known(allowed: Collection[str] | None = None) -> dict[str, Connection]:
+    """Return the databases, by the operator's names for them; with `allowed`, those of these names."""
     if not st.secrets.load_if_toml_exists():
         return {}
     section = st.secrets.get(SECTION, {})
-    return {str(name): {str(key): str(value) for key, value in entry.items()} for name, entry in section.items()}
+    return {
+        str(name): {str(key): str(value) for key, value in entry.items()}
+        for name, entry in section.items()
+        if allowed is None or name in allowed
+    }

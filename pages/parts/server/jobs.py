@@ -2,8 +2,8 @@
 
 Jobs with the same table run one after another, so that stopping one stops no other. Reading for a page starts at
 once; releases, which need most memory, run a few at a time. A job outlives the run of the page that began it, and a
-release also outlives the session: whoever knows its token finds it again, as the address of the page does after a
-reload. A job can be stopped until its last stage has begun; a release, until noise is drawn.
+release also outlives the session: whoever of its owner knows its token finds it again, as the address of the page does
+after a reload. A job can be stopped until its last stage has begun; a release, until noise is drawn.
 """
 
 from __future__ import annotations
@@ -50,10 +50,18 @@ class Job(Generic[T]):
     """
 
     def __init__(
-        self, work: Callable[[Progress], T], table: Table | None, title: str, *, findable: bool, binding: str = ""
+        self,
+        work: Callable[[Progress], T],
+        table: Table | None,
+        title: str,
+        *,
+        findable: bool,
+        binding: str = "",
+        owner: str = "",
     ) -> None:
         self.token = secrets.token_urlsafe(16)
         self.title = title
+        self.owner = owner
         self.bound = False  # its binding stage has begun
         self.begun = time.monotonic()
         self.stages: list[tuple[str, float]] = []  # each stage so far, and when it began
@@ -150,14 +158,20 @@ _findable: dict[str, Job[Any]] = {}
 
 
 def start(
-    work: Callable[[Progress], T], table: Table | None, title: str = "", *, findable: bool = False, binding: str = ""
+    work: Callable[[Progress], T],
+    table: Table | None,
+    title: str = "",
+    *,
+    findable: bool = False,
+    binding: str = "",
+    owner: str = "",
 ) -> Job[T]:
     """Begin `work` as soon as its table and a thread are free; it receives the `Progress` to report to.
 
-    A `findable` job is a release; for a while, `find` returns it to whoever knows its token. Once `work` reports the
-    stage `binding`, the job can no longer be stopped.
+    A `findable` job is a release; for a while, `find` returns it to whoever of its owner knows its token. Once `work`
+    reports the stage `binding`, the job can no longer be stopped.
     """
-    job = Job(work, table, title, findable=findable, binding=binding)
+    job = Job(work, table, title, findable=findable, binding=binding, owner=owner)
     _live.add(job)
     if findable:
         for token in [token for token, other in list(_findable.items()) if other.old]:
@@ -195,9 +209,10 @@ def _next(table: Table) -> Job[Any] | None:
         return queue[0] if queue else None
 
 
-def find(token: str) -> Job[Any] | None:
-    """Return the findable job of that token, while it runs and for a while after."""
-    return _findable.get(token)
+def find(token: str, owner: str = "") -> Job[Any] | None:
+    """Return the owner's findable job of that token, while it runs and for a while after."""
+    job = _findable.get(token)
+    return job if job is not None and job.owner == owner else None
 
 
 def close(table: Table) -> None:

@@ -4,8 +4,12 @@
   otherwise be served as if it were ours.
 - **Origin**: a WebSocket, or a request that may change something, comes from a page of this server or from no page at
   all. Streamlit's own check comes too late: to learn its public address, it asks an outside server while all wait.
-- **Session**: who joins a session that exists comes from the browser that began it. The id of a session is no secret:
-  it stands in the address of Streamlit's own uploads, and so in the log of a proxy.
+- **Person**: without sign-in, only this machine is served. With a proxy that signs people in, each request comes from
+  its address and names a person. With sign-in of our own, nothing that a visitor brought or got is served, or taken,
+  without.
+- **Session**: who joins a session that exists, or sends something to it, is the person who began it, at the browser
+  where they did. The id of a session is no secret: it stands in the address of Streamlit's own uploads, and so in the
+  log of a proxy.
 """
 
 from __future__ import annotations
@@ -26,15 +30,24 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config, file_util
 from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
 
+from pages.parts.access import settings
+from pages.parts.access.person import Person, from_proxy, of_request
+from pages.parts.access.settings import Header, NoSignIn, Oidc, is_loopback
 from pages.parts.server import session_resources
 
-__all__ = ["HEADERS", "XSRF_COOKIE", "RequestGuard", "claim_session", "failure", "is_same_origin"]
+__all__ = [
+    "HEADERS", "XSRF_COOKIE", "RequestGuard", "claim_session", "failure", "is_same_origin", "may_join",
+    "sessions_of_this_browser",
+]  # fmt: skip
 
 XSRF_COOKIE = "_streamlit_xsrf"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 EVERYWHERE = ("", "0.0.0.0", "::")  # addresses to listen at that name no host
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 UPLOAD = re.compile(r"/_stcore/upload_file/([^/]+)/")
+# Below the root of the app: what visitors bring and get; and what tells no more than that the server is well.
+OF_PEOPLE = re.compile(r"/+(media|upload|tab|_stcore/(upload_file|metrics|agent))(/|$)")
+HEALTH = re.compile(r"/(health|_stcore/health)$")
 SUBPROTOCOLS = b"sec-websocket-protocol"  # Streamlit puts three texts there: a name, the XSRF token, a session to join
 
 
@@ -106,10 +119,30 @@ class RequestGuard:
         changes = request.scope["type"] == "websocket" or request.scope["method"] not in SAFE_METHODS
         if changes and "origin" in request.headers and not is_same_origin(request.headers):
             return "Only a page of this server may send this."
-        upload = UPLOAD.search(request.url.path)
-        if upload and not _may_join(upload[1], request.cookies):
+        if (stranger := _refusal_of_strangers(request)) is not None:
+            return stranger
+        upload = UPLOAD.search(request.scope["path"])
+        if upload and not may_join(upload[1], request):
             return "This page is not connected any more. Reload it, and try again."
         return None
+
+
+def _refusal_of_strangers(request: HTTPConnection) -> str | None:
+    """Return why nobody may send this without being signed in, or from where it comes; None if all is well."""
+    sign_in, root = settings.access().sign_in, str(config.get_option("server.baseUrlPath")).strip("/")
+    path = request.scope["path"].removeprefix(f"/{root}") if root else request.scope["path"]
+    if isinstance(sign_in, NoSignIn):
+        here, _ = request.scope.get("server") or ("", None)
+        if sign_in.way == "none" and not is_loopback(here):
+            return "Without sign-in, this server answers to its own machine only (see docs/deploy.md)."
+    elif isinstance(sign_in, Header):
+        if not HEALTH.fullmatch(path) and (not from_proxy(request, sign_in) or of_request(request) is None):
+            return "This server is reached through the proxy that signs people in, and in no other way."
+    elif request.scope["type"] == "http" and (request.scope["method"] not in SAFE_METHODS or OF_PEOPLE.match(path)):
+        assert isinstance(sign_in, Oidc)
+        if of_request(request) is None:
+            return "Sign in first: reload the page."
+    return None
 
 
 async def failure(_request: Request, _error: Exception) -> Response:
@@ -150,26 +183,35 @@ _owners: dict[str, _Owner] = {}
 
 
 class _Owner:
-    """The browser that began a session, known by its XSRF token; forgotten with what else the session keeps."""
+    """The browser that began a session, known by its XSRF token, and the person; forgotten with what else it keeps."""
 
-    def __init__(self, session: str, browser: bytes) -> None:
-        self.session, self.browser = session, browser
+    def __init__(self, session: str, browser: bytes, person: Person | None) -> None:
+        self.session, self.browser, self.person = session, browser, person
 
     def close(self) -> None:
         _owners.pop(self.session, None)
 
 
-def claim_session(cookies: Mapping[str, str]) -> None:
-    """Note that the running session belongs to the browser with these cookies, unless it belongs to one already."""
+def claim_session(cookies: Mapping[str, str], person: Person | None) -> None:
+    """Note that the running session is this person's, at the browser with these cookies, unless it is claimed."""
     session = session_resources.here()
     if session not in _owners:
-        _owners[session] = _Owner(session, _browser(cookies))
+        _owners[session] = _Owner(session, _browser(cookies), person)
         session_resources.keep(_owners[session], session)
 
 
-def _may_join(session: str, cookies: Mapping[str, str]) -> bool:
+def may_join(session: str, request: HTTPConnection) -> bool:
+    """Whether a request comes from the person whose session this is, at the browser that began it."""
     owner = _owners.get(session)
-    return owner is not None and hmac.compare_digest(owner.browser, _browser(cookies))
+    if owner is None or not hmac.compare_digest(owner.browser, _browser(request.cookies)):
+        return False
+    return owner.person == of_request(request)
+
+
+def sessions_of_this_browser(cookies: Mapping[str, str]) -> list[str]:
+    """Return all sessions that were begun at the browser with these cookies."""
+    browser = _browser(cookies)
+    return [owner.session for owner in list(_owners.values()) if hmac.compare_digest(owner.browser, browser)]
 
 
 def _browser(cookies: Mapping[str, str]) -> bytes:
@@ -177,12 +219,13 @@ def _browser(cookies: Mapping[str, str]) -> bytes:
 
 
 def _without_foreign_session(scope: Scope) -> Scope:
-    """Return a WebSocket's scope without the session to join if another browser began it: a new one begins then."""
+    """Return a WebSocket's scope without the session to join if it is somebody else's: a new one begins then."""
     if scope["type"] != "websocket":
         return scope
-    given = HTTPConnection(scope).headers.get(SUBPROTOCOLS.decode(), "")
+    request = HTTPConnection(scope)
+    given = request.headers.get(SUBPROTOCOLS.decode(), "")
     name, token, session, *_ = [*(part.strip() for part in given.split(",")), "", "", ""]
-    if not session or _may_join(session, HTTPConnection(scope).cookies):
+    if not session or may_join(session, request):
         return scope
     headers: list[tuple[bytes, Any]] = [pair for pair in scope["headers"] if pair[0].lower() != SUBPROTOCOLS]
     return {**scope, "headers": [*headers, (SUBPROTOCOLS, f"{name}, {token}".encode("latin-1"))]}

@@ -14,9 +14,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from streamlit import runtime
 
-from pages.parts.server.upload_route import address, check_origin
+from pages.parts.server.upload_route import address, check_origin, is_live
 
 __all__ = ["ADDRESS", "Question", "routes"]
 
@@ -61,7 +60,7 @@ async def receive(request: Request) -> Response:
     """Take the answer of the tab that was asked, sent as the body."""
     check_origin(request)
     question = _asked.get(request.headers.get("X-Tab-Token", ""))
-    if question is None or not runtime.get_instance().is_active_session(question.session):
+    if question is None or not is_live(question.session, request):
         raise HTTPException(403, "This page is not connected any more.")
     body = bytearray()
     async for part in request.stream():

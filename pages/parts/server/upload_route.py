@@ -23,9 +23,9 @@ from streamlit.web.server.server_util import is_xsrf_enabled
 from streamlit.web.server.starlette.starlette_app_utils import validate_xsrf_token
 
 from pages.parts.server import uploads
-from pages.parts.server.request_guard import XSRF_COOKIE, is_same_origin
+from pages.parts.server.request_guard import XSRF_COOKIE, is_same_origin, may_join
 
-__all__ = ["ADDRESS", "address", "check_origin", "routes"]
+__all__ = ["ADDRESS", "address", "check_origin", "is_live", "routes"]
 
 ADDRESS = "/upload"
 PIECE = 1 << 20  # bytes to write at once
@@ -72,9 +72,14 @@ def _place_of(request: Request) -> uploads.Place:
     """Return the place whose token the request carries, after checking that a page of this server sent it."""
     check_origin(request)
     place = uploads.find(request.headers.get("X-Upload-Token", ""))
-    if place is None or not runtime.get_instance().is_active_session(place.session):
+    if place is None or not is_live(place.session, request):
         raise HTTPException(403, "This page is not connected any more. Reload it, and try again.")
     return place
+
+
+def is_live(session: str, request: Request) -> bool:
+    """Whether a tab of this session is open, and the request comes from the person and the browser that began it."""
+    return runtime.get_instance().is_active_session(session) and may_join(session, request)
 
 
 def check_origin(request: Request) -> None:

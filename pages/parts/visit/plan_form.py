@@ -59,12 +59,16 @@ class Entries:
 
 @dataclass(frozen=True)
 class Draft:
-    """Entries for a table, by the table's name; `sample` is its key if it is one of the samples."""
+    """Entries for a table, by the table's name; `sample` is its key if it is one of the samples.
+
+    `owner` is whose entries they are, as the ledger names them.
+    """
 
     table: str
     sample: str
     settled: tuple[str, ...]
     entries: Entries
+    owner: str = ""
 
 
 def suggestion(name: str, kind: str, *, stored_as: str = "VARCHAR") -> dict[str, Any]:

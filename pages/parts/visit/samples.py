@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from dpengine import Plan, open_table
+from pages.parts.access.accounts import May
 from pages.parts.visit import plan_form, saved_draft
 from pages.parts.visit.plan_form import Draft
 from pages.parts.visit.state import STEPS, visit
@@ -42,7 +43,11 @@ def show_samples(prefix: str) -> None:
 
 
 def load_sample(key: str) -> None:
-    """Begin with a sample; if another click interrupts this, the next run goes on with it."""
+    """Begin with a sample; if another click interrupts this, the next run goes on with it.
+
+    Raises `BudgetError` if the role does not let the visitor publish.
+    """
+    visit().account.require(May.PUBLISH)
     visit().wanted_sample = key
     bring_sample()
 

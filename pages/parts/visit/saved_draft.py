@@ -53,7 +53,7 @@ def current() -> Draft | None:
     here = visit()
     if here.table is None or not here.entries.chosen:
         return here.waiting
-    return Draft(here.table_name, here.sample, tuple(sorted(here.settled)), here.entries)
+    return Draft(here.table_name, here.sample, tuple(sorted(here.settled)), here.entries, here.account.owner)
 
 
 def to_text(draft: Draft) -> str | None:
@@ -62,8 +62,8 @@ def to_text(draft: Draft) -> str | None:
     return text if len(text) <= MAX_LETTERS else None
 
 
-def from_text(text: str) -> Draft | None:
-    """Read a draft back; None if the text is no draft, since text from a browser may be anything."""
+def from_text(text: str, owner: str = "") -> Draft | None:
+    """Read a draft back; None if it is another owner's, or no draft: text from a browser may be anything."""
     try:
         draft = _drafts.validate_json(text)
         columns = _columns.validate_python(draft.entries.declared)
@@ -71,6 +71,7 @@ def from_text(text: str) -> Draft | None:
         return None
     entries = draft.entries
     whole = all(name in columns and columns[name].name == name for name in entries.chosen)
+    whole &= draft.owner == owner
     return draft if whole and entries.chosen and entries.layout in LAYOUTS and entries.rows > 0 else None
 
 

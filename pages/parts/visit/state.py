@@ -1,28 +1,32 @@
 """All that one visitor's session holds, in one typed value; nothing of it is shared between sessions.
 
-The opened table is private: it is held here only, never in a cache. The ledger is the one thing that all sessions
-share, through its database.
+It belongs to one person and one account: another person, or another group, begins with nothing. The opened table is
+private: it is held here only, never in a cache. The ledger is the one thing that all sessions share, through its
+database, and each account sees its own part of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar
 
 import streamlit as st
 
-from dpengine import Ledger, Plan, PrivateReleaseError
+from dpengine import BudgetError, Ledger, Plan, PrivateReleaseError
 from dpengine.release import Release
 from dpengine.sources.table import Table
+from pages.parts.access.accounts import LOCAL_ACCOUNT, Account, May, accounts_of
+from pages.parts.access.person import LOCAL, Person, person
 from pages.parts.server import jobs, session_resources
 from pages.parts.server.jobs import Job
 from pages.parts.server.tab_route import Question
 from pages.parts.server.uploads import Place
 from pages.parts.visit.plan_form import Draft, Entries
 
-__all__ = ["STEPS", "VISIT", "VisitState", "require_entry", "visit"]
+__all__ = ["STEPS", "VISIT", "VisitState", "change_account", "require_entry", "visit"]
 
 T = TypeVar("T")
 
@@ -33,6 +37,9 @@ VISIT = "visit"  # the name of the state in the session; every other name there 
 @dataclass(eq=False, repr=False)
 class VisitState:
     """What a visitor has brought, entered and published, and which results the pages keep for them."""
+
+    person: Person = LOCAL
+    account: Account = LOCAL_ACCOUNT  # whose datasets, budgets and releases are seen and used
 
     table: Table | None = None
     table_name: str = ""
@@ -63,8 +70,19 @@ class VisitState:
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The ledger of this installation: where PRIVATE_RELEASE_LEDGER says, else in the person's data folder."""
-        return Ledger()
+        """The account's part of the ledger: where PRIVATE_RELEASE_LEDGER says, else in this system account's folder."""
+        return Ledger(owner=self.account.owner)
+
+    @property
+    def ledger_to_charge(self) -> Ledger:
+        """The same, for what spends a budget. Raises `BudgetError` if the role does not let the visitor publish."""
+        self.account.require(May.PUBLISH)
+        return self.ledger
+
+    def set_cap(self, dataset: str, cap: Fraction | str) -> None:
+        """Set the total ε that a dataset may ever spend. Raises `BudgetError` if the role does not allow it."""
+        self.account.require(May.CAP)
+        self.ledger.set_cap(dataset, cap)
 
     @cached_property
     def tab_question(self) -> Question:
@@ -101,7 +119,17 @@ class VisitState:
         """Start over for a new table: forget the one before, its file, and all that was typed for it."""
         st.query_params.clear()  # first: another click may break the run off here
         if self.table is not None and self.entries.chosen:
-            self.earlier = Draft(self.table_name, self.sample, tuple(sorted(self.settled)), self.entries)
+            self.earlier = Draft(
+                self.table_name, self.sample, tuple(sorted(self.settled)), self.entries, self.account.owner
+            )
+        self.let_go()
+        self.release = self.unpublished = None
+        self.forget("preview")
+        self.refresh(entries)
+        self.settled = set()
+
+    def let_go(self) -> None:
+        """Close the table at hand, and remove its file."""
         self.drop_readings()
         if self.table is not None:
             jobs.close(self.table)
@@ -110,10 +138,6 @@ class VisitState:
                 old.close()
         self.table, self.table_name, self.sample = None, "", ""
         self.source = self._place = None
-        self.release = self.unpublished = None
-        self.forget("preview")
-        self.refresh(entries)
-        self.settled = set()
 
     def begin_with(self, table: Table, source: Place, entries: Entries) -> None:
         """Start over with a table that was read from `source`, whose file stays for as long as the table does."""
@@ -127,14 +151,19 @@ class VisitState:
         self.source = source
 
     def hold(self, table: Table, name: str, *, sample: str = "") -> None:
-        """Keep an opened table for as long as the session lives; `sample` is its key if anyone may load it."""
+        """Keep an opened table for as long as the session lives; `sample` is its key if anyone may load it.
+
+        Raises `BudgetError` if the role does not let the visitor see rows.
+        """
+        self.account.require(May.PUBLISH)
         session_resources.keep(table)
         self.table, self.table_name, self.sample = table, name, sample
         self.settle("table")
 
     @property
     def place(self) -> Place:
-        """The one place of this session where a file may arrive."""
+        """The one place of this session where a file may arrive; there is none for who may not publish."""
+        self.account.require(May.PUBLISH)
         if self._place is None or self._place.closed:
             self._place = Place(session_resources.here())
             session_resources.keep(self._place)
@@ -186,11 +215,32 @@ class VisitState:
 
 
 def visit() -> VisitState:
-    """Return the state of the visitor whose page is being drawn."""
-    found: VisitState | None = st.session_state.get(VISIT)
-    if found is None:
-        found = st.session_state[VISIT] = VisitState()
-    return found
+    """Return the state of the visitor whose page is being drawn; where nobody is signed in, the run ends here."""
+    who, found = person(), st.session_state.get(VISIT)
+    if who is not None and isinstance(found, VisitState) and found.person == who:
+        return found
+    accounts = [] if who is None else accounts_of(who)
+    if who is None or not accounts:
+        st.stop()
+    return _begin(who, accounts[0])
+
+
+def change_account(account: Account) -> None:
+    """Go on in another of the person's accounts, with nothing of the one before."""
+    here = visit()
+    if account not in accounts_of(here.person):
+        raise BudgetError("You are not in this group.")
+    st.query_params.clear()
+    _begin(here.person, account)
+
+
+def _begin(who: Person, account: Account) -> VisitState:
+    before = st.session_state.get(VISIT)
+    if isinstance(before, VisitState):
+        before.let_go()
+        st.session_state.clear()  # what was typed, too
+    fresh = st.session_state[VISIT] = VisitState(who, account)
+    return fresh
 
 
 def require_entry() -> None:

@@ -12,7 +12,7 @@ from pages.parts.server.tab_route import Question
 from pages.parts.visit import saved_draft
 from pages.parts.visit.state import visit
 
-__all__ = ["recall", "remember"]
+__all__ = ["forget", "recall", "remember"]
 
 MAX_WAIT = 5.0  # seconds that the first page is held open for the answer; a later one waits for the next run
 EVERY = 0.05  # seconds between two moments at which another click may interrupt
@@ -29,7 +29,7 @@ def recall() -> None:
     answer = here.tab_question.answer
     if here.tab_answered or answer is None:
         return
-    draft = saved_draft.from_text(answer) if here.table is None else None
+    draft = saved_draft.from_text(answer, here.account.owner) if here.table is None else None
     if draft is not None:
         here.waiting = draft
     here.tab_answered = True
@@ -54,6 +54,12 @@ def remember() -> None:
         _memory(key="tab", data={"todo": todo, "plan": text, **to})
     if asks:
         _await(question)
+
+
+def forget() -> None:
+    """Have the tab forget what it keeps: whoever typed it has signed out."""
+    with st.container(key="tab-memory"):
+        _memory(key="tab", data={"todo": "forget", "plan": None})
 
 
 def _await(question: Question) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 
 import streamlit as st
 
+from pages.parts.access.accounts import May
 from pages.parts.shared.wording import OURS
 from pages.parts.visit.samples import load_sample
 from pages.parts.visit.state import visit
@@ -26,8 +27,8 @@ def _attack(defence: str) -> None:
 
 
 def _sample() -> None:
-    """Load a sample to publish, unless the visitor has a table of their own at hand."""
-    if visit().table is None:
+    """Load a sample to publish, unless the visitor has a table of their own at hand, or may not publish."""
+    if visit().table is None and May.PUBLISH in visit().account.may:
         load_sample("census")
 
 

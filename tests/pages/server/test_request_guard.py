@@ -16,6 +16,7 @@ from starlette.requests import Request
 from streamlit import config
 from websockets.exceptions import InvalidStatus
 
+from pages.parts.access import settings
 from pages.parts.server.request_guard import HEADERS, POLICY, RequestGuard, failure
 from tests import serving
 from tests.pages.tabs import Answer, ask, cookie_of, opened
@@ -131,8 +132,14 @@ def test_this_machine_has_its_usual_names(app: Served, host: str) -> None:
 def test_the_operator_says_which_names_are_its_own(
     monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], own: list[str], foreign: list[str]
 ) -> None:
-    given = {"server.allowedHosts": [], "server.address": None, "browser.serverAddress": "localhost"} | options
+    given = {
+        "server.baseUrlPath": "",
+        "server.allowedHosts": [],
+        "server.address": None,
+        "browser.serverAddress": "localhost",
+    } | options
     monkeypatch.setattr(config, "get_option", given.__getitem__)
+    monkeypatch.setattr(settings, "_read", settings.Access())
 
     async def application(*_: object) -> None:
         raise AssertionError
@@ -140,6 +147,7 @@ def test_the_operator_says_which_names_are_its_own(
     guard = RequestGuard(application)
     for host in (*own, *foreign):
         scope = {"type": "http", "method": "GET", "path": "/", "headers": [(b"host", host.encode())]}
+        scope["server"] = ("127.0.0.1", 8501)
         assert (guard._refusal(Request(scope)) is None) == (host in own), host
 
 

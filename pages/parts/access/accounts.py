@@ -1,0 +1,75 @@
+"""Whose datasets, budgets and releases somebody may use: accounts of groups and of one's own, and what roles allow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dpengine import BudgetError
+from pages.parts.access import settings
+from pages.parts.access.person import LOCAL, Person
+from pages.parts.access.settings import Group, NoSignIn
+
+__all__ = ["LOCAL_ACCOUNT", "Account", "May", "accounts_of"]
+
+
+class May(StrEnum):
+    """What a role allows, beside seeing releases and budgets."""
+
+    PUBLISH = "publish"  # bring tables, look at rows, publish, ask and choose within the cap
+    CAP = "set caps"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One owner's part of the ledger, and what one person may do there.
+
+    `connections` are the databases that it may use; None stands for all.
+    """
+
+    owner: str
+    title: str
+    may: frozenset[May]
+    connections: frozenset[str] | None = frozenset()
+
+    def require(self, act: May) -> None:
+        """Raise `BudgetError` unless the role allows this."""
+        if act not in self.may:
+            raise BudgetError(f"Your role in {self.title} does not let you {act}. Ask one of the group who may.")
+
+
+LOCAL_ACCOUNT = Account("", "this server", frozenset(May), connections=None)
+
+
+def accounts_of(person: Person) -> list[Account]:
+    """Return all accounts that a person may use: those of their groups by name, else one of their own."""
+    rules = settings.access()
+    if isinstance(rules.sign_in, NoSignIn):
+        return [LOCAL_ACCOUNT] if person == LOCAL else []
+    found = [_account(name, group, person.name) for name, group in sorted(rules.groups.items()) if person.name]
+    groups = [account for account in found if account is not None]
+    if groups or not rules.sign_in.personal:
+        return groups
+    return [Account(f"person:{person.identity}", "your own account", frozenset({May.PUBLISH, May.CAP}))]
+
+
+def _account(name: str, group: Group, person: str) -> Account | None:
+    """Return what the group lets this person do; None if they are not in it."""
+    owner, steward, viewer = (_among(person, names) for names in (group.owners, group.stewards, group.viewers))
+    if not (owner or steward or viewer):
+        return None
+    may = {
+        May.PUBLISH: owner,
+        May.CAP: steward or (owner and not group.stewards),
+    }
+    allowed = frozenset(act for act, allows in may.items() if allows)
+    return Account(f"group:{name}", name, allowed, frozenset(group.connections))
+
+
+def _among(person: str, names: tuple[str, ...]) -> bool:
+    """Whether a person is among these names. Addresses are compared without regard to capitals, other names exactly."""
+    return _plain(person) in map(_plain, names)
+
+
+def _plain(name: str) -> str:
+    return name.lower() if "@" in name and name.isascii() else name  # other scripts have letters that fold into these

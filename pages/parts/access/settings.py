@@ -1,0 +1,205 @@
+"""Who may come in: the operator's settings for sign-in and groups, read once and checked before anything is served."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import timedelta
+from importlib.util import find_spec
+from ipaddress import IPv4Network, IPv6Network, ip_address
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import streamlit as st
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator, model_validator
+from streamlit import config
+from streamlit.auth_util import get_signing_secret, validate_auth_credentials
+from streamlit.errors import StreamlitAuthError
+
+__all__ = ["Access", "AccessError", "Group", "Header", "NoSignIn", "Oidc", "access", "check_start", "is_loopback"]
+
+VARIABLE = "PRIVATE_RELEASE_SIGN_IN"  # the way to sign in, where it needs no other settings
+CONNECTIONS = "connections_for_release"
+SECRET_LETTERS = 32  # of the secret that signs cookies, at least
+HELP = "docs/deploy.md says how"
+
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+
+
+class AccessError(Exception):
+    """The settings that say who may come in cannot be used, and nothing is served; `faults` is all that is wrong."""
+
+    def __init__(self, *faults: str) -> None:
+        self.faults = faults
+        super().__init__("\n".join(faults))
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NoSignIn(_Strict):
+    """Everybody who reaches the server is the one local person, who may do all.
+
+    With "none", only this machine reaches it. "open" is for a server whose surroundings decide who reaches it, such as
+    a container of which the port is published to one machine only.
+    """
+
+    way: Literal["none", "open"] = "none"
+
+
+class Oidc(_Strict):
+    """People sign in at an OpenID Connect provider, through Streamlit, which has its settings in ``[auth]``.
+
+    `claim` is what the provider says of a person that groups name them by; an address counts only if it is verified.
+    A person and their own account are known by issuer and subject, which are never given to another one.
+    """
+
+    way: Literal["oidc"]
+    claim: Name = "email"
+    lasts: timedelta = Field(timedelta(hours=12), alias="hours", gt=timedelta(0), le=timedelta(days=30))
+    personal: bool = True  # people in no group have an account of their own
+
+    @field_validator("lasts", mode="before")
+    @classmethod
+    def _hours(cls, value: object) -> object:
+        return timedelta(hours=value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+class Header(_Strict):
+    """A proxy signs people in and names them in a header; only requests that come from its addresses are answered."""
+
+    way: Literal["header"]
+    header: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9-]{3,60}$", to_lower=True)]
+    proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], Field(min_length=1)]
+    personal: bool = True
+
+    @field_validator("header")
+    @classmethod
+    def _of_its_own(cls, value: str) -> str:
+        if value in ("host", "origin", "cookie", "connection", "upgrade", "forwarded") or value.startswith("sec-"):
+            raise ValueError("name a header that nothing else uses, such as X-Release-Person")
+        return value
+
+    @field_validator("proxies")
+    @classmethod
+    def _not_everybody(cls, value: tuple[IPv4Network | IPv6Network, ...]) -> tuple[IPv4Network | IPv6Network, ...]:
+        if any(network.prefixlen == 0 for network in value):
+            raise ValueError("name the addresses of the proxy, not all there are: anyone else could claim to be anyone")
+        return value
+
+
+class Group(_Strict):
+    """People who share datasets, budgets and releases, by what they may do, and the databases they may use."""
+
+    owners: tuple[Name, ...] = ()
+    stewards: tuple[Name, ...] = ()
+    viewers: tuple[Name, ...] = ()
+    connections: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _can_work(self) -> Self:
+        if not self.owners:
+            raise ValueError("a group needs owners: they publish")
+        return self
+
+
+class Access(_Strict):
+    """All of it: the way to sign in, and the groups by their names."""
+
+    sign_in: NoSignIn | Oidc | Header = Field(NoSignIn(), discriminator="way")
+    groups: dict[Name, Group] = {}
+
+    @model_validator(mode="after")
+    def _somebody_to_be_in_them(self) -> Self:
+        if self.groups and isinstance(self.sign_in, NoSignIn):
+            raise ValueError("groups need a way to sign in: without, nobody is told from anybody")
+        return self
+
+
+_read: Access | None = None
+
+
+def access() -> Access:
+    """Return the settings, read once. Raises `AccessError` if they cannot be used."""
+    global _read
+    if _read is None:
+        _read = read(_secrets(), os.environ.get(VARIABLE, ""))
+    return _read
+
+
+def check_start() -> None:
+    """Raise `AccessError`, which says what to do, unless what is to be served is closed to strangers."""
+    sign_in = access().sign_in
+    if isinstance(sign_in, Oidc):
+        _check_provider()
+    if isinstance(sign_in, NoSignIn) and sign_in.way == "none" and not is_loopback(config.get_option("server.address")):
+        raise AccessError(
+            "Without sign-in this server may be reached from its own machine only, but server.address lets others in. "
+            f"Set it to localhost, or switch sign-in on; if something else decides who gets here, set {VARIABLE}=open "
+            f"({HELP})."
+        )
+
+
+def read(secrets: Mapping[str, Any], variable: str = "") -> Access:
+    """Return the settings of the secrets file and the environment. Raises `AccessError` with all that is wrong."""
+    sign_in = dict(secrets.get("sign_in", {}))
+    if variable and sign_in.setdefault("way", variable) != variable:
+        raise AccessError(f"{VARIABLE} and [sign_in] of the secrets file name different ways; keep one of them.")
+    sign_in.setdefault("way", "none")
+    try:
+        found = Access.model_validate({"sign_in": sign_in, "groups": secrets.get("groups", {})})
+    except ValidationError as error:
+        raise AccessError(*(_in_words(each["loc"], each["msg"]) for each in error.errors())) from None
+    if ("auth" in secrets) != isinstance(found.sign_in, Oidc):
+        raise AccessError(f'[auth] and way = "oidc" in [sign_in] of the secrets file belong together ({HELP}).')
+    unknown = {
+        (name, each)
+        for name, group in found.groups.items()
+        for each in group.connections
+        if each not in secrets.get(CONNECTIONS, {})
+    }
+    if unknown:
+        raise AccessError(*(f"[groups.{name}]: there is no [{CONNECTIONS}.{each}]" for name, each in sorted(unknown)))
+    return found
+
+
+def is_loopback(address: object) -> bool:
+    """Whether only the machine itself can reach this address.
+
+    >>> [is_loopback(each) for each in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "10.0.0.7", "", None)]
+    [True, True, True, False, False, False, False]
+    """
+    if address == "localhost":
+        return True
+    try:
+        return ip_address(str(address)).is_loopback
+    except ValueError:
+        return False
+
+
+def _secrets() -> dict[str, Any]:
+    if st.secrets.load_if_toml_exists():
+        return dict(st.secrets.to_dict())
+    if any(Path(path).exists() for path in config.get_option("secrets.files")):  # else sign-in would be off in silence
+        raise AccessError("The secrets file is there but cannot be read: it must be TOML that this account may read.")
+    return {}
+
+
+def _check_provider() -> None:
+    if find_spec("authlib") is None or find_spec("httpx2") is None:
+        raise AccessError('Sign-in needs two packages more: pip install "private-release[page,sign-in]"')
+    try:
+        validate_auth_credentials("default")
+    except StreamlitAuthError as error:
+        raise AccessError(f"[auth] of the secrets file cannot be used: {error}") from None
+    if len(get_signing_secret()) < SECRET_LETTERS:
+        raise AccessError(
+            f"The cookie_secret in [auth] signs who somebody is: give it at least {SECRET_LETTERS} random letters, "
+            "such as those of: openssl rand -hex 32"
+        )
+
+
+def _in_words(place: tuple[int | str, ...], text: str) -> str:
+    where = " → ".join(str(part) for part in place)
+    return f"{where or 'settings'}: {text.removeprefix('Value error, ')}"

@@ -1,0 +1,25 @@
+"""What a page shows to whom: the steps that spend a budget are for those whose role lets them publish."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.parts.access.accounts import May
+from pages.parts.shared.wording import plain
+from pages.parts.visit.state import visit
+
+__all__ = ["publishes"]
+
+
+def publishes() -> bool:
+    """Whether the visitor may publish; if not, say what they may do instead."""
+    account = visit().account
+    if May.PUBLISH in account.may:
+        return True
+    role = "steward" if account.may else "viewer"
+    st.info(
+        f"As a {role} of **{plain(account.title)}**, you see what was published and what it cost. Its owners publish.",
+        icon=":material/visibility:",
+    )
+    st.page_link("pages/budget.py", label="See budget and releases", icon=":material/account_balance_wallet:")
+    return False

@@ -1,0 +1,75 @@
+"""The door: one sentence and one button. Behind it, who is signed in, for which group, and the way out."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit import runtime
+
+from pages.parts.access import settings
+from pages.parts.access.accounts import accounts_of
+from pages.parts.access.person import person
+from pages.parts.access.settings import NoSignIn, Oidc
+from pages.parts.server import lifespan, request_guard, session_resources
+from pages.parts.shared.wording import plain
+from pages.parts.visit.state import change_account, visit
+
+__all__ = ["is_admitted", "show_corner", "show_door"]
+
+
+def is_admitted() -> bool:
+    """Whether the visitor is signed in, and has an account to use."""
+    who = person()
+    return who is not None and bool(accounts_of(who))
+
+
+def show_door() -> None:
+    """Show how to come in, or why there is no way in, and nothing else."""
+    who = person()
+    with st.container(key="door", horizontal_alignment="center"):
+        st.title("Private Release", anchor=False)
+        if who is None:
+            st.markdown("Publish tables about people without exposing anyone.")
+            st.button("Sign in", type="primary", icon=":material/login:", key="sign-in", on_click=st.login)
+            return
+        if who.name:
+            st.markdown(f"You are signed in as **{plain(who.name)}**, and are in no group here yet.")
+        else:
+            claim = getattr(settings.access().sign_in, "claim", "name")
+            st.markdown(f"You are signed in, but whoever signed you in does not vouch for your {plain(claim)}.")
+        st.caption("Ask whoever runs this server.")
+        _offer_sign_out()
+
+
+def show_corner() -> None:
+    """Show who is signed in, let them choose among their groups, and sign out; nothing on a server without sign-in."""
+    who = person()
+    if who is None or isinstance(settings.access().sign_in, NoSignIn):
+        return
+    accounts, here = accounts_of(who), visit().account
+    with st.container(key="corner", horizontal=True, horizontal_alignment="right"):
+        label = f"{plain(who.name or 'Signed in')} · {plain(here.title)}"
+        with st.popover(label, icon=":material/account_circle:", type="tertiary"):
+            if len(accounts) > 1:
+                titles = [plain(each.title) for each in accounts]
+                chosen = accounts[titles.index(st.radio("Group", titles, index=accounts.index(here), key="group"))]
+                st.caption("Another group has tables, budgets and releases of its own. The table at hand is closed.")
+                if st.button("Change group", key="change-group", disabled=chosen == here):
+                    change_account(chosen)
+                    st.rerun()
+            else:
+                st.caption(f"Everything here belongs to {plain(here.title)}.")
+            _offer_sign_out()
+
+
+def _offer_sign_out() -> None:
+    if isinstance(settings.access().sign_in, Oidc):
+        st.button("Sign out", icon=":material/logout:", key="sign-out", on_click=_sign_out)
+
+
+def _sign_out() -> None:
+    """End all sessions of this browser, with what they hold, and sign out at the provider too."""
+    if lifespan.is_served():
+        for session in request_guard.sessions_of_this_browser(st.context.cookies):
+            runtime.get_instance().clear_user_info_for_session(session)
+            session_resources.clear(session)
+    st.logout()

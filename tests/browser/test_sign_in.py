@@ -1,0 +1,141 @@
+"""Signing in at a real provider in a real browser: the door, the way in and out, and what the next person sees."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.test_whole_job import clinic_csv, upload
+from tests.pages.tabs import ask, opened
+from tests.serving import Served, served
+
+ANN, BEA = "ann@example.org", "bea@example.org"
+PEOPLE = [
+    {"sub": "ann", "email": ANN, "email_verified": True},
+    {"sub": "bea", "email": BEA, "email_verified": True},
+    {"sub": "guest", "email": ANN, "email_verified": False},  # says to be Ann, and nobody has checked
+]
+PATIENCE = 20.0
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[str]:
+    """An OpenID Connect provider on this machine, with a button for each of these people."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    people = [f"--user-claims={json.dumps(each)}" for each in PEOPLE]
+    command = [sys.executable, "-W", "ignore", "-m", "oidc_provider_mock", "--port", str(port), *people]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + PATIENCE
+    while process.poll() is None and time.monotonic() < until:
+        with suppress(OSError), closing(http.client.HTTPConnection("localhost", port, timeout=1)) as connection:
+            connection.request("GET", "/.well-known/openid-configuration")
+            if connection.getresponse().status == 200:
+                break
+        time.sleep(0.1)
+    yield f"http://localhost:{port}"
+    process.terminate()
+    process.wait()
+
+
+@pytest.fixture(scope="module")
+def closed(provider: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The app behind sign-in."""
+    secrets = f"""
+    [sign_in]
+    way = "oidc"
+    [auth]
+    redirect_uri = "http://localhost:{{port}}/oauth2callback"
+    cookie_secret = "0123456789abcdef0123456789abcdef"
+    client_id = "release"
+    client_secret = "of the test"
+    server_metadata_url = "{provider}/.well-known/openid-configuration"
+    [groups.clinic]
+    owners = ["{ANN}"]
+    [groups.registry]
+    owners = ["{ANN}", "{BEA}"]
+    """
+    with served(tmp_path_factory.mktemp("closed"), secrets) as running:
+        yield running
+
+
+@pytest.fixture
+def page(chromium: Browser, closed: Served) -> Iterator[Page]:
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE * 1000)
+    page.goto(closed.address)
+    yield page
+    context.close()
+
+
+def door(page: Page) -> None:
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    expect(page.get_by_test_id("stTopNavLink")).to_have_count(0)
+
+
+def sign_in(page: Page, who: str) -> None:
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name=who, exact=True).click()
+
+
+def corner(page: Page) -> None:
+    page.locator(".st-key-corner button").first.click()
+
+
+def sign_out(page: Page, app: Served) -> None:
+    corner(page)
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_role("button", name="End session").click()
+    page.wait_for_url(f"{app.address}/")
+    door(page)
+
+
+def test_the_next_person_at_the_same_browser_sees_nothing_of_the_one_before(
+    page: Page, closed: Served, tmp_path: Path
+) -> None:
+    door(page)
+    sign_in(page, "ann")
+    upload(page, clinic_csv(tmp_path, "secret-clinic"))
+    other = page.context.new_page()
+    other.goto(closed.address)
+    expect(other.locator(".st-key-corner")).to_contain_text("clinic")
+    sign_out(page, closed)
+    assert not list(closed.files.rglob("table.csv")), "the table is deleted at once"
+    assert page.evaluate("sessionStorage.getItem('private-release-plan')") is None
+    other.get_by_role("link", name="Budget").click()
+    door(other)
+    sign_in(page, "bea")
+    expect(page.locator(".st-key-corner")).to_contain_text("registry")
+    expect(page.get_by_text("Drop a table here")).to_be_visible()
+    assert "secret-clinic" not in page.inner_text("body")
+    for each in (page, other):
+        each.context.clear_cookies()
+
+
+def test_an_address_that_nobody_has_checked_opens_no_group(page: Page) -> None:
+    sign_in(page, "guest")
+    expect(page.locator(".st-key-corner")).to_contain_text("your own account")
+
+
+def test_without_sign_in_only_the_door_is_drawn_and_nothing_is_taken(closed: Served) -> None:
+    with opened(closed) as tab:
+        tab.run()
+        said = "".join(tab.received)
+        assert "Sign in" in said
+        assert "Drop a table here" not in said
+        assert "X-Upload-Token" not in said
+        for path in ("/upload", "/tab", f"/_stcore/upload_file/{tab.session}/file"):
+            assert tab.put(path, {"X-Upload-Token": "x", "X-Tab-Token": "x"}).status == 403
+        assert ask(closed, "/media/anything.csv").status == 403
