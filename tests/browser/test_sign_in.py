@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.test_whole_job import clinic_csv, upload
+from tests.browser.actions import clinic_csv, follow, press, rest, upload
 from tests.pages.tabs import ask, opened
 from tests.serving import Served, served
 
@@ -73,6 +73,7 @@ def closed(provider: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 @pytest.fixture
 def page(chromium: Browser, closed: Served) -> Iterator[Page]:
     context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    context.on("page", follow)
     page = context.new_page()
     page.set_default_timeout(PATIENCE * 1000)
     page.goto(closed.address)
@@ -86,12 +87,12 @@ def door(page: Page) -> None:
 
 
 def sign_in(page: Page, who: str) -> None:
-    page.get_by_role("button", name="Sign in").click()
+    press(page.get_by_role("button", name="Sign in"))
     page.get_by_role("button", name=who, exact=True).click()
 
 
 def corner(page: Page) -> None:
-    page.locator(".st-key-corner button").first.click()
+    press(page.locator(".st-key-corner button").first)
 
 
 def sign_out(page: Page, app: Served) -> None:
@@ -118,6 +119,7 @@ def test_the_next_person_at_the_same_browser_sees_nothing_of_the_one_before(
     door(other)
     sign_in(page, "bea")
     expect(page.locator(".st-key-corner")).to_contain_text("registry")
+    rest(page)
     expect(page.get_by_text("Drop a table here")).to_be_visible()
     assert "secret-clinic" not in page.inner_text("body")
     for each in (page, other):
