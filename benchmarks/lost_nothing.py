@@ -1,7 +1,9 @@
-"""Kill a process that charges a ledger: at every named point and at random times, in a file and on a server.
+"""Try to make a ledger lose something, in a file and on a server.
 
-Nothing may be shown that was not charged, nothing charged twice, and every charge must be had again by its plan. Run
-with `python benchmarks/lost_nothing.py --kills 200`; the tests do the same with a few kills.
+Processes that charge it are killed, at every named point and at random times; they race for the last unit of a cap;
+another one holds it; its clock goes back; its file is cut, read-only, or on a full disk. Nothing may be shown that was
+not charged, nothing charged twice, and every charge must be had again by its plan. Run with
+`python benchmarks/lost_nothing.py --kills 200`; the tests do the same with fewer kills.
 """
 
 from __future__ import annotations
@@ -10,12 +12,16 @@ import argparse
 import os
 import secrets
 import tempfile
+import time
 from pathlib import Path
 
+import sqlalchemy as sa
+
 from dpengine.accounting.ledger import Ledger
+from dpengine.errors import LedgerError
 from tests import engines
 from tests.accounting.ledger_jobs import job_die, job_kill, job_spend
-from tests.accounting.test_ledger_faults import AFTER, POINTS, ids
+from tests.accounting.test_ledger_faults import AFTER, POINTS, ids, run
 from tests.charges import charge
 from tests.conftest import empty_schema
 
@@ -65,11 +71,78 @@ def raced(url: str, rounds: int) -> str:
     return f"{rounds} races of four processes for the last unit: one won each time"
 
 
+def held(url: str, seconds: float) -> str:
+    """Hold the ledger as a writer that never ends does, while others try to charge it."""
+    ledger = Ledger(url)
+    charge(ledger, "earlier")
+    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT")
+    refused, until = 0, time.monotonic() + seconds
+    with engine.connect() as holder:
+        if holder.dialect.name == "sqlite":
+            holder.exec_driver_sql("BEGIN IMMEDIATE")
+        else:
+            holder.exec_driver_sql("BEGIN")
+            holder.exec_driver_sql("SELECT * FROM ledger_meta FOR UPDATE")
+        while time.monotonic() < until:
+            try:
+                charge(ledger, "plan")
+            except LedgerError:
+                refused += 1
+            assert ledger.spent("clinic") == 1, "it can be read meanwhile"
+        holder.exec_driver_sql("ROLLBACK")
+    engine.dispose()
+    charge(ledger, "plan")
+    assert ledger.spent("clinic") == 2
+    return f"held for {seconds:.0f} s: {refused} charges refused, none made; charged once it was free"
+
+
+def clock_set_back(url: str) -> str:
+    """Charge with a clock that goes backwards."""
+    ledger = Ledger(url)
+    for year in (2030, 2026, 1970):
+        charge(ledger, f"{year}", created=f"{year}-01-01T00:00:00Z")
+    assert [entry.created[:4] for entry in Ledger(url).history()] == ["2030", "2026", "1970"]
+    return "clock set back from 2030 to 1970: entries stay in the order of their charges"
+
+
+def truncated(folder: Path, times: int) -> str:
+    """Cut a ledger's file at random places, and try to charge it."""
+    path = folder / "truncated.db"
+    url = f"sqlite:///{path}"
+    for number in range(20):
+        charge(Ledger(url), f"{number}", payload=secrets.token_bytes(3000))
+    whole = path.read_bytes()
+    for _ in range(times):
+        path.write_bytes(whole[: secrets.randbelow(len(whole))])
+        for end in ("-wal", "-shm"):
+            path.with_name(path.name + end).unlink(missing_ok=True)
+        try:
+            charge(Ledger(url), "plan")
+        except LedgerError:
+            continue
+        raise AssertionError("a truncated ledger was charged")
+    return f"cut at {times} random places: {times} refused"
+
+
+def full_or_read_only(folder: Path) -> str:
+    """Charge on a disk that is full, and as an account that may not write."""
+    url = f"sqlite:///{folder / 'full.db'}"
+    charge(Ledger(url), "earlier")
+    (answer,) = run("full", url, (folder / "full.db").stat().st_size + 100_000)
+    (other,) = run("unprivileged", url)
+    assert "shown" not in (answer, other)
+    assert Ledger(url).spent("clinic") == 1
+    charge(Ledger(url), "plan")
+    return "disk full, file read-only: refused, nothing charged; charged once there was room"
+
+
 def main() -> None:
     """Print a line for each fault."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--races", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--cuts", type=int, default=200)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, engines.postgres() as server:
         os.environ["PRIVATE_RELEASE_STATE"] = f"{folder}/state"
@@ -79,6 +152,10 @@ def main() -> None:
                 print(f"{kind}, killed {point.replace('_', ' ')}: {left}", flush=True)
             print(f"{kind}, {killed_at_random(fresh(kind, folder, server), options.kills)}", flush=True)
             print(f"{kind}, {raced(fresh(kind, folder, server), options.races)}", flush=True)
+            print(f"{kind}, {held(fresh(kind, folder, server), options.seconds)}", flush=True)
+            print(f"{kind}, {clock_set_back(fresh(kind, folder, server))}", flush=True)
+        print(f"SQLite, {truncated(Path(folder), options.cuts)}", flush=True)
+        print(f"SQLite, {full_or_read_only(Path(folder))}", flush=True)
 
 
 def fresh(kind: str, folder: str, server: str) -> str:

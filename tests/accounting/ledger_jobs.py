@@ -17,12 +17,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import sqlalchemy
 
 from dpengine.accounting import ledger as ledger_module
 from dpengine.accounting import upkeep
 from dpengine.accounting.ledger import Ledger
 from dpengine.accounting.signing_key import keep_signing_key
+from dpengine.accounting.sketch import BINS, ROWS, Histogram, Sketch
 from dpengine.errors import BudgetError, LedgerError
 from tests.charges import charge
 
@@ -82,6 +84,28 @@ def job_same(url: str, rounds: int) -> list[list[str]]:
             barrier.wait()
             shown.append(charge(ledger, f"plan {number}", payload=b"drawn by %d" % i).decode())
         return shown
+
+    return in_processes(2, work)
+
+
+def job_near(url: str) -> list[list[str]]:
+    """Charge near copies of one table, under two names, at once; each has looked for what it resembles before."""
+    rows = np.arange(BINS, dtype=np.int64) % 11 + 20
+
+    def work(barrier: Any, i: int) -> list[str]:
+        ledger, counts = Ledger(url), rows.copy()
+        counts[i] += 1
+        sketch = Sketch((Histogram(ROWS, counts),))
+        name, data = f"copy {i}", b"rows %d" % i
+        assert ledger.resembling(name, ledger.fingerprint(data), sketch) == []
+        barrier.wait()
+        try:
+            charge(ledger, f"plan {i}", name, data, sketch=sketch)
+        except LedgerError:
+            raise
+        except BudgetError as error:
+            return ["refused", str(error)]
+        return ["charged", ""]
 
     return in_processes(2, work)
 

@@ -103,6 +103,15 @@ def test_two_processes_with_the_same_data_and_plan_pay_once_and_show_the_same(st
     assert set(first) <= {"drawn by 0", "drawn by 1"}
 
 
+def test_of_two_processes_with_near_copies_that_want_the_last_unit_one_wins(stored_url: str) -> None:
+    for name in ("copy 0", "copy 1"):
+        Ledger(stored_url).set_cap(name, 1)
+    (charged, _), (refused, why) = sorted(run("near", stored_url))
+    assert (charged, refused) == ("charged", "refused")
+    assert "Its table looks like that of" in why
+    assert len(ids(Ledger(stored_url))) == 1
+
+
 @pytest.mark.parametrize("point", POINTS)
 def test_death_at_any_point_leaves_charge_and_release_or_neither(stored_url: str, point: str) -> None:
     Ledger(stored_url).set_cap("clinic", 1)

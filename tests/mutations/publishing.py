@@ -10,6 +10,7 @@ RELEASE = "dpengine/release.py"
 BOUNDING = "dpengine/counting/contribution_bounding.py"
 LEDGER = "dpengine/accounting/ledger.py"
 CHAIN = "dpengine/accounting/hash_chain.py"
+UPKEEP = "dpengine/accounting/upkeep.py"
 QUERY = "dpengine/spec/query.py"
 CHOOSE = "dpengine/choose.py"
 VERIFY = "dpengine/bundle/verify.py"
@@ -22,6 +23,8 @@ MANY_ROWS = WHOLE_REPLAY + "::test_a_person_with_many_rows_moves_an_answer_no_mo
 CHOICES = WHOLE_REPLAY + "::test_a_choice_is_as_private"
 OF_BOUNDING = "tests/counting/test_contribution_bounding.py"
 OF_LEDGER = "tests/accounting/test_ledger.py"
+OF_WITNESS = "tests/accounting/test_witness.py"
+OF_UPKEEP = "tests/accounting/test_upkeep.py"
 OF_CHOOSE = "tests/test_choose.py"
 OF_VERIFY = "tests/bundle/test_verify.py"
 OF_LOCAL = "tests/mechanisms/local/test_protocol.py"
@@ -329,6 +332,49 @@ FAULTS = [
         "hmac.digest(secret, ",
         "hmac.digest(bytes(32), ",
         OF_LEDGER + "::test_a_fingerprint_is_an_hmac_under_the_key_in_the_ledger",
+    ),
+    Fault(
+        "near copies are looked for before a charge, and no longer when it is recorded",
+        LEDGER,
+        "alike = recognition.resembling(connection, book, self._key, *data, charge.sketch)",
+        "alike: list[Resemblance] = []",
+        "tests/accounting/test_ledger_faults.py"
+        "::test_of_two_processes_with_near_copies_that_want_the_last_unit_one_wins",
+    ),
+    Fault(
+        "a ledger that is gone is begun anew",
+        LEDGER,
+        "None if begin and seen is None else witness.missing(self._place, seen)",
+        "None",
+        OF_WITNESS + "::test_a_ledger_that_is_gone_is_told_and_not_begun_anew",
+    ),
+    Fault(
+        "what was charged is not noted",
+        LEDGER,
+        "        witness.note(self._place, written)\n",
+        "",
+        OF_WITNESS + "::test_an_old_copy_put_back_is_told_also_to_those_who_have_it_open",
+    ),
+    Fault(
+        "an old copy goes on with as many entries",
+        CHAIN,
+        ".where(charges.number == seen.entries)) != seen.head:",
+        ".where(charges.number == seen.entries)) is None:",
+        OF_WITNESS + "::test_an_old_copy_that_went_on_elsewhere_is_told",
+    ),
+    Fault(
+        "a restore forgets what was seen of a ledger that is gone",
+        UPKEEP,
+        "if seen is not None and not forget:",
+        "if False:",
+        OF_UPKEEP + "::test_what_was_seen_counts_also_when_the_ledger_is_gone",
+    ),
+    Fault(
+        "a restore forgets entries of the ledger that is there",
+        UPKEEP,
+        "        if not forget:\n",
+        "        if False:\n",
+        OF_UPKEEP + "::test_what_is_there_counts_also_for_an_account_that_never_used_it",
     ),
     # Bundle
     Fault(
