@@ -35,6 +35,7 @@ def spark() -> Iterator[SparkSession]:
         "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2", "spark.sql.warehouse.dir": home, "spark.driver.memory": "2g",
         "spark.local.dir": home, "spark.log.level": "ERROR",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",  # of a run this short, compiling more is the half
     }  # fmt: skip
     builder = SparkSession.builder.master("local[2]")
     for name, value in settings.items():

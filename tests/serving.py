@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]  # fmt: skip
-PATIENCE = 60.0  # seconds that a start may take on a busy machine
+PATIENCE = 120.0  # seconds that a start may take on a busy machine
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,19 +41,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment that holds the engine and what it requires, and nothing else; its folder of programs."""
     folder = tmp_path_factory.mktemp("environment")
-    venv.create(folder, with_pip=True)
-    pip = [
-        str(folder / "bin" / "python"),
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-compile",
-        "--disable-pip-version-check",
-    ]
+    venv.create(folder)
     pinned = folder / "pinned.txt"  # without hashes, which the wheel of this checkout cannot have
     pinned.write_text("\n".join(map(str, pins().values())))
-    run(*pip, "-c", str(pinned), str(wheel))
+    pip = (sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "--disable-pip-version-check")
+    run(*pip, "install", "--no-compile", "--quiet", "-c", str(pinned), str(wheel))
     return folder / "bin"
 
 

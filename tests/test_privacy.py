@@ -1,8 +1,9 @@
 """The guarantee, attacked: exact exponents on a toy universe, audits of the noise and of the whole release.
 
-False alarms: each audit has alpha = 1e-9, four in all. Power: at 40,000 runs an ε overspent by 10 % is
-caught with probability above 0.99 at ε = 1; at 400 runs of the whole way, an ε overspent 2.1-fold where it goes to
-one table, and threefold where two share it.
+False alarms: each audit has alpha = 1e-9, three in all. Power: at 40,000 runs an ε overspent by 10 % is caught with
+probability above 0.99 at ε = 1; at 200 runs of the whole way with two tables, an ε overspent fourfold with 0.999.
+That is for what is published at the end. What leads to it is bounded exactly, draw by draw, by `tests/test_replay.py`,
+and the evidence in the outputs of every strategy by `tests/audit/test_publications.py`.
 """
 
 from __future__ import annotations
@@ -86,10 +87,9 @@ def test_the_noise_shows_epsilon_and_not_more(epsilon: Fraction) -> None:
     assert caught > epsilon, "negative control: half the noise is caught"
 
 
-@pytest.mark.parametrize("tables", [[["a", "b"]], [["a"], ["b"]]])
-def test_the_whole_way_from_rows_to_release_shows_no_more_than_epsilon(tables: list[list[str]]) -> None:
-    runs = 400
-    plan = letters_plan([2, 2], tables, epsilon="1")
+def test_the_whole_way_from_rows_to_release_shows_no_more_than_epsilon() -> None:
+    runs = 200
+    plan = letters_plan([2, 2], [["a"], ["b"]], epsilon="1")
     here = pd.DataFrame([("a0", "b0")] * 3 + [("a1", "b1")] * 2, columns=["a", "b"])
     there = pd.concat([here, pd.DataFrame([("a0", "b0")], columns=["a", "b"])])
     hits = []

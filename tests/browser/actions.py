@@ -19,7 +19,9 @@ from playwright.sync_api import TimeoutError as NotInTime
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-PATIENCE = 20_000  # milliseconds: a busy machine is slow to draw, and that is no fault of the page
+from dpengine import Plan
+
+PATIENCE = 60_000  # milliseconds: a busy machine is slow to draw, and that is no fault of the page
 REOPEN = 2_000  # milliseconds after which a menu without the option is taken for one that a redraw has closed
 BUY = re.compile("Publish once|Show it again")  # the same table and plan may be published already
 Draw = Callable[[int], int]
@@ -124,6 +126,25 @@ def plan_clinic(page: Page) -> None:
     press(page.get_by_role("button", name="Go on to whom it protects"))
     press(page.get_by_text("each row is a different person"))
     press(page.get_by_role("button", name="Go on to how private"))
+    expect(page.get_by_role("button", name=BUY)).to_be_visible()
+
+
+def load_plan(page: Page, dataset: str) -> None:
+    """From the uploaded table to the bill, by the plan that `plan_clinic` makes, out of a file."""
+    plan = Plan(
+        title=dataset,
+        dataset=dataset,
+        epsilon=1,
+        columns=[
+            {"name": "age", "kind": "number", "edges": [0, 18, 30, 45, 65, 120]},
+            {"name": "region", "kind": "category", "values": ["North", "South", "Paris, TX"]},
+        ],
+        tables=[["age", "region"]],
+    )
+    press(page.get_by_role("button", name="Load a plan"))
+    page.get_by_test_id("stFileUploader").locator("input[type=file]").set_input_files(
+        {"name": "plan.yaml", "mimeType": "text/yaml", "buffer": plan.dumps().encode()}
+    )
     expect(page.get_by_role("button", name=BUY)).to_be_visible()
 
 

@@ -31,36 +31,55 @@ def address(app: Served) -> str:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
+    """One browser; its tabs share a process, which has read what all pages share: most of what opening one costs."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=serving.chromium(), args=QUIET)
+        browser = playwright.chromium.launch(executable_path=serving.chromium(), args=[*QUIET, "--process-per-site"])
         yield browser
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def visitor(chromium: Browser) -> Iterator[BrowserContext]:
+    """Whoever visits the app; each tab is a session of its own, and what a tab keeps goes when it is closed."""
+    with chromium.new_context(viewport={"width": 1280, "height": 800}) as context:
+        yield context
+
+
 @pytest.fixture
-def new_page(chromium: Browser, address: str) -> Iterator[NewPage]:
-    """Opens the app as a new visitor: own cookies, own session. Nothing may be asked of another server meanwhile."""
-    contexts: list[BrowserContext] = []
+def new_page(chromium: Browser, visitor: BrowserContext, address: str) -> Iterator[NewPage]:
+    """Opens the app in a new tab, or as a new visitor with own cookies.
+
+    Nothing may be asked of another server meanwhile. Whatever was opened is closed after the test.
+    """
+    strangers: list[BrowserContext] = []
+    pages: list[Page] = []
     faults: list[str] = []
 
     def watch(page: Page) -> None:
         follow(page)
+        pages.append(page)
         page.on("request", lambda request: None if _is_own(request.url, address) else faults.append(request.url))
         page.on("console", lambda said: faults.append(said.text) if "Content Security Policy" in said.text else None)
 
-    def opened(path: str = "/", *, width: int = 1280, height: int = 800, dark: bool = False) -> Page:
-        context = chromium.new_context(
-            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", accept_downloads=True
-        )
-        contexts.append(context)
-        context.on("page", watch)
-        page = context.new_page()
+    def opened(
+        path: str = "/", *, width: int = 1280, height: int = 800, dark: bool = False, stranger: bool = False
+    ) -> Page:
+        if stranger:
+            strangers.append(chromium.new_context())
+            strangers[-1].on("page", watch)
+        page = (strangers[-1] if stranger else visitor).new_page()
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme="dark" if dark else "light")
         page.set_default_timeout(PATIENCE)
         page.goto(address + path)
         return page
 
+    visitor.on("page", watch)
     yield opened
-    for context in contexts:
+    visitor.remove_listener("page", watch)
+    for page in pages:
+        page.close()
+    for context in strangers:
         context.close()
     assert faults == []
 

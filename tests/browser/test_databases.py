@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import dpengine as dpe
-from tests.browser.actions import BUY, choose, download, plan_clinic, press, publish
+from tests.browser.actions import BUY, choose, download, load_plan, press, publish
 from tests.browser.conftest import NewPage
 from tests.serving import Served, served
 
@@ -62,7 +62,7 @@ def chosen(page: Page, database: str, table: str = "patients") -> Page:
     choose(page.get_by_role("combobox", name="Table or view"), table)
     press(page.get_by_role("button", name="Open it"))
     expect(page.get_by_text("Columns that matter")).to_be_visible()
-    plan_clinic(page)
+    load_plan(page, table)
     return page
 
 

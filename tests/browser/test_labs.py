@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, expect
 
 from tests.browser.actions import PATIENCE, follow, rest
 from tests.browser.conftest import wait_until
@@ -15,14 +15,14 @@ RESOURCE = "Failed to load resource"  # at the address of a page, Streamlit firs
 
 
 @pytest.fixture(scope="module")
-def visit(chromium: Browser) -> Iterator[Page]:
-    """One browser on a phone, which need not fetch again what all pages share."""
-    context = chromium.new_context(viewport={"width": 390, "height": 844})
-    page = context.new_page()
+def visit(visitor: BrowserContext) -> Iterator[Page]:
+    """One tab on a phone."""
+    page = visitor.new_page()
+    page.set_viewport_size({"width": 390, "height": 844})
     follow(page)
     page.set_default_timeout(PATIENCE)
     yield page
-    context.close()
+    page.close()
 
 
 def pictures(page: Page) -> list[str]:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.actions import clinic_csv, plan_clinic, press, publish, rest, upload
+from tests.browser.actions import clinic_csv, load_plan, plan_clinic, press, publish, rest, upload
 from tests.browser.conftest import NewPage, wait_until
 from tests.browser.test_upload import ask
 from tests.serving import Served
@@ -28,7 +28,7 @@ def said(page: Page, text: str) -> Locator:
 
 def a_plan(page: Page) -> None:
     """Up to the bill, at another ε than the first."""
-    plan_clinic(page)
+    load_plan(page, "clinic")
     more_epsilon(page)
 
 
@@ -46,7 +46,8 @@ def test_a_plan_is_back_after_a_reload_and_goes_on_once_its_file_is_given_again(
     page = new_page(width=390, height=844)
     path = clinic_csv(tmp_path, "clinic")
     upload(page, path)
-    a_plan(page)
+    plan_clinic(page)
+    more_epsilon(page)
     page.reload()
     expect(page.get_by_text(BACK)).to_be_visible()
     expect(page.get_by_text("rows (only you see this number)")).to_have_count(0)
@@ -74,7 +75,7 @@ def test_the_address_gives_nobody_else_the_plan(new_page: NewPage, tmp_path: Pat
     another_tab = page.context.new_page()
     another_tab.goto(page.url)
     address = urlsplit(page.url)
-    stranger = new_page(f"{address.path}?{address.query}")
+    stranger = new_page(f"{address.path}?{address.query}", stranger=True)
     for other in (another_tab, stranger):
         expect(other.locator(".st-key-consequence .js-plotly-plot").first).to_be_visible()
         rest(other)

@@ -89,7 +89,7 @@ def test_what_is_cancelled_or_broken_off_leaves_nothing(new_page: NewPage, app: 
     assert gone(app, before)
     box.set_input_files(tmp_path / "large.csv")
     expect(page.get_by_role("status")).to_have_text(re.compile("^[1-9]"))
-    page.context.close()
+    page.close()
     assert gone(app, before)
 
 
@@ -109,7 +109,7 @@ def test_a_closed_tab_leaves_no_file(new_page: NewPage, app: Served, tmp_path: P
     page, before = new_page(), stored(app)
     upload(page, clinic_csv(tmp_path, "left"))
     assert set(stored(app)) - set(before)
-    page.context.close()
+    page.close()
     assert gone(app, before, patience=40)
 
 

@@ -9,7 +9,18 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 import dpengine as dpe
-from tests.browser.actions import BUY, CANARY, clinic_csv, download, plan_clinic, press, publish, rest, upload
+from tests.browser.actions import (
+    BUY,
+    CANARY,
+    clinic_csv,
+    download,
+    load_plan,
+    plan_clinic,
+    press,
+    publish,
+    rest,
+    upload,
+)
 from tests.browser.conftest import NewPage
 from tests.serving import Served
 
@@ -64,11 +75,11 @@ def test_from_upload_to_verified_download_with_one_charge(new_page: NewPage, tmp
 
 
 def test_two_visitors_at_once_see_only_their_own(new_page: NewPage, tmp_path: Path) -> None:
-    alice, bob = new_page(), new_page()
+    alice, bob = new_page(), new_page(stranger=True)
     upload(alice, clinic_csv(tmp_path, "alice-secret", 300))
     upload(bob, clinic_csv(tmp_path, "bob-secret", 3000))
-    plan_clinic(alice)
-    plan_clinic(bob)
+    load_plan(alice, "alice-secret")
+    load_plan(bob, "bob-secret")
     expect(alice.get_by_text("300 rows")).to_be_visible()
     expect(bob.get_by_text("3,000 rows")).to_be_visible()
     publish(alice)
@@ -78,7 +89,7 @@ def test_two_visitors_at_once_see_only_their_own(new_page: NewPage, tmp_path: Pa
         assert other not in page.content()
         bundle = download(page, tmp_path, f"{own}.zip")
         assert dpe.verify(bundle)["dataset"] == own
-    visitor = new_page()
+    visitor = new_page(stranger=True)
     assert "secret" not in visitor.content()
 
 

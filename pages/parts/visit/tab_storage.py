@@ -14,7 +14,9 @@ from pages.parts.visit.state import visit
 
 __all__ = ["forget", "recall", "remember"]
 
-MAX_WAIT = 5.0  # seconds that the first page is held open for the answer; a later one waits for the next run
+# Seconds that the first page is held open for the answer, which a slow network or a busy machine delays; a later one
+# waits for the next run. A click ends the waiting at any time.
+MAX_WAIT = 30.0
 EVERY = 0.05  # seconds between two moments at which another click may interrupt
 
 _memory = st.components.v2.component("tab", js=Path(__file__).with_name("tab.js").read_text(encoding="utf-8"))
