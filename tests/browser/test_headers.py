@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import dpengine as dpe
-from tests.browser.actions import rest
+from tests.browser.actions import PATIENCE, rest
 from tests.browser.conftest import NewPage
 from tests.serving import Served
 
@@ -56,6 +56,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 def test_another_page_cannot_show_this_one_in_a_frame(chromium: Browser, attacker: str) -> None:
     page = chromium.new_page()
+    page.set_default_timeout(PATIENCE)
     page.goto(attacker)
     (inside,) = page.main_frame.child_frames
     inside.wait_for_url(lambda url: url.startswith("chrome-error:"), wait_until="commit")

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser
 
-from tests.browser.actions import clinic_csv, follow, upload
+from tests.browser.actions import PATIENCE, clinic_csv, follow, upload
 from tests.serving import Served, served
 
 
@@ -37,6 +37,7 @@ def test_nothing_is_left_when_it_stops_nor_when_it_was_killed(chromium: Browser,
             assert len(list(app.files.iterdir())) == 1, "what a killed server left is gone"
             page = chromium.new_page()
             follow(page)
+            page.set_default_timeout(PATIENCE)
             page.goto(app.address)
             upload(page, clinic_csv(tmp_path, "clinic"))
             assert list(app.files.rglob("table.csv"))

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from dpengine import Plan, preview
 from dpengine.charts import figures
-from tests.browser.actions import BUY, press, rest
+from tests.browser.actions import BUY, PATIENCE, press, rest
 from tests.browser.conftest import NewPage
 from tests.plans import letters_plan
 
@@ -26,6 +26,7 @@ def sample(page: Page) -> Page:
 def drawn(chromium: Browser, plan: Plan, width: int) -> Page:
     """Return the figure of the first table of `plan`, alone on a page of `width`."""
     page = chromium.new_page(viewport={"width": width, "height": 900})
+    page.set_default_timeout(PATIENCE)
     page.set_content(figures.release_figure(preview(plan), plan.marginals[0]).to_html(config={"responsive": True}))
     page.wait_for_selector(".xtick text", state="attached")
     return page
