@@ -30,15 +30,17 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager, nullcontext, redirect_stderr
 from functools import cache
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-import atheris
+INSIDE = "--inside" in sys.argv  # the process that fuzzes, where the branches of the engine are counted
+if INSIDE:
+    import atheris
 
-with redirect_stderr(io.StringIO()), atheris.instrument_imports(include=["dpengine"]):  # it names each module
+with redirect_stderr(io.StringIO()), atheris.instrument_imports(include=["dpengine"]) if INSIDE else nullcontext():
     import duckdb
 
     from dpengine import Plan, PrivateReleaseError, verify
