@@ -42,17 +42,15 @@ if INSIDE:
 
 with redirect_stderr(io.StringIO()), atheris.instrument_imports(include=["dpengine"]) if INSIDE else nullcontext():
     import duckdb
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from dpengine import Plan, PrivateReleaseError, verify
     from dpengine.bundle.read import manifest_of
     from dpengine.sources.engine import connect
     from dpengine.sources.files import text_rows, untrusted
     from dpengine.sources.table import plain_errors
-
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-from tests.bundles import members_of, zipped
-from tests.corpus import bundles, plans, texts
+    from tests.bundles import members_of, zipped
+    from tests.corpus import bundles, plans, texts
 
 SECONDS, MEGABYTES = 10, 1024
 LONGEST = {"text": 4_096, "plan": 4_096, "bundle": 30_000}  # bytes of a case
