@@ -6,7 +6,9 @@ ledger is refused until somebody brings it back, or says deliberately that it is
 
 A note is a small file, readable by its owner alone, in the folder that `PRIVATE_RELEASE_STATE` names, else in the
 user's state folder. Its name is a hash of the address, and it holds nothing about data. Where no file can be written, a
-note lasts as long as the process. A note that cannot be written is never a reason to lose a result that was paid for.
+note lasts as long as the process. Ledger files in the system's temporary folder are meant to go: of them nothing is
+noted unless `PRIVATE_RELEASE_STATE` is set. A note that cannot be written is never a reason to lose a result that was
+paid for.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from dpengine.errors import Fault, LedgerError
 
 __all__ = ["Seen", "entries", "missing", "note", "replaced", "seen"]
 
+_STATE = "PRIVATE_RELEASE_STATE"
 _noted: dict[Path, Seen] = {}  # what this process has noted, for where no file can be written
 
 
@@ -45,7 +48,7 @@ def seen(place: str | None) -> Seen | None:
 
     Ask before the ledger is read: what other processes add meanwhile would seem to be missing from an earlier snapshot.
     """
-    if place is None:
+    if place is None or _is_meant_to_go(place):
         return None
     path = _path(place)
     try:
@@ -59,7 +62,7 @@ def seen(place: str | None) -> Seen | None:
 
 def note(place: str | None, state: Seen) -> None:
     """Note what is at an address now, in place of what was noted before."""
-    if place is None:
+    if place is None or _is_meant_to_go(place):
         return
     path = _path(place)
     _noted[path] = state
@@ -104,6 +107,12 @@ def _at(place: str | None, text: str) -> LedgerError:
     return LedgerError(Fault((place,) if place else (), text))
 
 
+def _is_meant_to_go(place: str) -> bool:
+    file = place.removeprefix("sqlite:///")
+    temporary = file != place and Path(os.path.realpath(file)).is_relative_to(os.path.realpath(tempfile.gettempdir()))
+    return temporary and not os.environ.get(_STATE)
+
+
 def _path(place: str) -> Path:
-    folder = os.environ.get("PRIVATE_RELEASE_STATE") or user_state_path("private-release")
+    folder = os.environ.get(_STATE) or user_state_path("private-release")
     return Path(folder).absolute() / "ledgers" / f"{hashlib.sha256(place.encode()).hexdigest()[:32]}.json"

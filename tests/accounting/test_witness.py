@@ -7,6 +7,7 @@ import os
 import secrets
 import shutil
 import stat
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -243,3 +244,21 @@ def test_a_folder_that_is_not_there_is_a_ledger_that_is_gone(tmp_path: Path, sta
     with pytest.raises(LedgerError, match="mount its disk"):
         Ledger(f"sqlite:///{disk}/ledger.db")
     assert list(disk.iterdir()) == []
+
+
+def test_a_file_in_the_temporary_folder_may_go_and_one_elsewhere_may_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PRIVATE_RELEASE_STATE")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    for folder, is_told in (("temporary", False), ("kept", True)):
+        (tmp_path / folder).mkdir()
+        url = f"sqlite:///{tmp_path / folder / 'ledger.db'}"
+        charge(Ledger(url), "clinic", "1")
+        remove(url)
+        if is_told:
+            with pytest.raises(LedgerError, match="is gone"):
+                Ledger(url)
+        else:
+            assert Ledger(url).datasets() == []
