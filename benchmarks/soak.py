@@ -265,7 +265,7 @@ def ledger_faults(ledger: Ledger, published: list[Published]) -> list[str]:
             faults.append(f"{dataset}: spent {ledger.spent(dataset)}, not {total}")
     for each in published:
         payload = ledger.payload(each.release_id)
-        if payload is None or hashlib.sha256(reopen(payload).bundle).hexdigest() != each.sha256:
+        if payload is None or hashlib.sha256(reopen(payload, ledger).bundle).hexdigest() != each.sha256:
             faults.append(f"{each.dataset}: the stored release is not the one that was downloaded")
     return faults
 
