@@ -11,11 +11,14 @@ from __future__ import annotations
 import argparse
 import os
 import secrets
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 import sqlalchemy as sa
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from dpengine.accounting.ledger import Ledger
 from dpengine.errors import LedgerError
