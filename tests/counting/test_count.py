@@ -148,8 +148,12 @@ def reference_code(column, text):
         case "category":
             if text in column.values:
                 return column.values.index(text)
-            near = [k for k, value in enumerate(column.values) if norm(value) == bare]
-            return near[0] if len(near) == 1 else column.other_code
+            whole = re.fullmatch(r"-?(0|[1-9][0-9]*)(\.0)?", bare)
+            for meant in (bare, f"{bare}.0", bare.removesuffix(".0")) if whole else (bare,):
+                near = [k for k, value in enumerate(column.values) if norm(value) == meant]
+                if near:
+                    return near[0] if len(near) == 1 else column.other_code
+            return column.other_code
         case "yesno":
             words = (("yes", "true", "y", "t", "1", "1.0"), ("no", "false", "n", "f", "0", "0.0"))
             return next((k for k in (0, 1) if bare.lower() in words[k]), column.other_code)
