@@ -13,7 +13,7 @@ from dpengine import open_table
 from dpengine.sources.table import Table
 from pages.parts.visit import background_read
 from tests.pages.busy import held_up
-from tests.pages.visits import held, press, settled, texts, visit
+from tests.pages.visits import held, labelled, press, settled, texts, visit
 
 BILL = "Spent so far"
 
@@ -81,6 +81,7 @@ def test_another_question_at_the_same_place_stops_the_one_before(monkeypatch: py
     with long_read(table, monkeypatch):
         page.switch_page("pages/labs/risk.py").run()
         page.multiselect[0].set_value(["zip"]).run()
+        labelled(page.toggle, "Show them").set_value(True).run()
         before = held(page).readings["risk"][1]
         page.multiselect[0].set_value(["zip", "age"]).run()
         assert not page.exception
