@@ -13,7 +13,7 @@ python=${PYTHON:-python3}
 wanted=$({ "$python" --version; cat requirements.txt tests/requirements.txt; } | cksum)
 if [ "$(cat .venv/.installed 2>/dev/null)" != "$wanted" ]; then
   "$python" -m venv .venv || stop "no environment can be made; on Debian and Ubuntu: apt-get install python3-venv"
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+  .venv/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -r tests/requirements.txt
   echo "$wanted" > .venv/.installed
 fi
 .venv/bin/python --version
