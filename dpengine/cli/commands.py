@@ -146,6 +146,9 @@ def release(  # click hands over one parameter for each argument and option
     as_json: bool,
 ) -> None:
     """Publish PLAN of TABLE once, charge the ledger, and write the release bundle."""
+    from dpengine.isolation import run
+
+    run.warm()  # it loads the readers of files while this process loads the rest
     from dpengine.accounting.drawing import LAST_STAGE
     from dpengine.accounting.entry import same_name
     from dpengine.release import is_recorded
