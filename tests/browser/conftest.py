@@ -41,7 +41,7 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def visitor(chromium: Browser) -> Iterator[BrowserContext]:
     """Whoever visits the app; each tab is a session of its own, and what a tab keeps goes when it is closed."""
-    with chromium.new_context(viewport={"width": 1280, "height": 800}) as context:
+    with chromium.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce") as context:
         yield context
 
 
