@@ -46,7 +46,7 @@ class TableError(PrivateReleaseError):
 
 
 class BudgetError(PrivateReleaseError):
-    """The ledger refuses to spend: the cap would be exceeded, or an amount or a name is not valid."""
+    """The ledger refuses to spend: a cap would be passed, an approval is missing, or an amount or name is not valid."""
 
 
 class LedgerError(PrivateReleaseError):

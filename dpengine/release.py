@@ -10,6 +10,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from dpengine.accounting.approval.request import plan_digest
 from dpengine.accounting.entry import Charge, Kind, Outcome, Resemblance
 from dpengine.accounting.ledger import Ledger
 from dpengine.accounting.signing_key import keep_signing_key, signing_key
@@ -80,6 +81,9 @@ def release(
     A table that resembles one that was published before shares its budget, whatever its name: see `accounting.sketch`.
     With `other_people`, the owner states that it is of other people. The ledger records the statement.
 
+    Where the dataset needs a second person's approval (`Ledger.approvals`), exactly this plan, with the same statement,
+    must have been approved and not yet published.
+
     The release is ε-differentially private for `plan.unit` under adding or removing one person: each measurement has
     noise calibrated to its part of ε, the parts add up to ε exactly (the ledger checks this), and all that follows is
     post-processing.
@@ -95,6 +99,7 @@ def release(
             return release(opened, plan, ledger, progress=progress, other_people=other_people)
     report = progress or (lambda stage: None)
     book = ledger if ledger is not None else Ledger.in_memory()
+    sent = plan_digest(plan)
     strategy = decide(plan)
     strategy.check()
     plan, plan_id = strategy.plan, strategy.plan_id
@@ -127,7 +132,7 @@ def release(
 
     charge = Charge(
         Kind.RELEASE, plan.dataset, fingerprint, plan_id, plan.epsilon, plan.title, summary(plan),
-        other_people=other_people,
+        other_people=other_people, plan_sha256=sent,
     )  # fmt: skip
     made = book.charge_once(charge, prepare, draw, reopen, sketch, report)
     return replace(made, plan=plan, signing_key=signer or signing_key(book))

@@ -26,7 +26,8 @@ class Charge:
 
     `fingerprint` identifies the data and `plan_id` what is measured of it: the same pair is charged once. `title` and
     `summary` are for people who read the history. A `sketch` recognises near copies of the data, which share one
-    budget unless the owner states that they are of `other_people`.
+    budget unless the owner states that they are of `other_people`. `plan_sha256` is the digest of a release's plan, to
+    find its approval by, where a second person has to approve it.
     """
 
     kind: Kind
@@ -38,6 +39,7 @@ class Charge:
     summary: str
     sketch: Sketch | None = None
     other_people: bool = False
+    plan_sha256: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

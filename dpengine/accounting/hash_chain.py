@@ -1,8 +1,8 @@
 """The hash chain that seals a ledger's charges, and the ledger's state as checked against it.
 
 Each charge carries a SHA-256 over the hash of the charge before it and its own fields; the meta row carries the last
-hash. The caps may change, so they are sealed as a whole under the ledger's key. One chain seals the charges of all
-owners; a `Book` shows those of one.
+hash. Caps, and rules and requests of approval, may change, so they are sealed as a whole under the ledger's key. One
+chain seals the charges of all owners; a `Book` shows those of one.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from typing import Any
 import sqlalchemy as sa
 
 from dpengine.accounting import schema, witness
+from dpengine.accounting.amount import total
+from dpengine.accounting.approval import records
 from dpengine.accounting.entry import Resemblance, same_name
 from dpengine.accounting.witness import Seen
-from dpengine.errors import LedgerError
-from dpengine.exact import ratio_text
+from dpengine.errors import BudgetError, LedgerError
+from dpengine.exact import exact_text, ratio_text
 
 __all__ = [
     "Book", "add_charge", "add_payload", "add_sketch", "build", "check_continues", "keyed", "lost", "named_key",
-    "payload_of", "read", "secret_of", "set_cap", "sketch_of", "state_of", "verify",
+    "payload_of", "read", "reseal", "secret_of", "set_cap", "sketch_of", "state_of", "verify",
 ]  # fmt: skip
 
 # What later versions added is sealed last, and only where it is stored.
@@ -42,16 +44,17 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """A consistent, chain-verified snapshot of the charges and caps of one owner.
+    """A consistent, chain-verified snapshot of the charges, caps, rules and requests of one owner.
 
-    `entries` is the number of charges of all owners, `head` the hash of the last one, and `others` are the caps of
-    other owners, by owner and dataset: what a write needs to go on with the chain and to seal the caps.
+    `entries` is the number of charges of all owners and `head` the hash of the last one: what a write needs to go on
+    with the chain.
     """
 
     owner: str
     charges: tuple[sa.Row[Any], ...]
     caps: dict[str, Fraction]
-    others: dict[tuple[str, str], Fraction]
+    rules: frozenset[str]
+    requests: tuple[sa.Row[Any], ...]
     entries: int
     head: bytes
     version: int
@@ -94,6 +97,26 @@ class Book:
         alike = {same_name(name) for name in names}
         return min((cap for name, cap in self.caps.items() if same_name(name) in alike), default=None)
 
+    def refuse_over_cap(
+        self, dataset: str, fingerprint: bytes, epsilon: Fraction, alike: Collection[Resemblance]
+    ) -> None:
+        """Raise `BudgetError` if a charge of ε would pass the cap that binds."""
+        names, charges = self.pool(dataset, fingerprint, alike)
+        cap, spent = self.cap(names), total(charges)
+        if cap is None or spent + epsilon <= cap:
+            return
+        others = ", ".join(repr(name) for name in sorted(names) if same_name(name) != same_name(dataset))
+        why = f" It shares data, and so its budget, with {others}." if others else ""
+        if alike:
+            looks = ", ".join(f"{each.dataset!r} (about {each.overlap:.0%} of the rows)" for each in alike)
+            why += f" Its table looks like that of {looks}; if they are of other people, state that for the record."
+        raise BudgetError(
+            f"The budget of dataset {dataset!r} does not allow this: asked ε = {exact_text(epsilon)}, "
+            f"spent {exact_text(spent)} of {exact_text(cap)}, left {exact_text(max(cap - spent, Fraction(0)))}.{why} "
+            "Ask for a smaller ε, or let the owner of the data decide on a larger cap; "
+            "results that were published before are returned again at no cost."
+        )
+
     def published(self, fingerprint: bytes, plan_id: str) -> sa.Row[Any] | None:
         """Return the charge for this plan on this data; None if there is none."""
         wanted = (fingerprint, plan_id)
@@ -113,13 +136,21 @@ def read(connection: sa.Connection, secret: bytes, owner: str) -> Book:
     head = _check_chain(rows, secret)
     if meta.entries != len(rows) or meta.head != head:
         raise _broken(len(rows) + 1, "is missing, or was never there and the count of entries was changed")
-    caps = {(row.owner, row.dataset): Fraction(row.cap) for row in schema.caps_of(connection, meta.version)}
-    if meta.caps_seal != _seal(secret, caps):
-        raise LedgerError("A cap in the ledger was changed from outside; restore the ledger from an intact backup.")
-    own = tuple(row for row in rows if (row.owner or "") == owner)
-    own_caps = {dataset: cap for (whose, dataset), cap in caps.items() if whose == owner}
-    others = {name: cap for name, cap in caps.items() if name[0] != owner}
-    return Book(owner, own, own_caps, others, len(rows), head, meta.version)
+    caps, rules, requests = changeable = _changeable(connection, meta.version)
+    if meta.caps_seal != _seal(secret, *changeable):
+        raise LedgerError(
+            "A cap in the ledger, or an approval, was changed from outside; restore the ledger from an intact backup."
+        )
+    return Book(
+        owner,
+        tuple(row for row in rows if (row.owner or "") == owner),
+        {dataset: cap for (whose, dataset), cap in caps.items() if whose == owner},
+        frozenset(dataset for whose, dataset in rules if whose == owner),
+        tuple(row for row in requests if row.owner == owner),
+        len(rows),
+        head,
+        meta.version,
+    )
 
 
 def _check_chain(rows: list[sa.Row[Any]], secret: bytes) -> bytes:
@@ -154,12 +185,17 @@ def secret_of(connection: sa.Connection) -> bytes:
 
 def set_cap(connection: sa.Connection, book: Book, secret: bytes, dataset: str, cap: Fraction) -> None:
     """Set the cap of one dataset of the book's owner, in place of an earlier cap under any spelling of its name."""
+    table = schema.caps
     replaced = [name for name in book.caps if same_name(name) == same_name(dataset)]
-    own = {(book.owner, name): old for name, old in book.caps.items() if name not in replaced}
-    caps, table = book.others | own | {(book.owner, dataset): cap}, schema.caps
     connection.execute(sa.delete(table).where(table.c.owner == book.owner, table.c.dataset.in_(replaced)))
     connection.execute(sa.insert(table).values(dataset=dataset, cap=ratio_text(cap), owner=book.owner))
-    connection.execute(sa.update(schema.meta).values(caps_seal=_seal(secret, caps)))
+    reseal(connection, secret)
+
+
+def reseal(connection: sa.Connection, secret: bytes) -> None:
+    """Seal what may change as it is now: for a writer who has read it whole and then changed it."""
+    seal = _seal(secret, *_changeable(connection, schema.VERSION))
+    connection.execute(sa.update(schema.meta).values(caps_seal=seal))
 
 
 def add_charge(connection: sa.Connection, book: Book, fields: Mapping[str, Any]) -> int:
@@ -204,7 +240,7 @@ def payload_of(connection: sa.Connection, charge: sa.Row[Any]) -> bytes:
 
 def named_key(connection: sa.Connection, secret: bytes, name: str, make: Callable[[], bytes] | None) -> bytes | None:
     """Return the key that is kept under `name`; if there is none, keep what `make` returns, or return None."""
-    if schema.only_meta(connection).version == schema.VERSION:
+    if not schema.lacks(schema.only_meta(connection).version, schema.keys):
         row = connection.execute(sa.select(schema.keys).where(schema.keys.c.name == name)).first()
         if row is not None:
             if not hmac.compare_digest(row.seal, keyed(secret, "key", name, row.value)):
@@ -267,13 +303,15 @@ def check_continues(connection: sa.Connection, seen: Seen | None, place: str | N
 
 
 def verify(connection: sa.Connection) -> Seen:
-    """Check the chain, and every stored result, sketch and key of all owners; return the state that was checked."""
+    """Check the chain, and all stored results, sketches, keys and plans of all owners; return what was checked."""
     secret = secret_of(connection)
     version = read(connection, secret, "").version
     for charge in schema.charges_of(connection, version):
         payload_of(connection, charge)
         sketch_of(connection, charge)
-    if version == schema.VERSION:
+    for request in schema.requests_of(connection, version):
+        records.plan_of(connection, request)
+    if not schema.lacks(version, schema.keys):
         for name in connection.scalars(sa.select(schema.keys.c.name)).all():
             named_key(connection, secret, name, None)
     return state_of(connection)
@@ -305,13 +343,31 @@ def _genesis(secret: bytes) -> bytes:
     return keyed(secret, "genesis", "1")  # also in later versions: the chain goes on through an upgrade
 
 
-def _seal(secret: bytes, caps: Mapping[tuple[str, str], Fraction]) -> bytes:
-    """Return the seal of all caps by owner and dataset; without owners it is that of earlier versions."""
+def _changeable(
+    connection: sa.Connection, version: int
+) -> tuple[dict[tuple[str, str], Fraction], list[tuple[str, str]], list[sa.Row[Any]]]:
+    """Return caps by owner and dataset, rules, and requests of approval, of all owners."""
+    caps = {(row.owner, row.dataset): Fraction(row.cap) for row in schema.caps_of(connection, version)}
+    return caps, schema.rules_of(connection, version), schema.requests_of(connection, version)
+
+
+def _seal(
+    secret: bytes,
+    caps: Mapping[tuple[str, str], Fraction],
+    rules: Collection[tuple[str, str]] = (),
+    requests: Collection[sa.Row[Any]] = (),
+) -> bytes:
+    """Return the seal of all that may change; without owners, rules and requests it is that of earlier versions."""
     parts: list[str] = []
     for owner, dataset in sorted(caps):
         whose = ["", owner] if owner else []  # a dataset is never "", so this cannot be taken for another cap
         parts += [*whose, dataset, ratio_text(caps[owner, dataset])]
-    return keyed(secret, "caps", *parts)
+    seal = keyed(secret, "caps", *parts)
+    if not rules and not requests:
+        return seal
+    named = [name for rule in rules for name in rule]
+    fields = [part if isinstance(part, bytes) else str(part) for row in requests for part in row]
+    return keyed(secret, "caps and approvals", seal, str(len(named)), *named, *fields)
 
 
 def _link(previous: bytes, fields: Mapping[str, Any]) -> bytes:

@@ -32,6 +32,8 @@ import sqlalchemy as sa
 
 from dpengine.accounting import hash_chain, recognition, schema, witness
 from dpengine.accounting.amount import check_texts, read_amount, total
+from dpengine.accounting.approval import records
+from dpengine.accounting.approval.desk import Approvals
 from dpengine.accounting.database import Store, place_of
 from dpengine.accounting.drawing import LAST_STAGE, Kept, drawn, signals_deferred
 from dpengine.accounting.entry import Charge, Entry, Outcome, Resemblance, same_name
@@ -129,6 +131,11 @@ class Ledger:
         (Fraction(0, 1), Fraction(5, 2))
         """
         return cls("sqlite://")
+
+    @property
+    def approvals(self) -> Approvals:
+        """This owner's datasets that need a second person's approval, and the requests for it."""
+        return Approvals(self._reading, self._writing, self._secret)
 
     def set_cap(self, dataset: str, cap: Fraction | int | str) -> None:
         """Set the total ε that this dataset may ever spend; below what is spent already, nothing is left."""
@@ -233,9 +240,9 @@ class Ledger:
             return recognition.resembling(connection, book, self._key, dataset, fingerprint, sketch)
 
     def check(self, dataset: str, fingerprint: bytes, epsilon: Fraction, alike: Collection[Resemblance] = ()) -> None:
-        """Raise `BudgetError` if a new charge would be refused now. Only `record` decides for good."""
+        """Raise `BudgetError` if the budget does not allow a new charge now. Only `record` decides for good."""
         check_texts(dataset=dataset)
-        _refuse_over_cap(self._read(), dataset, fingerprint, read_amount(epsilon, "ε"), alike)
+        self._read().refuse_over_cap(dataset, fingerprint, read_amount(epsilon, "ε"), alike)
 
     def charge_once(
         self,
@@ -257,22 +264,27 @@ class Ledger:
         committed. A fault of `draw` ends it as a crash would, and is reported in fixed words: whatever depends on noise
         stays unknown.
 
-        Raises `BudgetError` if the cap would be passed or the mechanisms spent another ε than the charge says,
-        `LedgerError` if the ledger cannot be used, or if `draw` fails. Nothing is spent then.
+        Raises `BudgetError` if the cap would be passed, a second person's approval is missing, or the mechanisms spent
+        another ε than the charge says, `LedgerError` if the ledger cannot be used, or if `draw` fails. Nothing is spent
+        then. An approval lapses with the charge that is refused.
         """
         payload = self.find(charge.fingerprint, charge.plan_id)
         if payload is None:
-            self.check(charge.dataset, charge.fingerprint, charge.epsilon)
-            check_texts(**_texts(charge))
-            exact = prepare()
-            if sketch is not None:
-                charge = replace(charge, sketch=sketch(exact))
-            alike = [] if charge.other_people else self.resembling(charge.dataset, charge.fingerprint, charge.sketch)
-            self.check(charge.dataset, charge.fingerprint, charge.epsilon, alike)
-            if report is not None:
-                report(LAST_STAGE)
-            with signals_deferred():
-                payload = self.record(charge, drawn(draw, exact))
+            try:
+                check_texts(**_texts(charge))
+                _refuse(self._read(), charge, [])
+                exact = prepare()
+                if sketch is not None:
+                    charge = replace(charge, sketch=sketch(exact))
+                alike = self.resembling(charge.dataset, charge.fingerprint, charge.sketch)
+                _refuse(self._read(), charge, alike)
+                if report is not None:
+                    report(LAST_STAGE)
+                with signals_deferred():
+                    payload = self.record(charge, drawn(draw, exact))
+            except BudgetError:
+                self.approvals.lapse(charge)
+                raise
         return reopen(payload)
 
     def record(self, charge: Charge, outcome: Outcome) -> bytes:
@@ -281,7 +293,9 @@ class Ledger:
         If this data and plan were charged before, that result is returned and nothing is charged. Show nothing
         except what is returned. After an error it is safe to call again.
 
-        Raises `BudgetError` if the cap would be passed, or if the outcome did not cost exactly the ε of the charge.
+        Raises `BudgetError` if the cap would be passed, if a second person's approval is needed and none of exactly
+        this plan is unused, or if the outcome did not cost exactly the ε of the charge. An approval is used up in the
+        same transaction.
         """
         epsilon = read_amount(charge.epsilon, "ε")
         if outcome.cost != epsilon:
@@ -311,12 +325,15 @@ class Ledger:
                 raise LedgerError("This release id is already in the ledger for another release.")
             data = charge.dataset, charge.fingerprint
             alike = recognition.resembling(connection, book, self._key, *data, charge.sketch)
-            _refuse_over_cap(book, *data, epsilon, [] if charge.other_people else alike)
+            approval = _refuse(book, charge, alike)
             stated = recognition.stated(book, alike, charge.other_people)
             of_data = {"recognised": stated, "sketch_sha256": _sha256(sealed)}
             number = hash_chain.add_charge(connection, book, fields | of_data)
             if sealed:
                 hash_chain.add_sketch(connection, number, sealed)
+            if approval is not None:
+                records.use(connection, approval, outcome)
+                hash_chain.reseal(connection, self._secret)
             _crash_point("after_insert")
             hash_chain.add_payload(connection, number, outcome.payload)
             _crash_point("before_commit")
@@ -376,21 +393,8 @@ def _texts(charge: Charge) -> dict[str, object]:
     return {name: getattr(charge, name) for name in ("dataset", "plan_id", "title", "summary")}
 
 
-def _refuse_over_cap(
-    book: Book, dataset: str, fingerprint: bytes, epsilon: Fraction, alike: Collection[Resemblance]
-) -> None:
-    names, charges = book.pool(dataset, fingerprint, alike)
-    cap, spent = book.cap(names), total(charges)
-    if cap is None or spent + epsilon <= cap:
-        return
-    others = ", ".join(repr(name) for name in sorted(names) if same_name(name) != same_name(dataset))
-    why = f" It shares data, and so its budget, with {others}." if others else ""
-    if alike:
-        looks = ", ".join(f"{each.dataset!r} (about {each.overlap:.0%} of the rows)" for each in alike)
-        why += f" Its table looks like that of {looks}; if they are of other people, state that for the record."
-    raise BudgetError(
-        f"The budget of dataset {dataset!r} does not allow this: asked ε = {exact_text(epsilon)}, "
-        f"spent {exact_text(spent)} of {exact_text(cap)}, left {exact_text(max(cap - spent, Fraction(0)))}.{why} "
-        "Ask for a smaller ε, or let the owner of the data decide on a larger cap; "
-        "results that were published before are returned again at no cost."
-    )
+def _refuse(book: Book, charge: Charge, alike: Collection[Resemblance]) -> sa.Row[Any] | None:
+    """Raise `BudgetError` if the cap or a missing approval refuses a charge; return the approval that it uses up."""
+    epsilon = read_amount(charge.epsilon, "ε")
+    book.refuse_over_cap(charge.dataset, charge.fingerprint, epsilon, [] if charge.other_people else alike)
+    return records.approval_for(book, charge, alike)

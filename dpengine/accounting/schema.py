@@ -1,9 +1,9 @@
 """The tables of a ledger in its database, as they are today; `upgrade` holds the steps from earlier versions.
 
 Version 2 added the column `kind` to the charges. Version 3 added owners, what was recognised of the data, sketches and
-named keys. Fields of earlier charges are never rewritten: what they lack stays NULL, and their hash stays as it was
-sealed. `kind_of` infers a kind that is NULL from the form of `plan_key`, which is sealed too; an `owner` that is NULL
-is the local owner, as is the empty text.
+named keys. Version 4 added rules and requests of approval. Fields of earlier charges are never rewritten: what they
+lack stays NULL, and their hash stays as it was sealed. `kind_of` infers a kind that is NULL from the form of
+`plan_key`, which is sealed too; an `owner` that is NULL is the local owner, as is the empty text.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from dpengine.accounting.entry import Kind
 from dpengine.errors import LedgerError
 
 __all__ = [
-    "VERSION", "all_tables", "caps", "caps_of", "charges", "charges_of", "keys", "kind_of", "meta", "only_meta",
-    "payloads", "sketches",
+    "VERSION", "all_tables", "caps", "caps_of", "charges", "charges_of", "keys", "kind_of", "lacks", "meta",
+    "only_meta", "payloads", "requests", "requests_of", "rules", "rules_of", "sketches",
 ]  # fmt: skip
 
-VERSION = 3
+VERSION = 4
 
 # STRICT makes SQLite hold to the column types, as other databases do anyway.
 all_tables = sa.MetaData()
@@ -87,6 +87,32 @@ keys = sa.Table(
     sa.Column("seal", sa.LargeBinary, nullable=False),
     sqlite_strict=True,
 )
+rules = sa.Table(  # the datasets that need a second person's approval; "" stands for all of an owner
+    "ledger_rules",
+    all_tables,
+    sa.Column("dataset", sa.Text, primary_key=True),
+    sa.Column("owner", sa.Text, primary_key=True),
+    sqlite_strict=True,
+)
+requests = sa.Table(
+    "ledger_requests",
+    all_tables,
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("request_id", sa.Text, nullable=False, unique=True),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("dataset", sa.Text, nullable=False),
+    sa.Column("epsilon", sa.Text, nullable=False),
+    sa.Column("plan_sha256", sa.LargeBinary, nullable=False),
+    sa.Column("other_people", sa.Integer, nullable=False),
+    *(sa.Column(name, sa.Text, nullable=False) for name in ("asked_by", "asked_name", "asked", "note", "state")),
+    *(
+        sa.Column(name, sa.Text, nullable=False, server_default="")
+        for name in ("decided_by", "decided_name", "decided", "answer", "ended_by", "ended", "release_id")
+    ),
+    sa.Column("plan", sa.Text, nullable=False),
+    sqlite_strict=True,
+)
+_TABLES_SINCE = {sketches: 3, keys: 3, rules: 4, requests: 4}  # the version that added a table
 _SINCE = {"kind": 2, "owner": 3, "recognised": 3, "sketch_sha256": 3}  # the version that added a column
 
 
@@ -110,6 +136,26 @@ def caps_of(connection: sa.Connection, version: int) -> list[sa.Row[Any]]:
     """Return the rows of all caps; those of earlier versions are the local owner's."""
     owner = sa.literal("").label("owner") if version < _SINCE["owner"] else caps.c.owner
     return list(connection.execute(sa.select(caps.c.dataset, caps.c.cap, owner)))
+
+
+def lacks(version: int, table: sa.Table) -> bool:
+    """Return whether a ledger of this version does not have a table yet."""
+    return version < _TABLES_SINCE.get(table, 1)
+
+
+def rules_of(connection: sa.Connection, version: int) -> list[tuple[str, str]]:
+    """Return owner and dataset of all rules, sorted; earlier versions have none."""
+    if lacks(version, rules):
+        return []
+    return sorted((row.owner, row.dataset) for row in connection.execute(sa.select(rules)))
+
+
+def requests_of(connection: sa.Connection, version: int) -> list[sa.Row[Any]]:
+    """Return the rows of all requests in order, without the texts of their plans; earlier versions have none."""
+    if lacks(version, requests):
+        return []
+    columns = [column for column in requests.c if column.name != "plan"]
+    return list(connection.execute(sa.select(*columns).order_by(requests.c.number)))
 
 
 def kind_of(charge: sa.Row[Any]) -> Kind:

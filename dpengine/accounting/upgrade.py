@@ -1,6 +1,6 @@
 """The steps that bring a ledger of an earlier version up to date.
 
-A migrations library such as Alembic would keep a version table of its own, outside the ledger's lock, for two steps.
+A migrations library such as Alembic would keep a version table of its own, outside the ledger's lock, for three steps.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from dpengine.errors import LedgerError
 __all__ = ["upgrade"]
 
 _NOT_ALLOWED = "42501"  # insufficient_privilege, in PostgreSQL
-_NEW_TABLES = [schema.sketches, schema.keys]
 
 
 def upgrade(connection: sa.Connection, version: int) -> None:
@@ -26,9 +25,11 @@ def upgrade(connection: sa.Connection, version: int) -> None:
     if version == schema.VERSION:
         return
     try:
-        if version == 1:
+        if version < 2:
             connection.execute(sa.text(f"ALTER TABLE {schema.charges.name} ADD COLUMN kind TEXT"))
-        _add_owners(connection)
+        if version < 3:
+            _add_owners(connection)
+        _add_tables(connection, [table for table in schema.all_tables.sorted_tables if schema.lacks(version, table)])
     except sa.exc.DBAPIError as error:
         if getattr(error.orig, "sqlstate", None) != _NOT_ALLOWED:
             raise
@@ -46,9 +47,12 @@ def _add_owners(connection: sa.Connection) -> None:
         _rebuild(connection, schema.charges)
     else:
         _alter(connection)
-    schema.all_tables.create_all(connection, tables=_NEW_TABLES, checkfirst=False)
+
+
+def _add_tables(connection: sa.Connection, tables: list[sa.Table]) -> None:
+    schema.all_tables.create_all(connection, tables=tables, checkfirst=False)
     if connection.dialect.name == "postgresql":
-        _grant_alike(connection)
+        _grant_alike(connection, tables)
 
 
 def _rebuild(connection: sa.Connection, table: sa.Table) -> None:
@@ -83,14 +87,14 @@ def _alter(connection: sa.Connection) -> None:
     connection.execute(sa.text(f"ALTER TABLE {caps.name} {', '.join(changes)}"))
 
 
-def _grant_alike(connection: sa.Connection) -> None:
+def _grant_alike(connection: sa.Connection, added: list[sa.Table]) -> None:
     """Let accounts that may use the charges use the new tables in the same way."""
     granted = sa.text(
         "SELECT grantee, privilege_type FROM information_schema.role_table_grants "
         "WHERE table_schema = current_schema() AND table_name = :name AND grantee <> current_user"
     )
     quote = connection.dialect.identifier_preparer.quote
-    tables = ", ".join(table.name for table in _NEW_TABLES)
+    tables = ", ".join(table.name for table in added)
     for grantee, privilege in connection.execute(granted, {"name": schema.charges.name}).all():
         account = "PUBLIC" if grantee == "PUBLIC" else quote(grantee)
         connection.execute(sa.text(f"GRANT {privilege} ON {tables} TO {account}"))

@@ -145,7 +145,10 @@ def release(  # click hands over one parameter for each argument and option
     other_people: bool,
     as_json: bool,
 ) -> None:
-    """Publish PLAN of TABLE once, charge the ledger, and write the release bundle."""
+    """Publish PLAN of TABLE once, charge the ledger, and write the release bundle.
+
+    Where a second person has to approve, send PLAN with `ledger approval send` first.
+    """
     from dpengine.isolation import run
 
     run.warm()  # it loads the readers of files while this process loads the rest

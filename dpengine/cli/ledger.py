@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dpengine.cli.approval import approval
 from dpengine.cli.common import (
     announce_new,
     check_address,
@@ -43,6 +44,9 @@ def ledger() -> None:
 
     Without a command this is `show`. A dataset that has the name of a command is shown by `ledger show DATASET`.
     """
+
+
+ledger.add_command(approval)
 
 
 @ledger.command()

@@ -141,13 +141,30 @@ def shown_until_killed(
         return shown
 
 
-def job_die(url: str, plan: str, point: str) -> list[str]:
+def job_approved(url: str, digest: str, turn: int) -> list[int]:
+    """Charge one approved plan of four tables at once."""
+
+    def work(barrier: Any, i: int) -> int:
+        ledger = Ledger(url)
+        barrier.wait()
+        try:
+            charge(ledger, f"{turn}/{i}", rows=b"rows %d" % i, plan_sha256=bytes.fromhex(digest))
+        except LedgerError:
+            raise
+        except BudgetError:
+            return 0
+        return 1
+
+    return in_processes(4, work)
+
+
+def job_die(url: str, plan: str, point: str, digest: str = "") -> list[str]:
     def work(show: Callable[[str], None]) -> None:
         setattr(ledger_module, "_crash_point", die_at(point))  # noqa: B010 (a type checker forbids the plain way)
         bystander = sqlalchemy.create_engine(url).connect()
         # Another open connection keeps the -wal beside the file when the ledger closes its own.
         bystander.exec_driver_sql("SELECT * FROM ledger_meta").fetchall()
-        show(charge(Ledger(url), plan).decode())
+        show(charge(Ledger(url), plan, plan_sha256=bytes.fromhex(digest)).decode())
 
     return shown_until_killed(work, None)
 

@@ -23,6 +23,7 @@ from dpengine.accounting import hash_chain
 from dpengine.accounting.drawing import check_reopens
 from dpengine.accounting.entry import Charge, Entry, Kind, Outcome
 from dpengine.accounting.ledger import Ledger
+from dpengine.accounting.schema import VERSION
 from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseError
 from tests.charges import charge
 from tests.conftest import empty_schema
@@ -431,7 +432,7 @@ def test_a_tampered_release_is_not_served_but_others_are(stored: Ledger, stored_
 @pytest.mark.parametrize("change", [
     "UPDATE ledger_caps SET cap = '9/1'", "DELETE FROM ledger_caps", "UPDATE ledger_caps SET dataset = 'x'",
     "INSERT INTO ledger_caps (dataset, cap) VALUES ('x', '1/1')", "UPDATE ledger_meta SET secret = :value",
-    "DELETE FROM ledger_meta", "UPDATE ledger_meta SET version = 4", "DROP TABLE ledger_payloads",
+    "DELETE FROM ledger_meta", f"UPDATE ledger_meta SET version = {VERSION + 1}", "DROP TABLE ledger_payloads",
 ])  # fmt: skip
 def test_caps_key_and_tables_changed_from_outside_are_refused(stored: Ledger, stored_url: str, change: str) -> None:
     stored.set_cap("clinic", 2)

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 import dpengine as dpe
 from dpengine.accounting.entry import Kind
 from dpengine.accounting.ledger import Ledger
+from dpengine.accounting.schema import VERSION
 from dpengine.errors import BudgetError, LedgerError
 from tests.accounting.test_ledger import look
 from tests.accounting.test_ledger_faults import AFTER, POINTS, run
@@ -45,6 +46,19 @@ def second_url(old_url: str) -> str:
     )
     look(old_url, f"UPDATE ledger_meta SET version = 2, entries = 18, head = {blob}", sealed)
     return old_url
+
+
+@pytest.fixture
+def third_url(stored_url: str) -> str:
+    """A ledger as version 3 left it: without rules and requests of approval; with a cap, a charge and a key."""
+    ledger = Ledger(stored_url)
+    ledger.set_cap("visits-2026", 3)
+    charge(ledger, "plan", "visits-2026")
+    ledger.keep_key("signing", lambda: b"key")
+    for table in ("ledger_rules", "ledger_requests"):
+        look(stored_url, f"DROP TABLE {table}")
+    look(stored_url, "UPDATE ledger_meta SET version = 3")
+    return stored_url
 
 
 def literal(url: str, blob: bytes) -> str:
@@ -99,7 +113,7 @@ def test_a_ledger_of_version_1_is_read_and_left_as_it_is(old_url: str) -> None:
 def test_the_first_change_upgrades_and_every_sealed_charge_stays_as_it_was(old_url: str) -> None:
     before = look(old_url, "SELECT number, hash FROM ledger_charges ORDER BY number")
     Ledger(old_url).set_cap("visits-2026", 9)
-    assert version(old_url) == 3
+    assert version(old_url) == VERSION
     assert read_all(old_url) == KINDS
     assert look(old_url, "SELECT number, hash FROM ledger_charges ORDER BY number") == before
     assert look(old_url, "SELECT count(*) FROM ledger_charges WHERE kind IS NOT NULL") == [(0,)]
@@ -138,10 +152,41 @@ def test_a_ledger_of_version_2_is_read_and_then_upgraded(second_url: str) -> Non
     assert ledger.named_key("signing") is None
     sealed = look(second_url, "SELECT number, hash FROM ledger_charges ORDER BY number")
     charge(ledger, "plan 3", "visits-2026", epsilon="1/100")
-    assert version(second_url) == 3
+    assert version(second_url) == VERSION
     assert [entry.kind for entry in Ledger(second_url).history()] == [*KINDS, Kind.ANSWER, Kind.RELEASE]
     assert look(second_url, "SELECT number, hash FROM ledger_charges WHERE number < 19 ORDER BY number") == sealed
     assert look(second_url, "SELECT count(*) FROM ledger_charges WHERE owner IS NULL") == [(18,)]
+
+
+def test_a_ledger_of_version_3_is_read_and_then_upgraded(third_url: str, request: pytest.FixtureRequest) -> None:
+    ledger = Ledger(third_url)
+    ledger.verify_chain()
+    assert (ledger.spent("visits-2026"), ledger.cap("visits-2026"), ledger.named_key("signing")) == (1, 3, b"key")
+    assert (ledger.approvals.rules(), ledger.approvals.requests(), ledger.approvals.needed("x")) == ([], [], False)
+    with pytest.raises(BudgetError, match="does not allow"):
+        charge(ledger, "too much", dataset="visits-2026", epsilon=100)
+    assert version(third_url) == 3
+    ledger.approvals.set_rule("visits-2026", needed=True)
+    assert version(third_url) == VERSION
+    with pytest.raises(BudgetError, match="needs the approval"):
+        charge(Ledger(third_url), "plan 2", "visits-2026")
+    charge(Ledger(third_url), "plan 2", "wages", b"other rows")
+    Ledger(third_url).verify_chain()
+    server = None if third_url.startswith("sqlite") else request.getfixturevalue("postgres")
+    new_url = f"{third_url}.new" if server is None else empty_schema(server)
+    Ledger(new_url)
+    assert layout(third_url) == layout(new_url)
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_death_at_any_point_of_an_upgrade_from_version_3_leaves_that_or_the_new_one(third_url: str, point: str) -> None:
+    assert run("die", third_url, "plan 2", point) == []
+    committed = point in AFTER
+    assert version(third_url) == (VERSION if committed else 3)
+    assert ("ledger_requests" in layout(third_url)) == committed
+    charge(Ledger(third_url), "plan 2")
+    Ledger(third_url).verify_chain()
+    assert version(third_url) == VERSION
 
 
 def test_old_entries_stay_the_local_owner_s_and_their_caps_too(second_url: str) -> None:
@@ -171,12 +216,12 @@ def test_a_refused_charge_upgrades_nothing(old_url: str) -> None:
 def test_death_at_any_point_of_an_upgrade_leaves_the_old_ledger_or_the_new_one(old_url: str, point: str) -> None:
     assert run("die", old_url, "plan", point) == []
     committed = point in AFTER
-    assert (version(old_url), has_kinds(old_url)) == ((3, True) if committed else (1, False))
+    assert (version(old_url), has_kinds(old_url)) == ((VERSION, True) if committed else (1, False))
     ledger = Ledger(old_url)
     ledger.verify_chain()
     assert charge(ledger, "plan", payload=b"drawn again") == (b"numbers of plan" if committed else b"drawn again")
     assert [entry.kind for entry in ledger.history()] == [*KINDS, Kind.RELEASE]
-    assert version(old_url) == 3
+    assert version(old_url) == VERSION
 
 
 def test_processes_that_upgrade_at_once_charge_one_after_the_other(old_url: str) -> None:
@@ -190,7 +235,7 @@ def test_processes_that_upgrade_at_once_charge_one_after_the_other(old_url: str)
 
 def test_a_ledger_of_a_later_version_is_refused_and_says_so(stored_url: str) -> None:
     ledger = Ledger(stored_url)
-    look(stored_url, "UPDATE ledger_meta SET version = 4")
+    look(stored_url, f"UPDATE ledger_meta SET version = {VERSION + 1}")
     for use in (lambda: Ledger(stored_url), lambda: ledger.spent("clinic"), lambda: charge(ledger, "plan")):
         with pytest.raises(LedgerError, match="later version of this program"):
             use()

@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from dpengine.accounting import upkeep
+from dpengine.accounting.approval.request import Actor
 from dpengine.accounting.ledger import Ledger
 from dpengine.accounting.schema import VERSION
 from dpengine.errors import LedgerError
@@ -21,6 +22,7 @@ from tests.accounting.test_schema import EXPECTED, layout, read_all
 from tests.accounting.test_witness import forget_in_this_process, remove
 from tests.charges import charge
 from tests.conftest import empty_schema
+from tests.plans import survey
 
 
 @pytest.fixture(autouse=True)
@@ -31,19 +33,21 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def filled(url: str) -> Ledger:
-    """A ledger of two owners, with caps, results and a key."""
+    """A ledger of two owners, with caps, results, a key, and a request for approval."""
     ledger = Ledger(url)
     ledger.set_cap("clinic", "9/2")
     charge(ledger, "first", epsilon="1/3")
     charge(ledger.for_owner("ann"), "second", "school", rows=b"pupils")
     charge(ledger, "third")
     ledger.keep_key("signing", lambda: b"key")
+    ledger.approvals.set_rule("wages", needed=True)
+    ledger.approvals.send(survey(dataset="wages"), Actor("ann"), "a note")
     return ledger
 
 
 def everything(url: str) -> list[object]:
     """All that a ledger holds, row by row; the layout's version apart."""
-    tables = ["caps", "charges", "payloads", "sketches", "keys", "meta"]
+    tables = ["caps", "charges", "payloads", "sketches", "keys", "rules", "requests", "meta"]
     return [
         [dict(sorted(row._mapping.items())) for row in look(url, f"SELECT * FROM ledger_{name}")] for name in tables
     ]

@@ -11,6 +11,7 @@ BOUNDING = "dpengine/counting/contribution_bounding.py"
 LEDGER = "dpengine/accounting/ledger.py"
 CHAIN = "dpengine/accounting/hash_chain.py"
 UPKEEP = "dpengine/accounting/upkeep.py"
+RECORDS = "dpengine/accounting/approval/records.py"
 QUERY = "dpengine/spec/query.py"
 CHOOSE = "dpengine/choose.py"
 VERIFY = "dpengine/bundle/verify.py"
@@ -23,6 +24,7 @@ MANY_ROWS = WHOLE_REPLAY + "::test_a_person_with_many_rows_moves_an_answer_no_mo
 CHOICES = WHOLE_REPLAY + "::test_a_choice_is_as_private"
 OF_BOUNDING = "tests/counting/test_contribution_bounding.py"
 OF_LEDGER = "tests/accounting/test_ledger.py"
+OF_RECORDS = "tests/accounting/approval/test_records.py"
 OF_WITNESS = "tests/accounting/test_witness.py"
 OF_UPKEEP = "tests/accounting/test_upkeep.py"
 OF_CHOOSE = "tests/test_choose.py"
@@ -257,7 +259,7 @@ FAULTS = [
     # Ledger
     Fault(
         "a cap binds each charge alone",
-        LEDGER,
+        CHAIN,
         "spent + epsilon <= cap",
         "epsilon <= cap",
         OF_LEDGER + "::test_a_refusal_says_what_was_asked_spent_and_left_and_the_ways_out",
@@ -266,9 +268,44 @@ FAULTS = [
     Fault(
         "the cap is not looked at when a charge is recorded",
         LEDGER,
-        "            _refuse_over_cap(book, *data, epsilon, [] if charge.other_people else alike)\n",
-        "",
+        "            approval = _refuse(book, charge, alike)\n",
+        "            approval = None\n",
         OF_LEDGER + "::test_threads_that_share_a_ledger_are_granted_exactly_what_the_cap_allows",
+    ),
+    Fault(
+        "a charge that needs approval is made without",
+        RECORDS,
+        "    if found is not None:\n        return found\n    if charge.kind",
+        "    return found\n    if charge.kind",
+        OF_RECORDS + "::test_a_charge_without_approval_is_refused_until_it_has_one_which_it_uses_up",
+    ),
+    Fault(
+        "an approval is not used up",
+        LEDGER,
+        "                records.use(connection, approval, outcome)\n",
+        "",
+        OF_RECORDS + "::test_a_charge_without_approval_is_refused_until_it_has_one_which_it_uses_up",
+    ),
+    Fault(
+        "an approval is for any plan of its dataset",
+        RECORDS,
+        "wanted = charge.plan_sha256, same_name(charge.dataset),",
+        "wanted = next(iter(book.requests)).plan_sha256, same_name(charge.dataset),",
+        OF_RECORDS + "::test_an_approval_is_for_exactly_its_plan",
+    ),
+    Fault(
+        "a request of one's own can be approved",
+        "dpengine/accounting/approval/desk.py",
+        "if by.is_same(records.request_of(row).asked_by):",
+        "if False:",
+        "tests/accounting/approval/test_desk.py::test_nobody_decides_on_a_request_of_their_own",
+    ),
+    Fault(
+        "a rule that is taken away from outside is believed to have been lifted",
+        CHAIN,
+        "    named = [name for rule in rules for name in rule]\n",
+        "    named: list[str] = []\n",
+        "tests/accounting/approval/test_desk.py::test_a_rule_or_request_that_is_changed_from_outside_stops_all_use",
     ),
     Fault(
         "the same data under another name has a budget of its own",
@@ -315,7 +352,7 @@ FAULTS = [
     Fault(
         "a cap changed from outside is believed",
         CHAIN,
-        "if meta.caps_seal != _seal(secret, caps):",
+        "if meta.caps_seal != _seal(secret, *changeable):",
         "if False:",
         OF_LEDGER + "::test_caps_key_and_tables_changed_from_outside_are_refused",
     ),

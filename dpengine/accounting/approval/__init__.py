@@ -1,0 +1,1 @@
+"""Approval by a second person: which datasets need it, requests for it, and their use by a charge."""

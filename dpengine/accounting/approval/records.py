@@ -1,0 +1,126 @@
+"""Rules and requests in the ledger's database, as one transaction reads and changes them.
+
+Whoever changes something here seals it anew, in the same transaction (`hash_chain.reseal`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from dpengine.accounting import schema
+from dpengine.accounting.approval.request import Actor, Request, State
+from dpengine.accounting.entry import Charge, Kind, Outcome, Resemblance, same_name
+from dpengine.errors import BudgetError, LedgerError
+
+if TYPE_CHECKING:
+    from dpengine.accounting.hash_chain import Book
+
+__all__ = [
+    "ALL",
+    "add",
+    "approval_for",
+    "approved",
+    "change",
+    "is_needed",
+    "now",
+    "plan_of",
+    "request_of",
+    "set_rule",
+    "use",
+]
+
+ALL = ""  # as the dataset of a rule: every dataset of the owner
+
+
+def is_needed(book: Book, dataset: str, fingerprint: bytes | None, alike: Collection[Resemblance]) -> bool:
+    """Return whether a charge needs approval: by its dataset's rule, or that of any that shares its data."""
+    names, _ = book.pool(dataset, fingerprint, alike)
+    return bool({same_name(rule) for rule in book.rules} & {ALL, *map(same_name, names)})
+
+
+def approval_for(book: Book, charge: Charge, alike: Collection[Resemblance]) -> sa.Row[Any] | None:
+    """Return the unused approval that a charge uses up, or None if it needs none; raise `BudgetError` without one.
+
+    `alike` are all charges that its data resembles: a statement of other people does not get round the rule.
+    """
+    if not is_needed(book, charge.dataset, charge.fingerprint, alike):
+        return None
+    found = approved(book, charge)
+    if found is not None:
+        return found
+    if charge.kind is not Kind.RELEASE:
+        raise BudgetError(
+            f"The budget of dataset {charge.dataset!r} is spent only with the approval of a second person, which is "
+            "for plans of tables: questions and choices are refused. Publish a plan that answers them."
+        )
+    raise BudgetError(
+        f"Publishing from dataset {charge.dataset!r} needs the approval of a second person, and exactly this plan has "
+        "none that is unused. Send it for approval: another person looks at it and decides."
+    )
+
+
+def approved(book: Book, charge: Charge) -> sa.Row[Any] | None:
+    """Return the unused approval of exactly what is charged; None if there is none."""
+    wanted = charge.plan_sha256, same_name(charge.dataset), charge.epsilon, charge.other_people
+    return next((row for row in book.requests if row.state == State.APPROVED and wanted == _of(row)), None)
+
+
+def _of(row: sa.Row[Any]) -> tuple[bytes, str, Fraction, bool]:
+    return row.plan_sha256, same_name(row.dataset), Fraction(row.epsilon), bool(row.other_people)
+
+
+def set_rule(connection: sa.Connection, book: Book, dataset: str, needed: bool) -> None:
+    """Set whether a dataset of the book's owner needs approval, under any spelling of its name."""
+    table = schema.rules
+    replaced = [name for name in book.rules if same_name(name) == same_name(dataset)]
+    connection.execute(sa.delete(table).where(table.c.owner == book.owner, table.c.dataset.in_(replaced)))
+    if needed:
+        connection.execute(sa.insert(table).values(dataset=dataset, owner=book.owner))
+
+
+def add(connection: sa.Connection, plan: str, fields: dict[str, Any]) -> None:
+    """Add a request for a plan, given as its text."""
+    last = connection.scalar(sa.select(sa.func.max(schema.requests.c.number))) or 0
+    digest = hashlib.sha256(plan.encode()).digest()
+    connection.execute(sa.insert(schema.requests).values(number=last + 1, plan=plan, plan_sha256=digest, **fields))
+
+
+def change(connection: sa.Connection, request: sa.Row[Any], state: State, **fields: str) -> None:
+    """Bring a request to another state."""
+    table = schema.requests
+    connection.execute(sa.update(table).where(table.c.number == request.number).values(state=state.value, **fields))
+
+
+def use(connection: sa.Connection, approval: sa.Row[Any], outcome: Outcome) -> None:
+    """Use up an approval for what is charged in this transaction."""
+    change(connection, approval, State.PUBLISHED, ended=outcome.created, release_id=outcome.release_id)
+
+
+def plan_of(connection: sa.Connection, request: sa.Row[Any]) -> str:
+    """Return the text of the plan that a request is for, exactly as it was sent."""
+    table = schema.requests.c
+    plan = connection.scalar(sa.select(table.plan).where(table.number == request.number))
+    if plan is None or hashlib.sha256(plan.encode()).digest() != request.plan_sha256:
+        raise LedgerError("A plan that was sent for approval was changed in the ledger; restore an intact backup.")
+    return str(plan)
+
+
+def request_of(row: sa.Row[Any]) -> Request:
+    """Return a row as a value."""
+    decided = Actor(row.decided_by, row.decided_name) if row.decided_by else None
+    return Request(
+        row.request_id, row.dataset, Fraction(row.epsilon), bytes(row.plan_sha256), bool(row.other_people),
+        Actor(row.asked_by, row.asked_name), row.asked, row.note, State(row.state), decided, row.decided, row.answer,
+        row.ended_by, row.ended, row.release_id,
+    )  # fmt: skip
+
+
+def now() -> str:
+    """Return the time, as requests keep it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,175 @@
+"""The commands on approval by a second person: who needs it, what waits for it, and the decision.
+
+Whoever runs a command is known by the name of their account on this machine. That tells people apart who share a
+ledger on a server. It binds nobody who may write the ledger: see docs/threats.md.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpengine.cli.common import faults, json_option, ledger_option, open_ledger, owner_option, printable, say
+from dpengine.exact import exact_text
+
+if TYPE_CHECKING:
+    from dpengine.accounting.approval.request import Actor, Request
+
+__all__ = ["approval"]
+
+note_option = click.option("--note", default="", metavar="TEXT", help="A note for the others.")
+
+
+@click.group()
+def approval() -> None:
+    """Have a second person approve each release: set this, send plans, and decide on them."""
+
+
+@approval.command()
+@click.argument("dataset", required=False)
+@click.option("--lift", is_flag=True, help="No longer ask for approval.")
+@ledger_option
+@owner_option
+@faults
+def require(dataset: str | None, lift: bool, url: str | None, owner: str) -> None:
+    """Ask for approval of whatever spends the budget of DATASET, or of every dataset of the owner."""
+    from dpengine.accounting.approval.records import ALL
+
+    desk = open_ledger(url, owner).approvals
+    desk.set_rule(ALL if dataset is None else dataset, needed=not lift)
+    named = [rule or "every dataset" for rule in desk.rules()]
+    say(f"approval is needed for {', '.join(named) if named else 'nothing'}")
+
+
+@approval.command()
+@click.argument("plan", type=click.Path(path_type=Path))
+@note_option
+@click.option("--other-people", is_flag=True, help="Ask also for what `release --other-people` states.")
+@ledger_option
+@owner_option
+@faults
+def send(plan: Path, note: str, other_people: bool, url: str | None, owner: str) -> None:
+    """Send PLAN for approval. Reads no table."""
+    from dpengine.spec.plan import Plan
+
+    request = open_ledger(url, owner).approvals.send(Plan.load(plan), _me(), note, other_people=other_people)
+    say(_line(request))
+
+
+@approval.command(name="list")
+@ledger_option
+@owner_option
+@json_option
+@faults
+def listed(url: str | None, owner: str, as_json: bool) -> None:
+    """List all requests, the latest last."""
+    requests = open_ledger(url, owner).approvals.requests()
+    if as_json:
+        click.echo(json.dumps([_fields(request) for request in requests]))
+        return
+    for request in requests:
+        say(_line(request))
+    if not requests:
+        click.echo("nothing was sent yet")
+
+
+@approval.command()
+@click.argument("request")
+@ledger_option
+@owner_option
+@faults
+def show(request: str, url: str | None, owner: str) -> None:
+    """Print the plan of REQUEST, its price, what it would leave, and its expected errors."""
+    from dpengine.results.predict import predict
+    from dpengine.spec.plan import Plan
+
+    book = open_ledger(url, owner)
+    found, text = book.approvals.request(request), book.approvals.plan_text(request)
+    left = book.left(found.dataset)
+    rest = "no cap is set" if left is None else f"of which {exact_text(left)} is left before"
+    for line in text.splitlines():
+        say(line)
+    say(_line(found))
+    say(f"ε = {exact_text(found.epsilon)} from the budget of {found.dataset}, {rest}")
+    if found.other_people:
+        say("with the statement that the table is of other people than earlier ones like it")
+    frame = predict(Plan.loads(text))
+    frame["table"] = frame["table"].map(printable)
+    click.echo(frame.to_string(index=False, float_format=lambda number: f"{number:.4g}"))
+
+
+@approval.command()
+@click.argument("request")
+@note_option
+@ledger_option
+@owner_option
+@faults
+def approve(request: str, note: str, url: str | None, owner: str) -> None:
+    """Approve REQUEST of somebody else: its plan may then be published, once."""
+    desk = open_ledger(url, owner).approvals
+    desk.approve(request, _me(), note)
+    say(_line(desk.request(request)))
+
+
+@approval.command()
+@click.argument("request")
+@note_option
+@ledger_option
+@owner_option
+@faults
+def decline(request: str, note: str, url: str | None, owner: str) -> None:
+    """Decline REQUEST of somebody else."""
+    desk = open_ledger(url, owner).approvals
+    desk.decline(request, _me(), note)
+    say(_line(desk.request(request)))
+
+
+@approval.command()
+@click.argument("request")
+@ledger_option
+@owner_option
+@faults
+def withdraw(request: str, url: str | None, owner: str) -> None:
+    """Take back REQUEST, or its approval, before it is used."""
+    desk = open_ledger(url, owner).approvals
+    desk.withdraw(request, _me())
+    say(_line(desk.request(request)))
+
+
+def _me() -> Actor:
+    """Return whose account runs this command, as the system knows it, whatever the environment says."""
+    from dpengine.accounting.approval.request import Actor
+
+    if sys.platform == "win32":
+        account = getpass.getuser()
+    else:
+        import pwd
+
+        try:
+            account = pwd.getpwuid(os.getuid()).pw_name
+        except KeyError:  # a container may run as an account without a name
+            account = str(os.getuid())
+    return Actor(f"account {account}", account)
+
+
+def _line(request: Request) -> str:
+    decided = f" by {_name(request.decided_by)}" if request.decided_by else ""
+    return (
+        f"{request.request_id}  {request.state}{decided}  ε {exact_text(request.epsilon)} of {request.dataset}, "
+        f"sent by {_name(request.asked_by)} on {request.asked}{f': {request.note}' if request.note else ''}"
+    )
+
+
+def _name(actor: Actor) -> str:
+    return actor.name or actor.identity
+
+
+def _fields(request: Request) -> dict[str, Any]:
+    return asdict(request) | {"epsilon": exact_text(request.epsilon), "plan_sha256": request.plan_sha256.hex()}
