@@ -21,6 +21,7 @@ def main() -> None:
     st.logo(LOOK / "logo.svg", size="large")
     st.html(LOOK / "look.css")
 
+    approval = st.Page("pages/approval.py", title="Approval", icon=":material/how_to_reg:", url_path="approval")
     page = st.navigation(
         {
             "": [
@@ -31,6 +32,7 @@ def main() -> None:
                 st.Page("pages/budget.py", title="Budget", icon=":material/account_balance_wallet:", url_path="budget"),
                 st.Page("pages/ask.py", title="Ask", icon=":material/contact_support:", url_path="ask"),
                 st.Page("pages/verify.py", title="Verify", icon=":material/verified:", url_path="verify"),
+                *([approval] if admitted and sign_in.approves() else []),
             ],
             "Labs": [
                 st.Page(

@@ -23,7 +23,7 @@ from dpengine import Plan
 
 PATIENCE = 60_000  # milliseconds: a busy machine is slow to draw, and that is no fault of the page
 REOPEN = 2_000  # milliseconds after which a menu without the option is taken for one that a redraw has closed
-BUY = re.compile("Publish once|Show it again")  # the same table and plan may be published already
+BUY = re.compile("Publish once|Show it again|Send for approval")  # the table and plan may be published already
 Draw = Callable[[int], int]
 CANARY = "ZZ_CANARY_7f3a"
 STILL = "[data-test-script-state='notRunning'][data-test-connection-state='CONNECTED']"

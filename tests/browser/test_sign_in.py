@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import http.client
-import json
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.actions import clinic_csv, follow, press, rest, upload
+from tests.browser.provider import provided, secrets_for
 from tests.pages.tabs import ask, opened
 from tests.serving import Served, served
 
@@ -26,47 +20,19 @@ PEOPLE = [
     {"sub": "guest", "email": ANN, "email_verified": False},  # says to be Ann, and nobody has checked
 ]
 PATIENCE = 20.0
+GROUPS = f"""
+[groups.clinic]
+owners = ["{ANN}"]
+[groups.registry]
+owners = ["{ANN}", "{BEA}"]
+"""
 
 
 @pytest.fixture(scope="module")
-def provider() -> Iterator[str]:
-    """An OpenID Connect provider on this machine, with a button for each of these people."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    people = [f"--user-claims={json.dumps(each)}" for each in PEOPLE]
-    command = [sys.executable, "-W", "ignore", "-m", "oidc_provider_mock", "--port", str(port), *people]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until = time.monotonic() + PATIENCE
-    while process.poll() is None and time.monotonic() < until:
-        with suppress(OSError), closing(http.client.HTTPConnection("localhost", port, timeout=1)) as connection:
-            connection.request("GET", "/.well-known/openid-configuration")
-            if connection.getresponse().status == 200:
-                break
-        time.sleep(0.1)
-    yield f"http://localhost:{port}"
-    process.terminate()
-    process.wait()
-
-
-@pytest.fixture(scope="module")
-def closed(provider: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The app behind sign-in."""
-    secrets = f"""
-    [sign_in]
-    way = "oidc"
-    [auth]
-    redirect_uri = "http://localhost:{{port}}/oauth2callback"
-    cookie_secret = "0123456789abcdef0123456789abcdef"
-    client_id = "release"
-    client_secret = "of the test"
-    server_metadata_url = "{provider}/.well-known/openid-configuration"
-    [groups.clinic]
-    owners = ["{ANN}"]
-    [groups.registry]
-    owners = ["{ANN}", "{BEA}"]
-    """
-    with served(tmp_path_factory.mktemp("closed"), secrets) as running:
+    folder = tmp_path_factory.mktemp("closed")
+    with provided(PEOPLE) as provider, served(folder, secrets_for(provider, GROUPS)) as running:
         yield running
 
 

@@ -18,6 +18,8 @@ class May(StrEnum):
 
     PUBLISH = "publish"  # bring tables, look at rows, publish, ask and choose within the cap
     CAP = "set caps"
+    APPROVE = "decide on plans that others have sent for approval"
+    RULE = "say what needs approval"  # not for those who publish: they could lift it, publish, and set it again
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,8 @@ class Account:
             raise BudgetError(f"Your role in {self.title} does not let you {act}. Ask one of the group who may.")
 
 
-LOCAL_ACCOUNT = Account("", "this server", frozenset(May), connections=None)
+# Without sign-in nobody is told from anybody, so there is no second person who could approve.
+LOCAL_ACCOUNT = Account("", "this server", frozenset({May.PUBLISH, May.CAP}), connections=None)
 
 
 def accounts_of(person: Person) -> list[Account]:
@@ -61,6 +64,8 @@ def _account(name: str, group: Group, person: str) -> Account | None:
     may = {
         May.PUBLISH: owner,
         May.CAP: steward or (owner and not group.stewards),
+        May.APPROVE: owner or steward,
+        May.RULE: steward and not owner,
     }
     allowed = frozenset(act for act, allows in may.items() if allows)
     return Account(f"group:{name}", name, allowed, frozenset(group.connections))

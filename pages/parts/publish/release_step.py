@@ -12,7 +12,7 @@ from dpengine.accounting.entry import Resemblance
 from dpengine.exact import exact_text
 from dpengine.release import resembling
 from pages.parts.access.accounts import May
-from pages.parts.publish import progress
+from pages.parts.publish import approval_step, progress
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import all_faults
@@ -46,10 +46,9 @@ def publish_step(plan: Plan) -> None:
     price = Fraction(0) if published else plan.epsilon
     table = visit().table
     assert table is not None
-    alike = [] if published else resembling(table, plan, data, ledger)
-    others = other_people(data, alike)
-    if others:
-        alike = []
+    found = [] if published else resembling(table, plan, data, ledger)
+    others = other_people(data, found)
+    alike = [] if others else found
     spent, cap = ledger.spent(plan.dataset, data, alike), ledger.cap(plan.dataset, data, alike)
     bill = {"Spent so far": exact_text(spent), "This release": exact_text(price)}
     bill["Left after"] = "no cap" if cap is None else exact_text(max(cap - spent - price, Fraction(0)))
@@ -73,15 +72,15 @@ def publish_step(plan: Plan) -> None:
             f"Publishing spends **ε = {exact_text(plan.epsilon)}** of the budget of **{plain(plan.dataset)}** "
             "for good. Publishing the same plan on the same data again shows the same release and costs nothing."
         )
-    clicked = st.button(
+    asks = not published and refusal is None and ledger.approvals.needed(plan.dataset, data, found)
+    if (not asks or approval_step.show(plan, other_people=others)) and st.button(
         "Show it again" if published else "Publish once",
         type="primary",
         icon=":material/publish:",
         key=visit().key("publish"),
         width="stretch",
         disabled=refusal is not None,
-    )
-    if clicked and refusal is None:
+    ):
         progress.begin(table, plan, other_people=others)
     st.download_button(
         "Save this plan",

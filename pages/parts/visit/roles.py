@@ -21,5 +21,7 @@ def publishes() -> bool:
         f"As a {role} of **{plain(account.title)}**, you see what was published and what it cost. Its owners publish.",
         icon=":material/visibility:",
     )
+    if May.APPROVE in account.may:
+        st.page_link("pages/approval.py", label="See the plans that wait for approval", icon=":material/how_to_reg:")
     st.page_link("pages/budget.py", label="See budget and releases", icon=":material/account_balance_wallet:")
     return False

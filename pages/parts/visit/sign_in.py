@@ -6,20 +6,25 @@ import streamlit as st
 from streamlit import runtime
 
 from pages.parts.access import settings
-from pages.parts.access.accounts import accounts_of
+from pages.parts.access.accounts import May, accounts_of
 from pages.parts.access.person import person
 from pages.parts.access.settings import NoSignIn, Oidc
 from pages.parts.server import lifespan, request_guard, session_resources
 from pages.parts.shared.wording import plain
 from pages.parts.visit.state import change_account, visit
 
-__all__ = ["is_admitted", "show_corner", "show_door"]
+__all__ = ["approves", "is_admitted", "show_corner", "show_door"]
 
 
 def is_admitted() -> bool:
     """Whether the visitor is signed in, and has an account to use."""
     who = person()
     return who is not None and bool(accounts_of(who))
+
+
+def approves() -> bool:
+    """Whether the visitor, in the account at hand, may decide on plans that others have sent for approval."""
+    return May.APPROVE in visit().account.may
 
 
 def show_door() -> None:

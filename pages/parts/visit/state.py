@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from dpengine import BudgetError, Ledger, Plan, PrivateReleaseError
+from dpengine.accounting.approval.request import Actor
 from dpengine.release import Release
 from dpengine.sources.table import Table
 from pages.parts.access.accounts import LOCAL_ACCOUNT, Account, May, accounts_of
@@ -83,6 +84,34 @@ class VisitState:
         """Set the total ε that a dataset may ever spend. Raises `BudgetError` if the role does not allow it."""
         self.account.require(May.CAP)
         self.ledger.set_cap(dataset, cap)
+
+    def send_for_approval(self, plan: Plan, note: str, *, other_people: bool) -> None:
+        """Ask another person of the account to approve a plan. Raises `BudgetError` if the role does not allow it."""
+        self.account.require(May.PUBLISH)
+        self.ledger.approvals.send(plan, self.actor, note, other_people=other_people)
+
+    def decide(self, request_id: str, note: str, *, approve: bool) -> None:
+        """Approve or decline a plan of somebody else. Raises `BudgetError` if the role does not allow it."""
+        self.account.require(May.APPROVE)
+        desk = self.ledger.approvals
+        (desk.approve if approve else desk.decline)(request_id, self.actor, note)
+
+    def withdraw(self, request_id: str) -> None:
+        """Take back a request of one's own, or one that one may decide on. Raises `BudgetError` for others."""
+        desk = self.ledger.approvals
+        if not self.actor.is_same(desk.request(request_id).asked_by):
+            self.account.require(May.APPROVE)
+        desk.withdraw(request_id, self.actor)
+
+    def set_rule(self, dataset: str, *, needed: bool) -> None:
+        """Set whether a dataset, or with "" every one, needs approval. Raises `BudgetError` if the role forbids it."""
+        self.account.require(May.RULE)
+        self.ledger.approvals.set_rule(dataset, needed=needed)
+
+    @property
+    def actor(self) -> Actor:
+        """The visitor, as requests for approval name them."""
+        return Actor(self.person.identity, self.person.name)
 
     @cached_property
     def tab_question(self) -> Question:

@@ -27,6 +27,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
 from dpengine import BudgetError, Ledger, Plan
+from dpengine.accounting.approval.request import Actor
 from dpengine.accounting.entry import Kind
 from pages.parts.access.accounts import Account, May, accounts_of
 from pages.parts.access.person import Person
@@ -65,6 +66,7 @@ class Belongings:
     choice: str
     fingerprint: bytes
     plan_id: str
+    request: str
 
     def of(self, owner: str) -> Ledger:
         return Ledger(self.url, owner)
@@ -78,9 +80,12 @@ def hers(tmp_path_factory: pytest.TempPathFactory) -> Belongings:
     for kind in (Kind.ANSWER, Kind.CHOICE):
         charge(ledger, kind.value, DATASET, b"her rows", Fraction(1, 2), kind=kind, title=TITLE)
     ledger.set_cap(DATASET, "7")
+    ledger.approvals.set_rule(DATASET, needed=True)
+    request = ledger.approvals.send(PLAN, Actor("provider ann", ANN))
     row = ledger.history()[0]
     assert row.release_id == release
-    return Belongings(url, release, "id of answer", "id of choice", ledger.fingerprint(b"her rows"), "answer")
+    return Belongings(url, release, "id of answer", "id of choice", ledger.fingerprint(b"her rows"), "answer",
+                      request.request_id)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -95,12 +100,12 @@ def account(email: str) -> Account:
 
 def alien(ledger: Ledger, owner: str) -> VisitState:
     """The session of an account, with this ledger."""
-    here = VisitState(account=Account(owner, owner, frozenset(May), None))
+    here = VisitState(Person("provider bea", BEA), Account(owner, owner, frozenset(May), None))
     here.__dict__["ledger"] = ledger
     return here
 
 
-# ---- ledger entries, by what a session holds: 12 questions × 5 others ----
+# ---- ledger entries, by what a session holds: 14 questions × 5 others ----
 
 OTHERS = ["", "group:school", f"person:provider {ZOE}", "group:Clinic", "clinic"]
 QUESTIONS: dict[str, Callable[[Ledger, Belongings], object]] = {
@@ -116,6 +121,8 @@ QUESTIONS: dict[str, Callable[[Ledger, Belongings], object]] = {
     "the cap": lambda ledger, _: ledger.cap(DATASET),
     "the result of her plan and data": lambda ledger, hers: ledger.find(hers.fingerprint, hers.plan_id),
     "whether she published a plan": lambda ledger, hers: ledger.holds(hers.plan_id),
+    "what she sent for approval": lambda ledger, _: ledger.approvals.requests(),
+    "whether she needs approval": lambda ledger, _: ledger.approvals.needed(DATASET),
 }
 
 
@@ -128,25 +135,33 @@ def test_no_other_owner_learns_what_is_in_the_ledger(hers: Belongings, question:
     assert ask(alien(hers.of(owner), owner).ledger, hers) == nothing
 
 
-# ---- ledger entries, by what a session does: 3 attempts × 5 others ----
+# ---- ledger entries, by what a session does: 5 attempts × 5 others ----
 
 
 @pytest.mark.parametrize("owner", OTHERS)
-@pytest.mark.parametrize("attempt", ["raise her cap", "spend her budget", "publish her plan on her data"])
+@pytest.mark.parametrize("attempt", [
+    "raise her cap", "spend her budget", "publish her plan on her data", "approve her plan", "withdraw her plan",
+])  # fmt: skip
 def test_no_other_owner_changes_what_is_hers(hers: Belongings, attempt: str, owner: str, tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     path.write_bytes(Path(hers.url.removeprefix("sqlite:///")).read_bytes())
     own, here = Ledger(f"sqlite:///{path}", CLINIC_OWNER), alien(Ledger(f"sqlite:///{path}", owner), owner)
-    before = own.history(), own.cap(DATASET), own.left(DATASET)
+    before = own.history(), own.cap(DATASET), own.left(DATASET), own.approvals.requests()
     if attempt == "raise her cap":
         here.set_cap(DATASET, "1000")
+    elif attempt == "approve her plan":
+        with pytest.raises(BudgetError, match="no request with this id"):
+            here.decide(hers.request, "", approve=True)
+    elif attempt == "withdraw her plan":
+        with pytest.raises(BudgetError, match="no request with this id"):
+            here.withdraw(hers.request)
     elif attempt == "spend her budget":
         charge(here.ledger_to_charge, "another", DATASET, b"her rows", Fraction(7))
     else:
         drawn = dpe.release(ROWS, PLAN, here.ledger_to_charge)
         assert drawn.release_id != hers.release, "a draw of their own, which their own budget pays"
         assert here.ledger.spent(DATASET) == PLAN.epsilon
-    assert (own.history(), own.cap(DATASET), own.left(DATASET)) == before
+    assert (own.history(), own.cap(DATASET), own.left(DATASET), own.approvals.requests()) == before
 
 
 # ---- addresses of pages: 4 addresses × 5 targets, and those who are not signed in ----

@@ -233,7 +233,7 @@ def test_without_sign_in_all_are_the_local_person_who_may_all(monkeypatch: pytes
     set_rules(monkeypatch, "")
     assert of_request(request(("X-Release-Person", ANN))) == LOCAL
     (account,) = accounts_of(LOCAL)
-    assert (account.owner, account.may, account.connections) == ("", frozenset(May), None)
+    assert (account.owner, account.may, account.connections) == ("", {May.PUBLISH, May.CAP}, None)
     assert accounts_of(Person(ANN, ANN)) == []
 
 

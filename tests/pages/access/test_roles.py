@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine import BudgetError, Plan, open_table
+from dpengine.accounting.approval.request import Actor, State
 from pages.parts.access.accounts import Account, May, accounts_of
 from pages.parts.access.person import Person
 from pages.parts.publish import progress
@@ -17,7 +18,7 @@ from pages.parts.visit import samples, state
 from pages.parts.visit.state import VISIT, VisitState
 from tests.pages.people import PROVIDER, always_by_the_entry, set_rules, sign_in
 from tests.pages.visits import ENTRY, ledger, press, texts, whole
-from tests.plans import CLINIC
+from tests.plans import CLINIC, survey
 
 ANN, SAM, VERA, BEA = (f"{name}@example.org" for name in ("ann", "sam", "vera", "bea"))
 RULES = f"""{PROVIDER}
@@ -60,11 +61,11 @@ def accounts(email: str) -> dict[str, Account]:
 @pytest.mark.parametrize(
     ("email", "group", "may"),
     [
-        (ANN, "clinic", {May.PUBLISH}),
-        (SAM, "clinic", {May.CAP}),
+        (ANN, "clinic", {May.PUBLISH, May.APPROVE}),
+        (SAM, "clinic", {May.CAP, May.APPROVE, May.RULE}),
         (VERA, "clinic", set()),
-        (ANN, "school", {May.PUBLISH, May.CAP}),
-        (BEA.upper(), "school", {May.PUBLISH, May.CAP}),
+        (ANN, "school", {May.PUBLISH, May.CAP, May.APPROVE}),
+        (BEA.upper(), "school", {May.PUBLISH, May.CAP, May.APPROVE}),
         ("zoe@example.org", "your own account", {May.PUBLISH, May.CAP}),
         ("", "your own account", {May.PUBLISH, May.CAP}),
     ],
@@ -102,22 +103,37 @@ ACTS: dict[str, tuple[May, Callable[[VisitState, Path], object]]] = {
     "take a file": (May.PUBLISH, lambda here, _: here.place),
     "charge": (May.PUBLISH, lambda here, _: here.ledger_to_charge),
     "set a cap": (May.CAP, lambda here, _: here.set_cap("clinic-2026", "2")),
+    "send for approval": (May.PUBLISH, lambda here, _: here.send_for_approval(survey(), "", other_people=False)),
+    "approve": (May.APPROVE, lambda here, _: here.decide(sent(), "", approve=True)),
+    "decline": (May.APPROVE, lambda here, _: here.decide(sent(), "", approve=False)),
+    "withdraw what another has sent": (May.APPROVE, lambda here, _: here.withdraw(sent())),
+    "say what needs approval": (May.RULE, lambda here, _: here.set_rule("", needed=True)),
 }
 
 
-@pytest.mark.parametrize("role", [frozenset[May](), frozenset({May.CAP}), frozenset({May.PUBLISH}), frozenset(May)])
+def sent() -> str:
+    """The id of a plan that Ann has sent for approval."""
+    return ledger().for_owner("group:clinic").approvals.send(survey(), Actor("provider ann", ANN)).request_id
+
+
+ROLES = [frozenset[May](), *(frozenset({may}) for may in May), frozenset(May)]
+
+
+@pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("act", ACTS)
 def test_what_acts_asks_for_the_role(act: str, role: frozenset[May], tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("a,b\n1,2\n")
     needed, do = ACTS[act]
-    here = VisitState(account=Account("group:clinic", "clinic", role))
+    here = VisitState(Person("provider bea", BEA), Account("group:clinic", "clinic", role))
     if needed in role:
         do(here, table)
     else:
         with pytest.raises(BudgetError, match="Your role in clinic"):
             do(here, table)
-        assert ledger().for_owner("group:clinic").cap("clinic-2026") is None
+        clinic = ledger().for_owner("group:clinic")
+        assert (clinic.cap("clinic-2026"), clinic.approvals.rules()) == (None, [])
+        assert [each.state for each in clinic.approvals.requests() if each.state is not State.WAITING] == []
 
 
 def test_publishing_and_samples_ask_for_the_role(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

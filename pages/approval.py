@@ -1,0 +1,244 @@
+"""Approval: the plans that wait for a second person, what they would cost, and how wrong they would be."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pandas as pd
+import streamlit as st
+
+from dpengine import BudgetError, Ledger, LedgerError, Plan, PlanError, predict
+from dpengine.accounting.approval.records import ALL
+from dpengine.accounting.approval.request import Request, State
+from dpengine.accounting.entry import same_name
+from dpengine.exact import exact_text
+from pages.parts.access.accounts import May
+from pages.parts.publish.preview import in_words
+from pages.parts.shared.approval_wording import decision, name_of_actor, signed
+from pages.parts.shared.data_twin import PREDICTED
+from pages.parts.shared.entries_table import show_entries
+from pages.parts.shared.wording import name_of, plain, plural, protected
+from pages.parts.visit.fault_text import all_faults
+from pages.parts.visit.state import require_entry, visit
+from pages.parts.visit.strategies import is_adaptive
+
+
+def main() -> None:
+    """Show what waits, what was decided, and what needs approval."""
+    st.title("Approval", anchor=False)
+    if May.APPROVE not in visit().account.may:
+        st.info("You are in no group in which you may approve.", icon=":material/visibility:")
+        return
+    st.markdown(
+        "Where approval is needed, nothing is published before a second person has looked at the plan. One sends it, "
+        "another decides. An approval is for exactly one plan, and is used once."
+    )
+    book = visit().ledger
+    requests = book.approvals.requests()
+    waiting = [each for each in requests if each.state is State.WAITING]
+    st.subheader("Waiting", anchor=False)
+    if waiting:
+        look_at(book, choose(waiting))
+    else:
+        st.markdown("No plan waits for a decision.")
+    if approved := [each for each in requests if each.state is State.APPROVED]:
+        st.subheader("Approved, not yet published", anchor=False)
+        for request in approved:
+            show_approved(book, request)
+    if ended := [each for each in requests if each.state not in (State.WAITING, State.APPROVED)]:
+        st.subheader("Earlier", anchor=False)
+        list_ended(ended)
+    set_rules(book)
+
+
+def choose(waiting: list[Request]) -> Request:
+    """Return the request to look at, the earliest one first."""
+    if len(waiting) == 1:
+        return waiting[0]
+    st.markdown(f"**{plural(len(waiting), 'plan')}**")
+    found: Request = st.selectbox(
+        "Plan to look at",
+        waiting,
+        format_func=lambda each: f"{each.dataset} · ε {exact_text(each.epsilon)} · {name_of_actor(each.asked_by)}",
+        key="approval_request",
+    )
+    return found
+
+
+def look_at(book: Ledger, request: Request) -> None:
+    """Show a plan with its price and its predicted error, and the buttons to decide."""
+    text = book.approvals.plan_text(request.request_id)
+    plan = Plan.loads(text)
+    with st.container(border=True, key="approval-request"):
+        st.markdown(f"**{plain(plan.title or plan.dataset)}**")
+        note = f": “{plain(request.note)}”" if request.note else "."
+        st.markdown(f"Sent by {signed(request.asked_by, request.asked)}{note}")
+        show_price(book, request)
+        if request.other_people:
+            st.warning(
+                "With it, the owner states that the table is of **other people** than an earlier table that it looks "
+                "like. It would then have a budget of its own.",
+                icon=":material/group:",
+            )
+        show_content(request, plan)
+        with st.expander("The plan, letter by letter", icon=":material/description:"):
+            st.code(text, language="yaml")
+            offer_plan(request, text)
+        decide(request)
+
+
+def show_price(book: Ledger, request: Request) -> None:
+    """Show what the release would cost, and what it would leave."""
+    spent, left = book.spent(request.dataset), book.left(request.dataset)
+    after = "no cap" if left is None else exact_text(max(left - request.epsilon, Fraction(0)))
+    bill = {"Spent so far": exact_text(spent), "This release": exact_text(request.epsilon), "Left after": after}
+    st.markdown(f"From the budget of **{plain(request.dataset)}**, in ε:")
+    with st.grid(3, min_column_width=110):
+        for label, value in bill.items():
+            st.metric(label, value)
+    if left is not None and left < request.epsilon:
+        st.warning("The budget does not allow this now. An approval would lapse.", icon=":material/block:")
+
+
+def show_content(request: Request, plan: Plan) -> None:
+    """Show what would be published of whom, and how wrong it would be."""
+    tables = [plain(name_of(table)) for table in plan.marginals]
+    listed = "; ".join(tables[:6]) + ("; …" if len(tables) > 6 else "")
+    st.markdown(f"It publishes {plural(len(tables), 'table')}: {listed}. It protects {protected(plan)}.")
+    st.markdown(in_words(plan))
+    if is_adaptive(plan) and visit().kept("approval", request.plan_sha256) is None and not st.button(
+        "Simulate the errors", key="approval_simulate", icon=":material/experiment:", help="Takes some seconds."
+    ):  # fmt: skip
+        return
+    with st.spinner("Predicting the errors"):
+        frame = visit().once("approval", request.plan_sha256, lambda: predict(plan))
+    st.dataframe(frame, hide_index=True, column_config=PREDICTED, alt="Predicted errors of each table")
+
+
+def decide(request: Request) -> None:
+    """Offer to approve or to decline; to who has sent the plan, to take it back."""
+    if visit().actor.is_same(request.asked_by):
+        st.caption("You sent this. Another person decides.")
+        offer_withdrawal(request)
+        return
+    note = st.text_input("Note with your decision", key=f"approval-note-{request.request_id}", max_chars=2_000)
+    with st.container(horizontal=True):
+        approve = st.button("Approve", type="primary", key="approval_approve", icon=":material/how_to_reg:")
+        decline = st.button("Decline", key="approval_decline", icon=":material/block:")
+    if approve or decline:
+        try:
+            visit().decide(request.request_id, note.strip(), approve=approve)
+        except BudgetError as error:
+            st.warning(all_faults(error), icon=":material/block:")
+        else:
+            st.toast("Approved." if approve else "Declined.", icon=":material/check:")
+            st.rerun()
+
+
+def offer_withdrawal(request: Request) -> None:
+    """Offer to take back a request or an approval."""
+    if st.button("Withdraw it", key=f"approval-withdraw-{request.request_id}", icon=":material/undo:", type="tertiary"):
+        try:
+            visit().withdraw(request.request_id)
+        except BudgetError as error:
+            st.warning(all_faults(error), icon=":material/block:")
+        else:
+            st.rerun()
+
+
+def offer_plan(request: Request, text: str) -> None:
+    """Offer the plan as a file."""
+    st.download_button(
+        "Download the plan",
+        text,
+        "plan.yaml",
+        "application/yaml",
+        icon=":material/download:",
+        type="tertiary",
+        on_click="ignore",
+        key=f"approval-plan-{request.request_id}",
+        help="Load it in step 2 of Publish to publish exactly this plan.",
+    )
+
+
+def show_approved(book: Ledger, request: Request) -> None:
+    """Show an approval that may still be withdrawn."""
+    with st.container(border=True):
+        st.markdown(
+            f"**{plain(request.dataset)}**, ε = {exact_text(request.epsilon)}, sent by "
+            f"{signed(request.asked_by, request.asked)}. {decision(request)}"
+        )
+        with st.container(horizontal=True):
+            offer_plan(request, book.approvals.plan_text(request.request_id))
+            offer_withdrawal(request)
+
+
+def list_ended(ended: list[Request]) -> None:
+    """List the requests that were declined, withdrawn, lapsed or published."""
+    rows = [
+        {
+            "when": each.ended or each.decided,
+            "state": each.state.value,
+            "dataset": each.dataset,
+            "ε": exact_text(each.epsilon),
+            "sent by": name_of_actor(each.asked_by),
+            "decided by": name_of_actor(each.decided_by) if each.decided_by else "",
+            "note": each.answer or each.note,
+            "release": each.release_id,
+        }
+        for each in ended
+    ]
+    show_entries(pd.DataFrame(rows), "Earlier requests, the latest first", {})
+
+
+def set_rules(book: Ledger) -> None:
+    """Say what needs approval; let stewards change it."""
+    st.subheader("What needs approval", anchor=False)
+    rules = book.approvals.rules()
+    group = plain(visit().account.title)
+    if ALL in rules:
+        st.markdown(f"Whatever is published of **{group}**. Single questions and private choices are refused.")
+    elif rules:
+        names = ", ".join(f"**{plain(name)}**" for name in rules)
+        st.markdown(f"Whatever is published of {names}. Single questions and private choices about them are refused.")
+    else:
+        st.markdown("Nothing at present: owners publish by themselves.")
+    if May.RULE not in visit().account.may:
+        st.caption(
+            "Stewards who do not publish themselves set this, or whoever runs this server: who publishes could lift it."
+        )
+        return
+    with st.form("approval_rules", border=True):
+        every = st.toggle(f"Every dataset of {group}", ALL in rules, key=visit().turned("approval-every"))
+        known = sorted({*book.datasets(), *rules} - {ALL})
+        single = st.multiselect(
+            "Or single datasets",
+            known,
+            [name for name in rules if name != ALL],
+            accept_new_options=True,
+            key=visit().turned("approval-single"),
+            help="Type the name of a dataset that nothing was published of yet.",
+        )
+        if not st.form_submit_button("Save", icon=":material/save:"):
+            return
+    wanted = {same_name(name): name for name in [*single, *([ALL] if every else [])]}
+    try:
+        for name in rules:
+            if same_name(name) not in wanted:
+                visit().set_rule(name, needed=False)
+        for name in wanted.values():
+            visit().set_rule(name, needed=True)
+    except BudgetError as error:
+        st.warning(all_faults(error), icon=":material/block:")
+        return
+    for name in ("approval-every", "approval-single"):
+        visit().turn(name)
+    st.toast("Saved.", icon=":material/check:")
+    st.rerun()
+
+
+require_entry()
+try:
+    main()
+except (LedgerError, PlanError) as refused:
+    st.error(all_faults(refused), icon=":material/account_balance_wallet:")

@@ -1,0 +1,76 @@
+"""The last step where a second person has to approve: send the plan, wait, and publish what was approved."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpengine import BudgetError, Plan
+from dpengine.accounting.approval.request import OPEN, Request, State
+from pages.parts.shared.approval_wording import decision, signed
+from pages.parts.shared.wording import plain
+from pages.parts.visit.fault_text import all_faults
+from pages.parts.visit.state import visit
+
+__all__ = ["show"]
+
+
+def show(plan: Plan, *, other_people: bool) -> bool:
+    """Show how far the approval of exactly this plan has come, and what to do next; return whether it is approved."""
+    request = visit().ledger.approvals.find(plan, other_people=other_people)
+    approved = request is not None and request.state is State.APPROVED
+    if not visit().person.identity:
+        if approved:
+            return True
+        st.warning(
+            "This release needs a second person's approval, but without sign-in nobody here is told from anybody. Save "
+            "the plan and send it on the command line: `private-release ledger approval send plan.yaml`.",
+            icon=":material/how_to_reg:",
+        )
+        return False
+    if request is None or request.state not in OPEN:
+        _offer(plan, request, other_people=other_people)
+        return False
+    if approved:
+        st.success(f"{decision(request)} Exactly this plan may now be published, once.", icon=":material/how_to_reg:")
+    else:
+        st.info(
+            f"Sent for approval by {signed(request.asked_by, request.asked)}. Another person of "
+            f"**{plain(visit().account.title)}** looks at it on *Approval* and decides.",
+            icon=":material/hourglass_top:",
+        )
+    with st.container(horizontal=True):
+        if not approved:
+            st.button("Look again", key=visit().key("look-again"), icon=":material/refresh:")
+        if st.button("Withdraw it", key=visit().key("withdraw"), icon=":material/undo:", type="tertiary"):
+            _withdraw(request)
+    return approved
+
+
+def _offer(plan: Plan, before: Request | None, *, other_people: bool) -> None:
+    """Offer to send the plan, and say what became of it when it was sent before."""
+    if before is not None:
+        st.info(decision(before), icon=":material/history:")
+    st.markdown(
+        "**This release needs a second person's approval.** They see the plan, its predicted error and its price. They "
+        "do not see the table. Sending spends nothing. Whatever you change afterwards makes another plan of it."
+    )
+    note = st.text_input("Note for who approves", key=visit().turned("approval-note"), max_chars=2_000)
+    if st.button(
+        "Send for approval", type="primary", icon=":material/send:", key=visit().key("send-approval"), width="stretch"
+    ):
+        try:
+            visit().send_for_approval(plan, note.strip(), other_people=other_people)
+        except BudgetError as error:
+            st.warning(all_faults(error), icon=":material/block:")
+        else:
+            visit().turn("approval-note")
+            st.rerun()
+
+
+def _withdraw(request: Request) -> None:
+    try:
+        visit().withdraw(request.request_id)
+    except BudgetError as error:
+        st.warning(all_faults(error), icon=":material/block:")
+    else:
+        st.rerun()

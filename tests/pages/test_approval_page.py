@@ -1,0 +1,211 @@
+"""A plan on its way through two people: sent on Publish, decided on Approval, published once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpengine import Plan
+from dpengine.accounting.approval.request import Actor, Request, State
+from dpengine.accounting.ledger import Ledger
+from tests.pages.people import PROVIDER, always_by_the_entry, set_rules, sign_in
+from tests.pages.visits import ENTRY, labelled, ledger, metrics, press, settled, texts, whole
+from tests.plans import survey
+
+ANN, BOB, SAM, VERA, BEA = (f"{name}@example.org" for name in ("ann", "bob", "sam", "vera", "bea"))
+RULES = f"""{PROVIDER}
+[groups.clinic]
+owners = ["{ANN}", "{BOB}"]
+stewards = ["{SAM}"]
+viewers = ["{VERA}"]
+[groups.school]
+owners = ["{BEA}"]
+"""
+PLAN = survey(title="For the *annual* report")
+
+
+@pytest.fixture(autouse=True)
+def rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    always_by_the_entry(monkeypatch)
+    set_rules(monkeypatch, RULES)
+
+
+@pytest.fixture
+def page_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
+    """Opens the app as somebody, on a page."""
+
+    def opened(email: str, page: str = "approval") -> AppTest:
+        sign_in(monkeypatch, email)
+        found = AppTest.from_file(str(ENTRY), default_timeout=60).run()
+        return whole(found.switch_page(f"pages/{page}.py").run())
+
+    return opened
+
+
+def clinic() -> Ledger:
+    return ledger().for_owner("group:clinic")
+
+
+def sent(plan: Plan = PLAN, by: str = ANN, note: str = "by *Friday*") -> Request:
+    """Somebody's request, as the page makes it."""
+    return clinic().approvals.send(plan, Actor(f"https://provider.example subject of {by}", by), note)
+
+
+def labels(page: AppTest) -> set[str]:
+    return {button.label for button in page.button}
+
+
+def test_a_plan_goes_from_one_person_to_another_and_back(page_of: Callable[..., AppTest]) -> None:
+    clinic().approvals.set_rule("", needed=True)
+    page = settled(press(page_of(ANN, "publish"), "Use this sample"))
+    assert "Publish once" not in labels(page)
+    assert "needs a second person's approval" in texts(page)
+    labelled(page.text_input, "Note for who approves").set_value("as agreed")
+    press(page, "Send for approval")
+    assert f"Sent for approval by {ANN}" in texts(page).replace("*", "").replace("\N{WORD JOINER}", "")
+    assert labels(page) >= {"Look again", "Withdraw it"}
+    assert "Publish once" not in labels(page)
+    (request,) = clinic().approvals.requests()
+    assert (request.note, request.epsilon, clinic().history()) == ("as agreed", 1, [])
+
+    own = page_of(ANN)
+    assert "Another person decides" in texts(own)
+    assert not {"Approve", "Decline"} & labels(own)
+    other = page_of(SAM)
+    assert metrics(other) == {"Spent so far": "0", "This release": "1", "Left after": "no cap"}
+    assert "95 in 100 are within" in texts(other)
+    assert len(other.dataframe[0].value) > 1
+    assert other.code[0].value == clinic().approvals.plan_text(request.request_id).rstrip()
+    labelled(other.text_input, "Note with your decision").set_value("fine")
+    press(other, "Approve")
+    assert "Approved, not yet published" in texts(other)
+
+    again = settled(press(page_of(ANN, "publish"), "Use this sample"))
+    assert "Exactly this plan may now be published, once." in texts(again)
+    settled(press(again, "Publish once"))
+    assert not again.exception
+    (entry,) = clinic().history()
+    used = clinic().approvals.request(request.request_id)
+    assert (used.state, used.release_id, used.answer) == (State.PUBLISHED, entry.release_id, "fine")
+    assert "published" in set(page_of(SAM).dataframe[0].value["state"])
+
+
+def test_a_change_of_an_approved_plan_needs_another_approval(page_of: Callable[..., AppTest]) -> None:
+    clinic().approvals.set_rule("", needed=True)
+    page = settled(press(page_of(ANN, "publish"), "Use this sample"))
+    press(page, "Send for approval")
+    (request,) = clinic().approvals.requests()
+    clinic().approvals.approve(request.request_id, Actor("sam", SAM))
+    press(page, "Look again")
+    assert "Publish once" in labels(page)
+    labelled(page.text_input, "Title for readers").set_value("Another title").run()
+    assert "Publish once" not in labels(page)
+    assert "Send for approval" in labels(page)
+
+
+@pytest.mark.parametrize("decision", ["Decline", "Withdraw it"])
+def test_what_became_of_it_is_said_where_it_was_sent(
+    page_of: Callable[..., AppTest], decision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clinic().approvals.set_rule("", needed=True)
+    page = settled(press(page_of(ANN, "publish"), "Use this sample"))
+    press(page, "Send for approval")
+    if decision == "Decline":
+        other = page_of(BOB)
+        labelled(other.text_input, "Note with your decision").set_value("too <b>exact</b>")
+        press(other, "Decline")
+        sign_in(monkeypatch, ANN)
+        press(page, "Look again")
+        assert "Declined by" in texts(page)
+        assert "too <b>exact</b>" in texts(page)
+    else:
+        press(page, decision)
+        assert "Withdrawn by" in texts(page)
+    assert "Send for approval" in labels(page)
+    assert clinic().history() == []
+
+
+def test_without_a_rule_nobody_is_asked(page_of: Callable[..., AppTest]) -> None:
+    page = settled(press(page_of(ANN, "publish"), "Use this sample"))
+    assert "Publish once" in labels(page)
+    assert "approval" not in texts(page)
+
+
+def test_a_steward_sets_and_lifts_the_rule_and_nobody_who_publishes_does(page_of: Callable[..., AppTest]) -> None:
+    assert "Save" not in labels(page_of(ANN))
+    page = page_of(SAM)
+    page.toggle[0].set_value(True)
+    press(page, "Save")
+    assert clinic().approvals.rules() == [""]
+    assert "Whatever is published of clinic" in texts(page).replace("*", "")
+    page.toggle[0].set_value(False)
+    press(page, "Save")
+    assert clinic().approvals.rules() == []
+    clinic().set_cap("wages", 3)
+    page = page_of(SAM)
+    page.multiselect[0].set_value(["wages"])
+    press(page, "Save")
+    assert clinic().approvals.rules() == ["wages"]
+    assert ledger().for_owner("group:school").approvals.rules() == []
+
+
+def test_several_plans_are_looked_at_one_by_one(page_of: Callable[..., AppTest]) -> None:
+    first, second = sent(), sent(survey(title="Another", dataset="wages"), BOB)
+    page = page_of(SAM)
+    assert "For the *annual* report" in texts(page)
+    labelled(page.selectbox, "Plan to look at").set_value(labelled(page.selectbox, "Plan to look at").options[1]).run()
+    assert not page.exception
+    press(page, "Approve")
+    assert [each.state for each in clinic().approvals.requests()] == [State.WAITING, State.APPROVED]
+    assert first.request_id != second.request_id
+
+
+def test_a_budget_that_does_not_suffice_is_said_to_who_approves(page_of: Callable[..., AppTest]) -> None:
+    sent()
+    clinic().set_cap("clinic", "0.2")
+    page = page_of(SAM)
+    assert metrics(page)["Left after"] == "0"
+    assert "The budget does not allow this now" in texts(page)
+
+
+def test_adaptive_errors_are_simulated_when_asked(page_of: Callable[..., AppTest]) -> None:
+    sent(survey(strategy="adaptive", epsilon="2"))
+    page = page_of(SAM)
+    assert not page.dataframe
+    press(page, "Simulate the errors")
+    assert len(page.dataframe[0].value) == 3
+
+
+@pytest.mark.parametrize("email", [VERA, BEA])
+def test_viewers_and_other_groups_see_no_request(page_of: Callable[..., AppTest], email: str) -> None:
+    sent()
+    page = page_of(email, "budget" if email == VERA else "approval")
+    assert "annual" not in texts(page)
+    assert not {"Approve", "Decline"} & labels(page)
+
+
+def test_texts_of_people_are_no_markup(page_of: Callable[..., AppTest]) -> None:
+    sent(survey(title="[x](https://example.org) :smile:"), note="![x](https://example.org/x.png) <b>")
+    drawn = "\n".join(str(part.value) for part in page_of(SAM).markdown)
+    assert "](https:" not in drawn
+    assert ":smile:" not in drawn
+
+
+def test_without_sign_in_the_command_line_is_named_and_no_page_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_rules(monkeypatch, "")
+    ledger().approvals.set_rule("", needed=True)
+    page = AppTest.from_file(str(ENTRY), default_timeout=60).run()
+    page.button(key="sample_census").click().run()
+    shown = texts(settled(page))
+    assert "private-release ledger approval send plan.yaml" in shown
+    assert not {"Publish once", "Send for approval"} & labels(page)
+
+
+@pytest.mark.parametrize("page", ["ask"])
+def test_no_question_is_answered_under_the_rule(page_of: Callable[..., AppTest], page: str) -> None:
+    clinic().approvals.set_rule("", needed=True)
+    shown = settled(press(page_of(ANN, page), "Use this sample"))
+    assert "No single question is answered" in texts(shown)
+    assert not [label for label in labels(shown) if label.startswith("Ask, for")]
