@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import bisect
 import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +19,7 @@ from dpengine.estimate.error_distribution import table_error
 from dpengine.marginals.measurement import Allocation
 from dpengine.measure.strategy import decide, resolved
 from dpengine.results.mock_table import ASSUMED_ROWS, mock_counts
-from dpengine.results.predict import predict
+from dpengine.results.predict import predict_by_trials
 from dpengine.results.preview import preview
 from dpengine.results.result import EXACT
 from dpengine.spec.limits import MAX_TABLE_CELLS
@@ -29,11 +31,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALL_CELLS", "SIZES", "STRATEGIES", "MockCells", "allocations_of", "compare_allocations", "compare_strategies",
-    "mostly_noise_share", "predict_table", "simulate_errors",
+    "epsilon_by_trials", "mostly_noise_share", "predict_table", "simulate_errors",
 ]  # fmt: skip
 
 STRATEGIES = ("direct", "optimised", "adaptive")
 ALL_CELLS = "all cells, on average"
+COMPARED_TRIALS = 1  # a mean over tables, which one trial tells to about a tenth
+SEARCH_TRIALS = 2
 SIZES = ("empty", "1 to 9", "10 to 99", "100 to 999", "1,000 and more")
 _SIZE_BOUNDS = (1, 10, 100, 1000)
 
@@ -131,7 +135,7 @@ def compare_strategies(
             variant = plan.model_copy(update={"strategy": name}).at(epsilon)
             try:
                 decide(variant).check()
-                frame = predict(variant)
+                frame = predict_by_trials(variant, COMPARED_TRIALS)
             except PlanError as error:
                 faults[name] = " ".join(map(str, error.faults))
                 errors.append(math.nan)
@@ -142,6 +146,24 @@ def compare_strategies(
             columns[name] = errors
             faults.pop(name, None)
     return pd.DataFrame(columns), faults
+
+
+def epsilon_by_trials(
+    plan: Plan, half_width: float, epsilons: Sequence[Fraction], before_each: Callable[[], None] = lambda: None
+) -> Fraction | None:
+    """Return the least of the rising `epsilons` at which 95 in 100 cells of every table were within ±`half_width`.
+
+    It serves adaptive plans, whose errors can only be simulated: a binary search makes a few trials on the mock table
+    at each ε that it looks at. Returns None if no ε is enough. `before_each` is called before each trial; if it raises,
+    this ends.
+    """
+
+    def enough(epsilon: Fraction) -> bool:
+        frame = predict_by_trials(plan.at(epsilon), SEARCH_TRIALS, before_each)
+        return bool((frame.loc[frame["table"] != "total", "half_width_95"] <= half_width).all())
+
+    first = bisect.bisect_left(epsilons, True, key=enough)
+    return epsilons[first] if first < len(epsilons) else None
 
 
 def simulate_errors(

@@ -8,7 +8,7 @@ That table knows nothing of the owner's, whose errors may be smaller or larger.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import cache, partial
 from numbers import Real
@@ -28,10 +28,10 @@ from dpengine.spec.wording import name_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["epsilon_for", "half_width_curves", "predict"]
+__all__ = ["epsilon_for", "half_width_curves", "predict", "predict_by_trials"]
 
 COLUMNS = ("table", "cells", "mean_abs_error", "half_width_95", "total_half_width_95")
-# One trial is off by about a tenth in the mean over tables, and by more in one table; trials of large plans are slow.
+# Trials of large plans are slow.
 MIN_TRIALS, MAX_TRIALS = 4, 16
 MAX_SIMULATED_CELLS = 800_000  # of all trials together, unless `MIN_TRIALS` have more
 MAX_TRIED_TABLES = 2_000  # of more, one trial alone is made: their mean is known well
@@ -48,11 +48,11 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
     import pandas as pd
 
     if epsilons is None:
-        return _predict_at(plan)
+        return predict_by_trials(plan)
     frames = []
     for epsilon in epsilons:
         at = plan.at(epsilon)
-        frame = _predict_at(at)
+        frame = predict_by_trials(at)
         frame.insert(0, "epsilon", float(at.epsilon))
         frames.append(frame)
     if not frames:
@@ -62,11 +62,18 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
     return joined
 
 
-def _predict_at(plan: Plan) -> pd.DataFrame:
+def predict_by_trials(
+    plan: Plan, trials: int | None = None, before_each: Callable[[], None] = lambda: None
+) -> pd.DataFrame:
+    """Return `predict(plan)`, from as many `trials` as are asked for where errors can only be simulated.
+
+    One trial is off by about a tenth in the mean over tables, and by more in one table. `before_each` is called before
+    each; if it raises, this ends.
+    """
     import pandas as pd
 
     strategy = decide(plan)
-    errors = _exact_errors(strategy) if strategy.closed_form else _simulated_errors(strategy)
+    errors = _exact_errors(strategy) if strategy.closed_form else _simulated_errors(strategy, trials, before_each)
     rows = [(name_of(table), plan.cells(table), *error) for table, error in errors.items()]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     frame.attrs["simulated"] = not strategy.closed_form
@@ -84,7 +91,9 @@ def _distribution(strategy: Strategy, table: Columns) -> ErrorDistribution:
     return table_error(strategy.plan, strategy.allocations, table)
 
 
-def _simulated_errors(strategy: Strategy) -> dict[Columns, tuple[float, float, float]]:
+def _simulated_errors(
+    strategy: Strategy, trials: int | None, before_each: Callable[[], None]
+) -> dict[Columns, tuple[float, float, float]]:
     """Return the same, estimated from some releases of the mock table."""
     plan = strategy.plan
     counted = cache(partial(mock_counts, plan))
@@ -92,8 +101,11 @@ def _simulated_errors(strategy: Strategy) -> dict[Columns, tuple[float, float, f
     cells = sum(counts.size for counts in truth.values())
     errors: dict[Columns, list[Floats]] = {table: [] for table in truth}
     totals = []
-    trials = min(max(MIN_TRIALS, MAX_SIMULATED_CELLS // cells), MAX_TRIALS)
-    for _ in range(trials if len(truth) <= MAX_TRIED_TABLES else 1):
+    if trials is None:
+        many = min(max(MIN_TRIALS, MAX_SIMULATED_CELLS // cells), MAX_TRIALS)
+        trials = many if len(truth) <= MAX_TRIED_TABLES else 1
+    for _ in range(trials):
+        before_each()
         measured = strategy.measure(lambda marginals: [counted(each) for each in marginals])
         estimates = derive_estimates(plan, measured)
         totals.append(estimates.half_width(()))

@@ -18,7 +18,7 @@ from dpengine.results.alternatives import mostly_noise_share
 from dpengine.spec.plan import Plan
 from pages.parts.accuracy.numbers import EPSILONS
 from pages.parts.shared.wording import people, percent, why_measured
-from tests.pages.visits import held, metrics, texts, visit
+from tests.pages.visits import held, metrics, settled, texts, visit
 from tests.plans import category, survey
 
 VIEWS = ["Every table", "Mostly noise", "Small and empty cells", "What is measured", "What ε means", "Strategies"]
@@ -177,7 +177,7 @@ def test_all_strategies_are_compared_over_epsilon_on_request(strategy: str) -> N
     own = survey(strategy=strategy)
     at = page(own, "Strategies")
     assert "has the smallest error" not in texts(at)
-    at.button(key="compare-strategies").click().run()
+    settled(at.button(key="compare-strategies").click().run()).run()
     assert not at.exception
     shown = next(frame.value for frame in at.dataframe if "direct (exact prediction)" in frame.value.columns)
     assert list(shown.columns) == [
@@ -199,7 +199,7 @@ def test_an_impossible_strategy_is_explained() -> None:
     columns = [category(f"c{k}", 12) for k in range(7)]
     own = survey(columns=columns, tables={"each": 3}, strategy="adaptive", rows_about=1000)
     at = page(own)
-    at.button(key="compare-strategies").click().run()
+    settled(at.button(key="compare-strategies").click().run()).run()
     assert not at.exception
     assert "*direct* is not possible for this plan" in texts(at)
     assert "adaptive (simulated)" in next(frame.value for frame in at.dataframe).columns

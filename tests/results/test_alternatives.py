@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from dpengine import predict
+from dpengine import epsilon_for, predict
 from dpengine.results.alternatives import (
     ALL_CELLS,
     MockCells,
     compare_allocations,
     compare_strategies,
+    epsilon_by_trials,
     mostly_noise_share,
     predict_table,
     simulate_errors,
@@ -94,3 +97,30 @@ def test_the_mock_cells_are_counted_whole() -> None:
     cells = MockCells.of(survey(), ("age", "region"))
     assert cells.cumulative[-1] == 1
     assert (np.diff(cells.sizes) > 0).all()
+
+
+RISING = [Fraction(tenths, 10) for tenths in (1, 3, 10, 30, 100)]
+
+
+@pytest.mark.parametrize("half_width", [2, 20, 60, 10_000])
+def test_trials_find_the_epsilon_that_can_be_computed(half_width: float) -> None:
+    plan = survey()
+    least = epsilon_for(plan, half_width)
+    expected = next((epsilon for epsilon in RISING if epsilon >= least), None)
+    assert epsilon_by_trials(plan, half_width, RISING) == expected
+
+
+def test_trials_find_an_epsilon_for_an_adaptive_plan_and_can_be_broken_off() -> None:
+    plan, trials = survey(strategy="adaptive"), list[None]()
+    width = predict(plan.at(1))[:-1]["half_width_95"].max()
+    found = epsilon_by_trials(plan, 1.5 * width, RISING, lambda: trials.append(None))
+    assert found is not None
+    assert Fraction(3, 10) <= found <= 1, "errors fall about as ε rises"
+    assert len(trials) <= 2 * 3, "two at each of log₂ 5"
+    assert epsilon_by_trials(plan, 0.01, RISING[:2]) is None
+
+    def stop() -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        epsilon_by_trials(plan, width, RISING, stop)

@@ -5,20 +5,26 @@ from __future__ import annotations
 import contextlib
 import math
 from fractions import Fraction
+from functools import partial
 
 import streamlit as st
 
 from dpengine import PlanError, epsilon_for
 from dpengine.accounting.composition import posterior
 from dpengine.exact import exact_text
+from dpengine.results.alternatives import epsilon_by_trials
 from dpengine.spec.plan import Plan, exact_epsilon
+from pages.parts.server.jobs import Progress
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import plain, sure
+from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
+from pages.parts.visit.strategies import is_adaptive
 
 __all__ = ["choose_epsilon"]
 
+TRIED = rungs("0.01", "100")
 WAYS = ("Slide", "Type it", "From an error")
 STRATEGIES = {
     "auto": "Automatic: by predicted error",
@@ -119,19 +125,55 @@ def _typed(key: str) -> str:
 
 def _from_error(plan: Plan) -> None:
     wanted, use = st.columns([2, 1], vertical_alignment="bottom")
-    half_width = wanted.number_input("I need every cell within ±", 0, 10**9, 10, key=visit().key("reach"))
+    half_width = float(wanted.number_input("I need every cell within ±", 0, 10**9, 10, key=visit().key("reach")))
+    if is_adaptive(plan):
+        with use:
+            clicked = st.button("Try it out", key=visit().key("try-epsilon"), width="stretch")
+        needed = _tried_out(plan, half_width, clicked=clicked)
+        use = st.container()
+    else:
+        needed = _computed(plan, half_width)
+    if needed is not None:
+        use.button(
+            f"Use ε = {exact_text(needed)}",
+            key=visit().key("use"),
+            width="stretch",
+            on_click=visit().change,
+            kwargs={"epsilon": exact_text(needed)},
+        )
+
+
+def _computed(plan: Plan, half_width: float) -> Fraction | None:
     try:
-        needed = exact_text(_rounded_up(epsilon_for(plan, float(half_width))))
+        return _rounded_up(epsilon_for(plan, half_width))
     except PlanError as error:
         st.caption(f":material/report: {plain(str(error))}")
-        return
-    use.button(
-        f"Use ε = {needed}",
-        key=visit().key("use"),
-        width="stretch",
-        on_click=visit().change,
-        kwargs={"epsilon": needed},
+        return None
+
+
+def _tried_out(plan: Plan, half_width: float, *, clicked: bool) -> Fraction | None:
+    """Return the ε that trials on made-up people find enough; they run beside the page once they are asked for."""
+    question = (plan.at(1).key, plan.rows_about, half_width)
+    if not clicked and background_read.held("epsilon-by-trials", question) is None:
+        st.caption("For this plan the error cannot be computed, so values of ε are tried out on made-up people.")
+        return None
+    found = background_read.read(
+        "epsilon-by-trials", partial(_try_ladder, plan, half_width), None, question=question, doing="Trying values of ε"
     )
+    if found is None:
+        return None
+    if (needed := found[0]) is None:
+        st.caption(f":material/report: No ε up to {exact_text(TRIED[-1])} was enough.")
+    else:
+        st.caption(
+            f"On made-up people, 95 in 100 cells were within ±{half_width:,.0f} at about ε = {exact_text(needed)}. "
+            "Your table may need less or more."
+        )
+    return needed
+
+
+def _try_ladder(plan: Plan, half_width: float, progress: Progress) -> tuple[Fraction | None]:
+    return (epsilon_by_trials(plan, half_width, TRIED, partial(progress, "trying")),)
 
 
 def _rounded_up(epsilon: Fraction) -> Fraction:

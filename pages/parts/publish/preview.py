@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
 from dpengine import Plan, predict, preview
 from dpengine.charts import figures, style
 from dpengine.exact import exact_text
-from dpengine.marginals.graphs import maximal
-from dpengine.results.alternatives import mostly_noise_share
+from dpengine.results.alternatives import MockCells
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.results.result import EXACT, Result
+from pages.parts.publish import trial
 from pages.parts.release.view import figure_with_choice
 from pages.parts.shared.data_twin import PREDICTED
 from pages.parts.shared.figures import is_dark
-from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import name_of, noun, people, plain
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategies import is_adaptive, show_strategies
 
 __all__ = ["in_words", "show_consequence"]
 
-MAX_QUICK = 100_000  # cells of a single table that is drawn without being asked for
-
 
 def show_consequence(plan: Plan, *, own: bool) -> None:
     """Show a made-up release, its error in words, and a curve of the error over ε."""
     if is_adaptive(plan):
-        _show_adaptive(plan)
+        _show_adaptive(plan, own=own)
         return
     with st.container(border=True):
         redraw = _show_head("What readers will see" if own else "What a release looks like")
@@ -67,42 +65,47 @@ def _show_numbers(plan: Plan, numbers: dict[str, list[float]]) -> None:
     st.dataframe(numbers, hide_index=True, column_config=formats)
 
 
-def _show_adaptive(plan: Plan) -> None:
-    """Do the same for a plan whose errors cannot be computed beforehand; on request only, if drawing takes long."""
+def _show_adaptive(plan: Plan, *, own: bool) -> None:
+    """Do the same for a plan whose errors cannot be computed beforehand: it is tried out beside the page."""
     with st.container(border=True):
-        redraw = _show_head("What readers will see")
-        tables = maximal(plan.marginals)
-        quick = len(tables) == 1 and plan.cells(tables[0]) <= MAX_QUICK
-        if quick:
-            figure_with_choice(_previewed(plan, afresh=redraw), key="preview")
-        elif redraw or visit().kept("preview", _key(plan)) is not None:
-            with st.status("Choosing, measuring and fitting on a made-up table", expanded=False):
-                result = _previewed(plan, afresh=redraw)
-            figure_with_choice(result, key="preview")
+        redraw = _show_head("What readers will see" if own else "What a release looks like")
+        last = trial.drawn(plan, afresh=redraw)
+        if last is None:
+            st.caption(":material/hourglass_top: A release of made-up people is being drawn. This takes some seconds.")
         else:
-            st.caption("Drawing this takes some seconds. Press *Draw again* to start.")
+            of, result = last
+            st.markdown(in_words(plan))
+            figure_with_choice(result, key="preview")
+            if trial.question_of(of) != trial.question_of(plan):
+                st.caption(f"Drawn at ε = {exact_text(of.epsilon)}; the picture of this plan is being drawn.")
     with st.container(border=True):
         show_strategies(plan)
 
 
 def _previewed(plan: Plan, *, afresh: bool) -> Result:
     """Draw once for each plan, so that the picture stays the same while other things change."""
-    return visit().once("preview", _key(plan), lambda: preview(plan), afresh=afresh)
-
-
-def _key(plan: Plan) -> tuple[object, ...]:
-    return plan.key, plan.rows_about, tuple(plan.marginals)
+    return visit().once("preview", trial.question_of(plan), lambda: preview(plan), afresh=afresh)
 
 
 def in_words(plan: Plan) -> str:
     """Return how wrong the chosen table would be, one fact a sentence."""
-    if is_adaptive(plan):
-        why = plain(strategy_of(plan).why)
-        return f"{why} Its error cannot be computed beforehand, but it can be tried out on a made-up table."
+    if not is_adaptive(plan):
+        return _facts(plan, predict(plan))
+    last = trial.errors(plan)
+    if last is None:
+        return "For *adaptive* the error cannot be computed beforehand. It is being tried out on made-up people."
+    of, tried = last
+    facts = f"{_facts(of, tried)} This was tried out on made-up people; your table may do better or worse."
+    if trial.question_of(of) != trial.question_of(plan):
+        facts += f" ε = {exact_text(plan.epsilon)} is being tried out."
+    return facts
+
+
+def _facts(plan: Plan, predicted: pd.DataFrame) -> str:
     table = st.session_state.get("preview-table")
     if table not in plan.marginals:
         table = plan.marginals[0]
-    predicted, unit = predict(plan), noun(plan)
+    unit = noun(plan)
     row = predicted[predicted["table"] == name_of(table)].iloc[0]
     at, name = f"At ε = {exact_text(plan.epsilon)}", plain(name_of(table))
     cell, total = float(row["half_width_95"]), float(row["total_half_width_95"])
@@ -118,7 +121,7 @@ def in_words(plan: Plan) -> str:
     else:
         facts.append("The total is **almost certain** to be exact.")
     cells = plan.cells(table)
-    noisy = round(mostly_noise_share(plan, table) * cells)
+    noisy = round(float(MockCells.of(plan, table).mostly_noise(cell)) * cells)
     size = f"about {plan.rows_about:,}" if plan.rows_about else f"an assumed {ASSUMED_ROWS:,}"
     part = f"**{noisy:,} of {cells:,} cells**" if noisy else "No cell"
     facts.append(f"{part} would be mostly noise in a table of {size} {unit}.")

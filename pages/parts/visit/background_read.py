@@ -63,7 +63,7 @@ def read(
     return None
 
 
-def glance(name: str, work: Callable[[Progress], T], table: Table, *, question: object = ()) -> T | None:
+def glance(name: str, work: Callable[[Progress], T], table: Table | None, *, question: object = ()) -> T | None:
     """Return the job's result, or None while it runs or after it failed; nothing is shown of either."""
     fresh = held(name, question) is None
     job = begin(name, work, table, question=question)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
@@ -12,11 +14,12 @@ from dpengine.results.alternatives import compare_strategies
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
+from pages.parts.server.jobs import Progress
 from pages.parts.shared.epsilon_ladder import coarse
 from pages.parts.shared.figures import is_dark, tones
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import noun, plain
-from pages.parts.visit.state import visit
+from pages.parts.visit import background_read
 
 __all__ = ["is_adaptive", "show_strategies"]
 
@@ -29,7 +32,7 @@ def is_adaptive(plan: Plan) -> bool:
 
 
 def show_strategies(plan: Plan) -> None:
-    """Show why the plan has its strategy, and compare all strategies when asked: simulating takes some seconds."""
+    """Show why the plan has its strategy, and compare all strategies when asked, in a job beside the page."""
     st.markdown(f"**{plain(strategy_of(plan).why)}**")
     rows = f"about {plan.rows_about:,}" if plan.rows_about else f"an assumed {ASSUMED_ROWS:,}"
     st.caption(
@@ -38,13 +41,17 @@ def show_strategies(plan: Plan) -> None:
         "of yours: real tables may do better or worse. An adaptive release reports its own error, measured privately."
     )
     asked = plan.at(1).model_dump_json()
-    if st.button("Compare the strategies over ε", icon=":material/experiment:", key="compare-strategies"):
-        with st.status("Predicting and simulating five values of ε", expanded=False) as status:
-            compared = compare_strategies(plan, EPSILONS, lambda stage: status.update(label=stage))
-            status.update(label="Predicted and simulated", state="complete")
-        visit().keep("strategies", asked, compared)
-    if (compared := visit().kept("strategies", asked)) is not None:
-        _show(plan, *compared)
+    clicked = st.button("Compare the strategies over ε", icon=":material/experiment:", key="compare-strategies")
+    if clicked or background_read.held("strategies", asked) is not None:
+        compared = background_read.read(
+            "strategies", partial(_compare, plan), None, question=asked, doing="Predicting and simulating"
+        )
+        if compared is not None:
+            _show(plan, *compared)
+
+
+def _compare(plan: Plan, progress: Progress) -> tuple[pd.DataFrame, dict[str, str]]:
+    return compare_strategies(plan, EPSILONS, progress)
 
 
 def _show(plan: Plan, errors: pd.DataFrame, faults: dict[str, str]) -> None:

@@ -21,8 +21,7 @@ from tests.plans import CLINIC, letters_plan
 def words(plan: Plan) -> str:
     """Return what the preview says of `plan`, outside of any visit."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (preview, strategies):  # they remember the strategy in the visit
-            patch.setattr(module, "strategy_of", decide)
+        patch.setattr(strategies, "strategy_of", decide)  # it is remembered in the visit
         return preview.in_words(plan)
 
 

@@ -1,0 +1,52 @@
+"""An adaptive plan shows its error before anything is spent: tried out beside the page, on made-up people."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.visits import held, ledger, press, settled, texts, visit
+
+
+@pytest.fixture
+def adaptive() -> AppTest:
+    """The census sample, every pair of its columns, adaptively."""
+    page = visit()
+    page.button(key="sample_census").click().run()
+    held(page).entries = held(page).entries.with_(strategy="adaptive", layout="pairs", epsilon="0.5")
+    page.run()
+    return settled(page).run()
+
+
+def test_it_draws_itself_and_says_its_error(adaptive: AppTest) -> None:
+    assert not adaptive.exception
+    said = texts(adaptive)
+    assert re.search(r"At ε = 0\.5 a typical cell of .* is off by about \*\*[\d.,]+\*\*", said)
+    assert re.search(r"95 in 100 are within \*\*±[\d.,]+\*\*", said)
+    assert "tried out on made-up people" in said
+    assert "predict(" not in said
+    assert adaptive.get("plotly_chart"), "the made-up release is drawn"
+    assert ledger().spent(held(adaptive).entries.dataset) == 0
+
+
+def test_what_was_tried_stays_while_epsilon_moves(adaptive: AppTest) -> None:
+    held(adaptive).entries = held(adaptive).entries.with_(epsilon="0.7")
+    adaptive.run()
+    assert "At ε = 0.5 a typical cell" in texts(adaptive) or "At ε = 0.7 a typical cell" in texts(adaptive)
+    assert adaptive.get("plotly_chart")
+    said = texts(settled(adaptive).run())
+    assert "At ε = 0.7 a typical cell" in said
+    assert "is being" not in said
+
+
+def test_epsilon_for_an_error_is_tried_out_on_request(adaptive: AppTest) -> None:
+    adaptive.segmented_control[0].set_value("From an error").run()
+    assert not any(button.label.startswith("Use ε") for button in adaptive.button)
+    press(adaptive, "Try it out")
+    settled(adaptive).run()
+    offered = next(button for button in adaptive.button if button.label.startswith("Use ε"))
+    offered.click().run()
+    assert f"Use ε = {held(adaptive).entries.epsilon}" == offered.label
+    assert ledger().spent(held(adaptive).entries.dataset) == 0
