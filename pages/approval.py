@@ -22,6 +22,8 @@ from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry, visit
 from pages.parts.visit.strategies import is_adaptive
 
+MAX_SHOWN = 100_000  # letters of a plan; a longer one is there to be downloaded
+
 
 def main() -> None:
     """Show what waits, what was decided, and what needs approval."""
@@ -82,7 +84,8 @@ def look_at(book: Ledger, request: Request) -> None:
             )
         show_content(request, plan)
         with st.expander("The plan, letter by letter", icon=":material/description:"):
-            st.code(text, language="yaml")
+            if len(text) <= MAX_SHOWN:
+                st.code(text, language="yaml")
             offer_plan(request, text)
         decide(request)
 
@@ -123,8 +126,11 @@ def decide(request: Request) -> None:
         return
     note = st.text_input("Note with your decision", key=f"approval-note-{request.request_id}", max_chars=2_000)
     with st.container(horizontal=True):
-        approve = st.button("Approve", type="primary", key="approval_approve", icon=":material/how_to_reg:")
-        decline = st.button("Decline", key="approval_decline", icon=":material/block:")
+        # Keys of this request: if it is gone when the press arrives, the press means no other one.
+        approve = st.button(
+            "Approve", type="primary", key=f"approve-{request.request_id}", icon=":material/how_to_reg:"
+        )
+        decline = st.button("Decline", key=f"decline-{request.request_id}", icon=":material/block:")
     if approve or decline:
         try:
             visit().decide(request.request_id, note.strip(), approve=approve)
@@ -197,10 +203,10 @@ def set_rules(book: Ledger) -> None:
     rules = book.approvals.rules()
     group = plain(visit().account.title)
     if ALL in rules:
-        st.markdown(f"Whatever is published of **{group}**. Single questions and private choices are refused.")
+        st.markdown(f"Every release of **{group}**. Single questions and private choices are refused.")
     elif rules:
         names = ", ".join(f"**{plain(name)}**" for name in rules)
-        st.markdown(f"Whatever is published of {names}. Single questions and private choices about them are refused.")
+        st.markdown(f"Every release of {names}. Single questions and private choices about them are refused.")
     else:
         st.markdown("Nothing at present: owners publish by themselves.")
     if May.RULE not in visit().account.may:

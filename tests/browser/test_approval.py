@@ -64,7 +64,7 @@ def test_one_sends_another_looks_and_approves_and_the_first_publishes(
     to_approval(sam)
     press(sam.get_by_text("Every dataset of registry"))
     press(sam.get_by_role("button", name="Save"))
-    expect(sam.get_by_text("Whatever is published of registry")).to_be_visible()
+    expect(sam.get_by_text("Every release of registry")).to_be_visible()
 
     upload(bea, clinic_csv(tmp_path, "registry-2026"))
     load_plan(bea, "registry-2026")

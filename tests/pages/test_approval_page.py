@@ -139,7 +139,7 @@ def test_a_steward_sets_and_lifts_the_rule_and_nobody_who_publishes_does(page_of
     page.toggle[0].set_value(True)
     press(page, "Save")
     assert clinic().approvals.rules() == [""]
-    assert "Whatever is published of clinic" in texts(page).replace("*", "")
+    assert "Every release of clinic" in texts(page).replace("*", "")
     page.toggle[0].set_value(False)
     press(page, "Save")
     assert clinic().approvals.rules() == []
@@ -160,6 +160,16 @@ def test_several_plans_are_looked_at_one_by_one(page_of: Callable[..., AppTest])
     press(page, "Approve")
     assert [each.state for each in clinic().approvals.requests()] == [State.WAITING, State.APPROVED]
     assert first.request_id != second.request_id
+
+
+def test_a_press_means_the_plan_that_was_looked_at_and_no_other(page_of: Callable[..., AppTest]) -> None:
+    seen = sent()
+    page = page_of(SAM)
+    clinic().approvals.withdraw(seen.request_id, seen.asked_by)
+    unseen = sent(survey(title="Sent meanwhile"))
+    press(page, "Approve")
+    assert clinic().approvals.request(unseen.request_id).state is State.WAITING
+    assert "Sent meanwhile" in texts(page)
 
 
 def test_a_budget_that_does_not_suffice_is_said_to_who_approves(page_of: Callable[..., AppTest]) -> None:

@@ -35,7 +35,7 @@ def show(plan: Plan, *, other_people: bool) -> bool:
     else:
         st.info(
             f"Sent for approval by {signed(request.asked_by, request.asked)}. Another person of "
-            f"**{plain(visit().account.title)}** looks at it on *Approval* and decides.",
+            f"**{plain(visit().account.title)}** looks at it on *Approval* and decides. Tell them: no message is sent.",
             icon=":material/hourglass_top:",
         )
     with st.container(horizontal=True):
