@@ -91,6 +91,7 @@ async def plan(page: Page) -> None:
     values = page.get_by_role("textbox", name="Values, one a line")
     await values.fill("North\nSouth")
     await values.press("Control+Enter")
+    await page.get_by_role("button", name="Confirm 1 suggestion").click()
     await page.get_by_role("button", name="Go on to whom it protects").click()
     await page.get_by_text("each row is a different person").click()
     await page.get_by_role("button", name="Go on to how private").click()

@@ -1,8 +1,11 @@
-"""How quick the page is in a real Chromium: first screen, and from moving ε to everything redrawn.
+"""How quick the page is in a real Chromium: first screen, and from moving ε to everything redrawn; and how light.
 
-    python benchmarks/page.py           # starts the app by itself; needs playwright and Chromium
+    python benchmarks/page.py           # starts the app by itself; needs playwright and Chromium; Linux
+    python benchmarks/page.py wide      # only a table of many columns: processor time of the server for each click
 
-Limits that the project holds itself to: first screen under 3 s; median redraw under 0.4 s.
+Limits that the project holds itself to: first screen under 3 s; median redraw under 0.4 s; with 100 columns, published
+each by itself or as 300 pairs, a move of ε, a step or a cell of the grid takes the server under 0.15 s of processor
+time.
 """
 
 from __future__ import annotations
@@ -11,15 +14,20 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.serving import QUIET, chromium, served
+from dpengine import Plan
+from tests.browser.actions import follow, press, rest, type_into_grid
+from tests.serving import QUIET, Served, chromium, served
 
 MOVES, VISITS = 30, 5
+COLUMNS, PAIRS, TIMES = 100, 300, 10
 # The sentence of the right side and its chart are new when both have changed.
 CHANGED = "before => { const e = document.querySelector('.st-key-consequence'); return e && e.innerText !== before; }"
 
@@ -53,13 +61,77 @@ def moves(browser: Browser, address: str) -> list[float]:
     return seconds
 
 
+def wide(browser: Browser, app: Served, folder: Path, *, pairs: int) -> None:
+    """Print the processor time of the server for each kind of click, with `COLUMNS` columns."""
+    names = [f"column {k}" for k in range(COLUMNS)]
+    path = folder / "wide.csv"
+    path.write_text(",".join(names) + "\n" + "".join(",".join(["1"] * COLUMNS) + "\n" for _ in range(1000)))
+    plan = Plan(
+        dataset="wide",
+        epsilon=1,
+        columns=[
+            {"name": name, "kind": "category", "values": ["1", "2", "3", "4"]} if k % 2 else
+            {"name": name, "kind": "number", "edges": ["0", "18", "30", "45", "65", "120"]}
+            for k, name in enumerate(names)
+        ],
+        tables=[*([name] for name in names), *list(combinations(names, 2))[:pairs]],
+    )  # fmt: skip
+    page = browser.new_context(viewport={"width": 1280, "height": 800}, bypass_csp=True).new_page()
+    follow(page)
+    page.goto(app.address)
+    rest(page)
+    page.locator("input[type=file]").first.set_input_files(path)
+    page.get_by_text("Columns that matter").wait_for()
+    press(page.get_by_role("button", name="Load a plan"))
+    page.get_by_test_id("stFileUploader").locator("input[type=file]").set_input_files(
+        {"name": "plan.yaml", "mimeType": "text/yaml", "buffer": plan.dumps().encode()}
+    )
+    page.get_by_role("button", name="Publish once").wait_for()
+    print(f"{COLUMNS} columns, {len(plan.marginals)} tables: processor time of the server")
+    slider = page.get_by_role("slider").first
+    slider.focus()
+    turns = iter(range(10**6))
+    measured(app, page, "ε moved", lambda: page.keyboard.press("ArrowRight" if next(turns) % 4 < 2 else "ArrowLeft"))
+    change = page.locator(".st-key-change-domain button")
+    on = page.get_by_role("button", name="Go on to whom it protects")
+    measured(app, page, "step opened", lambda: press(change), lambda: press(on))
+    press(change)
+    values = iter(range(10**6))
+    measured(app, page, "cell typed", lambda: type_into_grid(page, 1, 2, f"1..{3 + next(values)}"))
+    press(on)
+    press(page.locator(".st-key-change-columns button"))
+    tick = page.get_by_text("Also each column by itself").first
+    measured(app, page, "box ticked", lambda: press(tick))
+    page.context.close()
+
+
+def measured(app: Served, page: Page, what: str, *acts: Callable[[], object]) -> None:
+    """Print the median and the worst processor time of the server for each act."""
+    spent = []
+    for _ in range(TIMES):
+        for act in acts:
+            rest(page)
+            time.sleep(0.3)
+            before = app.processor()
+            act()
+            time.sleep(0.1)
+            rest(page)
+            spent.append(app.processor() - before)
+    print(f"  {what:12} median {statistics.median(spent):5.2f} s (worst {max(spent):.2f})", flush=True)
+
+
 def main() -> None:
+    only_wide = sys.argv[1:] == ["wide"]
     with (
         tempfile.TemporaryDirectory() as folder,
         sync_playwright() as playwright,
         served(Path(folder)) as app,
         playwright.chromium.launch(executable_path=chromium(), args=QUIET) as browser,
     ):
+        for pairs in (0, PAIRS):
+            wide(browser, app, Path(folder), pairs=pairs)
+        if only_wide:
+            return
         cold, *warm = (first_screen(browser, app.address) for _ in range(VISITS + 1))
         print(f"first screen, fresh server        {cold:5.2f} s")
         print(f"first screen, median of {VISITS}         {statistics.median(warm):5.2f} s (worst {max(warm):.2f})")

@@ -120,6 +120,7 @@ def come_and_go(address: str, folder: Path, number: int, seen: Seen) -> None:
         tab.click("Go on to what is known")
         tab.rest(THINK)
         tab.enter("text_area", "Values, one a line", "\n".join(REGIONS))
+        tab.click("Confirm 1 suggestion")
         tab.click("Go on to whom it protects")
         tab.rest(THINK)
         tab.enter("radio", "In this table", "each row is a different person")

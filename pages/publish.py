@@ -12,6 +12,7 @@ from dpengine.release import Release, reopen
 from pages.parts.publish import columns_step, domain_step, fit, progress, table_step, unit_step
 from pages.parts.publish.advice import advise
 from pages.parts.publish.epsilon_step import choose_epsilon
+from pages.parts.publish.grid import take_typed
 from pages.parts.publish.preview import in_words, show_consequence
 from pages.parts.publish.release_step import publish_step
 from pages.parts.release.view import show_release
@@ -19,6 +20,7 @@ from pages.parts.shared.example_plan import example
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import plain
 from pages.parts.visit import plan_form, tour
+from pages.parts.visit.checked import faulty
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.roles import publishes
 from pages.parts.visit.state import require_entry, visit
@@ -34,7 +36,10 @@ def main() -> None:
     job = progress.current()
     if job is None and visit().table is None:
         _welcome()
-    left, right = st.columns([5, 6], gap="large")
+    wide = job is None and visit().opened == "domain"  # the grid of the columns needs room
+    if wide:
+        take_typed()
+    left, right = st.columns([8, 5] if wide else [5, 6], gap="large")
     with left:
         plan, fault = _whole_plan()
         refusal = "" if plan is None else _refusal(plan)
@@ -157,13 +162,13 @@ def _reask() -> None:
     if entries.id_column in plan_form.used(entries) and entries.several_rows:
         visit().change(id_column=None)
         visit().settled.discard("unit")
-    if visit().opened and domain_step.faulty():
+    if visit().opened and faulty():
         visit().settled.discard("domain")
 
 
 def _say_what_is_missing(fault: str) -> None:
     """Show why the entries are not a plan yet, and a button that leads to the step to change."""
-    missing, entries = domain_step.faulty(), visit().entries
+    missing, entries = faulty(), visit().entries
     if missing:
         columns = ", ".join(map(plain, missing))
         reason, step, label = f"say what is publicly known about {columns}.", "domain", "Fill it in"

@@ -2,7 +2,7 @@
 
 A codebook is a YAML file with the same ``columns:`` as a plan. For one category column it may also be a CSV file, with
 the values in a column named ``value``, else in the first column; or a JSON file with a list, or with lists by column
-name.
+name. A sheet with a row for each column: see `codebook_sheet`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from dpengine.spec import strict_yaml
 from dpengine.spec.declared import Declared, Text, readable_faults
 from dpengine.spec.domain import Column
 
-__all__ = ["Codebook", "loads", "resolve", "values_from"]
+__all__ = ["Codebook", "from_columns", "loads", "resolve", "values_from"]
 
 
 class Codebook(Declared):
@@ -41,8 +42,20 @@ def loads(text: str) -> Codebook:
     if not isinstance(listed, list) or not all(isinstance(column, dict) for column in listed):
         raise PlanError("a codebook needs 'columns:', a list like that of a plan")
     about = {str(column.get("name")): column.get("about", "") for column in listed}
-    columns = [{"source": "codebook", **{k: v for k, v in column.items() if k != "about"}} for column in listed]
-    return Codebook(**{**fields, "columns": columns, "about": about})
+    columns = [{k: v for k, v in column.items() if k != "about"} for column in listed]
+    return from_columns(columns, about, fields)
+
+
+def from_columns(
+    columns: Sequence[Mapping[str, Any]], about: Mapping[str, str], fields: Mapping[str, Any] | None = None
+) -> Codebook:
+    """Return the codebook of these columns, given as in a plan, and of what they mean; they get ``source: codebook``.
+
+    `fields` are those of the whole codebook, such as its title. Raises `PlanError` with every fault.
+    """
+    return Codebook(
+        **{**(fields or {}), "columns": [{"source": "codebook", **column} for column in columns], "about": about}
+    )
 
 
 def values_from(text: str, name: str, *, column: str) -> tuple[str, ...]:

@@ -122,11 +122,29 @@ def plan_clinic(page: Page) -> None:
     rest(page)
     values.fill("North\nSouth\nParis, TX")
     values.press("Control+Enter")
-    expect(page.get_by_text("region · 3 values")).to_be_visible()
+    press(page.get_by_role("button", name="Confirm 1 suggestion"))  # the bins of ages
     press(page.get_by_role("button", name="Go on to whom it protects"))
     press(page.get_by_text("each row is a different person"))
     press(page.get_by_role("button", name="Go on to how private"))
     expect(page.get_by_role("button", name=BUY)).to_be_visible()
+
+
+def type_into_grid(page: Page, row: int, column: int, text: str | None) -> None:
+    """Type into a cell of the grid of columns, by keyboard from its first row; None only goes there.
+
+    `column` counts from the left, where the names stand.
+    """
+    rest(page)
+    page.locator(".stDataFrameGlideDataEditor").first.click(position={"x": 60, "y": 52})
+    for key, times in (("ArrowDown", row), ("ArrowRight", column)):
+        for _ in range(times):
+            page.keyboard.press(key)
+    if text is not None:
+        page.keyboard.press("Enter")  # a program types faster than the cell opens
+        cell = page.locator("#portal textarea")
+        cell.fill(text)
+        cell.press("Enter")
+        rest(page)
 
 
 def load_plan(page: Page, dataset: str) -> None:

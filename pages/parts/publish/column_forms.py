@@ -15,6 +15,7 @@ from dpengine import owner
 from dpengine.sources.table import Table
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.domain import equal_edges
+from dpengine.spec.notation import DATE_FORMATS
 from dpengine.spec.standard_lists import standard_lists
 from pages.parts.shared.wording import plain, plural
 from pages.parts.visit import background_read, plan_form
@@ -30,25 +31,13 @@ LIST_NAMES = {
     "us-state-codes": "US states and D.C., by code",
     "eu-countries": "Countries of the European Union",
     "german-states": "German states",
+    "country-codes": "Countries, by ISO code of two letters",
 }
 BANDS = {
     "Child, working age, older": "0, 18, 65, 120",
     "Ten years each": "0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 120",
     "Five years each, to 85": "0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 120",
     "As in surveys": "0, 18, 25, 35, 45, 55, 65, 75, 120",
-}
-DATE_FORMATS = {
-    "": "2024-12-31 (ISO)",
-    "%d/%m/%Y": "31/12/2024",
-    "%m/%d/%Y": "12/31/2024",
-    "%d.%m.%Y": "31.12.2024",
-    "%d-%m-%Y": "31-12-2024",
-    "%Y/%m/%d": "2024/12/31",
-    "%Y%m%d": "20241231",
-    "%d %b %Y": "31 Dec 2024",
-    "%b %d, %Y": "Dec 31, 2024",
-    "%m/%d/%Y %H:%M": "12/31/2024 18:30",
-    "%d/%m/%Y %H:%M": "31/12/2024 18:30",
 }
 OTHERWISE = "otherwise"
 MOST_SEEN = 20_000  # different values of a column that its owner can look at
@@ -62,7 +51,7 @@ def ask_number(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str,
         "Edges of the bins",
         value=", ".join(str(edge) for edge in column.get("edges", [])),
         placeholder="0, 18, 30, 45, 65, 120",
-        key=visit().turned(f"edges-{name}"),
+        key=_key("edges", name),
         help="Each bin runs from one edge up to, but not including, the next; the last bin includes its end. "
         "If you write decimal commas, separate the edges by semicolons: 0; 1,5; 3.",
     )
@@ -70,19 +59,19 @@ def ask_number(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str,
     if len(edges) > 1:
         st.caption(plain(in_words(edges)))
     steps, bands = st.columns(2)
-    with _popover(steps, "Equal steps", "straighten", f"edges-{name}"):
+    with _popover(steps, "Equal steps", "straighten", "edges", name):
         low, high, bins = st.columns(3)
-        start = low.text_input("From", "0", key=visit().key(f"low-{name}"))
-        stop = high.text_input("To", "100", key=visit().key(f"high-{name}"))
-        count = bins.number_input("Bins", 1, 100_000, 10, key=visit().key(f"bins-{name}"))
+        start = low.text_input("From", "0", key=_key("low", name))
+        stop = high.text_input("To", "100", key=_key("high", name))
+        count = bins.number_input("Bins", 1, 100_000, 10, key=_key("bins", name))
         try:
             equal = [str(edge) for edge in equal_edges(_point(start), _point(stop), count)]
         except ValueError as error:
             st.caption(plain(str(error)))
         else:
             _fill_in(f"fill-{name}", name, edges=equal, source="typed")
-    with _popover(bands, "Age bands", "cake", f"edges-{name}"):
-        band = st.selectbox("Bands", list(BANDS), key=visit().key(f"band-{name}"))
+    with _popover(bands, "Age bands", "cake", "edges", name):
+        band = st.selectbox("Bands", list(BANDS), key=_key("band", name))
         st.caption(BANDS[band])
         _fill_in(f"take-band-{name}", name, edges=plan_form.edges_of(BANDS[band]), source="standard")
     return {"edges": edges} | (_numbers_written(name, column.get("format") or PLAIN) if as_text else {})
@@ -94,7 +83,7 @@ def _numbers_written(name: str, now: str) -> dict[str, Any]:
         list(get_args(NumberFormat)),
         default=now if now in get_args(NumberFormat) else PLAIN,
         required=True,
-        key=visit().key(f"number-format-{name}"),
+        key=_key("number-format", name),
         help="Numbers in any other form count as (other). With the second and third form, blanks and apostrophes "
         "between thousands are read too.",
     )
@@ -120,19 +109,19 @@ def ask_values(name: str, column: dict[str, Any]) -> dict[str, Any]:
         "Values, one a line",
         value="\n".join(values),
         height=min(240, 90 + 22 * min(len(values), 7)),
-        key=visit().turned(f"values-{name}"),
+        key=_key("values", name),
         help="Paste a list. Commas, quotes and leading zeros count as part of the value.",
     )
     lists, own = st.columns(2)
-    with _popover(lists, "Common lists", "list", f"values-{name}"):
+    with _popover(lists, "Common lists", "list", "values", name):
         listed = st.selectbox(
             "List",
             list(standard_lists()),
             format_func=lambda key: LIST_NAMES.get(key, key),
-            key=visit().key(f"standard-{name}"),
+            key=_key("standard", name),
         )
         _fill_in(f"take-{name}", name, values=list(standard_lists()[listed]), source="standard")
-    with _popover(own, "Look at my data", "visibility", f"values-{name}"):
+    with _popover(own, "Look at my data", "visibility", "values", name):
         _look(name, values)
     return {"values": [line for line in typed.splitlines() if line.strip()]}
 
@@ -143,7 +132,7 @@ def _look(name: str, values: list[str]) -> None:
         "The values in your rows are private: a value that only one person has would reveal that person. "
         "Tick the values that anyone could know to be possible without having seen the data."
     )
-    if not st.toggle("Show them to me", key=visit().turned(f"look-{name}")):
+    if not st.toggle("Show them to me", key=_key("look", name)):
         return
     table = visit().table
     assert table is not None
@@ -156,13 +145,13 @@ def _look(name: str, values: list[str]) -> None:
     more = " or more" if len(seen) >= MOST_SEEN else ""
     st.caption(f"{plural(len(seen), 'different value')}{more} in the rows; {len(fresh):,} not in your list.")
     if len(fresh) <= MOST_TICKS:
-        ticked = [text for k, text in fresh.items() if st.checkbox(plain(text), key=visit().turned(f"tick-{name}-{k}"))]
+        ticked = [text for k, text in fresh.items() if st.checkbox(plain(text), key=_key(f"tick-{k}", name))]
     else:
         ticked = st.multiselect(
-            "Values that are public", list(fresh.values()), key=visit().turned(f"ticks-{name}"),
+            "Values that are public", list(fresh.values()), key=_key("ticks", name),
             placeholder="Type to search",
         )  # fmt: skip
-    renewed = [f"look-{name}", f"ticks-{name}", *(f"tick-{name}-{k}" for k in fresh)]
+    renewed = [f"look-{name}", f"ticks-{name}", *(f"tick-{k}-{name}" for k in fresh)]
     _fill_in(
         f"add-{name}", name, label="These are public: add them", disabled=not ticked, forget=renewed,
         values=[*values, *ticked], source="confirmed",
@@ -182,10 +171,10 @@ def _texts(table: Table, name: str) -> list[str]:
 def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
     """Ask for the first and last day, the length of a period, and, if days are stored as text, how they are written."""
     first, last, by = st.columns(3)
-    start = first.date_input("From", _day(column.get("from")), LONG_AGO, FAR_OFF, key=visit().key(f"from-{name}"))
-    stop = last.date_input("To", _day(column.get("to")), LONG_AGO, FAR_OFF, key=visit().key(f"to-{name}"))
+    start = first.date_input("From", _day(column.get("from")), LONG_AGO, FAR_OFF, key=_key("from", name))
+    stop = last.date_input("To", _day(column.get("to")), LONG_AGO, FAR_OFF, key=_key("to", name))
     periods = ["day", "week", "month", "quarter", "year"]
-    period = by.selectbox("By", periods, index=periods.index(column.get("by", "month")), key=visit().key(f"by-{name}"))
+    period = by.selectbox("By", periods, index=periods.index(column.get("by", "month")), key=_key("by", name))
     entry = {"from": str(start or ""), "to": str(stop or ""), "by": period}
     return entry | ({"format": _written(name, column.get("format", ""))} if as_text else {})
 
@@ -197,9 +186,9 @@ def _written(name: str, now: str | None) -> str | None:
         "How the last day of 2024 is written in this column",
         options,
         index=None if now is None else options.index(now if now in DATE_FORMATS else OTHERWISE),
-        format_func=lambda pattern: DATE_FORMATS.get(pattern, "otherwise…"),
+        format_func=lambda pattern: DATE_FORMATS.get(pattern, "otherwise…") + ("" if pattern else " (ISO)"),
         placeholder="Choose; dates in any other form count as (other)",
-        key=visit().key(f"written-{name}"),
+        key=_key("written", name),
     )
     if chosen != OTHERWISE:
         return chosen
@@ -207,19 +196,19 @@ def _written(name: str, now: str | None) -> str | None:
         "The pattern",
         value="" if now in DATE_FORMATS else now or "",
         placeholder="%d/%m/%y",
-        key=visit().key(f"format-{name}"),
+        key=_key("format", name),
         help="%d day, %m month, %b month's name, %Y year, %y year in two digits, %H:%M time.",
     )
     return typed.strip() or None
 
 
-def _popover(place: Any, label: str, icon: str, turns_with: str) -> Any:
+def _popover(place: Any, label: str, icon: str, turns_with: str, name: str) -> Any:
     """Return a popover that closes when its button has filled the box beside it."""
     return place.popover(
         label,
         icon=f":material/{icon}:",
         width="stretch",
-        key=visit().turned(turns_with) + label.lower().replace(" ", "-"),
+        key=_key(turns_with, name) + label.lower().replace(" ", "-"),
         on_change="rerun",
     )
 
@@ -247,9 +236,14 @@ def _fill_in(
 def _refill(name: str, renewed: list[str], entry: dict[str, Any]) -> None:
     """Put new values into a column's entry; its box and the popovers beside it start anew."""
     entries = visit().entries
-    visit().change(declared=entries.declared | {name: entries.declared[name] | entry})
+    visit().change(declared=entries.declared | {name: plan_form.confirmed(entries.declared[name]) | entry})
     for widget in renewed:
         visit().turn(widget)
+
+
+def _key(what: str, name: str) -> str:
+    """Return the key of a widget about one column: `turn` renews it, and so does a change of the column elsewhere."""
+    return f"{visit().turned(f'{what}-{name}')}-{visit().turns(f'card-{name}')}"
 
 
 def _point(text: str) -> str:

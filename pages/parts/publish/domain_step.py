@@ -1,144 +1,133 @@
-"""Step 3: what is publicly known about each column.
+"""Step 3: what is publicly known about each column, in one grid, and one column in detail.
 
-It stays blank until a person fills it in. It is never taken from the rows, unless the owner looks at them and confirms
-each value as public.
+Nothing is taken from the rows, unless the owner looks at them and confirms each value as public. What names and types
+of columns suggest is marked, and waits for a person to confirm it.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
-from dpengine import PlanError
-from dpengine.spec.codebook import loads as read_codebook
-from pages.parts.publish import fit
-from pages.parts.publish.column_forms import ask_date, ask_number, ask_values
+from dpengine.spec.standard_lists import standard_lists
+from pages.parts.publish import codebook_box, fit
+from pages.parts.publish.column_card import ask_column
+from pages.parts.publish.grid import show_grid
 from pages.parts.shared.wording import plain, plural
 from pages.parts.visit import plan_form
-from pages.parts.visit.fault_text import all_faults
+from pages.parts.visit.checked import faults_of, faulty
 from pages.parts.visit.state import visit
 
-__all__ = ["declare_columns", "faulty", "summary"]
+__all__ = ["declare_columns", "summary"]
 
-KIND_NAMES = {"number": "number", "category": "category", "yesno": "yes or no", "date": "date"}
-SOURCE_NAMES = {"typed": "I typed it", "codebook": "a codebook", "standard": "a standard list"}
-SEEN = {"confirmed": "seen in the data, confirmed public by me"}
+MAX_FAULTS = 6  # said in full below the grid
+UNWRITTEN = f"{plan_form.HOW_WRITTEN}: add “, written 31/12/2024” to its cell, or choose it below"
+HOW_TO_WRITE = f"""\
+| Kind | Write | It means |
+|---|---|---|
+| number | `0, 18, 65, 120` | 0 to under 18, 18 to under 65, 65 to 120 |
+| | `18 to 90 by 5` | bins of width 5; the last may be narrower |
+| | `0, 18 to 65 by 5, 120` | both together |
+| category | `North, South, "Paris, TX"` | these values; quotes keep a comma |
+| | `1..12` | the codes 1, 2, … 12 |
+| | `us-states` | a standard list: {", ".join(standard_lists())} |
+| date | `2020 to 2024 by month` | also `2020-03-01 to 2024-06-30 by week` |
+| yes or no | `yes, no` | in any usual spelling |
 
+If numbers or dates are written in another way in your file, add it: `0 to 5000 by 500, written 1.234,5` or
+`2020 to 2024 by year, written 31/12/2024`.
 
-def faulty() -> list[str]:
-    """Return the published columns whose entries are still incomplete."""
-    entries = visit().entries
-    return [name for name in plan_form.used(entries) if plan_form.column_faults(entries, name)]
+Copy a block from a spreadsheet and paste it onto a cell; drag the corner of a cell to fill down.
+"""
 
 
 def declare_columns() -> None:
-    """Ask about each column in a box of its own, folded once it is complete; a codebook may fill them all."""
+    """Ask about all columns in a grid, about one of them in detail, and go on once all are complete."""
     st.caption(
         "Readers will see all these cells, whether or not anybody is in them. Values that you do not list count as "
         "*(other)*, empty ones as *(missing)*. So which cells are shown depends on no single person."
     )
-    _from_codebook()
-    entries = visit().entries
-    declared = dict(entries.declared)
-    used = plan_form.used(entries)
-    for name in used:
-        faults = plan_form.column_faults(entries, name)
-        icon = ":material/edit:" if faults else ":material/check_circle:"
-        head = f"**{plain(name)}** · {_brief(name)}"
-        with st.expander(head, expanded=bool(faults), icon=icon, key=visit().key(f"box-{name}")):
-            declared[name] = _declare(name, declared[name])
-            for fault in plan_form.column_faults(entries.with_(declared=declared), name):
-                st.caption(f":material/arrow_right: {plain(fault)}")
-    if declared != entries.declared:  # once more, so that the heads of the boxes say what is in them
-        visit().change(declared=declared)
-        st.rerun()
-    if open_faults := faulty():
-        st.caption(f"Still to fill in: {', '.join(plain(name) for name in open_faults)}.")
-    else:
+    with st.container(horizontal=True):
+        _confirm_all()
+        codebook_box.show()
+        with st.popover("How to write it", icon=":material/help:", type="tertiary"):
+            st.markdown(HOW_TO_WRITE)
+    show_grid()
+    open_columns = faulty()
+    _say_what_is_open(open_columns)
+    used = plan_form.used(visit().entries)
+    if used:
+        _show_detail(used, open_columns)
+    if used and not open_columns:
         fit.show_on_request(used)
-    if st.button(
-        "Go on to whom it protects", type="primary", key=visit().key("domain-done"), disabled=bool(open_faults)
-    ):
+    disabled = bool(open_columns) or not used
+    if st.button("Go on to whom it protects", type="primary", key=visit().key("domain-done"), disabled=disabled):
         visit().settle("domain")
         st.rerun()
 
 
-def _declare(name: str, column: dict[str, Any]) -> dict[str, Any]:
-    table = visit().table
-    assert table is not None
-    stored_as = next((field.type for field in table.columns if field.name == name), "VARCHAR")
-    kind = st.segmented_control(
-        "Kind",
-        list(KIND_NAMES),
-        default=column["kind"],
-        format_func=KIND_NAMES.__getitem__,
-        required=True,
-        key=visit().key(f"kind-{name}"),
-    )
-    if kind != column["kind"]:  # what was typed for the kind before is there again if it is chosen again
-        visit().keep(visit().key(f"typed-{name}-{column['kind']}"), (), column)
-        typed: dict[str, Any] | None = visit().kept(visit().key(f"typed-{name}-{kind}"), ())
-        column = typed or plan_form.suggestion(name, kind, stored_as=stored_as)
-    match kind:
-        case "number":
-            entered = ask_number(name, column, as_text=stored_as == "VARCHAR")
-        case "category":
-            entered = ask_values(name, column)
-        case "date":
-            entered = ask_date(name, column, as_text=stored_as == "VARCHAR")
-        case _:
-            entered = {}
-    other, missing, source = st.columns([1, 1, 1.4], vertical_alignment="bottom")
-    now = column.get("source", "typed")
-    sources = SEEN if now in SEEN else SOURCE_NAMES
-    kept = {
-        "other": other.checkbox(
-            "cell *(other)*",
-            value=column.get("other", True),
-            key=visit().key(f"other-{name}"),
-            help="For values that you did not list. Without this cell, people with such a value are not counted at "
-            "all.",
-        ),
-        "missing": missing.checkbox(
-            "cell *(missing)*", value=column.get("missing", True), key=visit().key(f"missing-{name}")
-        ),
-        "source": source.selectbox(
-            "How you know",
-            list(sources),
-            index=list(sources).index(now),
-            format_func=sources.__getitem__,
-            key=visit().key(f"source-{name}-{now}"),
-            help="Readers will see this.",
-        ),
-    }
-    return column | entered | kept
-
-
-def _from_codebook() -> None:
-    with st.popover("Load a codebook", icon=":material/menu_book:", key=visit().key("codebook-box"), on_change="rerun"):
-        file = st.file_uploader(
-            "A codebook file (YAML): a list of columns, as in a plan file",
-            type=["yaml", "yml"],
-            key=visit().key("codebook"),
+def _confirm_all() -> None:
+    declared = visit().entries.declared
+    waiting = [name for name in plan_form.used(visit().entries) if declared[name].get("suggested")]
+    ready = [name for name in waiting if set(faults_of(name)) == {plan_form.TO_CONFIRM}]
+    if ready:
+        st.button(
+            f"Confirm {plural(len(ready), 'suggestion')}",
+            key=visit().key("confirm-all"),
+            icon=":material/done_all:",
+            on_click=_confirm,
+            args=(ready,),
+            help="They follow from the names and types of the columns alone. Confirm what anyone could know without "
+            "the data; correct the others first.",
         )
-        if file is None:
-            return
-        try:
-            book = read_codebook(file.getvalue().decode("utf-8-sig", "replace"))
-        except PlanError as error:
-            st.warning(all_faults(error), icon=":material/report:")
-            return
-        declared = visit().entries.declared
-        found = {c.name: plan_form.entry(c) for c in book.columns if c.name in declared}
-        visit().refresh(visit().entries.with_(declared=declared | found))
-        st.rerun()
+
+
+def _confirm(names: list[str]) -> None:
+    declared = visit().entries.declared
+    visit().change(declared=declared | {name: plan_form.confirmed(declared[name]) for name in names})
+
+
+def _say_what_is_open(names: list[str]) -> None:
+    """Name each column that is not complete, with what to do."""
+    if not names:
+        return
+    declared = visit().entries.declared
+    wrong = {name: faults_of(name)[0] for name in names if "written" in declared[name]}
+    wrong |= {name: UNWRITTEN for name in names if plan_form.HOW_WRITTEN in faults_of(name) and declared[name]["from"]}
+    for name, fault in list(wrong.items())[:MAX_FAULTS]:
+        st.markdown(f":material/report: **{plain(name)}**: {plain(fault)}")
+    if len(wrong) > MAX_FAULTS:
+        st.caption(f"and {plural(len(wrong) - MAX_FAULTS, 'more cell')} to correct")
+    st.caption(f"Still to fill in: {', '.join(map(plain, names))}.")
+
+
+def _show_detail(used: list[str], open_columns: list[str]) -> None:
+    """Show the card of one column: at first, of one that needs more than to be confirmed."""
+    blank = (name for name in open_columns if set(faults_of(name)) != {plan_form.TO_CONFIRM})
+    name = st.selectbox(
+        "One column in detail",
+        used,
+        index=used.index(next(blank, (open_columns or used)[0])),
+        format_func=plain,
+        key=visit().key("detail"),
+    )
+    entries = visit().entries
+    with st.container(border=True, key="column-card"):
+        column = entries.declared[name]
+        if (after := ask_column(name, column)) is not column:
+            visit().change(declared=entries.declared | {name: after})
+            st.rerun()
+        if column.get("suggested"):
+            st.button(
+                "Confirm this suggestion", key=visit().key("confirm-one"), icon=":material/done:", on_click=_confirm,
+                args=([name],),
+            )  # fmt: skip
+        for fault in faults_of(name):
+            st.caption(f":material/arrow_right: {plain(fault)}")
 
 
 def _brief(name: str) -> str:
-    entries = visit().entries
-    column = entries.declared[name]
-    if plan_form.column_faults(entries, name):
+    column = visit().entries.declared[name]
+    if faults_of(name):
         return "to be filled in"
     match column["kind"]:
         case "number":
@@ -154,5 +143,5 @@ def _brief(name: str) -> str:
 
 def summary() -> str:
     """Return the line that stands for the folded step."""
-    parts = [f"{plain(name)}: {_brief(name)}" for name in plan_form.used(visit().entries)]
-    return " · ".join(parts[:4]) + (" · …" if len(parts) > 4 else "")
+    used = plan_form.used(visit().entries)
+    return " · ".join(f"{plain(name)}: {_brief(name)}" for name in used[:4]) + (" · …" if len(used) > 4 else "")

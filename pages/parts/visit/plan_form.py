@@ -6,20 +6,23 @@ Defaults come from names and kinds of columns. Nothing here ever sees a row.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from itertools import combinations
 from typing import Any
 
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text
+from dpengine.spec import notation
 from dpengine.spec.domain import Column
 from dpengine.spec.plan import Plan, Strategy
+from dpengine.spec.suggestions import suggested
 from pages.parts.visit.fault_text import sentence
 
 __all__ = [
-    "LAYOUTS", "Draft", "Entries", "column_faults", "edges_of", "entry", "from_plan", "has_ranges", "names_people",
-    "size_of", "suggestion", "tables_of", "to_plan", "used",
+    "HOW_WRITTEN", "LAYOUTS", "TO_CONFIRM", "Draft", "Entries", "column_faults", "confirmed", "edges_of", "entry",
+    "from_plan", "has_ranges", "names_people", "same_cells", "size_of", "suggestion", "tables_of", "to_plan", "used",
 ]  # fmt: skip
 
 LAYOUTS = {
@@ -29,6 +32,8 @@ LAYOUTS = {
     "own": "A list of my own",
 }
 HOW_WRITTEN = "say how its dates are written"
+TO_CONFIRM = "confirm the suggestion, or correct it"
+OF_THE_PAGE = ("suggested", "written")  # what an entry says beside the plan's own fields, while it is filled in
 WHO = "id|pid|uid|ssn|mrn|patient|person|subject|respondent|participant|member|customer|client|student|user"
 PEOPLE = rf"((.*_)?({WHO})(_?(id|no|nr|num|number|key|code))?)"
 
@@ -71,20 +76,49 @@ class Draft:
     owner: str = ""
 
 
-def suggestion(name: str, kind: str, *, stored_as: str = "VARCHAR") -> dict[str, Any]:
+def suggestion(name: str, kind: str, *, stored_as: str = "VARCHAR", keep_kind: bool = False) -> dict[str, Any]:
     """Return a first entry for a column, from its name, kind and stored type; blank where only a person can know.
 
-    A `format` of None waits for an answer; "" stands for ISO dates, and for columns that are stored as dates.
+    What the name suggests is marked as `suggested`, until a person confirms or changes it; with `keep_kind`, only what
+    is of the given kind. A `format` of None waits for an answer; "" stands for ISO dates, and for columns that are
+    stored as dates.
     """
-    lower = name.strip().lower()
+    as_text = stored_as == "VARCHAR"
     column: dict[str, Any] = {"name": name, "kind": kind, "source": "typed"}
-    if kind == "number":
-        column["edges"] = ["0", "18", "30", "45", "65", "120"] if re.search(r"\bage\b|_age\b|^age", lower) else []
-    elif kind == "category":
-        column["values"] = []
-    elif kind == "date":
-        column |= {"from": "", "to": "", "by": "month", "format": None if stored_as == "VARCHAR" else ""}
-    return column
+    text = suggested(name, kind, year=date.today().year, as_text=as_text)
+    fields = notation.read(text, "yesno" if text == "yes, no" else kind) if text else {"kind": ""}
+    if not text or (keep_kind and fields["kind"] != kind):
+        return column | _blank(kind, as_text)
+    return column | _blank(fields["kind"], as_text) | fields | {"suggested": True}
+
+
+def _blank(kind: str, as_text: bool) -> dict[str, Any]:
+    match kind:
+        case "number":
+            return {"edges": []}
+        case "category":
+            return {"values": []}
+        case "date":
+            return {"from": "", "to": "", "by": "month", "format": None if as_text else ""}
+        case _:
+            return {}
+
+
+def confirmed(column: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry as a person's own: no longer a suggestion, nor with a text that could not be read."""
+    return {key: value for key, value in column.items() if key not in OF_THE_PAGE}
+
+
+def same_cells(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two entries of a column declare the same cells, with the same provenance."""
+    return _declares(one) == _declares(other)
+
+
+def _declares(column: Mapping[str, Any]) -> tuple[object, ...]:
+    lists = tuple(tuple(map(str, column.get(name, ()))) for name in ("edges", "values"))
+    days = tuple(column.get(name) or "" for name in ("from", "to", "by", "format"))
+    kept = column.get("other", True), column.get("missing", True), column.get("source", "typed")
+    return column["kind"], *lists, *days, *kept
 
 
 def tables_of(entries: Entries) -> tuple[tuple[str, ...], ...]:
@@ -124,8 +158,8 @@ def to_plan(entries: Entries) -> Plan:
         tables = [{"columns": t, "ranges": True} if set(t) == everything else t for t in tables]
     if entries.several_rows is None:
         raise PlanError("say whether a person may have several rows")
-    if unwritten := [name for name in used(entries) if _waits(entries.declared[name])]:
-        raise PlanError([f"{name}: {HOW_WRITTEN}" for name in unwritten])
+    if waiting := [f"{name}: {open_}" for name in used(entries) for open_ in _open(entries.declared[name])]:
+        raise PlanError(waiting)
     unit: dict[str, Any] = {"rows": 1}
     if entries.several_rows:
         if entries.id_column is None:
@@ -145,12 +179,12 @@ def to_plan(entries: Entries) -> Plan:
 
 def column_faults(entries: Entries, name: str) -> tuple[str, ...]:
     """Return what is still missing or wrong in the entry of one column."""
-    unwritten = (HOW_WRITTEN,) if _waits(entries.declared[name]) else ()
+    open_ = _open(entries.declared[name])
     try:
         _alone(entries, name)
     except PlanError as error:
-        return (*(sentence(fault) for fault in error.faults), *unwritten)
-    return unwritten
+        return (*open_, *(sentence(fault) for fault in error.faults))
+    return open_
 
 
 def size_of(entries: Entries, name: str) -> int | None:
@@ -190,8 +224,21 @@ def _alone(entries: Entries, name: str) -> Plan:
     return Plan(dataset="x", epsilon="1", columns=[_cleaned(entries.declared[name])], tables=[[name]])
 
 
-def _waits(column: dict[str, Any]) -> bool:
-    return column["kind"] == "date" and column.get("format", "") is None
+def _open(column: dict[str, Any]) -> tuple[str, ...]:
+    """Return what a person still has to say of an entry, beside what the plan itself lacks."""
+    if "written" in column:
+        return (_unreadable(column),)
+    unwritten = (HOW_WRITTEN,) if column["kind"] == "date" and column.get("format", "") is None else ()
+    return (*((TO_CONFIRM,) if column.get("suggested") else ()), *unwritten)
+
+
+def _unreadable(column: dict[str, Any]) -> str:
+    for strict in (False, True):
+        try:
+            notation.read(column["written"], column["kind"], strict=strict)
+        except ValueError as error:
+            return str(error)
+    return "write it again"
 
 
 def entry(column: Column) -> dict[str, Any]:
@@ -223,4 +270,4 @@ def from_plan(plan: Plan) -> Entries:
 
 def _cleaned(column: dict[str, Any]) -> dict[str, Any]:
     """Leave out what is blank, so that a fault says "missing" rather than "unreadable"."""
-    return {key: value for key, value in column.items() if value not in ("", None)}
+    return {key: value for key, value in column.items() if value not in ("", None) and key not in OF_THE_PAGE}

@@ -43,6 +43,8 @@ class _Entry(BaseModel):
     last: str = Field("", alias="to")
     by: Literal["day", "week", "month", "quarter", "year"] = "month"
     format: str | None = None
+    suggested: bool = False
+    written: str = ""
 
 
 _drafts, _columns = TypeAdapter(Draft), TypeAdapter(dict[str, _Entry])

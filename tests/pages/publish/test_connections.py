@@ -39,8 +39,9 @@ def options(page: AppTest, label: str) -> list[str]:
 def plan(page: AppTest, *columns: str) -> AppTest:
     """From the opened table to the bill, each row a person."""
     page.multiselect[0].set_value(list(columns)).run()
-    for _ in range(2):
-        next(button for button in page.button if "Go on" in button.label).click().run()
+    for label in ("Go on", "Confirm", "Go on"):
+        for button in [button for button in page.button if label in button.label][:1]:
+            button.click().run()
     page.radio[0].set_value(False).run()
     next(button for button in page.button if "Go on" in button.label).click().run()
     return settled(page)

@@ -12,7 +12,7 @@ import dpengine as dpe
 from dpengine.errors import Fault
 from dpengine.spec.declared import NEEDED
 from pages.parts.visit.fault_text import sentence
-from tests.pages.visits import held, labelled, settled, texts, visit
+from tests.pages.visits import held, labelled, press, settled, texts, visit
 
 CLINIC = "patient_id,age,region,visit_date\n" + "".join(
     f"{k},{20 + k},{('North', 'South', 'Rare disease', 'West')[k % 4]},{1 + k:02}/02/2024\n" for k in range(20)
@@ -114,6 +114,7 @@ def test_a_column_added_to_a_finished_plan_is_asked_about(page: AppTest) -> None
 
 def test_publishing_the_persons_id_asks_for_the_unit_again(clinic: AppTest) -> None:
     choose(clinic, "age")
+    press(clinic, "Confirm 1 suggestion")
     go_on(clinic)
     assert clinic.radio[0].value is True, "patient_id suggests several rows a person"
     assert clinic.selectbox[0].value == "patient_id"
@@ -127,6 +128,7 @@ def test_publishing_the_persons_id_asks_for_the_unit_again(clinic: AppTest) -> N
 def test_the_unit_is_never_assumed(page: AppTest) -> None:
     page.get("file_uploader")[0].upload("plain.csv", b"age,region\n30,North\n").run()
     choose(page, "age")
+    press(page, "Confirm 1 suggestion")
     go_on(page)
     assert page.radio[0].value is None
     assert labelled(page.button, "Go on").disabled

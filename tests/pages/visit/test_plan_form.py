@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 
 from dpengine import Plan, PlanError
-from pages.parts.visit.plan_form import Entries, column_faults, entry, from_plan, suggestion, tables_of, to_plan
+from pages.parts.visit.plan_form import (
+    TO_CONFIRM,
+    Entries,
+    column_faults,
+    confirmed,
+    entry,
+    from_plan,
+    suggestion,
+    tables_of,
+    to_plan,
+)
 from tests.pages.visits import ENTRY
 from tests.plans import CLINIC, plans
 
@@ -54,8 +64,24 @@ def test_suggestions_come_from_names_and_kinds_and_leave_blanks() -> None:
     assert suggestion("region", "category")["values"] == []
     assert column_faults(Entries(declared={"region": suggestion("region", "category")}), "region")
     assert column_faults(Entries(declared={"visit": suggestion("visit", "date")}), "visit")
-    assert not column_faults(Entries(declared={"smokes": suggestion("smokes", "yesno")}), "smokes")
-    assert not column_faults(Entries(declared={"age": suggestion("age", "number")}), "age")
+
+
+@pytest.mark.parametrize(("name", "kind"), [("smokes", "yesno"), ("age", "number"), ("sex", "category")])
+def test_a_suggestion_makes_no_plan_before_it_is_confirmed(name: str, kind: str) -> None:
+    column = suggestion(name, kind)
+    entries = Entries(chosen=(name,), declared={name: column}, dataset="d", several_rows=False)
+    assert column_faults(entries, name) == (TO_CONFIRM,)
+    with pytest.raises(PlanError, match="confirm the suggestion"):
+        to_plan(entries)
+    sure = entries.with_(declared={name: confirmed(column)})
+    assert not column_faults(sure, name)
+    assert to_plan(sure).used == (name,)
+
+
+def test_a_kind_that_a_person_chose_gets_only_suggestions_of_that_kind() -> None:
+    assert suggestion("sex", "number", keep_kind=True)["edges"] == []
+    assert suggestion("smokes", "category")["kind"] == "yesno"
+    assert suggestion("smokes", "category", keep_kind=True)["values"] == []
 
 
 def test_an_entry_declares_the_column_it_was_made_from() -> None:

@@ -1,0 +1,349 @@
+"""Declarations as one short text, the way a person writes them into a cell.
+
+    number      0, 18, 65, 120        18 to 90 by 5        0, 18 to 65 by 5, 120        0 to 1 in 4 bins
+    category    yes, no               North, "Paris, TX"   1..12, 99                    us-states
+    date        2020 to 2024 by month            2020-03-01 to 2024-06-30 by week
+    yesno       yes, no
+
+Numbers and dates that the table holds as text may be followed by how they are written there:
+``0 to 5000 by 500, written 1.234,5`` and ``2020 to 2024 by year, written 31/12/2024``. Texts in double quotes are taken
+as they are, with a double quote written twice.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any, get_args
+
+from dpengine.exact import decimal
+from dpengine.spec.declared import NumberFormat
+from dpengine.spec.domain import equal_edges
+from dpengine.spec.limits import MAX_COLUMN_CELLS
+from dpengine.spec.standard_lists import standard_lists
+
+__all__ = ["DATE_FORMATS", "is_standard", "read", "write"]
+
+# How the last day of 2024, at half past six in the evening, is written; by the pattern that a plan states.
+DATE_FORMATS = {
+    "": "2024-12-31",
+    "%d/%m/%Y": "31/12/2024",
+    "%m/%d/%Y": "12/31/2024",
+    "%d.%m.%Y": "31.12.2024",
+    "%d-%m-%Y": "31-12-2024",
+    "%Y/%m/%d": "2024/12/31",
+    "%Y%m%d": "20241231",
+    "%d %b %Y": "31 Dec 2024",
+    "%b %d, %Y": "Dec 31, 2024",
+    "%m/%d/%Y %H:%M": "12/31/2024 18:30",
+    "%d/%m/%Y %H:%M": "31/12/2024 18:30",
+}
+ELLIPSES = ("…", "...")
+MIN_RUN = 3  # values or bins in a row from which on they are written as a run
+_DAY = r"[0-9]{4}(?:-[0-9]{1,2}(?:-[0-9]{1,2})?)?"
+_TO = r"\s*(?:\bto\b|–|—)\s*"
+_SPAN = re.compile(rf"({_DAY}){_TO}({_DAY})\s+by\s+(day|week|month|quarter|year)s?", re.IGNORECASE)
+_NUMBER = r"[+-]?[0-9.]+(?:,[0-9]+)?(?:e[+-]?[0-9]+)?"
+_STEPS = re.compile(rf".*{_NUMBER}{_TO}{_NUMBER}\s+by\s+{_NUMBER}.*", re.IGNORECASE | re.DOTALL)
+_WRITTEN = re.compile(r"(.*?)[,;]?\s*\bwritten\s+(?:as\s+|like\s+)?(\S.*)", re.IGNORECASE | re.DOTALL)
+_ITEM = re.compile(r'\s*+(?:"((?:[^"]|"")*)"\s*|((?!")[^,;\t\r\n]*))(?:[,;\t\r\n]|\Z)')
+_CODES = re.compile(r"([0-9]{1,9})\s*\.\.\s*([0-9]{1,9})")
+_YES_NO = ({"yes", "no"}, {"true", "false"}, {"y", "n"}, {"t", "f"}, {"1", "0"})
+
+
+def read(text: str, kind: str, *, strict: bool = False) -> dict[str, Any]:
+    """Return the fields of a plan's column that `text` declares, its kind among them.
+
+    `kind` is what the column is taken for. A text that can only be of another kind changes it, unless `strict` says
+    that a person chose the kind. Raises ValueError with what to write instead.
+
+    >>> read("18 to 30 by 4", "category")
+    {'kind': 'number', 'edges': ['18', '22', '26', '30']}
+    >>> read('North, "Paris, TX"', "category")
+    {'kind': 'category', 'values': ['North', 'Paris, TX']}
+    >>> read("2020 to 2024 by year", "date")
+    {'kind': 'date', 'from': '2020-01-01', 'to': '2024-12-31', 'by': 'year'}
+    """
+    text = text.strip()
+    kind = kind if strict else _kind_of(text, kind)
+    body, written = text, ""
+    if kind in ("number", "date") and (parts := _WRITTEN.fullmatch(text)):
+        body, written = parts[1].strip(), parts[2].strip()
+    match kind:
+        case "number":
+            fields: dict[str, Any] = {"edges": _edges(body)} | (_number_format(written) if written else {})
+        case "category":
+            fields = {"values": _values(body)}
+        case "date":
+            fields = _span(body) | ({"format": _pattern(written)} if written else {})
+        case _:
+            if text and {item.casefold() for item in _split(text)} not in _YES_NO:
+                raise ValueError("yes or no has no other values: choose the kind category to list them")
+            fields = {}
+    return {"kind": kind} | fields
+
+
+def write(column: Mapping[str, Any]) -> str:
+    """Return the text from which `read` makes the fields of this column again; "" while there is nothing to write.
+
+    >>> write({"kind": "number", "edges": ["0", "18", "28", "38", "48", "120"]})
+    '0, 18 to 48 by 10, 120'
+    >>> write({"kind": "category", "values": ["1", "2", "3", "Paris, TX"]})
+    '1..3, "Paris, TX"'
+    """
+    match column["kind"]:
+        case "number":
+            text, written = _edges_text(column.get("edges", ())), str(column.get("format") or "")
+            return f"{text}, written {written}" if text and written not in ("", get_args(NumberFormat)[0]) else text
+        case "category":
+            return _values_text([str(value) for value in column.get("values", ())])
+        case "date":
+            text, pattern = _span_text(column), column.get("format")
+            return f"{text}, written {_sample(pattern)}" if text and pattern else text
+        case _:
+            return "yes, no"
+
+
+def is_standard(text: str) -> bool:
+    """Whether a text names standard lists and nothing else.
+
+    >>> is_standard("us-states"), is_standard("us-states, Guam")
+    (True, False)
+    """
+    return bool(items := _split(text)) and all(item in standard_lists() for item in items)
+
+
+def _kind_of(text: str, kind: str) -> str:
+    """Return the kind that a text must be of, where it is plainly not of `kind`."""
+    body = parts[1] if (parts := _WRITTEN.fullmatch(text)) else text
+    if not text:
+        return kind
+    if _SPAN.fullmatch(body.strip()):
+        return "date"
+    if '"' in text:
+        return "category"
+    if _STEPS.fullmatch(body):
+        return "number"
+    items = {item.casefold() for item in _split(text)}
+    if kind == "category" or any(map(_CODES.fullmatch, items)):
+        return "category"
+    if items in _YES_NO and (kind != "number" or items != {"1", "0"}):
+        return "yesno"
+    if kind == "yesno" or not any(character.isdigit() for character in text):
+        return "category"
+    return kind
+
+
+def _split(text: str) -> list[str]:
+    return [item.strip() for item in re.split(r"[,;\t\r\n]", text) if item.strip()]
+
+
+def _edges(text: str) -> list[str]:
+    """Read edges and runs of them; if there are semicolons, 1,5 is one number."""
+    text = text.replace(",", ".").replace(";", " ") if ";" in text else text.replace(",", " ")
+    words = re.sub(r"[–—]", " to ", text.lower()).split()
+    edges: list[str] = []
+    while words:
+        if words[1:2] == ["to"]:
+            run, words = _run(words)
+            edges += run[1:] if edges[-1:] == run[:1] else run
+        else:
+            edges.append(_plain_number(words.pop(0)))
+    if not edges:
+        raise ValueError("write the edges of the bins, such as 0, 18, 65, 120 or 18 to 90 by 5")
+    return edges
+
+
+def _run(words: list[str]) -> tuple[list[str], list[str]]:
+    """Return the edges of ``a to b by c`` or ``a to b in n bins``, and the words after it."""
+    if len(words) < 5 or words[3] not in ("by", "in"):
+        raise ValueError("say how wide the bins are, such as 18 to 90 by 5, or how many: 18 to 90 in 12 bins")
+    start, stop, step = (_plain_number(words[place]) for place in (0, 2, 4))
+    if words[3] == "in":
+        edges = [f"{edge:f}" for edge in equal_edges(start, stop, step)]
+        return edges, words[6:] if words[5:6] in (["bin"], ["bins"]) else words[5:]
+    return _steps(decimal(start), decimal(stop), decimal(step)), words[5:]
+
+
+def _steps(start: Decimal, stop: Decimal, step: Decimal) -> list[str]:
+    """Return the edges from `start` to `stop`; the last bin may be narrower than the others."""
+    if step <= 0 or start >= stop:
+        raise ValueError("write the lower number first, and a width above 0, such as 18 to 90 by 5")
+    if (stop - start) / step > MAX_COLUMN_CELLS:
+        raise ValueError(f"these are too many bins; a column has at most {MAX_COLUMN_CELLS:,}")
+    whole = int((stop - start) // step)
+    edges = [start + k * step for k in range(whole + 1)]
+    return [_shortest(edge) for edge in (edges if edges[-1] == stop else [*edges, stop])]
+
+
+def _plain_number(word: str) -> str:
+    try:
+        return f"{decimal(word):f}"
+    except ValueError:
+        shown = word if len(word) <= 30 else word[:30] + "…"
+        raise ValueError(f"{shown} is not a number: write edges such as 0, 18, 65, 120 or 18 to 90 by 5") from None
+
+
+def _shortest(number: Decimal) -> str:
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _edges_text(edges: Sequence[Any]) -> str:
+    try:
+        texts = [f"{decimal(edge):f}" for edge in edges]
+    except ValueError:  # typed, and no numbers: shown as they are
+        return ", ".join(map(str, edges))
+    return ", ".join(_runs(texts))
+
+
+def _runs(texts: list[str]) -> Iterator[str]:
+    """Yield edges, with those of equal steps as runs, wherever reading the run gives the same texts again."""
+    numbers = [Decimal(text) for text in texts]
+    place = 0
+    while place < len(texts):
+        end = place + 1
+        step = numbers[end] - numbers[place] if end < len(texts) else Decimal(0)
+        while end < len(texts) and step > 0 and numbers[end] - numbers[end - 1] == step:
+            end += 1
+        if end == len(texts) - 1 and numbers[end - 1] < numbers[end] < numbers[end - 1] + step:
+            end += 1  # a last bin that is narrower
+        bins = end - 1 - place
+        if bins >= MIN_RUN and _steps(numbers[place], numbers[end - 1], step) == texts[place:end]:
+            yield f"{texts[place]} to {texts[end - 1]} by {_shortest(step)}"
+            place = end
+        else:
+            yield texts[place]
+            place += 1
+
+
+def _number_format(written: str) -> dict[str, str]:
+    forms = get_args(NumberFormat)
+    if written not in forms:
+        raise ValueError(f"after “written” say how 1234.5 looks: {', '.join(forms[:-1])} or {forms[-1]}")
+    return {"format": "" if written == forms[0] else written}
+
+
+def _values(text: str) -> list[str]:
+    """Read values, codes such as 1..12, and names of standard lists."""
+    values: list[str] = []
+    place = 0
+    while place < len(text):
+        item = _ITEM.match(text, place)
+        if item is None:
+            raise ValueError('put a comma after a value in quotes, and write a quote within one twice: "6"" pipe"')
+        place = item.end()
+        if item[1] is not None:
+            values.append(item[1].replace('""', '"'))
+        elif bare := item[2].strip():
+            values += _named(bare)
+    if not values:
+        raise ValueError("list the possible values, such as North, South, or name a list, such as us-states")
+    return values
+
+
+def _named(item: str) -> Sequence[str]:
+    if item in ELLIPSES:
+        raise ValueError("write all values: a list with … in it is not whole")
+    if item in standard_lists():
+        return standard_lists()[item]
+    if codes := _CODES.fullmatch(item):
+        low, high = int(codes[1]), int(codes[2])
+        if not low < high <= low + MAX_COLUMN_CELLS:
+            raise ValueError(f"{item}: write the lower code first, such as 1..12")
+        width = len(codes[1]) if codes[1].startswith("0") and len(codes[1]) == len(codes[2]) else 0
+        return [f"{code:0{width}}" for code in range(low, high + 1)]
+    return [item]
+
+
+def _values_text(values: list[str]) -> str:
+    lists = sorted(standard_lists().items(), key=lambda entry: -len(entry[1]))
+    items, place = [], 0
+    while place < len(values):
+        name = next((name for name, listed in lists if tuple(values[place : place + len(listed)]) == listed), None)
+        if name is not None:
+            items.append(name)
+            place += len(standard_lists()[name])
+            continue
+        end = place + 1
+        while end < len(values) and _follows(values[end - 1], values[end]):
+            end += 1
+        codes = f"{values[place]}..{values[end - 1]}"
+        if end - place >= MIN_RUN and _CODES.fullmatch(codes) and _named(codes) == values[place:end]:
+            items.append(codes)
+            place = end
+        else:
+            items.append(_quoted(values[place]))
+            place += 1
+    return ", ".join(items)
+
+
+def _follows(before: str, after: str) -> bool:
+    short = len(before) < 10 and len(after) < 10  # no run is longer than all that `_CODES` reads
+    return short and before.isascii() and after.isascii() and before.isdigit() and after.isdigit() and (
+        int(after) == int(before) + 1
+    )  # fmt: skip
+
+
+def _quoted(value: str) -> str:
+    """Return a value with quotes where it would else be read as something else."""
+    odd = not value or value != value.strip() or re.search(r'[,;"\t\r\n]', value)
+    meant_otherwise = value in (*ELLIPSES, *standard_lists()) or _CODES.fullmatch(value)
+    doubled = value.replace('"', '""')
+    return f'"{doubled}"' if odd or meant_otherwise or _kind_of(value, "category") != "category" else value
+
+
+def _span(text: str) -> dict[str, str]:
+    parts = _SPAN.fullmatch(text)
+    if parts is None:
+        raise ValueError("write the first and last day and the period, such as 2020-01-01 to 2024-12-31 by month")
+    return {"from": _day(parts[1], last=False), "to": _day(parts[2], last=True), "by": parts[3].lower()}
+
+
+def _day(text: str, *, last: bool) -> str:
+    """Return the ISO day that begins or ends a year, a month or a day."""
+    year, month, day = [*map(int, text.split("-")), 0, 0][:3]
+    try:
+        month = month or (12 if last else 1)
+        day = day or (calendar.monthrange(year, month)[1] if last else 1)
+        return date(year, month, day).isoformat()
+    except (ValueError, calendar.IllegalMonthError):
+        raise ValueError(f"there is no day {text}: write it as year-month-day, such as 2024-12-31") from None
+
+
+def _span_text(column: Mapping[str, Any]) -> str:
+    first, last, by = str(column.get("from") or ""), str(column.get("to") or ""), column.get("by", "month")
+    if not first and not last:
+        return ""
+    for letters in (4, 7):  # years alone, months alone, where they say the same
+        short = first[:letters], last[:letters]
+        try:
+            if (_day(short[0], last=False), _day(short[1], last=True)) == (first, last):
+                return f"{short[0]} to {short[1]} by {by}"
+        except ValueError:
+            break
+    return f"{first or '?'} to {last or '?'} by {by}"
+
+
+def _pattern(written: str) -> str:
+    if len(written) > 1 and written[0] == written[-1] == '"':
+        return written[1:-1].replace('""', '"')
+    for pattern, sample in DATE_FORMATS.items():
+        if written == sample:
+            return pattern
+    if "%" in written:
+        return written
+    raise ValueError(
+        "after “written” say how the last day of 2024 looks: " + ", ".join(list(DATE_FORMATS.values())[:5])
+    )
+
+
+def _sample(pattern: str) -> str:
+    if pattern in DATE_FORMATS:
+        return DATE_FORMATS[pattern]
+    plain = "%" in pattern and pattern == pattern.strip() and '"' not in pattern
+    doubled = pattern.replace('"', '""')
+    return pattern if plain else f'"{doubled}"'

@@ -1,0 +1,63 @@
+"""First declarations of columns, suggested by a column's name and declared type alone.
+
+No row is ever looked at: what stands in a table must not decide its cells (law 7). A suggestion is what such a column
+usually holds, for a person to confirm or to correct.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["suggested"]
+
+_AGES = "0, 18, 30, 45, 65, 120"
+_FLAG = (
+    r"(current|ever|former)?_?smok(er|es|ing|ed)|pregnan(t|cy)|alive|dead|died|deceased|death|vaccinated|"
+    r"diabet(es|ic)|hypertens(ion|ive)|asthma|(un)?employed|retired|disabled|disability|insured|veteran|consent(ed)?|"
+    r"readmitted|hospitali[sz]ed|voted|(is|has|was|did|had|ever)_.+|.+_(flag|yn|yesno|ind)"
+)
+# By the name in small letters with underscores, first match wins: what is suggested, as a person would write it.
+_BY_NAME = (
+    (r"(.*_)?(sex|gender|geschlecht|sexe|sexo)", "female, male|1..2"),
+    (r"(.*_)?(age|alter)(_(in_)?(years|yrs))?|age_at_.+", _AGES),
+    (_FLAG, "yes, no"),
+    (r"(.*_)?(birth_?year|year_of_birth|yob|geburtsjahr)", "1900 to {year} by 10"),
+    (r"dob|(.*_)?(birth_?(date|day)|date_of_birth|geburtsdatum)", "1900 to {year} by year"),
+    (r"(.*_)?(weekday|day_of_week|dow|wochentag)", "weekdays|1..7"),
+    (r"(.*_)?(month|monat)(_name)?", "months|1..12"),
+    (r"(us_)?state(_name)?", "us-states"),
+    (r"(us_)?state_(code|abbr|abbreviation)", "us-state-codes"),
+    (r"bundesland|german_state|federal_state", "german-states"),
+    (r"eu_(country|member(_state)?)", "eu-countries"),
+    (r"(.*_)?(country|nationality|citizenship|iso2)(_(code|iso|iso2|of_.+))?", "country-codes"),
+    (r"blood_?(group|type)", "A+, A-, AB+, AB-, B+, B-, O+, O-"),
+    (r"(.*_)?(pct|percent|percentage)", "0 to 100 by 10"),
+    (r"bmi|body_mass_index", "10 to 60 by 5"),
+    (r"(.*_)?height_(in_)?cm", "50 to 220 by 10"),
+    (r"(.*_)?weight_(in_)?kg", "0 to 200 by 10"),
+    (r"(.*_)?(hours_per_week|weekly_hours|hours_week)", "0 to 80 by 10"),
+)
+
+
+def suggested(name: str, kind: str, *, year: int, as_text: bool = True) -> str:
+    """Return what a column of this name and kind usually holds, as `notation.read` reads it; "" if nobody can say.
+
+    `kind` follows from the declared type, or else from the name; `as_text` says that the table holds it as text. `year`
+    is the last one that dates run to.
+
+    >>> suggested("Sex", "category", year=2026), suggested("birthMonth", "number", year=2026, as_text=False)
+    ('female, male', '1..12')
+    >>> suggested("visit_date", "date", year=2026), suggested("region", "category", year=2026)
+    ('2017 to 2026 by year', '')
+    """
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    plain = re.sub(r"[^a-z0-9]+", "_", plain.lower()).strip("_")
+    found = next((text for pattern, text in _BY_NAME if re.fullmatch(pattern, plain)), "")
+    if kind == "date" and "by year" not in found and not (as_text and found):  # a date by its type, or by its name
+        found = "{first} to {year} by year"
+    if found == _AGES and kind != "number":  # groups of ages, as texts
+        found = ""
+    if not found and kind == "yesno":
+        found = "yes, no"
+    words, _, codes = found.partition("|")
+    return (codes if codes and kind == "number" else words).format(first=year - 9, year=year)

@@ -1,0 +1,84 @@
+"""One column in detail: its kind, its cells, and how that is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from pages.parts.publish.column_forms import ask_date, ask_number, ask_values
+from pages.parts.visit import plan_form
+from pages.parts.visit.state import visit
+
+__all__ = ["KIND_NAMES", "SEEN", "SOURCE_NAMES", "ask_column", "of_kind", "stored_as"]
+
+KIND_NAMES = {"number": "number", "category": "category", "yesno": "yes or no", "date": "date"}
+SOURCE_NAMES = {"typed": "I typed it", "codebook": "a codebook", "standard": "a standard list"}
+SEEN = {"confirmed": "seen in the data, confirmed public by me"}
+
+
+def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
+    """Ask all there is to say of a column, and return its entry; the same one while nothing is changed."""
+    turn = visit().turns(f"card-{name}")
+    kind = st.segmented_control(
+        "Kind",
+        list(KIND_NAMES),
+        default=column["kind"],
+        format_func=KIND_NAMES.__getitem__,
+        required=True,
+        key=visit().key(f"kind-{name}-{turn}"),
+    )
+    before = column
+    if kind != column["kind"]:
+        column = of_kind(name, kind, column)
+    as_text = stored_as(name) == "VARCHAR"
+    match kind:
+        case "number":
+            entered = ask_number(name, column, as_text=as_text)
+        case "category":
+            entered = ask_values(name, column)
+        case "date":
+            entered = ask_date(name, column, as_text=as_text)
+        case _:
+            entered = {}
+    other, missing, source = st.columns([1, 1, 1.4], vertical_alignment="bottom")
+    now = column.get("source", "typed")
+    sources = SEEN if now in SEEN else SOURCE_NAMES
+    kept = {
+        "other": other.checkbox(
+            "cell *(other)*",
+            value=column.get("other", True),
+            key=visit().key(f"other-{name}-{turn}"),
+            help="For values that you did not list. Without this cell, people with such a value are not counted at "
+            "all.",
+        ),
+        "missing": missing.checkbox(
+            "cell *(missing)*", value=column.get("missing", True), key=visit().key(f"missing-{name}-{turn}")
+        ),
+        "source": source.selectbox(
+            "How you know",
+            list(sources),
+            index=list(sources).index(now),
+            format_func=sources.__getitem__,
+            key=visit().key(f"source-{name}-{now}-{turn}"),
+            help="Readers will see this.",
+        ),
+    }
+    after = column | entered | kept
+    if plan_form.same_cells(column, after):
+        return column if kind != before["kind"] else before
+    return plan_form.confirmed(after)
+
+
+def of_kind(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:
+    """Return the entry of a column that becomes of another kind: what was typed for that kind before, if anything."""
+    visit().keep(visit().key(f"typed-{name}-{column['kind']}"), (), column)
+    typed: dict[str, Any] | None = visit().kept(visit().key(f"typed-{name}-{kind}"), ())
+    return typed or plan_form.suggestion(name, kind, stored_as=stored_as(name), keep_kind=True)
+
+
+def stored_as(name: str) -> str:
+    """Return the type in which the open table holds a column."""
+    table = visit().table
+    assert table is not None
+    return next((field.type for field in table.columns if field.name == name), "VARCHAR")

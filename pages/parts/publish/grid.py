@@ -1,0 +1,216 @@
+"""All columns in one grid, a row each, with the habits of a spreadsheet: arrow keys, paste, fill down.
+
+The browser holds what was typed since the grid was last drawn anew, and each new cell of that is taken into the
+entries once. A cell that cannot be read stays as it was typed, beside its fault: nothing is lost. Whatever changes the
+entries elsewhere (the card of a column, a codebook) draws the grid anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpengine.spec import notation
+from pages.parts.publish.column_card import KIND_NAMES, SEEN, SOURCE_NAMES, of_kind
+from pages.parts.shared.wording import plural
+from pages.parts.visit import plan_form
+from pages.parts.visit.checked import faults_of, size_of
+from pages.parts.visit.plan_form import Entries
+from pages.parts.visit.state import visit
+
+__all__ = ["GRID", "show_grid", "take_typed", "typed_into"]
+
+GRID = "grid"
+NAME, KIND, CELLS, STATE, CONFIRMED, OTHER, MISSING, SOURCE, PUBLISH = (
+    "Column", "Kind", "Values or bins", "Gives", "Confirmed", "(other)", "(missing)", "How you know", "Publish",
+)  # fmt: skip
+WIDTHS = {NAME: 110, KIND: 95, CELLS: 230, STATE: 185, CONFIRMED: 100, OTHER: 80, MISSING: 90, SOURCE: 140, PUBLISH: 80}
+MAX_LETTERS = 3_000  # of a cell; a longer list is shown by its beginning, and changed in the card of its column
+MAX_ROWS = 14  # in sight at once
+SOURCES = SOURCE_NAMES | SEEN
+_KINDS, _SOURCES = ({name: key for key, name in names.items()} for names in (KIND_NAMES, SOURCES))
+
+ABOUT_OTHER = "A cell for values that you did not list. Without it, people with such a value are not counted at all."
+
+Edits = Mapping[int, Mapping[str, Any]]  # by row: the new cells, by the name of their column
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """The entries from when the grid was last drawn anew, and as its edits have made them; which edits are taken."""
+
+    before: Entries
+    after: Entries
+    taken: Edits
+    of_a_kind: frozenset[str] = frozenset()  # columns whose kind a person has chosen in the grid
+
+
+def take_typed() -> None:
+    """Take what was typed into the grid into the entries; to be called before anything is made of them."""
+    here = visit()
+    drawn: _Drawn | None = here.kept(GRID, ())
+    if drawn is None or not _same(drawn.after, here.entries):
+        here.turn(GRID)
+        drawn = _Drawn(here.entries, here.entries, {})
+    edits: Edits = st.session_state.get(here.turned(GRID), {}).get("edited_rows", {})
+    names = plan_form.used(drawn.before)
+    fresh = _fresh(edits, drawn.taken)
+    of_a_kind = drawn.of_a_kind | {names[row] for row, cells in fresh.items() if KIND in cells}
+    declared, chosen = typed_into(here.entries.declared, names, fresh, of_a_kind), set(here.entries.chosen)
+    for row, cells in fresh.items():
+        if PUBLISH in cells:
+            (chosen.add if cells[PUBLISH] else chosen.discard)(names[row])
+    changed = here.entries.with_(
+        declared=declared, chosen=tuple(name for name in drawn.before.chosen if name in chosen)
+    )
+    for name in names:
+        if changed.declared[name] != here.entries.declared[name]:
+            here.turn(f"card-{name}")
+    if not _same(changed, here.entries):
+        here.change(chosen=changed.chosen, declared=changed.declared)
+    here.keep(GRID, (), _Drawn(drawn.before, here.entries, edits, of_a_kind))
+
+
+def show_grid() -> None:
+    """Draw the grid: a row for each column that is in a table, or was when the grid was last drawn anew."""
+    drawn: _Drawn | None = visit().kept(GRID, ())
+    names = plan_form.used(visit().entries if drawn is None else drawn.before)
+    st.data_editor(
+        _rows(names),
+        key=visit().turned(GRID),
+        num_rows="fixed",
+        hide_index=True,
+        disabled=[NAME, STATE],
+        height=38 + 35 * min(len(names), MAX_ROWS),
+        column_config=_columns(),
+        alt="A row for each column: whether it is published, its kind, its values or bins, and how that is known.",
+    )
+
+
+def typed_into(
+    declared: Mapping[str, dict[str, Any]], names: list[str], edits: Edits, of_a_kind: Set[str] = frozenset()
+) -> dict[str, dict[str, Any]]:
+    """Return the entries of all columns with what is typed into some rows, which are in the order of `names`.
+
+    A column in `of_a_kind` keeps its kind, whatever its text says.
+    """
+    found = dict(declared)
+    for row, cells in edits.items():
+        name = names[row]
+        found[name] = _edited(name, found[name], cells, strict=name in of_a_kind)
+    return found
+
+
+def _fresh(edits: Edits, taken: Edits) -> dict[int, dict[str, Any]]:
+    """Return the cells of `edits` that are not in `taken`, or are otherwise there."""
+    fresh = {
+        int(row): {cell: new for cell, new in cells.items() if (cell, new) not in taken.get(row, {}).items()}
+        for row, cells in edits.items()
+    }
+    return {row: cells for row, cells in fresh.items() if cells}
+
+
+def _edited(name: str, column: dict[str, Any], cells: Mapping[str, Any], *, strict: bool) -> dict[str, Any]:
+    before, kind = column, _KINDS.get(cells.get(KIND) or "", column["kind"])
+    if kind != column["kind"]:
+        kept = {key: column[key] for key in ("other", "missing", "missing_as") if key in column}
+        column = of_kind(name, kind, column) | kept
+    if CELLS in cells:
+        column = _written(name, column, str(cells[CELLS] or "").strip(), strict=strict)
+    for cell, key in ((OTHER, "other"), (MISSING, "missing")):
+        if isinstance(cells.get(cell), bool):
+            column = column | {key: cells[cell]}
+    if (source := _SOURCES.get(cells.get(SOURCE) or "")) is not None:
+        column = plan_form.confirmed(column) | {"source": source}
+    if cells.get(CONFIRMED) is True and "written" not in column:
+        column = plan_form.confirmed(column)
+    elif cells.get(CONFIRMED) is False and not plan_form.column_faults(Entries(declared={name: column}), name):
+        column = column | {"suggested": True}
+    return before if column == before else column
+
+
+def _written(name: str, column: dict[str, Any], text: str, *, strict: bool) -> dict[str, Any]:
+    """Return the entry with the cells that a text declares; a text that cannot be read is kept beside them."""
+    column = plan_form.confirmed(column)
+    if not text:
+        blank = {"edges": [], "values": [], "from": "", "to": ""}
+        return {key: blank.get(key, value) for key, value in column.items()}
+    if text == _text(column):
+        return column
+    try:
+        fields = notation.read(text, column["kind"], strict=strict)
+    except ValueError:
+        return column | {"written": text}
+    if fields["kind"] != column["kind"]:
+        kept = {key: column[key] for key in ("other", "missing", "missing_as") if key in column}
+        column = plan_form.confirmed(of_kind(name, fields["kind"], column)) | kept
+    standard = fields["kind"] == "category" and notation.is_standard(text)
+    return column | fields | {"source": "standard" if standard else "typed"}
+
+
+def _same(one: Entries, other: Entries) -> bool:
+    return (one.chosen, one.layout, one.own, one.declared) == (other.chosen, other.layout, other.own, other.declared)
+
+
+def _rows(names: list[str]) -> pd.DataFrame:
+    entries = visit().entries
+    rows = [_row(name, entries.declared[name], name in entries.chosen) for name in names]
+    return pd.DataFrame(rows, columns=list(WIDTHS))
+
+
+def _row(name: str, column: dict[str, Any], published: bool) -> tuple[Any, ...]:
+    return (
+        name,
+        KIND_NAMES[column["kind"]],
+        _text(column),
+        _state(name, column) if published else "left out",
+        not column.get("suggested") and not faults_of(name),
+        bool(column.get("other", True)),
+        bool(column.get("missing", True)),
+        SOURCES[column.get("source", "typed")],
+        published,
+    )
+
+
+def _text(column: dict[str, Any]) -> str:
+    text = column.get("written") or notation.write(column)
+    return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS // 10]}, …"
+
+
+def _state(name: str, column: dict[str, Any]) -> str:
+    if not _text(column):
+        return "to fill in"
+    faults, cells = faults_of(name), plural(size_of(name) or 0, "cell")
+    if faults == (plan_form.TO_CONFIRM,):
+        return f"? suggested: {cells}"
+    wrong = next((fault for fault in faults if fault != plan_form.TO_CONFIRM), "")
+    return f"✗ {wrong}" if wrong else f"✓ {cells}"
+
+
+def _columns() -> dict[str, Any]:
+    config, sources = st.column_config, list(SOURCES.values())
+    about = {
+        PUBLISH: "Untick a column to leave it out of every table.",
+        CELLS: "Public knowledge, never taken from the rows.",
+        STATE: "The cells that readers will see, (other) and (missing) among them.",
+        CONFIRMED: "Tick a suggestion to confirm it. What you type yourself needs no tick.",
+        OTHER: ABOUT_OTHER,
+        MISSING: "A cell for empty values.",
+        SOURCE: "Readers will see this.",
+    }
+    ticks = {
+        name: config.CheckboxColumn(width=WIDTHS[name], help=about[name])
+        for name in (PUBLISH, CONFIRMED, OTHER, MISSING)
+    }
+    texts = {name: config.TextColumn(width=WIDTHS[name], help=about[name]) for name in (CELLS, STATE)}
+    return {
+        **ticks,
+        **texts,
+        NAME: config.TextColumn(width=WIDTHS[NAME], pinned=True),
+        KIND: config.SelectboxColumn(options=list(KIND_NAMES.values()), required=True, width=WIDTHS[KIND]),
+        SOURCE: config.SelectboxColumn(options=sources, required=True, width=WIDTHS[SOURCE], help=about[SOURCE]),
+    }

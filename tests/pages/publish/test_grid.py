@@ -1,0 +1,154 @@
+"""The grid of all columns: what is typed there is declared, and what cannot be read stays beside its fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.parts.publish.grid import CELLS, CONFIRMED, KIND, MISSING, NAME, OTHER, PUBLISH, SOURCE, STATE
+from pages.parts.visit import saved_draft
+from tests.pages.visits import held, labelled, press, texts, visit
+
+COLUMNS = ("age", "region", "visit_date", "smoker", "income")
+TABLE = ",".join(COLUMNS) + "\n30,North,2024-01-01,yes,10\n40,ZZ_CANARY_7f3a,2024-02-01,no,20\n"
+
+
+@pytest.fixture
+def page() -> AppTest:
+    page = visit()
+    page.get("file_uploader")[0].upload("clinic.csv", TABLE.encode()).run()
+    page.multiselect[0].set_value(list(COLUMNS)).run()
+    page.radio[0].set_value("single").run()
+    labelled(page.button, "Go on").click().run()
+    assert not page.exception
+    return page
+
+
+def grid(page: AppTest) -> Any:
+    frame = page.data_editor[0].value
+    return frame.set_index(NAME)
+
+
+def edit(page: AppTest, rows: dict[str, dict[str, Any]]) -> AppTest:
+    """Type into the grid, as a browser would send it: all edits since it was drawn anew."""
+    key, names = page.data_editor[0].key, list(page.data_editor[0].value[NAME])
+    edits = {names.index(name): cells for name, cells in rows.items()}
+    page.session_state[key] = {"edited_rows": edits, "added_rows": [], "deleted_rows": []}
+    page.run()
+    assert not page.exception
+    return page
+
+
+def declared(page: AppTest, name: str) -> dict[str, Any]:
+    return held(page).entries.declared[name]
+
+
+def test_each_column_has_a_row_with_what_its_name_suggests_and_nothing_of_the_rows(page: AppTest) -> None:
+    rows = grid(page)
+    assert list(rows.index) == list(COLUMNS)
+    assert rows[KIND].to_dict() == {"age": "number", "region": "category", "visit_date": "date",
+                                    "smoker": "yes or no", "income": "number"}  # fmt: skip
+    assert rows[CELLS]["age"] == "0, 18, 30, 45, 65, 120"
+    assert "by year" in rows[CELLS]["visit_date"]
+    assert rows[CELLS]["region"] == rows[CELLS]["income"] == ""
+    assert not rows[CONFIRMED].any()
+    assert rows[STATE]["age"] == "? suggested: 7 cells"
+    assert "ZZ_CANARY_7f3a" not in str(page.main)
+    assert labelled(page.button, "Go on").disabled
+
+
+def test_a_suggestion_is_nothing_until_it_is_confirmed(page: AppTest) -> None:
+    press(page, "Confirm 2 suggestions")  # the date still waits for how it is written
+    assert grid(page)[CONFIRMED].to_dict() == {"age": True, "region": False, "visit_date": False, "smoker": True,
+                                               "income": False}  # fmt: skip
+    assert "suggested" not in declared(page, "age")
+    assert not [button for button in page.button if "suggestions" in button.label]
+
+
+def test_one_suggestion_is_confirmed_by_its_tick_or_by_the_source(page: AppTest) -> None:
+    edit(page, {"age": {CONFIRMED: True}, "smoker": {SOURCE: "a codebook"}})
+    assert grid(page)[STATE]["age"] == "✓ 7 cells"
+    assert declared(page, "smoker") == {"name": "smoker", "kind": "yesno", "source": "codebook"}
+    assert declared(page, "age")["source"] == "typed"
+
+
+def test_several_rows_are_filled_at_once_and_make_a_plan(page: AppTest) -> None:
+    edit(page, {
+        "age": {CELLS: "18 to 90 by 5", MISSING: False},
+        "region": {CELLS: 'North, South, "Paris, TX"'},
+        "visit_date": {CELLS: "2024 to 2025 by quarter, written 2024-12-31", OTHER: False},
+        "smoker": {CONFIRMED: True},
+        "income": {CELLS: "us-states"},
+    })  # fmt: skip
+    assert not labelled(page.button, "Go on").disabled
+    labelled(page.button, "Go on").click().run()
+    page.radio[0].set_value(False).run()
+    labelled(page.button, "Go on").click().run()
+    assert not page.exception
+    plan = held(page).plan
+    assert plan is not None
+    assert [len(plan.column(name).declared) for name in COLUMNS] == [15, 3, 8, 2, 51]
+    assert not plan.column("age").missing
+    assert not plan.column("visit_date").other
+    assert plan.column("income").kind == "category"
+    assert plan.column("income").source == "standard"
+
+
+def test_a_wrong_cell_is_named_with_what_to_do_and_stays_as_typed(page: AppTest) -> None:
+    edit(page, {"age": {CELLS: "18 to 90"}})
+    assert "say how wide the bins are" in texts(page)
+    assert "18 to 90" in grid(page)[CELLS]["age"]
+    assert "Still to fill in: age" in texts(page)
+    press(page, "Confirm 1 suggestion")  # the grid is drawn anew
+    assert grid(page)[CELLS]["age"] == "18 to 90"
+    draft = saved_draft.from_text(saved_draft.to_text(saved_draft.Draft("t", "", (), held(page).entries)) or "")
+    assert draft is not None
+    assert draft.entries.declared["age"]["written"] == "18 to 90", "a reload keeps it too"
+    edit(page, {"age": {CELLS: "18 to 90 by 9"}})
+    assert "written" not in declared(page, "age")
+    assert len(declared(page, "age")["edges"]) == 9
+
+
+def test_a_text_of_another_kind_changes_the_kind_unless_it_was_chosen(page: AppTest) -> None:
+    edit(page, {"region": {CELLS: "0 to 10 by 5"}, "income": {KIND: "date", CELLS: "0 to 10 by 5"}})
+    assert grid(page)[KIND]["region"] == "number"
+    assert declared(page, "income")["kind"] == "date"
+    assert "first and last day" in texts(page)
+
+
+def test_a_kind_alone_can_be_changed_for_several_rows(page: AppTest) -> None:
+    edit(page, {"region": {KIND: "yes or no"}, "income": {KIND: "yes or no"}})
+    assert declared(page, "region")["kind"] == declared(page, "income")["kind"] == "yesno"
+    edit(page, {})  # as a browser says of cells that are by now what was typed into them
+    assert declared(page, "region")["kind"] == "yesno"
+
+
+def test_an_unticked_column_is_left_out_and_comes_back(page: AppTest) -> None:
+    edit(page, {"region": {PUBLISH: False}, "income": {PUBLISH: False}})
+    assert held(page).entries.chosen == ("age", "visit_date", "smoker")
+    assert grid(page)[STATE]["region"] == "left out"
+    assert "Still to fill in: age, visit\\_date, smoker".replace("\\", "") in texts(page)
+    edit(page, {"region": {PUBLISH: True}, "income": {PUBLISH: False}})
+    assert held(page).entries.chosen == ("age", "region", "visit_date", "smoker")
+
+
+def test_the_card_and_the_grid_show_the_same(page: AppTest) -> None:
+    labelled(page.selectbox, "in detail").set_value("income").run()
+    edit(page, {"income": {CELLS: "0 to 30 by 10"}})
+    assert labelled(page.text_input, "Edges").value == "0, 10, 20, 30"
+    labelled(page.text_input, "Edges").set_value("0, 5, 15").run()
+    assert grid(page)[CELLS]["income"] == "0, 5, 15"
+    edit(page, {"income": {CELLS: "0, 7"}})
+    assert labelled(page.text_input, "Edges").value == "0, 7"
+    assert declared(page, "income")["edges"] == ["0", "7"]
+
+
+def test_a_codebook_sheet_is_downloaded_filled_in_and_brought_back(page: AppTest) -> None:
+    sheet = b"column;kind;values or bins;other\nregion;;North, South;no\nincome;number;0 to 30 by 10;\nelsewhere;;A;\n"
+    labelled(page.get("file_uploader"), "Bring a codebook").upload("codebook.csv", sheet).run()
+    assert not page.exception
+    assert declared(page, "region")["source"] == "codebook"
+    assert grid(page)[STATE].to_dict()["region"] == "✓ 3 cells"
+    assert grid(page)[STATE].to_dict()["income"] == "✓ 5 cells"

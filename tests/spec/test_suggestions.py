@@ -1,0 +1,60 @@
+"""Suggestions follow from names and declared types alone, and are always readable declarations."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from dpengine.spec import suggestions
+from dpengine.spec.notation import read
+from dpengine.spec.suggestions import suggested
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "text"),
+    [
+        ("age", "number", "0, 18, 30, 45, 65, 120"),
+        ("Patient Age", "number", "0, 18, 30, 45, 65, 120"),
+        ("age_group", "category", ""),
+        ("age", "category", ""),
+        ("SEX", "category", "female, male"),
+        ("sex", "number", "1..2"),
+        ("smoker", "category", "yes, no"),
+        ("is_member", "yesno", "yes, no"),
+        ("paid", "yesno", "yes, no"),
+        ("month", "date", "months"),
+        ("birthMonth", "number", "1..12"),
+        ("day_of_week", "date", "weekdays"),
+        ("state", "category", "us-states"),
+        ("state_code", "category", "us-state-codes"),
+        ("Bundesland", "category", "german-states"),
+        ("country_of_birth", "category", "country-codes"),
+        ("visit_date", "date", "2017 to 2026 by year"),
+        ("date_of_birth", "date", "1900 to 2026 by year"),
+        ("year_of_birth", "number", "1900 to 2026 by 10"),
+        ("region", "category", ""),
+        ("income", "number", ""),
+        ("marriage", "category", ""),
+        ("message", "category", ""),
+        ("village", "category", ""),
+    ],
+)
+def test_a_name_and_a_kind_suggest(name: str, kind: str, text: str) -> None:
+    assert suggested(name, kind, year=2026) == text
+
+
+def test_a_column_stored_as_dates_gets_days_whatever_its_name() -> None:
+    assert suggested("month", "date", year=2026, as_text=False) == "2017 to 2026 by year"
+
+
+@pytest.mark.parametrize("kind", ["number", "category", "date", "yesno"])
+@pytest.mark.parametrize("name", ["age", "sex", "month", "weekday", "state", "country", "blood_group", "pct", "bmi",
+                                  "height_cm", "dob", "yob", "smoker", "visit_date", "hours_per_week"])  # fmt: skip
+def test_every_suggestion_can_be_read(name: str, kind: str) -> None:
+    text = suggested(name, kind, year=2026)
+    assert not text or read(text, kind)["kind"] in ("number", "category", "date", "yesno")
+
+
+def test_no_row_can_reach_a_suggestion() -> None:
+    assert list(inspect.signature(suggestions.suggested).parameters) == ["name", "kind", "year", "as_text"]
