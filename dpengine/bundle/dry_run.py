@@ -56,7 +56,7 @@ def _check_reads_back(plan: Plan) -> None:
     """Raise `PlanError` unless labels and plan file can be written and read back."""
     try:
         for name in plan.used:
-            "".join(plan.column(name).labels).encode()
+            "".join((*plan.column(name).labels, *plan.column(name).shown)).encode()
         again = Plan.loads(plan.dumps()).key
     except (PlanError, UnicodeError) as error:
         raise PlanError(f"this plan cannot be read back from its own plan file ({error}); nothing was spent") from None

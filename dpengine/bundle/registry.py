@@ -31,7 +31,7 @@ def draft_entry(result: Result, manifest: Mapping[str, Any]) -> str:
     deployment = {
         "basic": {
             "name": manifest["title"],
-            "data_curators": [_blank("who publishes this")],
+            "data_curators": [plan.about.publisher or _blank("who publishes this")],
             "intended_use": _blank("what the numbers are meant for"),
             "data_product_type": "Summary statistics",
             "data_product_region": _blank("the region that the data describe"),

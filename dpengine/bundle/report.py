@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -20,11 +20,11 @@ from dpengine.array_types import Columns
 from dpengine.bundle import guide
 from dpengine.bundle.promises import table_files
 from dpengine.charts import figures, heatmap, style
-from dpengine.charts.style import shorten
-from dpengine.marginals.marginal import Marginal
+from dpengine.charts.style import join_names, shorten
 from dpengine.results.published_columns import header
 from dpengine.results.result import Result
-from dpengine.spec.domain import Category, Date
+from dpengine.spec.domain import Category, Column, Date
+from dpengine.spec.plan import Plan
 from dpengine.spec.wording import noun, people, percent, rows_counted, sure
 
 __all__ = ["read_me", "render"]
@@ -34,6 +34,7 @@ FIRST_ROWS = 25
 MAX_CELLS_DRAWN = 4000
 MAX_CELLS_DRAWN_IN_ALL = 20_000
 MAX_TABLES = 40
+MAX_WORDS = 200  # values of a column that are explained; all are in plan.yaml
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 LARGE_EPSILON = 3  # above it a likelihood ratio may exceed 20, and "much the same" would say too much
 SOURCES = {
@@ -41,6 +42,14 @@ SOURCES = {
     "codebook": "from a codebook",
     "standard": "from a standard list",
     "confirmed": "seen in the data, confirmed as public by the owner",
+}
+ABOUT = {
+    "publisher": "Publisher",
+    "contact": "Contact",
+    "source": "Source of the data",
+    "period": "Period",
+    "licence": "Licence",
+    "cite_as": "Cite as",
 }
 LINE = 98  # letters in a line of the README
 
@@ -60,10 +69,12 @@ def render(result: Result, manifest: Mapping[str, Any]) -> str:
         figure = _figure(result, table, min(room, MAX_CELLS_DRAWN))
         room -= figure["drawn"]
         tables.append(_table(result, table, files[table]) | figure | {"id": f"table-{number}"})
+    declared = [_provenance(result, name) for name in result.plan.used]
     page = _shared(result, manifest) | {
         "tables": tables,
-        "more": [(" × ".join(table), files[table]) for table in result.plan.marginals[MAX_TABLES:]],
-        "provenance": [_provenance(result, name) for name in result.plan.used],
+        "more": [(_heading(result.plan, table), files[table]) for table in result.plan.marginals[MAX_TABLES:]],
+        "provenance": declared,
+        "dictionary": [column for column in declared if column["description"] or column["words"]],
         "palette": _script_json(json.dumps(_dark_colours())),
         "plotly": Markup(get_plotlyjs()),
     }
@@ -102,10 +113,13 @@ def _item(text: str, label: str, width: int) -> str:
 def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that both templates use."""
     plan = result.plan
+    worded = [column.heading for column in map(plan.column, plan.used) if column.shown != column.labels]
     return {
         "manifest": manifest,
         "title": plan.title or plan.dataset,
         "notes": plan.notes,
+        "about": {ABOUT[field]: text for field, text in plan.about.model_dump().items() if text},
+        "in_words": join_names(worded) if worded else "",
         "counted": noun(plan),
         "rows_counted": rows_counted(plan),
         "total": _texts(result.cells(()))[0],
@@ -154,22 +168,25 @@ def _texts(cells: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, str]]:
 def _table(result: Result, table: Columns, file: str) -> dict[str, Any]:
     """Return the values of one table of the page: its facts, and its rows or the first of them."""
     noisy = result.mostly_noise(table)
-    names = header(table)
+    names, columns = header(table), [result.plan.column(name) for name in table]
     whole = noisy.size <= MAX_ROWS
     rows = noisy.size if whole else FIRST_ROWS
     shown = {name: cells[:rows] for name, cells in result.cells(table).items()}
     return {
-        "name": " × ".join(table),
+        "name": _heading(result.plan, table),
         "file": file,
         "cells": noisy.size,
         "typical": people(result.estimates.mean_abs_error(table)),
         "within": people(result.half_width(table)),
         "noisy": int(noisy.sum()),
-        "header": names,
+        "header": [*(column.heading for column in columns), *names[len(table) :]],
         "rows": [
             {"labels": texts, "noisy": bool(mark), **numbers}
             for *texts, mark, numbers in zip(
-                *(shown[name] for name in names[: len(table)]), noisy.ravel()[:rows], _texts(shown), strict=True
+                *(_in_words(column, shown[name]) for column, name in zip(columns, names, strict=False)),
+                noisy.ravel()[:rows],
+                _texts(shown),
+                strict=True,
             )
         ],
         "whole": whole,
@@ -177,10 +194,20 @@ def _table(result: Result, table: Columns, file: str) -> dict[str, Any]:
     }
 
 
+def _heading(plan: Plan, table: Columns) -> str:
+    return " × ".join(plan.column(name).heading for name in table)
+
+
+def _in_words(column: Column, labels: Iterable[str]) -> list[str]:
+    """Return what readers see for each of the labels of a column."""
+    words = dict(zip(column.labels, column.shown, strict=True))
+    return [words[label] for label in labels]
+
+
 def _figure(result: Result, table: Columns, room: int) -> dict[str, Any]:
     """Return the figure of a table as JSON, or None if it has more cells than there is `room` for."""
     plan = result.plan
-    fixed = {name: _largest(result, table, name) for name in figures.columns_to_fix(plan, table)}
+    fixed = {name: figures.largest_label(result, table, name) for name in figures.columns_to_fix(plan, table)}
     drawn = tuple(name for name in table if name not in fixed)
     cells = plan.cells(drawn)
     if cells > room:
@@ -191,7 +218,7 @@ def _figure(result: Result, table: Columns, room: int) -> dict[str, Any]:
     return {
         "figure": _script_json(figure.to_json()),
         "drawn": cells,
-        "fixed": fixed,
+        "fixed": {plan.column(name).heading: figures.shown_label(plan, name, fixed[name]) for name in fixed},
         "wide": min(900, 140 + across * (22 if len(drawn) == 1 or cells > 120 else 34)),
         "high": figure.layout.height or 380,
     }
@@ -204,22 +231,22 @@ def _dark_colours() -> dict[str, str]:
     return pairs | {str(light[1]): str(dark[1]) for light, dark in zip(*heatmap.SCALE.values(), strict=True)}
 
 
-def _largest(result: Result, table: Columns, name: str) -> str:
-    """Return the label of a column with the largest count, for a figure that has room for one label only."""
-    counts = Marginal(table, result.counts(table)).project((name,)).values
-    return result.plan.column(name).labels[int(counts.argmax())]
-
-
 def _provenance(result: Result, name: str) -> dict[str, Any]:
     """Describe the cells of a column and where they come from."""
     column = result.plan.column(name)
-    extent = f"{column.declared[0]} … {column.declared[-1]}" if not isinstance(column, Category) else ""
+    words = column.words_of_declared
+    extent = f"{words[0]} … {words[-1]}" if not isinstance(column, Category) else ""
     if isinstance(column, Date):
         extent += f", by {column.by}"
+    coded = column.words if isinstance(column, Category) else {}
     return {
         "name": name,
+        "label": column.label,
+        "description": column.description,
+        "words": list(coded.items())[:MAX_WORDS],
+        "more_words": max(0, len(coded) - MAX_WORDS),
         "kind": column.kind,
-        "extent": extent or ", ".join(shorten(column.declared[:6])) + (" …" if len(column.declared) > 6 else ""),
+        "extent": extent or ", ".join(shorten(words[:6])) + (" …" if len(words) > 6 else ""),
         "cells": column.size,
         "source": SOURCES[column.source],
         "unlisted": "counted as (other)" if column.other else "left out",

@@ -16,6 +16,7 @@ from plotly.subplots import make_subplots
 from dpengine.array_types import Columns, Ints
 from dpengine.charts.heatmap import Grid, traces
 from dpengine.charts.style import ACCENT, GREY, INK, apply_style, category_axis, escape, join_names, shorten
+from dpengine.marginals.marginal import Marginal
 from dpengine.results.predict import half_width_curves
 from dpengine.results.published_columns import NUMBERS
 from dpengine.results.result import Result
@@ -24,7 +25,7 @@ from dpengine.spec.wording import noun
 
 __all__ = [
     "MAX_FACETS", "alt_text", "columns_to_fix", "comparison_figure", "error_curve", "error_curve_numbers",
-    "facets_across", "release_figure",
+    "facets_across", "largest_label", "release_figure", "shown_label",
 ]  # fmt: skip
 
 MAX_FACETS = 12
@@ -48,8 +49,16 @@ def release_figure(
         raise ValueError("fix columns until one, two or three are left")
     cells = _Cells(result, table, shown, fixed)
     figure = {1: _bars, 2: _heatmap, 3: _facets}[len(shown)](cells, dark)
-    where = "".join(f", {_cut(name)}: {_cut(label)}" for name, label in fixed.items())
-    return apply_style(figure, f"{noun(result.plan).capitalize()} by {join_names(map(_cut, shown))}{where}", dark)
+    plan = result.plan
+    where = "".join(f", {_cut(plan.column(n).heading)}: {_cut(shown_label(plan, n, fixed[n]))}" for n in fixed)
+    by = join_names(_cut(plan.column(name).heading) for name in shown)
+    return apply_style(figure, f"{noun(plan).capitalize()} by {by}{where}", dark)
+
+
+def shown_label(plan: Plan, name: str, label: str) -> str:
+    """Return what readers see for one of the labels of a column."""
+    column = plan.column(name)
+    return column.shown[column.labels.index(label)]
 
 
 def columns_to_fix(plan: Plan, table: Columns) -> Columns:
@@ -58,17 +67,28 @@ def columns_to_fix(plan: Plan, table: Columns) -> Columns:
     return table[roomy:]
 
 
-def alt_text(result: Result, table: Columns) -> str:
-    """Describe the published counts of `table` in one sentence, for readers who do not see the figure."""
-    counts = result.counts(table)
+def largest_label(result: Result, table: Columns, name: str) -> str:
+    """Return the label of a column with the largest count, for a figure that has room for one label only."""
+    counts = Marginal(table, result.counts(table)).project((name,)).values
+    return result.plan.column(name).labels[int(counts.argmax())]
+
+
+def alt_text(result: Result, table: Columns, *, made_up: bool = False) -> str:
+    """Describe the published counts of `table` in one sentence, for readers who do not see the figure.
+
+    With `made_up`, say that they are of no real release.
+    """
+    counts, numbers = result.counts(table), "Made-up" if made_up else "Published"
     if not table:
-        return f"The published total is {int(counts):,}."
+        return f"The {numbers.lower()} total is {int(counts):,}."
     largest = np.unravel_index(int(counts.argmax()), counts.shape)
-    where = ", ".join(result.plan.column(n).labels[k] for n, k in zip(table, largest, strict=True))
+    columns = [result.plan.column(name) for name in table]
+    where = ", ".join(column.shown[k] for column, k in zip(columns, largest, strict=True))
     noisy = int(result.mostly_noise(table).sum())
     are = "cell is" if noisy == 1 else "cells are"
+    by = join_names(column.heading for column in columns)
     return (
-        f"Published counts by {join_names(table)}: {counts.size:,} cells that add up to {int(counts.sum()):,}. "
+        f"{numbers} counts by {by}: {counts.size:,} cells that add up to {int(counts.sum()):,}. "
         f"The largest is {where} with {int(counts.max()):,}. {noisy:,} {are} mostly noise."
     )
 
@@ -147,19 +167,20 @@ class _Cells:
     def __init__(self, result: Result, table: Columns, shown: Columns, fixed: Mapping[str, str]) -> None:
         self.result, self.shown = result, shown
         plan = result.plan
+        self.headings = [plan.column(name).heading for name in shown]
         cut = tuple(slice(None) if n in shown else plan.column(n).labels.index(fixed[n]) for n in table)
         cells, shape = result.cells(table), plan.shape(table)
         self.count, self.estimate, self.low, self.high = (cells[name].reshape(shape)[cut] for name in NUMBERS)
         self.noun = noun(plan)
         self.noisy = result.mostly_noise(table)[cut]
-        self.labels = [plan.column(name).labels for name in shown]
+        self.labels = [plan.column(name).shown for name in shown]
         self.short = [list(map(escape, shorten(labels))) for labels in self.labels]
         self.hover = self._hover()
 
     def _hover(self) -> npt.NDArray[np.object_]:
         texts = np.empty(self.count.shape, dtype=object)
         for cell in np.ndindex(self.count.shape):
-            named = zip(self.shown, self.labels, cell, strict=True)
+            named = zip(self.headings, self.labels, cell, strict=True)
             place = "<br>".join(f"{escape(name)}: {escape(labels[k])}" for name, labels, k in named)
             noise = "<br>mostly noise" if self.noisy[cell] else ""
             texts[cell] = (
@@ -197,7 +218,7 @@ def _bars(cells: _Cells, dark: bool) -> go.Figure:
                 "width": 4 if len(labels) < 60 else 0,
             },
         )
-    figure.update_xaxes(title=_short(cells.shown[0]), **category_axis(labels))
+    figure.update_xaxes(title=_short(cells.headings[0]), **category_axis(labels))
     figure.update_yaxes(title=cells.noun, rangemode="tozero")
     figure.update_layout(bargap=0.25, showlegend=bool(cells.noisy.any()))
     return figure.update_layout(height=380 + _room_below(labels))
@@ -210,8 +231,8 @@ def _heatmap(cells: _Cells, dark: bool) -> go.Figure:
     noisy = bool(cells.noisy.any())
     top = int(cells.count.max())
     figure = go.Figure(traces(grid, top=top, unit=cells.noun, dark=dark, scale=True, legend=noisy))
-    figure.update_xaxes(title=_short(cells.shown[1]), **category_axis(across))
-    figure.update_yaxes(title=_short(cells.shown[0]), **category_axis(down, downwards=True))
+    figure.update_xaxes(title=_short(cells.headings[1]), **category_axis(across))
+    figure.update_yaxes(title=_short(cells.headings[0]), **category_axis(down, downwards=True))
     rows = max(18, 34 - len(down) // 2) * len(down)
     return figure.update_layout(height=min(900, max(320, 140 + rows + _room_below(across))))
 
@@ -252,10 +273,10 @@ def _facets(cells: _Cells, dark: bool) -> go.Figure:
             figure.add_trace(trace, row=k // across + 1, col=k % across + 1)
     figure.update_xaxes(tickangle=-45, **category_axis(columns))
     figure.update_yaxes(**category_axis(rows, downwards=True))
-    figure.update_yaxes(title=_short(cells.shown[0]), col=1)
+    figure.update_yaxes(title=_short(cells.headings[0]), col=1)
     for column in range(across):  # the lowest of each column names the axis, also where the last row is not full
         lowest = (len(third) - 1 - column) // across + 1
-        figure.update_xaxes(title=_short(cells.shown[1]), showticklabels=True, row=lowest, col=column + 1)
+        figure.update_xaxes(title=_short(cells.headings[1]), showticklabels=True, row=lowest, col=column + 1)
     figure.update_annotations(font_size=13)
     each = 90 + (20 if down * len(rows) <= 60 else 14) * len(rows)
     return figure.update_layout(height=max(360, down * each + _room_below(columns) // 2))
@@ -264,7 +285,7 @@ def _facets(cells: _Cells, dark: bool) -> go.Figure:
 def _joined(result: Result, table: Columns, flat: int) -> str:
     """Return the labels of the cell with a flat index, for a hover text."""
     cell = np.unravel_index(flat, result.plan.shape(table)) if table else ()
-    return ", ".join(escape(result.plan.column(n).labels[k]) for n, k in zip(table, cell, strict=True))
+    return ", ".join(escape(result.plan.column(n).shown[k]) for n, k in zip(table, cell, strict=True))
 
 
 def _cut(text: str) -> str:

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Validation
 
 from dpengine.errors import Fault, PlanError
 
-__all__ = ["KINDS", "NEEDED", "Declared", "Line", "Name", "NumberFormat", "Text", "Texts", "readable_faults"]
+__all__ = ["KINDS", "NEEDED", "Declared", "Line", "Name", "NumberFormat", "Text", "Texts", "at_most", "readable_faults"]
 
 KINDS = ("number", "category", "yesno", "date")
 MAX_FAULTS = 100
@@ -30,7 +30,7 @@ def _without(characters: str, message: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _at_most(length: int) -> AfterValidator:
+def at_most(length: int) -> AfterValidator:
     """Return a validator that refuses longer texts."""
 
     def check(text: str) -> str:
@@ -52,10 +52,10 @@ _PLAIN = _without(
 )
 Text = Annotated[str, _PLAIN]
 # A name stands in every table of its column, and a value in every row of a table: so they are bounded.
-Name = Annotated[Text, _at_most(2_000)]
+Name = Annotated[Text, at_most(2_000)]
 # How numbers are written in texts: which mark parts the decimals, and whether marks part the thousands.
 NumberFormat = Literal["1234.5", "1,234.5", "1.234,5"]
-Texts = Annotated[tuple[Annotated[Text, _at_most(10_000)], ...], FailFast()]
+Texts = Annotated[tuple[Annotated[Text, at_most(10_000)], ...], FailFast()]
 
 
 def readable_faults(error: ValidationError) -> Iterator[Fault]:

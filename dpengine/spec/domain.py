@@ -9,6 +9,9 @@ so an odd value can only move its own row to another cell, never change a type, 
 A column with ``other: false`` has no cell for undeclared values, and rows that hold one are left
 out of the whole release. With ``missing: false``, a missing value counts as *other*, and its row is
 left out if there is no such cell either.
+
+What readers see instead of names and codes (`label`, `description`, `words`, `whole`) changes no cell: tables keep the
+declared values, and charts and the report show the words.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from __future__ import annotations
 import calendar
 import math
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from datetime import date
 from decimal import Decimal
@@ -27,7 +31,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, Unpack
 from pydantic import Field, SkipValidation, field_validator, model_validator
 
 from dpengine.exact import DecimalLike, decimal, rational
-from dpengine.spec.declared import Declared, Line, Name, NumberFormat, Texts
+from dpengine.spec.declared import Declared, Line, Name, NumberFormat, Text, Texts, at_most
 from dpengine.spec.limits import MAX_COLUMN_CELLS
 from dpengine.spec.standard_lists import standard_lists
 
@@ -35,6 +39,7 @@ __all__ = ["MISSING", "OTHER", "Category", "Column", "Date", "Number", "YesNo", 
 
 OTHER = "(other)"
 MISSING = "(missing)"
+FOR_READERS = ("label", "description", "words", "whole")  # fields of a column that change no cell
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}  # in a period
 
 Source = Literal["typed", "codebook", "standard", "confirmed"]
@@ -47,10 +52,14 @@ class ColumnOptions(TypedDict, total=False):
     missing: bool
     missing_as: Sequence[str]
     source: Source
+    label: str
+    description: str
 
 
 class _Column(Declared):
     name: Name
+    label: Annotated[Line, at_most(200)] = Field(default="", description="what readers see instead of the name")
+    description: Annotated[Text, at_most(2_000)] = Field(default="", description="what the column says, for readers")
     other: bool = True
     missing: bool = True
     missing_as: Texts = Field(default=(), description="texts that mean 'missing', such as ? or -99")
@@ -72,6 +81,21 @@ class _Column(Declared):
     @abstractmethod
     def declared_size(self) -> int:
         """Number of declared cells, known without making their labels."""
+
+    @property
+    def heading(self) -> str:
+        """What readers see instead of the name, if that is given."""
+        return self.label or self.name
+
+    @property
+    def words_of_declared(self) -> tuple[str, ...]:
+        """What readers see instead of the declared labels."""
+        return self.declared
+
+    @cached_property
+    def shown(self) -> tuple[str, ...]:
+        """What readers of charts and of the report see in place of `labels`, in the same order."""
+        return self.words_of_declared + self.labels[self.declared_size :]
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -101,20 +125,26 @@ class Number(_Column):
     floating point numbers, so edges must stay distinct as such. Texts are read in the `format` in which 1234.5 is
     written there; beside its mark for thousands, a blank or an apostrophe may part them too.
 
+    With `whole`, the values are known to be whole numbers, and readers see 18–29 for [18, 30).
+
     >>> Number(name="age", edges=["0", "18", "65"]).labels
     ('[0, 18)', '[18, 65]', '(other)', '(missing)')
+    >>> Number(name="age", edges=["0", "18", "65"], whole=True).shown
+    ('0–17', '18–65', '(other)', '(missing)')
     """
 
     kind: Literal["number"] = "number"
     # The validator below reads and bounds every edge; validating a million of them twice would take seconds.
     edges: SkipValidation[tuple[Decimal, ...]]
     format: NumberFormat = "1234.5"
+    whole: bool = Field(default=False, description="the values are whole numbers: readers see 18–29 for [18, 30)")
 
     if TYPE_CHECKING:
 
         def __init__(
             self, *, name: str, edges: Iterable[DecimalLike] | Mapping[str, DecimalLike],
-            format: NumberFormat = ..., kind: Literal["number"] = ..., **options: Unpack[ColumnOptions],
+            format: NumberFormat = ..., whole: bool = ..., kind: Literal["number"] = ...,
+            **options: Unpack[ColumnOptions],
         ) -> None: ...  # fmt: skip
 
     @field_validator("edges", mode="before")
@@ -158,25 +188,48 @@ class Number(_Column):
     def declared_size(self) -> int:
         return len(self.edges) - 1
 
+    @model_validator(mode="after")
+    def _whole_edges(self) -> Number:
+        if self.whole and any(edge % 1 for edge in self.edges):
+            raise ValueError("a column of whole numbers ('whole') needs whole edges")
+        return self
+
+    @property
+    def words_of_declared(self) -> tuple[str, ...]:
+        if not self.whole:
+            return self.declared
+        whole = list(map(int, self.edges))
+        ends = [edge - 1 for edge in whole[1:-1]] + [whole[-1]]
+        between = " to " if whole[0] < 0 else "–"  # a dash beside a minus cannot be read
+        return tuple(
+            f"{low}{between}{high}" if low < high else f"{low}" for low, high in zip(whole, ends, strict=False)
+        )
+
 
 class Category(_Column):
     """A column of texts with one cell for each of `values`, or of a codebook or standard list.
 
-    A value matches exactly or, failing that, without the blanks around it.
+    A value matches exactly or, failing that, without the blanks around it. Readers see the `words` of a value instead
+    of it.
 
     >>> Category(name="place", values=["Paris, TX", "False"], missing=False).labels
     ('Paris, TX', 'False', '(other)')
+    >>> Category(name="sex", values=["1", "2"], words={"1": "male", "2": "female"}, other=False).shown
+    ('male', 'female', '(missing)')
     """
 
     kind: Literal["category"] = "category"
     values: Texts = ()
+    words: dict[Text, Annotated[Line, at_most(1_000)]] = Field(
+        default={}, description="what readers see instead of a value, such as 1: male"
+    )
     codebook: Line | None = Field(default=None, description="CSV or JSON file beside the plan, or a standard name")
 
     if TYPE_CHECKING:
 
         def __init__(
             self, *, name: str, values: Sequence[str | int | float] = ..., codebook: str | None = ...,
-            kind: Literal["category"] = ..., **options: Unpack[ColumnOptions],
+            words: Mapping[str, str] = ..., kind: Literal["category"] = ..., **options: Unpack[ColumnOptions],
         ) -> None: ...  # fmt: skip
 
     @model_validator(mode="before")
@@ -216,9 +269,37 @@ class Category(_Column):
         _check_size(len(self.values))
         return self
 
+    def __hash__(self) -> int:
+        return hash((self.name, self.values, *self.words))  # a dict has no hash of its own
+
+    @field_validator("words", mode="before")
+    @classmethod
+    def _words_of_texts(cls, words: Any) -> Any:
+        if isinstance(words, Mapping):  # YAML reads a code such as 1 as a number
+            return {str(value) if isinstance(value, int | float) else value: word for value, word in words.items()}
+        return words
+
+    @model_validator(mode="after")
+    def _words_fit(self) -> Category:
+        known = set(self.values)
+        for value in self.words:
+            if value not in known:
+                raise ValueError(f"'words' explain the value {value!r}, which is not among the values")
+        times = Counter(self.shown)
+        for value, word in self.words.items():
+            if not word.strip():
+                raise ValueError(f"the words for the value {value!r} are blank")
+            if times[word] > 1:
+                raise ValueError(f"readers could not tell two values apart that are both shown as {word!r}")
+        return self
+
     @property
     def declared(self) -> tuple[str, ...]:
         return self.values
+
+    @property
+    def words_of_declared(self) -> tuple[str, ...]:
+        return tuple(self.words.get(value, value) for value in self.values) if self.words else self.values
 
     @property
     def declared_size(self) -> int:
@@ -324,7 +405,7 @@ Column = Annotated[Number | Category | YesNo | Date, Field(discriminator="kind")
 
 def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:
     """Return the part of a column that decides where a value is counted; 10 and 1E+1 are one edge."""
-    plain = column.model_dump(mode="json", by_alias=by_alias, exclude={"source", "codebook", "edges"})
+    plain = column.model_dump(mode="json", by_alias=by_alias, exclude={"source", "codebook", "edges", *FOR_READERS})
     if isinstance(column, Number):
         plain["edges"] = [f"{edge:f}" for edge in column.edges]
         if column.format == "1234.5":  # plans from before there were formats keep their identity

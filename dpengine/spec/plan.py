@@ -22,11 +22,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, fi
 from dpengine.errors import Fault, PlanError
 from dpengine.exact import ExactLike, exact_text, rational
 from dpengine.spec import codebook, strict_yaml
-from dpengine.spec.declared import Declared, Line, Text
+from dpengine.spec.declared import Declared, Line, Text, at_most
 from dpengine.spec.domain import Column, Number, cells_payload
 from dpengine.spec.limits import MAX_TABLE_CELLS, MAX_TABLE_COLUMNS, MAX_TABLES, check_columns, check_declared
 
-__all__ = ["Each", "Plan", "Strategy", "Unit", "exact_epsilon"]
+__all__ = ["About", "Each", "Plan", "Strategy", "Unit", "exact_epsilon"]
 
 MIN_EPSILON, MAX_EPSILON = Fraction(1, 10**6), Fraction(1000)
 
@@ -50,6 +50,7 @@ def _names_a_budget(dataset: str) -> str:
 
 
 Dataset = Annotated[Line, AfterValidator(_names_a_budget)]
+Said = Annotated[Line, at_most(1_000)]
 Strategy = Literal["auto", "direct", "optimised", "adaptive"]
 Epsilon = Annotated[Fraction, BeforeValidator(exact_epsilon), PlainSerializer(exact_text)]
 
@@ -65,6 +66,17 @@ class Unit(Declared):
         if self.rows > 1 and self.id is None:
             raise ValueError("more than one row a person needs 'id', the column that names the person")
         return self
+
+
+class About(Declared):
+    """What readers of a release are told of its publisher and of the data."""
+
+    publisher: Said = ""
+    contact: Said = Field(default="", description="where questions go: an address or a page")
+    source: Said = Field(default="", description="where the data come from, such as a survey or a register")
+    period: Said = Field(default="", description="the time that the data describe")
+    licence: Said = ""
+    cite_as: Said = ""
 
 
 class Each(Declared):
@@ -103,6 +115,7 @@ class Plan(Declared):
 
     title: Text = ""
     notes: Text = ""
+    about: About = About()
     dataset: Dataset
     epsilon: Epsilon
     unit: Unit = Unit()
@@ -116,8 +129,8 @@ class Plan(Declared):
         def __init__(
             self, *, dataset: str, epsilon: ExactLike, columns: Sequence[Column | Mapping[str, Any]],
             tables: Sequence[Sequence[str] | ForRanges | Mapping[str, Any]] | Each | Mapping[str, int],
-            unit: Unit | Mapping[str, Any] = ..., title: str = ..., notes: str = ..., rows_about: int | None = ...,
-            strategy: Strategy = ...,
+            unit: Unit | Mapping[str, Any] = ..., title: str = ..., notes: str = ...,
+            about: About | Mapping[str, str] = ..., rows_about: int | None = ..., strategy: Strategy = ...,
         ) -> None: ...  # fmt: skip
 
     @field_validator("tables", mode="before")
@@ -227,7 +240,8 @@ class Plan(Declared):
     def key(self) -> str:
         """Identity of what the plan asks for.
 
-        Title, notes, dataset name, rough size, provenance and the order of columns and tables leave it unchanged.
+        What only readers are told (title, notes, publisher, labels and words of columns) leaves it unchanged, and so do
+        the name of the dataset, the rough size, provenance and the order of columns and tables.
         The order of cells changes it, since cells are published in that order.
         """
         ranges = [] if self.ranged is None else ["ranges", *self.ranged]

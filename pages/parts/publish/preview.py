@@ -31,7 +31,7 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
         redraw = _show_head("What readers will see" if own else "What a release looks like")
         result = _previewed(plan, afresh=redraw)
         words = st.container()
-        figure_with_choice(result, key="preview")
+        figure_with_choice(result, key="preview", made_up=True)
         words.markdown(in_words(plan))
     numbers = figures.error_curve_numbers(plan)
     with st.container(border=True):
@@ -75,7 +75,7 @@ def _show_adaptive(plan: Plan, *, own: bool) -> None:
         else:
             of, result = last
             st.markdown(in_words(plan))
-            figure_with_choice(result, key="preview")
+            figure_with_choice(result, key="preview", made_up=True)
             if trial.question_of(of) != trial.question_of(plan):
                 st.caption(f"Drawn at ε = {exact_text(of.epsilon)}; the picture of this plan is being drawn.")
     with st.container(border=True):

@@ -8,6 +8,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpengine.accounting.composition import posterior
 from dpengine.bundle import write
@@ -41,7 +42,7 @@ NUMBERS = {
 LAYOUTS = ("One at a time", "Side by side")
 
 
-def figure_with_choice(result: Result, *, key: str) -> tuple[str, ...]:
+def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> tuple[str, ...]:
     """Show the chosen table as a chart and as numbers; return it. The choice is offered if there are several."""
     tables = list(result.plan.marginals)
     table = tables[0]
@@ -53,7 +54,11 @@ def figure_with_choice(result: Result, *, key: str) -> tuple[str, ...]:
     side_by_side = len(table) - len(fixed) > 2
     with st.container(key=f"{key}-{'facets' if side_by_side else 'chart'}"):
         st.plotly_chart(
-            figure, key=f"{key}-figure", theme=None, alt=figures.alt_text(result, table), config=style.CONFIG
+            figure,
+            key=f"{key}-figure",
+            theme=None,
+            alt=figures.alt_text(result, table, made_up=made_up),
+            config=style.CONFIG,
         )
     twin = st.expander("The same as a table", icon=":material/table:", key=f"{key}-twin", on_change="rerun")
     if twin.open:  # a browser redraws a table at each change, even a hidden one
@@ -68,14 +73,25 @@ def _fixed(result: Result, table: tuple[str, ...], key: str) -> dict[str, str]:
     crowded = figures.columns_to_fix(plan, table)
     if len(crowded) < len(sliced):
         layout = st.segmented_control(
-            f"Values of {table[2]}", LAYOUTS, default=LAYOUTS[0], required=True, key=f"{key}-layout"
+            f"Values of {plain(plan.column(table[2]).heading)}",
+            LAYOUTS,
+            default=LAYOUTS[0],
+            required=True,
+            key=f"{key}-layout",
         )
         sliced = crowded if layout == LAYOUTS[1] else sliced
     places = st.columns(min(3, len(sliced))) if sliced else []
-    return {
-        name: places[k % len(places)].selectbox(plain(name), plan.column(name).labels, key=f"{key}-{name}")
-        for k, name in enumerate(sliced)
-    }
+    return {name: _one_label(places[k % len(places)], result, table, name, key) for k, name in enumerate(sliced)}
+
+
+def _one_label(place: DeltaGenerator, result: Result, table: tuple[str, ...], name: str, key: str) -> str:
+    """Ask for one value of a column; the one with the largest count comes first."""
+    column = result.plan.column(name)
+    words = dict(zip(column.labels, map(plain, column.shown), strict=True))
+    largest = column.labels.index(figures.largest_label(result, table, name))
+    return place.selectbox(
+        plain(column.heading), column.labels, largest, format_func=words.__getitem__, key=f"{key}-{name}"
+    )
 
 
 def show_release(release: Release) -> None:
