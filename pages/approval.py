@@ -13,6 +13,7 @@ from dpengine.accounting.approval.request import Request, State
 from dpengine.accounting.entry import same_name
 from dpengine.exact import exact_text
 from pages.parts.access.accounts import May
+from pages.parts.publish import trial
 from pages.parts.publish.preview import in_words
 from pages.parts.shared.approval_wording import decision, name_of_actor, signed
 from pages.parts.shared.data_twin import PREDICTED
@@ -108,13 +109,15 @@ def show_content(request: Request, plan: Plan) -> None:
     tables = [plain(name_of(table)) for table in plan.marginals]
     listed = "; ".join(tables[:6]) + ("; …" if len(tables) > 6 else "")
     st.markdown(f"It publishes {plural(len(tables), 'table')}: {listed}. It protects {protected(plan)}.")
-    st.markdown(in_words(plan))
-    if is_adaptive(plan) and visit().kept("approval", request.plan_sha256) is None and not st.button(
-        "Simulate the errors", key="approval_simulate", icon=":material/experiment:", help="Takes some seconds."
-    ):  # fmt: skip
-        return
-    with st.spinner("Predicting the errors"):
+    if is_adaptive(plan):
+        tried = trial.errors(plan)
+        if tried is None or trial.question_of(tried[0]) != trial.question_of(plan):
+            st.caption(":material/hourglass_top: Its error is being tried out on made-up people.")
+            return
+        frame = tried[1]
+    else:
         frame = visit().once("approval", request.plan_sha256, lambda: predict(plan))
+    st.markdown(in_words(plan))
     st.dataframe(frame, hide_index=True, column_config=PREDICTED, alt="Predicted errors of each table")
 
 
