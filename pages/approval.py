@@ -13,8 +13,8 @@ from dpengine.accounting.approval.request import Request, State
 from dpengine.accounting.entry import same_name
 from dpengine.exact import exact_text
 from pages.parts.access.accounts import May
-from pages.parts.publish import trial
-from pages.parts.publish.preview import in_words
+from pages.parts.publish.outlook import trial
+from pages.parts.publish.outlook.preview import in_words
 from pages.parts.shared.approval_wording import decision, name_of_actor, signed
 from pages.parts.shared.data_twin import PREDICTED
 from pages.parts.shared.entries_table import show_entries

@@ -9,11 +9,12 @@ import streamlit as st
 from dpengine import Plan, PlanError
 from dpengine.accounting.entry import Kind
 from dpengine.release import Release, reopen
-from pages.parts.publish import columns_step, domain_step, fit, progress, table_step, unit_step
-from pages.parts.publish.advice import advise
+from pages.parts.publish import columns_step, domain_step, progress, table_step, unit_step
 from pages.parts.publish.epsilon_step import choose_epsilon
 from pages.parts.publish.grid import take_typed
-from pages.parts.publish.preview import in_words, show_consequence
+from pages.parts.publish.outlook import fit
+from pages.parts.publish.outlook.advice import advise
+from pages.parts.publish.outlook.preview import in_words, show_consequence
 from pages.parts.publish.release_step import publish_step
 from pages.parts.release.view import show_release
 from pages.parts.shared.example_plan import example

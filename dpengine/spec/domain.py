@@ -17,25 +17,24 @@ declared values, and charts and the report show the words.
 from __future__ import annotations
 
 import calendar
-import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from datetime import date
 from decimal import Decimal
-from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, Unpack
 
 from pydantic import Field, SkipValidation, field_validator, model_validator
 
-from dpengine.exact import DecimalLike, decimal, rational
+from dpengine.exact import DecimalLike, decimal
 from dpengine.spec.declared import Declared, Line, Name, NumberFormat, Text, Texts, at_most
-from dpengine.spec.limits import MAX_COLUMN_CELLS
+from dpengine.spec.equal_edges import equal_edges
+from dpengine.spec.limits import check_column_size
 from dpengine.spec.standard_lists import standard_lists
 
-__all__ = ["MISSING", "OTHER", "Category", "Column", "Date", "Number", "YesNo", "cells_payload", "equal_edges"]
+__all__ = ["MISSING", "OTHER", "Category", "Column", "Date", "Number", "YesNo", "cells_payload"]
 
 OTHER = "(other)"
 MISSING = "(missing)"
@@ -169,7 +168,7 @@ class Number(_Column):
     def _increase(cls, edges: tuple[Decimal, ...]) -> tuple[Decimal, ...]:
         if len(edges) < 2:
             raise ValueError("give at least two edges; they must be public knowledge, not read from the data")
-        _check_size(len(edges) - 1)
+        check_column_size(len(edges) - 1)
         for low, high in pairwise(edges):
             if not low < high:
                 raise ValueError(f"edges must increase, but {high} follows {low}")
@@ -246,12 +245,12 @@ class Category(_Column):
             raise ValueError(f"the codebook {wanted!r} is not at hand here, or lists no values; list them instead")
         raise ValueError(f"no standard list is called {wanted!r}; there are {', '.join(standard_lists())}")
 
-    @field_validator("values", mode="before")
+    @field_validator("values", "words", mode="before")
     @classmethod
-    def _as_text(cls, values: Any) -> Any:
-        if isinstance(values, Iterable) and not isinstance(values, str | dict):
-            return tuple(str(value) if isinstance(value, bool | int | float) else value for value in values)
-        return values
+    def _as_text(cls, given: Any) -> Any:
+        if isinstance(given, Mapping):  # YAML reads a code such as 1 as a number
+            return {_text(value): word for value, word in given.items()}
+        return tuple(map(_text, given)) if isinstance(given, Iterable) and not isinstance(given, str) else given
 
     @model_validator(mode="after")
     def _distinct(self) -> Category:
@@ -266,31 +265,20 @@ class Category(_Column):
             if value in seen:
                 raise ValueError(f"{value!r} is listed twice")
             seen.add(value)
-        _check_size(len(self.values))
+        check_column_size(len(self.values))
         return self
 
     def __hash__(self) -> int:
         return hash((self.name, self.values, *self.words))  # a dict has no hash of its own
 
-    @field_validator("words", mode="before")
-    @classmethod
-    def _words_of_texts(cls, words: Any) -> Any:
-        if isinstance(words, Mapping):  # YAML reads a code such as 1 as a number
-            return {str(value) if isinstance(value, int | float) else value: word for value, word in words.items()}
-        return words
-
     @model_validator(mode="after")
     def _words_fit(self) -> Category:
-        known = set(self.values)
-        for value in self.words:
-            if value not in known:
-                raise ValueError(f"'words' explain the value {value!r}, which is not among the values")
-        times = Counter(self.shown)
+        if unknown := self.words.keys() - set(self.values):
+            raise ValueError(f"'words' explain the value {min(unknown)!r}, which is not among the values")
+        times = Counter(self.shown) if self.words else {}
         for value, word in self.words.items():
-            if not word.strip():
-                raise ValueError(f"the words for the value {value!r} are blank")
-            if times[word] > 1:
-                raise ValueError(f"readers could not tell two values apart that are both shown as {word!r}")
+            if times[word] > 1 or not word.strip():
+                raise ValueError(f"shown as {word!r}, the value {value!r} could not be told from others")
         return self
 
     @property
@@ -299,7 +287,7 @@ class Category(_Column):
 
     @property
     def words_of_declared(self) -> tuple[str, ...]:
-        return tuple(self.words.get(value, value) for value in self.values) if self.words else self.values
+        return tuple(self.words.get(value, value) for value in self.values)
 
     @property
     def declared_size(self) -> int:
@@ -352,7 +340,7 @@ class Date(_Column):
     def _in_order(self) -> Date:
         if self.first > self.last:
             raise ValueError(f"'from' ({self.first}) is after 'to' ({self.last})")
-        _check_size(self.declared_size)
+        check_column_size(self.declared_size)
         return self
 
     @property
@@ -386,18 +374,17 @@ class Date(_Column):
         return tuple(self._label(k) for k in range(self.ordinal(self.first), self.ordinal(self.last) + 1))
 
     def _label(self, ordinal: int) -> str:
-        match self.by:
-            case "day":
-                return date.fromordinal(ordinal).isoformat()
-            case "week":
-                year, week, _ = date.fromordinal(ordinal * 7 + 1).isocalendar()
-                return f"{year}-W{week:02}"
-            case "month":
-                return f"{ordinal // 12}-{ordinal % 12 + 1:02}"
-            case "quarter":
-                return f"{ordinal // 4}-Q{ordinal % 4 + 1}"
-            case "year":
-                return str(ordinal)
+        if self.by == "day":
+            return date.fromordinal(ordinal).isoformat()
+        if self.by == "week":
+            year, week, _ = date.fromordinal(ordinal * 7 + 1).isocalendar()
+            return f"{year}-W{week:02}"
+        year, part = divmod(ordinal, 12 // _MONTHS[self.by])
+        return f"{year}" + {"month": f"-{part + 1:02}", "quarter": f"-Q{part + 1}", "year": ""}[self.by]
+
+
+def _text(value: Any) -> Any:
+    return str(value) if isinstance(value, bool | int | float) else value
 
 
 Column = Annotated[Number | Category | YesNo | Date, Field(discriminator="kind")]
@@ -411,45 +398,3 @@ def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:
         if column.format == "1234.5":  # plans from before there were formats keep their identity
             del plain["format"]
     return plain
-
-
-def equal_edges(low: object, high: object, bins: object) -> tuple[Decimal, ...]:
-    """Return the edges of `bins` equally wide bins from `low` to `high`.
-
-    Edges that are no finite decimal (thirds, say) are rounded, by far less than the width of a bin. Raises ValueError.
-
-    >>> [str(edge) for edge in equal_edges(0, 1, 4)]
-    ['0', '0.25', '0.5', '0.75', '1']
-    """
-    try:
-        start, stop, bins_given = (rational(str(value)) for value in (low, high, bins))
-        if bins_given.denominator != 1:
-            raise ValueError
-    except ValueError:
-        raise ValueError("equal bins need two numbers and a whole number of bins") from None
-    count = int(bins_given)
-    if count < 1 or start >= stop:
-        raise ValueError("equal bins need at least one bin, and a start below the end")
-    _check_size(count)
-    step = (stop - start) / count
-    if max(abs(start), abs(stop)) > 10**30 or step < Fraction(1, 10**24):
-        raise ValueError("equal bins need numbers up to 1e30, and steps of 1e-24 or more")
-    digits = 0
-    while digits < 12 and (step * 10**digits).denominator != 1:
-        digits += 1
-    while 10**digits * step < 10**6 and (step * 10**digits).denominator != 1:
-        digits += 1
-    # Over one denominator, in whole numbers: a million fractions would each look for their common divisors.
-    below = math.lcm(start.denominator, step.denominator)
-    first, ahead = int(start * below) * 10**digits, int(step * below) * 10**digits
-    edges = []
-    for k in range(count + 1):
-        whole, rest = divmod(first + k * ahead, below)
-        whole += 2 * rest > below or (2 * rest == below and whole % 2)  # halves go to the even neighbour
-        edges.append(Decimal(whole).scaleb(-digits).normalize())
-    return tuple(edge if "E" not in str(edge) else Decimal(f"{edge:f}") for edge in edges)
-
-
-def _check_size(cells: int) -> None:
-    if cells > MAX_COLUMN_CELLS:
-        raise ValueError(f"{cells:,} cells in one column are too many (at most {MAX_COLUMN_CELLS:,})")

@@ -13,8 +13,8 @@ from dpengine.exact import rational
 from dpengine.spec.standard_lists import standard_lists
 
 __all__ = [
-    "MAX_COLUMN_CELLS", "MAX_DECLARED_CELLS", "MAX_TABLES", "MAX_TABLE_CELLS", "MAX_TABLE_COLUMNS", "check_columns",
-    "check_declared",
+    "MAX_COLUMN_CELLS", "MAX_DECLARED_CELLS", "MAX_TABLES", "MAX_TABLE_CELLS", "MAX_TABLE_COLUMNS",
+    "check_column_size", "check_columns", "check_declared",
 ]  # fmt: skip
 
 MAX_COLUMNS = 5_000
@@ -36,6 +36,12 @@ def check_columns(columns: Any) -> Any:
         raise ValueError(f"these are {len(columns):,} columns; a plan has at most {MAX_COLUMNS:,}")
     check_declared(map(_announced, columns))
     return columns
+
+
+def check_column_size(cells: int) -> None:
+    """Raise ValueError if these are too many cells for one column."""
+    if cells > MAX_COLUMN_CELLS:
+        raise ValueError(f"{cells:,} cells in one column are too many (at most {MAX_COLUMN_CELLS:,})")
 
 
 def check_declared(sizes: Iterable[int]) -> None:

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpengine.errors import PlanError
-from dpengine.spec.domain import MISSING, OTHER, Category, Date, Number, YesNo, equal_edges
+from dpengine.spec.domain import MISSING, OTHER, Category, Date, Number, YesNo
+from dpengine.spec.equal_edges import equal_edges
 from tests.work import calls, peak_bytes
 
 

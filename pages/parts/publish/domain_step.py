@@ -9,9 +9,10 @@ from __future__ import annotations
 import streamlit as st
 
 from dpengine.spec.standard_lists import standard_lists
-from pages.parts.publish import codebook_box, fit
+from pages.parts.publish import codebook_box
 from pages.parts.publish.column_card import ask_column
 from pages.parts.publish.grid import show_grid
+from pages.parts.publish.outlook import fit
 from pages.parts.shared.wording import plain, plural
 from pages.parts.visit import plan_form
 from pages.parts.visit.checked import faults_of, faulty

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 import dpengine as dpe
 from dpengine.measure.strategy import decide
 from dpengine.spec.plan import Plan
-from pages.parts.publish import preview
+from pages.parts.publish.outlook import preview
 from pages.parts.visit import strategies
 from tests.pages.visits import held, texts, visit
 from tests.plans import CLINIC, letters_plan

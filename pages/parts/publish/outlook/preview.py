@@ -11,7 +11,7 @@ from dpengine.exact import exact_text
 from dpengine.results.alternatives import MockCells
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.results.result import EXACT, Result
-from pages.parts.publish import trial
+from pages.parts.publish.outlook import trial
 from pages.parts.release.view import figure_with_choice
 from pages.parts.shared.data_twin import PREDICTED
 from pages.parts.shared.figures import is_dark
