@@ -26,11 +26,11 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, Unpack
 
-from pydantic import Field, SkipValidation, field_validator, model_validator
+from pydantic import Field, PlainSerializer, SkipValidation, field_validator, model_validator
 
-from dpengine.exact import DecimalLike, decimal
+from dpengine.exact import DecimalLike
 from dpengine.spec.declared import Declared, Line, Name, NumberFormat, Text, Texts, at_most
-from dpengine.spec.equal_edges import equal_edges
+from dpengine.spec.edges import EqualEdges, check_edges, read_edges
 from dpengine.spec.limits import check_column_size
 from dpengine.spec.standard_lists import standard_lists
 
@@ -134,7 +134,7 @@ class Number(_Column):
 
     kind: Literal["number"] = "number"
     # The validator below reads and bounds every edge; validating a million of them twice would take seconds.
-    edges: SkipValidation[tuple[Decimal, ...]]
+    edges: Annotated[SkipValidation[Sequence[Decimal]], PlainSerializer(tuple, return_type=tuple[Decimal, ...])]
     format: NumberFormat = "1234.5"
     whole: bool = Field(default=False, description="the values are whole numbers: readers see 18–29 for [18, 30)")
 
@@ -146,35 +146,8 @@ class Number(_Column):
             **options: Unpack[ColumnOptions],
         ) -> None: ...  # fmt: skip
 
-    @field_validator("edges", mode="before")
-    @classmethod
-    def _spread(cls, edges: Any) -> Any:
-        if isinstance(edges, dict):
-            if set(edges) != {"from", "to", "bins"}:
-                raise ValueError("give a list of edges, or from, to and bins")
-            return equal_edges(edges["from"], edges["to"], edges["bins"])
-        if isinstance(edges, str) or not isinstance(edges, Iterable):
-            raise ValueError("give a list of edges, or from, to and bins")
-        read = []
-        for number, edge in enumerate(edges, 1):
-            try:
-                read.append(decimal(edge))
-            except ValueError as error:
-                raise ValueError(f"edge {number}: {error}") from None
-        return tuple(read)
-
-    @field_validator("edges")
-    @classmethod
-    def _increase(cls, edges: tuple[Decimal, ...]) -> tuple[Decimal, ...]:
-        if len(edges) < 2:
-            raise ValueError("give at least two edges; they must be public knowledge, not read from the data")
-        check_column_size(len(edges) - 1)
-        for low, high in pairwise(edges):
-            if not low < high:
-                raise ValueError(f"edges must increase, but {high} follows {low}")
-            if not float(low) < float(high):
-                raise ValueError(f"edges {low} and {high} are too close to be distinguished (15 digits are kept)")
-        return edges
+    _read = field_validator("edges", mode="before")(read_edges)
+    _check = field_validator("edges")(check_edges)
 
     @property
     def declared(self) -> tuple[str, ...]:
@@ -189,7 +162,8 @@ class Number(_Column):
 
     @model_validator(mode="after")
     def _whole_edges(self) -> Number:
-        if self.whole and any(edge % 1 for edge in self.edges):
+        edges = self.edges
+        if self.whole and not (edges.whole if isinstance(edges, EqualEdges) else all(edge % 1 == 0 for edge in edges)):
             raise ValueError("a column of whole numbers ('whole') needs whole edges")
         return self
 

@@ -13,8 +13,14 @@ from dpengine.exact import rational
 from dpengine.spec.standard_lists import standard_lists
 
 __all__ = [
-    "MAX_COLUMN_CELLS", "MAX_DECLARED_CELLS", "MAX_TABLES", "MAX_TABLE_CELLS", "MAX_TABLE_COLUMNS",
-    "check_column_size", "check_columns", "check_declared",
+    "MAX_COLUMN_CELLS",
+    "MAX_DECLARED_CELLS",
+    "MAX_TABLES",
+    "MAX_TABLE_CELLS",
+    "MAX_TABLE_COLUMNS",
+    "check_column_size",
+    "check_columns",
+    "check_declared",
 ]  # fmt: skip
 
 MAX_COLUMNS = 5_000
@@ -39,7 +45,7 @@ def check_columns(columns: Any) -> Any:
 
 
 def check_column_size(cells: int) -> None:
-    """Raise ValueError if these are too many cells for one column."""
+    """Raise ValueError if one column declares too many cells."""
     if cells > MAX_COLUMN_CELLS:
         raise ValueError(f"{cells:,} cells in one column are too many (at most {MAX_COLUMN_CELLS:,})")
 
@@ -63,7 +69,7 @@ def _announced(column: Any) -> int:
             bins = int(rational(str(edges.get("bins"))))
         except ValueError:
             return 0
-        return bins if bins <= MAX_COLUMN_CELLS else 0  # more are refused by the column itself
+        return bins if 0 <= bins <= MAX_COLUMN_CELLS else 0  # others are refused by the column itself
     listed = edges if values is None else values
     if not listed and isinstance(column.get("codebook"), str):
         listed = standard_lists().get(column["codebook"])

@@ -21,7 +21,7 @@ from typing import Any, get_args
 
 from dpengine.exact import decimal
 from dpengine.spec.declared import NumberFormat
-from dpengine.spec.equal_edges import equal_edges
+from dpengine.spec.edges import equal_edges
 from dpengine.spec.limits import MAX_COLUMN_CELLS
 from dpengine.spec.standard_lists import standard_lists
 

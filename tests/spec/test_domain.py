@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from dpengine.errors import PlanError
 from dpengine.spec.domain import MISSING, OTHER, Category, Date, Number, YesNo
-from dpengine.spec.equal_edges import equal_edges
+from dpengine.spec.edges import equal_edges
 from tests.work import calls, peak_bytes
 
 
@@ -39,6 +40,38 @@ def test_equal_bins_are_exactly_as_many_as_asked(low: object, high: object, bins
     width = (Fraction(str(high)) - Fraction(str(low))) / bins
     for k, edge in enumerate(edges):
         assert abs(Fraction(edge) - (Fraction(str(low)) + k * width)) < width / 10**5
+
+
+@given(
+    start=st.fractions(-100, 100, max_denominator=60),
+    width=st.fractions(Fraction(1, 60), 100, max_denominator=60),
+    bins=st.integers(1, 40),
+)
+def test_edges_of_equal_bins_are_their_tuple_in_all_but_when_they_are_made(
+    start: Fraction, width: Fraction, bins: int
+) -> None:
+    edges = equal_edges(start, start + width, bins)
+    column, listed = Number(name="x", edges=edges), Number(name="x", edges=list(edges))
+    assert column == listed
+    assert hash(column) == hash(listed)
+    assert column.model_dump(mode="json") == listed.model_dump(mode="json")
+    assert edges[1:] == tuple(edges)[1:]
+    assert deepcopy(column) == listed
+
+
+@given(start=st.integers(-(2**60), 2**60), step=st.integers(1, 600), bins=st.integers(1, 20))
+def test_equal_edges_that_are_no_different_numbers_are_refused_as_listed_ones_are(
+    start: int, step: int, bins: int
+) -> None:
+    def fault(edges: object) -> str:
+        try:
+            Number(name="x", edges=edges)
+        except PlanError as error:
+            return str(error)
+        return ""
+
+    edges = equal_edges(start, start + step * bins, bins)
+    assert fault(edges) == fault(list(edges))
 
 
 def test_edges_stay_as_they_were_typed() -> None:

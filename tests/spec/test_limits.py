@@ -11,6 +11,7 @@ import pytest
 from dpengine import Plan, PlanError
 from dpengine.spec import strict_yaml
 from dpengine.spec.declared import MAX_FAULTS
+from dpengine.spec.edges import EqualEdges
 
 HEAD = "dataset: d\nepsilon: 1\n"
 
@@ -30,6 +31,10 @@ REFUSED: dict[str, tuple[Callable[[], str], str]] = {
     "thirty columns of a million bins": (lambda: plan_of(columns(30, BINS)), "declare 29,999,700 cells in all"),
     "a thousand of them": (lambda: plan_of(columns(1000, BINS)), "above the limit of 2,000,000"),
     "bins with an exponent": (lambda: plan_of(columns(3, BINS.replace("999990", "1e6"))), "3,000,000 cells in all"),
+    "less than no bins, which make up for the others": (
+        lambda: plan_of(f"{{name: c, kind: {BINS.replace('999990', '-99999999')}}}, {columns(7, BINS)}"),
+        "6,999,930 cells in all",
+    ),
     "three columns of a million days": (lambda: plan_of(columns(3, DAYS)), "cells in all, above the limit"),
     "more columns than a plan has": (lambda: plan_of(columns(5_001, "yesno")), "a plan has at most 5,000"),
     "more tables than a plan has": (
@@ -69,9 +74,40 @@ def test_no_edge_is_made_of_columns_that_declare_too_much(monkeypatch: pytest.Mo
     def never(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("dpengine.spec.domain.equal_edges", never)
+    monkeypatch.setattr("dpengine.spec.edges.equal_edges", never)
     with pytest.raises(PlanError, match="cells in all"):
         Plan.loads(plan_of(columns(30, BINS)))
+
+
+# Two columns, the most that a plan may declare, with edges of many digits, which take longest to make.
+MANY_DIGITS = "number, edges: {from: 0.123456789012345678901, to: 987654321.1, bins: 999990}"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (plan_of(columns(2, MANY_DIGITS), "[[c0], [c9]]"), "table c9: there is no column 'c9'"),
+        (plan_of(columns(2, MANY_DIGITS), "[[c0, c1]]"), "above the limit of 4,000,000"),
+        (plan_of(columns(2, MANY_DIGITS)).replace("epsilon: 1", "epsilon: 0"), "epsilon: ε must be above 0"),
+        (plan_of(f"{columns(2, MANY_DIGITS)}, {{name: d, kind: day}}"), "kind must be one of"),
+    ],
+)
+def test_no_edge_is_made_of_a_plan_that_is_refused_for_something_else(
+    monkeypatch: pytest.MonkeyPatch, text: str, fault: str
+) -> None:
+    made: list[object] = []
+    monkeypatch.setattr(EqualEdges, "_made", property(made.append))
+    with pytest.raises(PlanError, match=fault):
+        Plan.loads(text)
+    assert not made
+
+
+def test_no_edge_is_made_before_one_is_used() -> None:
+    plan = Plan.loads(plan_of(columns(1, BINS)))
+    edges = plan.columns[0].edges  # type: ignore[union-attr]
+    assert plan.cells(("c0",)) == 999_992
+    assert "_made" not in vars(edges)
+    assert (edges[0], edges[-1], len(edges)) == (0, 1, 999_991)
 
 
 def test_of_very_many_faults_the_first_are_listed_and_the_rest_are_counted() -> None:
