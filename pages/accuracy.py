@@ -24,7 +24,7 @@ from pages.parts.accuracy.tabs import all_tables, meaning, measured_tables, most
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.strategy import strategy_of
-from pages.parts.shared.wording import name_of, noun, people, percent, plain, plural
+from pages.parts.shared.wording import name_of, noun, people, percent, percent_at_most, plain, plural
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry, visit
 from pages.parts.visit.strategies import is_adaptive, show_strategies
@@ -147,7 +147,7 @@ def figures(plan: Plan, table: tuple[str, ...], row: pd.Series[float]) -> None:
         if plan.rows_about is None:
             st.metric(
                 "50 % sure becomes",
-                "≤ " + percent(posterior(0.5, plan.epsilon)),
+                "≤ " + percent_at_most(posterior(0.5, plan.epsilon)),
                 border=True,
                 help="How sure anyone can become at most that a person is in the table; see What ε means.",
             )

@@ -19,7 +19,7 @@ from dpengine.errors import PlanError
 
 __all__ = [
     "Rule", "advanced_composition", "allowance", "basic_composition", "group_delta", "group_epsilon", "log_inverse",
-    "odds_factor", "posterior", "selection_zcdp_rho", "total_cost", "zcdp_allowance", "zcdp_epsilon", "zcdp_rho",
+    "posterior", "selection_zcdp_rho", "total_cost", "zcdp_allowance", "zcdp_epsilon", "zcdp_rho",
 ]  # fmt: skip
 
 BILLION = 10**9
@@ -181,15 +181,6 @@ def group_delta(epsilon: Fraction, delta: Fraction, size: int) -> float:
     return min(1.0, _up(float(delta) * math.expm1(size * each) / math.expm1(each)))
 
 
-def odds_factor(epsilon: Fraction) -> float:
-    """Return the largest factor by which a release changes the odds that a person is in the data: e^ε, rounded up.
-
-    >>> round(odds_factor(Fraction(1)), 3)
-    2.718
-    """
-    return _up(math.exp(float(epsilon))) if epsilon <= MAX_EXPONENT else math.inf
-
-
 def posterior(prior: float, epsilon: Fraction) -> float:
     """Return the largest probability of a person's presence after a release, if it was `prior` before.
 
@@ -198,7 +189,8 @@ def posterior(prior: float, epsilon: Fraction) -> float:
     >>> round(posterior(0.5, Fraction(1)), 3)
     0.731
     """
-    return 1 / (1 + (1 - prior) / prior * math.exp(-min(float(epsilon), float(MAX_EXPONENT))))
+    exponent = max(-MAX_EXPONENT, min(float(epsilon), MAX_EXPONENT))
+    return 1 / (1 + (1 - prior) / prior * math.exp(-exponent))
 
 
 def log_inverse(delta: Fraction) -> float:

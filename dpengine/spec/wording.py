@@ -1,11 +1,20 @@
-"""Numbers and names of tables in plain words, alike on pages, in charts and in reports."""
+"""Numbers and names of tables in plain words, alike on pages, in charts and in reports.
+
+A number that bounds another is rounded away from it, so that what is written holds too.
+"""
 
 from __future__ import annotations
+
+import math
+from fractions import Fraction
 
 from dpengine.array_types import Columns
 from dpengine.spec.plan import Plan
 
-__all__ = ["name_of", "noun", "people", "percent", "portion", "rows_counted", "sure"]
+__all__ = [
+    "factor", "name_of", "noun", "people", "percent", "percent_at_least", "percent_at_most", "portion", "rows_counted",
+    "sure",
+]  # fmt: skip
 
 
 def people(number: float) -> str:
@@ -35,6 +44,38 @@ def percent(part: float) -> str:
     return (f"{100 * part:.1f}".removesuffix(".0") if near_the_end else f"{100 * part:.0f}") + " %"
 
 
+def percent_at_most(part: float) -> str:
+    """Write an upper bound on a probability in per cent, rounded up.
+
+    >>> percent_at_most(0.7311), percent_at_most(0.5025), percent_at_most(0.98)
+    ('73.2 %', '50.3 %', '98 %')
+    """
+    return f"{math.ceil(round(1000 * part, 9)) / 10:.1f}".removesuffix(".0") + " %"
+
+
+def percent_at_least(part: float) -> str:
+    """Write a lower bound on a probability in per cent, rounded down.
+
+    >>> percent_at_least(0.2689), percent_at_least(0.4975)
+    ('26.8 %', '49.7 %')
+    """
+    return f"{math.floor(round(1000 * part, 9)) / 10:.1f}".removesuffix(".0") + " %"
+
+
+def factor(epsilon: float | Fraction) -> str:
+    """Write e^ε, which bounds how the odds of a person's presence change, rounded up.
+
+    >>> factor(0.01), factor(1), factor(Fraction(4)), factor(20), factor(5000)
+    ('1.011', '2.72', '54.6', '10^9', '10^2172')
+    """
+    if epsilon > 13:
+        return f"10^{math.ceil(float(epsilon) / math.log(10))}"
+    bound = math.exp(epsilon)
+    places = 3 if bound < 2 else 2 if bound < 10 else 1 if bound < 100 else 0
+    written = f"{math.ceil(bound * 10**places) / 10**places:,.{places}f}"
+    return written.rstrip("0").removesuffix(".") if places else written
+
+
 def portion(part: float) -> str:
     """Write a relative error in per cent; it may be above 100 %.
 
@@ -49,9 +90,9 @@ def sure(part: float) -> str:
     """Write how sure someone can become at most.
 
     >>> sure(0.7311), sure(0.99995)
-    ('at most 73 % sure', 'almost certain')
+    ('at most 73.2 % sure', 'almost certain')
     """
-    return "almost certain" if part > 0.999 else f"at most {percent(part)} sure"
+    return "almost certain" if part > 0.999 else f"at most {percent_at_most(part)} sure"
 
 
 def name_of(table: Columns) -> str:

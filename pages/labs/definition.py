@@ -19,7 +19,7 @@ from pages.parts.definition.examples import EXAMPLES
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
-from pages.parts.shared.wording import percent, sure
+from pages.parts.shared.wording import factor, percent, sure
 from pages.parts.visit import tour
 from pages.parts.visit.state import require_entry, visit
 
@@ -191,7 +191,7 @@ def meaning(epsilon: Fraction) -> None:
         f"{whose}: someone who is 50 % sure that a person is in the table becomes {sure(posterior(0.5, used))}. "
         "A release holds many counts; all of its tables together stay within the factor e^ε for each person. A group "
         f"of c people stays within e^(cε): at this ε, a group of three within "
-        f"{math.exp(min(3 * float(used), 700)):.3g}."
+        f"{factor(3 * used)}."
     )
     with st.container(horizontal=True):
         st.page_link("pages/publish.py", label="Publish", icon=":material/publish:")

@@ -17,7 +17,7 @@ from dpengine.measure.strategy import decide
 from dpengine.results.alternatives import mostly_noise_share
 from dpengine.spec.plan import Plan
 from pages.parts.accuracy.numbers import EPSILONS
-from pages.parts.shared.wording import people, percent, why_measured
+from pages.parts.shared.wording import people, percent, percent_at_most, why_measured
 from tests.pages.visits import held, metrics, settled, texts, visit
 from tests.plans import category, survey
 
@@ -89,7 +89,7 @@ def test_an_error_that_no_epsilon_reaches_is_explained() -> None:
 def test_without_a_rough_size_the_page_asks_for_it_and_shows_odds_meanwhile() -> None:
     own = survey(rows_about=None)
     at = page(own)
-    assert metrics(at)["50 % sure becomes"] == "≤ " + percent(posterior(0.5, own.epsilon))
+    assert metrics(at)["50 % sure becomes"] == "≤ " + percent_at_most(posterior(0.5, own.epsilon))
     at.number_input(key="accuracy_rows").set_value(900).run()
     sized = survey(rows_about=900)
     assert metrics(at)["Mostly noise"] == percent(mostly_noise_share(sized, own.marginals[0]))
@@ -112,10 +112,10 @@ def test_every_chart_has_a_description_and_a_table() -> None:
 
 def test_epsilon_is_put_in_words_for_one_person_and_for_a_group() -> None:
     at = page(survey(epsilon="1"), "What ε means")
-    assert "at most 73 % sure" in texts(at)
+    assert "at most 73.2 % sure" in texts(at)
     at.number_input(key="accuracy_group").set_value(3).run()
     assert f"{math.exp(3):.3g}" in texts(at)
-    assert percent(posterior(0.5, Fraction(3))) in texts(at)
+    assert percent_at_most(posterior(0.5, Fraction(3))) in texts(at)
 
 
 def test_an_empty_cell_clipped_alone_reads_half_its_typical_error_too_high() -> None:

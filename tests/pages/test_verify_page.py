@@ -13,7 +13,7 @@ from dpengine.bundle import signature
 from dpengine.release import Release, release
 from dpengine.sources.open import open_table
 from dpengine.spec.plan import Plan
-from pages.parts.shared.wording import percent
+from pages.parts.shared.wording import percent_at_most
 from tests.bundles import members_of, zipped
 
 ENTRY = Path(__file__).parents[2] / "app.py"
@@ -62,7 +62,7 @@ def test_a_whole_release_is_told_so_and_what_it_promises(finished: Release) -> N
     assert "release.zip is complete and consistent" in shown
     assert finished.release_id in shown
     assert "**ε = 0.5**" in shown
-    assert percent(posterior(0.5, finished.plan.epsilon)) in shown
+    assert percent_at_most(posterior(0.5, finished.plan.epsilon)) in shown
     assert "What it does not protect" in shown
     assert "What it promises" in shown
 

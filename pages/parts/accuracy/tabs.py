@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -19,7 +17,19 @@ from pages.parts.accuracy.numbers import EPSILONS, all_errors, curve, noise_shar
 from pages.parts.shared.data_twin import PREDICTED, twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.made_on_click import made_on_click
-from pages.parts.shared.wording import name_of, noun, people, percent, plain, protected, sure, why_measured
+from pages.parts.shared.wording import (
+    factor,
+    name_of,
+    noun,
+    people,
+    percent,
+    percent_at_least,
+    percent_at_most,
+    plain,
+    protected,
+    sure,
+    why_measured,
+)
 from pages.parts.visit.state import visit
 
 __all__ = ["all_tables", "meaning", "measured_tables", "mostly_noise", "small_cells"]
@@ -157,11 +167,11 @@ def measured_tables(plan: Plan, table: Columns) -> None:
 def meaning(plan: Plan, table: Columns) -> None:
     """Say what ε means for what anyone can learn about one person, or a group."""
     epsilon = plan.epsilon
-    low, high = percent(posterior(0.5, -epsilon)), sure(posterior(0.5, epsilon))
+    low, high = percent_at_least(posterior(0.5, -epsilon)), sure(posterior(0.5, epsilon))
     st.markdown(
         f"Someone who is 50 % sure that a person is in the table can become **{high}** by seeing the release, and at "
         f"least {low} sure, whatever else they know. The release changes the odds by a factor of at most "
-        f"e^ε = {_factor(float(epsilon))}."
+        f"e^ε = {factor(epsilon)}."
     )
     before = np.linspace(0.005, 0.995, 100)
     most = np.array([posterior(p, epsilon) for p in before])
@@ -172,7 +182,10 @@ def meaning(plan: Plan, table: Columns) -> None:
         alt = f"Someone who was 50 % sure ends between {low} sure and {high.removeprefix('at most ')}."
         draw(meaning_figure(before, most, least), alt, "meaning-of-epsilon")
     with words:
-        rows = [(percent(p), percent(posterior(p, -epsilon)), percent(posterior(p, epsilon))) for p in PRIORS]
+        rows = [
+            (percent(p), percent_at_least(posterior(p, -epsilon)), percent_at_most(posterior(p, epsilon)))
+            for p in PRIORS
+        ]
         st.table(pd.DataFrame(rows, columns=["sure before", "after, at least", "after, at most"]), hide_index=True)
         size = st.number_input(
             "A family or group of", min_value=2, max_value=1000, value=4, step=1, key="accuracy_group",
@@ -180,17 +193,10 @@ def meaning(plan: Plan, table: Columns) -> None:
         )  # fmt: skip
         together = size * epsilon
         st.markdown(
-            f"For a group of {size} the factor is e^({size}·ε) = **{_factor(float(together))}**: "
-            f"50 % sure becomes at most **{percent(posterior(0.5, together))}** sure."
+            f"For a group of {size} the factor is e^({size}·ε) = **{factor(together)}**: "
+            f"50 % sure becomes at most **{percent_at_most(posterior(0.5, together))}** sure."
         )
     st.caption(
         f"The guarantee protects {protected(plan)}. It limits what anyone learns from that person's presence in the "
         "table, not what the table teaches about people in general."
     )
-
-
-def _factor(exponent: float) -> str:
-    """Return e to the power of `exponent` with the digits a reader needs."""
-    if exponent > 13:
-        return f"10^{exponent / math.log(10):.0f}"
-    return f"{math.exp(exponent):,.0f}" if exponent > 4 else f"{math.exp(exponent):.3g}"

@@ -25,7 +25,7 @@ from pages.parts.attacks.outcome import RATE_COLUMNS, measure, run_again_button
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
-from pages.parts.shared.wording import OURS, percent
+from pages.parts.shared.wording import OURS, percent, percent_at_most
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit
 
@@ -82,7 +82,7 @@ def _show_success(sampler: Sampler, epsilon: Fraction) -> None:
         )
         st.metric(
             "ε would allow",
-            f"{100 * bound:.1f} %",
+            percent_at_most(bound),
             border=True,
             help="e^ε/(1 + e^ε): what the formula promises on paper.",
         )

@@ -13,7 +13,7 @@ from dpengine.exact import exact_text
 from dpengine.lessons.defences import RAW, Defence, engine, jittered, rounded, unbudgeted
 from dpengine.lessons.success_rate import Rate
 from pages.parts.shared.epsilon_ladder import rungs
-from pages.parts.shared.wording import OURS, percent
+from pages.parts.shared.wording import OURS, percent, percent_at_most
 from pages.parts.visit.state import visit
 
 __all__ = [
@@ -75,7 +75,7 @@ def show_rates(lines: Mapping[str, Mapping[int, Rate]], bound: float, unit: str)
             low, high = rate.interval()
             note = f"Right guesses after {last:,} {unit}; 95 % interval {percent(low)} to {percent(high)}."
             st.metric(name, f"{100 * rate.share:.1f} %", border=True, help=note)
-        st.metric("ε allows at most", f"{100 * bound:.1f} %", border=True, help="e^ε/(1 + e^ε), whatever is asked.")
+        st.metric("ε allows at most", percent_at_most(bound), border=True, help="e^ε/(1 + e^ε), whatever is asked.")
 
 
 def verdict(name: str, rates: Mapping[int, Rate], bound: float, unit: str) -> str:

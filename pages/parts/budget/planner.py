@@ -8,14 +8,14 @@ from fractions import Fraction
 import pandas as pd
 import streamlit as st
 
-from dpengine.accounting.composition import Rule, allowance, group_epsilon, odds_factor, posterior, total_cost
+from dpengine.accounting.composition import Rule, allowance, group_epsilon, posterior, total_cost
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text, rational
 from dpengine.spec.plan import Plan
 from pages.parts.budget.charts import allowance_figure
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
-from pages.parts.shared.wording import plain, plural, sure
+from pages.parts.shared.wording import factor, plain, plural, sure
 from pages.parts.visit.state import visit
 
 __all__ = ["planner"]
@@ -38,13 +38,6 @@ is never exceeded.
 A group of $s$ people who are all in the data or all absent is protected by $s\varepsilon$: odds change by a factor of
 at most $e^{s\varepsilon}$.
 """
-
-
-def _factor(epsilon: Fraction) -> str:
-    """Return e^ε with the digits a reader needs."""
-    if epsilon > 13:
-        return f"10^{float(epsilon) / math.log(10):.0f}"
-    return f"{odds_factor(epsilon):,.3g}" if epsilon < 4 else f"{odds_factor(epsilon):,.0f}"
 
 
 def _rounded_down(epsilon: Fraction) -> Fraction:
@@ -121,7 +114,7 @@ def _list(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fractio
             "rule": NAMES[rule],
             "each": float(price),
             "together": float(total_cost(rule, price, times, delta)),
-            "odds": _factor(price),
+            "odds": factor(price),
             "sure": sure(posterior(0.5, price)),
             "promise": "always" if rule is Rule.BASIC else "except with chance δ",
         }
@@ -148,7 +141,7 @@ def _meaning(times: int, total: Fraction, each: Fraction) -> None:
     together, one = group_epsilon(total, size), group_epsilon(each, size)
     st.markdown(
         f"All {plural(times, 'release')} together multiply the odds that a person is in the data by at most "
-        f"**{_factor(total)}**: 50 % sure becomes **{sure(posterior(0.5, total))}**. For a group of {size}, one "
-        f"release multiplies the odds by at most {_factor(one)} (50 % sure becomes {sure(posterior(0.5, one))}); "
-        f"all of them, by at most {_factor(together)} (50 % sure becomes {sure(posterior(0.5, together))})."
+        f"**{factor(total)}**: 50 % sure becomes **{sure(posterior(0.5, total))}**. For a group of {size}, one "
+        f"release multiplies the odds by at most {factor(one)} (50 % sure becomes {sure(posterior(0.5, one))}); "
+        f"all of them, by at most {factor(together)} (50 % sure becomes {sure(posterior(0.5, together))})."
     )

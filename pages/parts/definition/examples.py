@@ -15,7 +15,7 @@ from dpengine.lessons import definition as lesson
 from pages.parts.definition.charts import belief_figure, bounds_figure
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
-from pages.parts.shared.wording import percent
+from pages.parts.shared.wording import percent, percent_at_least, percent_at_most
 
 __all__ = ["EXAMPLES"]
 
@@ -59,7 +59,7 @@ def senator(epsilon: Fraction) -> None:
     )
     seen = lesson.compare(1, 0, 1, epsilon, np.arange(-8, 10))
     after = lesson.belief_after(prior / 100, seen)
-    low, high = percent(float(after.min())), percent(float(after.max()))
+    low, high = percent_at_least(float(after.min())), percent_at_most(float(after.max()))
     line = f"At ε = {exact_text(epsilon)}, {prior} % sure becomes at most {high} and at least {low}"
     st.markdown(f"**{line}.** The exact count would make it 0 % or 100 %.")
     figure = belief_figure(seen.answers.tolist(), after.tolist(), prior / 100, float(epsilon))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from fractions import Fraction
 from functools import partial
 
@@ -17,7 +16,7 @@ from dpengine.spec.plan import Plan, exact_epsilon
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.strategy import strategy_of
-from pages.parts.shared.wording import plain, sure
+from pages.parts.shared.wording import factor, plain, sure
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategies import is_adaptive
@@ -67,7 +66,7 @@ def choose_epsilon(plan: Plan) -> None:
     with st.expander("For the curious", icon=":material/school:"):
         st.markdown(
             f"The guarantee is pure ε-differential privacy with ε = {exact_text(plan.epsilon)}: adding or removing any "
-            f"one person makes no release more than e^ε = {math.exp(min(float(plan.epsilon), 50)):.3g} times as "
+            f"one person makes no release more than e^ε = {factor(plan.epsilon)} times as "
             "likely. If the same people are in several releases, add up the ε of all of them."
         )
         st.caption(KNOWN)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import pandas as pd
 import streamlit as st
@@ -17,7 +17,7 @@ from pages.parts.risk.charts import curve_figure, rates_figure
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
-from pages.parts.shared.wording import percent, plural
+from pages.parts.shared.wording import factor, percent, plural
 from pages.parts.visit.state import visit
 
 __all__ = ["LESSONS", "patients_frame"]
@@ -179,11 +179,11 @@ def names_back() -> None:
         for name, each in guesses.items()
     ]
     twin(pd.DataFrame(rows), "risk-guesses")
-    most = math.exp(float(epsilon))
     st.markdown(
-        f"With ε = {epsilon}, being in the table makes a right guess at most {most:.3g} times as likely, whatever the "
-        "attacker knows. Always guessing the most common condition is right for 1 in 5. A k-anonymous table has no "
-        "such bound: whoever knows the others' conditions can read off the last one, for any k."
+        f"With ε = {epsilon}, being in the table makes a right guess at most {factor(Fraction(epsilon))} times as "
+        "likely, whatever the attacker knows. Always guessing the most common condition is right for 1 in 5. A "
+        "k-anonymous table has no such bound: whoever knows the others' conditions can read off the last one, for "
+        "any k."
     )
     st.caption(
         "Our release, drawn anew, counts people by ZIP code, decade of birth, sex and condition. After Sweeney 2000."

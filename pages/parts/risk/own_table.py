@@ -18,7 +18,7 @@ from pages.parts.risk.profile import explain_measures, show_profile
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
-from pages.parts.shared.wording import percent, plain, plural
+from pages.parts.shared.wording import percent, percent_at_most, plain, plural
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 
@@ -106,7 +106,7 @@ def _combinations(alone: dict[tuple[str, ...], Uniqueness], people: int) -> None
     named = {" × ".join(names): found for names, found in ranked}
     top = list(named.items())[:MAX_BARS]
     singly = max(found.people for names, found in alone.items() if len(names) == 1)
-    one = f"at most {percent(singly / people)} of people" if singly else "nobody"
+    one = f"at most {percent_at_most(singly / people)} of people" if singly else "nobody"
     together = f"{plural(max(map(len, alone)), 'column')} together single out {percent(ranked[0][1].people / people)}"
     line = f"One column alone singles out {one}; {together}"
     if not ranked[0][1].people:

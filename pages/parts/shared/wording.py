@@ -7,15 +7,28 @@ import re
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import Allocation
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import name_of, noun, people, percent, rows_counted, sure
+from dpengine.spec.wording import (
+    factor,
+    name_of,
+    noun,
+    people,
+    percent,
+    percent_at_least,
+    percent_at_most,
+    rows_counted,
+    sure,
+)
 
 __all__ = [
     "OURS",
     "duration",
+    "factor",
     "name_of",
     "noun",
     "people",
     "percent",
+    "percent_at_least",
+    "percent_at_most",
     "plain",
     "plural",
     "protected",

@@ -92,9 +92,9 @@ def open_example(page: AppTest, name: str) -> AppTest:
 
 def test_the_senators_secret_is_protected_within_epsilon(at: AppTest) -> None:
     open_example(at, "The senator's zip code")
-    assert "10 % sure becomes at most 23 % and at least 3.9 %" in texts(at)
+    assert "10 % sure becomes at most 23.2 % and at least 3.9 %" in texts(at)
     whole(at.slider(key="definition_prior").set_value(50).run())
-    assert "50 % sure becomes at most 73 %" in texts(at)
+    assert "50 % sure becomes at most 73.2 %" in texts(at)
 
 
 def test_a_higher_bound_cuts_less_and_is_noisier(at: AppTest) -> None:
@@ -106,7 +106,7 @@ def test_a_higher_bound_cuts_less_and_is_noisier(at: AppTest) -> None:
 
 
 def test_it_says_what_this_means_for_a_release(at: AppTest) -> None:
-    assert "becomes at most 73 % sure" in texts(at)
+    assert "becomes at most 73.2 % sure" in texts(at)
     assert "a group of three within 20.1" in texts(at)
 
 

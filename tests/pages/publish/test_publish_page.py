@@ -38,7 +38,7 @@ def test_a_first_visit_shows_what_the_page_is_for_and_a_living_example(page: App
 def test_a_sample_settles_every_step(census: AppTest) -> None:
     shown = texts(census)
     assert "only you see this number" in shown
-    assert "at most 73 % sure" in shown
+    assert "at most 73.2 % sure" in shown
     assert "95 in 100 are within" in shown
     assert [metric.value for metric in census.metric] == ["0", "1", "no cap"]
 
@@ -46,7 +46,7 @@ def test_a_sample_settles_every_step(census: AppTest) -> None:
 def test_moving_epsilon_moves_everything_and_spends_nothing(census: AppTest) -> None:
     census.select_slider[0].set_value("0.1").run()
     assert not census.exception
-    assert "at most 52 % sure" in texts(census)
+    assert "at most 52.5 % sure" in texts(census)
     assert "At ε = 0.1" in texts(census)
     assert census.metric[1].value == "0.1"
     assert ledger().spent("census-1994") == 0

@@ -63,7 +63,7 @@ def test_an_almost_exact_release_is_called_almost_certain_to_be_exact() -> None:
 
 def test_a_belief_is_rounded_up_and_never_down(tmp_path: Path) -> None:
     assert "can become almost certain." in texts(shown(letters_plan([2], [["a"]], epsilon="20"), tmp_path))
-    assert "can become at most 73 % sure." in texts(shown(letters_plan([2], [["a"]]), tmp_path))
+    assert "can become at most 73.2 % sure." in texts(shown(letters_plan([2], [["a"]]), tmp_path))
 
 
 def test_an_assumed_size_is_called_assumed() -> None:
