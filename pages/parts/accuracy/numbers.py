@@ -13,14 +13,13 @@ from dpengine.array_types import Columns
 from dpengine.results.alternatives import MockCells, predict_table
 from dpengine.spec.plan import Plan
 from pages.parts.shared.epsilon_ladder import rungs
+from pages.parts.shared.strategy import BY_CONTENT
 
 __all__ = ["EPSILONS", "all_errors", "curve", "noise_shares", "predictions_csv", "wanted_epsilon"]
 
 EPSILONS = rungs("0.01", "20")
 
-_kept = st.cache_data(
-    scope="session", max_entries=64, show_spinner=False, hash_funcs={Plan: lambda plan: plan.model_dump_json()}
-)
+_kept = st.cache_data(scope="session", max_entries=64, show_spinner=False, hash_funcs=BY_CONTENT)
 
 
 # The cached functions take the plan at ε = 1, so that moving ε does not compute them again.

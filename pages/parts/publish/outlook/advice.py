@@ -1,22 +1,29 @@
 """Ways out of a plan of which most cells would be noise: what each would give, and a button to take it.
 
+A way out helps if the share of cells that are mostly noise is less than half of what it is now, or if a model fills in
+most cells. Of ε, the least step that helps is offered, since each step protects people less.
+
 All of it follows from the plan alone; the owner's rows are not looked at.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeGuard
 
 import streamlit as st
 
 from dpengine import PlanError
+from dpengine.accounting.composition import posterior
+from dpengine.exact import exact_text
 from dpengine.marginals.graphs import maximal
 from dpengine.results.alternatives import mostly_noise_share
 from dpengine.spec.plan import Plan
+from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.strategy import strategy_of
-from pages.parts.shared.wording import plain, plural
+from pages.parts.shared.wording import plain, plural, sure
 from pages.parts.visit import plan_form
 from pages.parts.visit.plan_form import Entries
 from pages.parts.visit.state import visit
@@ -34,6 +41,7 @@ class WayOut:
     label: str
     changes: dict[str, Any]
     noise: tuple[int, int] | None  # cells that are mostly noise, of how many; None where that cannot be computed
+    help: str | None = None
 
     @property
     def words(self) -> str:
@@ -59,6 +67,7 @@ def advise(plan: Plan) -> None:
             key=visit().key(f"way-out-{way.label}"),
             on_click=_take,
             args=(way.changes,),
+            help=way.help,
             width="stretch",
         )
 
@@ -73,12 +82,13 @@ def _looked_at(plan: Plan, entries: Entries) -> tuple[int, int, list[WayOut]]:
     noisy, cells = _noise_of(plan) or (0, 1)
     if noisy <= TOO_MANY * cells:
         return noisy, cells, []
+    share = noisy / cells
     tried = [_way_out(entries, label, changes) for label, changes in _alternatives(plan, entries)]
-    return noisy, cells, [way for way in tried if way and _helps(way, noisy / cells)]
+    return noisy, cells, [way for way in (*tried, _least_spending(plan, entries, share)) if _helps(way, share)]
 
 
-def _helps(way: WayOut, share: float) -> bool:
-    return way.noise is None or way.noise[0] / way.noise[1] < share / 2
+def _helps(way: WayOut | None, share: float) -> TypeGuard[WayOut]:
+    return way is not None and (way.noise is None or way.noise[0] / way.noise[1] < share / 2)
 
 
 def _alternatives(plan: Plan, entries: Entries) -> list[tuple[str, dict[str, Any]]]:
@@ -91,16 +101,33 @@ def _alternatives(plan: Plan, entries: Entries) -> list[tuple[str, dict[str, Any
         rest = tuple(name for name in entries.chosen if name != largest)
         found.append((f"Leave out {plain(largest)}", {"chosen": rest}))
         found.append(("Publish each column by itself", {"layout": "single"}))
-    if plan.epsilon < Fraction(HIGHEST):
-        found.append((f"Spend ε = {HIGHEST}", {"epsilon": HIGHEST}))
     return found
 
 
-def _way_out(entries: Entries, label: str, changes: dict[str, Any]) -> WayOut | None:
+def _least_spending(plan: Plan, entries: Entries, share: float) -> WayOut | None:
+    """Return the least step of ε that helps; None if none does. More of ε never makes more cells noise."""
+    steps = [step for step in rungs(plan.epsilon, HIGHEST) if step > plan.epsilon]
+
+    def spend(step: Fraction) -> WayOut | None:
+        text = exact_text(step)
+        return _way_out(
+            entries,
+            f"Spend ε = {text} instead of {exact_text(plan.epsilon)}",
+            {"epsilon": text},
+            f"The least step of ε with less than half as many such cells. It protects each person less: someone who is "
+            f"50 % sure that a person is in the table can become {sure(posterior(0.5, step))}, instead of "
+            f"{sure(posterior(0.5, plan.epsilon))}.",
+        )
+
+    place = bisect_left(steps, True, key=lambda step: _helps(spend(step), share))
+    return spend(steps[place]) if place < len(steps) else None
+
+
+def _way_out(entries: Entries, label: str, changes: dict[str, Any], help: str | None = None) -> WayOut | None:
     try:
         plan = plan_form.to_plan(entries.with_(**changes))
         strategy_of(plan).check()
-        return WayOut(label, changes, _noise_of(plan))
+        return WayOut(label, changes, _noise_of(plan), help)
     except PlanError:
         return None
 

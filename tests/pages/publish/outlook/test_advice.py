@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpengine.exact import exact_text
+from dpengine.marginals.graphs import maximal
+from dpengine.results.alternatives import mostly_noise_share
+from pages.parts.shared.epsilon_ladder import rungs
 from tests.pages.visits import held, labelled, settled, texts, visit
 
 
@@ -40,6 +45,22 @@ def test_a_table_of_too_many_cells_is_told_and_pairs_are_one_click_away() -> Non
 
 def test_too_small_an_epsilon_is_told_with_what_more_of_it_would_give() -> None:
     page = planned(1, epsilon="0.001")
-    labelled(page.button, "Spend ε = 4").click().run()
+    button = labelled(page.button, "Spend ε = ")
+    assert button.label.startswith("Spend ε = 0.01 instead of 0.001: ")
+    assert "can become at most 50.3 % sure, instead of at most 50.1 % sure" in button.help
+    button.click().run()
     assert not page.exception
-    assert (held(page).entries.epsilon, page.metric[1].value) == ("4", "4")
+    assert (held(page).entries.epsilon, page.metric[1].value) == ("0.01", "0.01")
+
+
+@pytest.mark.parametrize("epsilon", ["0.001", "0.02", "0.07"])
+def test_of_epsilon_the_least_step_that_helps_is_offered(epsilon: str) -> None:
+    page = planned(3, epsilon=epsilon)
+    plan = held(page).plan
+    assert plan is not None
+    (table,) = maximal(plan.marginals)
+    shares = {step: mostly_noise_share(plan.at(step), table) for step in (plan.epsilon, *rungs("0.01", "4"))}
+    helping = [step for step in shares if shares[step] < shares[plan.epsilon] / 2]
+    button = labelled(page.button, "Spend ε = ")
+    assert button.label.startswith(f"Spend ε = {exact_text(min(helping))} instead of {epsilon}: ")
+    assert f": {round(shares[min(helping)] * 1000):,} of 1,000 cells mostly noise" in button.label
