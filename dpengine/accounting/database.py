@@ -25,13 +25,18 @@ from dpengine.errors import LedgerError
 
 __all__ = ["Store", "address_of", "locked", "new_file", "open_copy", "place_of", "plain_errors"]
 
-_BUSY_SECONDS = 5.0
+# How long a writer waits for those before it. On a busy machine a commit takes seconds to reach the disk, and several
+# writers may be in the queue.
+_BUSY_SECONDS = 60.0
 _WRITES = {"ledger_writes": True}
 _SECRETS = ["password", "sslpassword"]  # options of an address that nobody is to see
 
 _DAMAGED = "it is damaged; restore it from an intact backup"
+_BUSY = "another process has held it for too long; try again, and if that does not help, end the program that holds it"
 _REASONS = {
-    "SQLITE_BUSY": "it is in use by another process; try again in a moment",
+    "SQLITE_BUSY": _BUSY,
+    "SQLITE_LOCKED": _BUSY,
+    "SQLITE_PROTOCOL": _BUSY,  # it could not be locked in many attempts
     "SQLITE_FULL": "the disk is full; make room and try again",
     "SQLITE_IOERR": "the disk failed to read or write it; make sure that there is room, then try again",
     "SQLITE_READONLY": "it, or its folder, is read-only; allow this account to write to both",

@@ -29,7 +29,7 @@ from dpengine.exact import exact_text, ratio_text
 
 __all__ = [
     "Book", "add_charge", "add_payload", "add_sketch", "build", "check_continues", "keyed", "lost", "named_key",
-    "payload_of", "read", "reseal", "secret_of", "set_cap", "sketch_of", "state_of", "verify",
+    "payload_of", "read", "remains_of", "reseal", "secret_of", "set_cap", "sketch_of", "state_of", "verify",
 ]  # fmt: skip
 
 # What later versions added is sealed last, and only where it is stored.
@@ -276,17 +276,39 @@ def build(connection: sa.Connection, refusal: LedgerError | None = None) -> bool
 
 
 def state_of(connection: sa.Connection) -> Seen:
-    """Return which ledger this is and how far it goes, as its meta row tells."""
+    """Return which ledger this is and how far it goes, as its meta row tells, and a hash of each whole key."""
     meta = schema.only_meta(connection)
-    return Seen(keyed(bytes(meta.secret), "identity"), int(meta.entries), bytes(meta.head))
+    secret = bytes(meta.secret)
+    rows = () if schema.lacks(meta.version, schema.keys) else connection.execute(sa.select(schema.keys))
+    whole = (row for row in rows if hmac.compare_digest(row.seal, keyed(secret, "key", row.name, row.value)))
+    hashes = frozenset(hashlib.sha256(row.seal).digest() for row in whole)
+    return Seen(keyed(secret, "identity"), int(meta.entries), bytes(meta.head), hashes)
+
+
+def remains_of(connection: sa.Connection) -> Seen:
+    """Return the state of a ledger, or, if its meta row is missing, how far the charges go that are left of it."""
+    if schema.has_meta(connection):
+        return state_of(connection)
+    charges = schema.charges.c
+    last = connection.execute(sa.select(charges.number, charges.hash).order_by(charges.number.desc())).first()
+    return Seen(b"", 0, b"") if last is None else Seen(b"", int(last.number), bytes(last.hash))
 
 
 def lost(connection: sa.Connection, seen: Seen) -> str | None:
     """Say what this ledger lacks of the one that was seen; None if it is the same one and goes on from there."""
-    now, charges = state_of(connection), schema.charges.c
+    now = state_of(connection)
+    if loss := _lost_entries(connection, now, seen):
+        return loss
+    if not seen.keys <= now.keys:
+        return "its signing key is gone or was replaced, and readers who expect it will refuse what another one signs"
+    return None
+
+
+def _lost_entries(connection: sa.Connection, now: Seen, seen: Seen) -> str | None:
+    charges = schema.charges.c
     if seen.entries == 0:
         return None  # nothing was spent that could be forgotten
-    if now.identity != seen.identity:
+    if seen.identity and now.identity != seen.identity:
         return f"it is another one than that of {witness.entries(seen)} which was seen there"
     forgotten = "and what was spent since would be forgotten"
     if now.entries < seen.entries:

@@ -373,8 +373,9 @@ class Ledger:
     def _book(self, connection: sa.Connection, seen: Seen | None) -> Book:
         book = hash_chain.read(connection, self._secret, self._owner)
         hash_chain.check_continues(connection, seen, self._place)
-        if seen is None or seen.entries < book.entries:
-            witness.note(self._place, hash_chain.state_of(connection))
+        state = hash_chain.state_of(connection)
+        if seen is None or seen.entries < state.entries or seen.keys < state.keys:
+            witness.note(self._place, state)
         return book
 
 

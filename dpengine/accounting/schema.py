@@ -17,8 +17,8 @@ from dpengine.accounting.entry import Kind
 from dpengine.errors import LedgerError
 
 __all__ = [
-    "VERSION", "all_tables", "caps", "caps_of", "charges", "charges_of", "keys", "kind_of", "lacks", "meta",
-    "only_meta", "payloads", "requests", "requests_of", "rules", "rules_of", "sketches",
+    "VERSION", "all_tables", "caps", "caps_of", "charges", "charges_of", "has_meta", "keys", "kind_of", "lacks", "meta",
+    "only_meta", "payloads", "requests", "requests_of", "rules", "rules_of", "sketches", "version_of",
 ]  # fmt: skip
 
 VERSION = 4
@@ -124,6 +124,22 @@ def only_meta(connection: sa.Connection) -> sa.Row[Any]:
     if rows[0].version > VERSION:
         raise LedgerError("The ledger was written by a later version of this program; use that version.")
     return rows[0]
+
+
+def has_meta(connection: sa.Connection) -> bool:
+    """Return whether the ledger has its meta row, without which it is damaged, or was emptied."""
+    return sa.inspect(connection).has_table(meta.name) and connection.execute(sa.select(meta)).first() is not None
+
+
+def version_of(connection: sa.Connection) -> int:
+    """Return the version of a ledger's layout; without its meta row, as its columns and tables tell."""
+    if has_meta(connection):
+        return int(only_meta(connection).version)
+    inspector = sa.inspect(connection)
+    columns = {column["name"] for column in inspector.get_columns(charges.name)}
+    of_columns = (version for name, version in _SINCE.items() if name in columns)
+    of_tables = (version for table, version in _TABLES_SINCE.items() if inspector.has_table(table.name))
+    return max(1, *of_columns, *of_tables)
 
 
 def charges_of(connection: sa.Connection, version: int) -> list[sa.Row[Any]]:

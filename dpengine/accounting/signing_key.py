@@ -1,6 +1,7 @@
 """The key with which a ledger signs its release bundles: Ed25519, made on first use, one for all owners.
 
 It never leaves the ledger, except into copies of the ledger itself. Who holds one of these can sign as its owner does.
+A ledger whose key is gone is refused where it was seen with its key before: see `witness`.
 """
 
 from __future__ import annotations

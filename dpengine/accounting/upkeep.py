@@ -115,16 +115,16 @@ def _note(place: str | None, store: Store) -> Seen:
 
 
 def _fill(copy: sa.Connection, ledger: sa.Connection, *, forget: bool) -> bool:
-    """Replace all that a ledger holds by what the copy holds."""
-    if sa.inspect(ledger).has_table(schema.meta.name):
-        if not forget:
-            _refuse_loss(copy, hash_chain.state_of(ledger))
-        upgrade(ledger, schema.only_meta(ledger).version)
-        for table in reversed(schema.all_tables.sorted_tables):
-            if table is not schema.meta:  # its row is what writers wait for
-                ledger.execute(sa.delete(table))
-    else:
-        schema.all_tables.create_all(ledger, checkfirst=False)
+    """Replace all that a ledger holds by what the copy holds; of what is there, rows or tables may be missing."""
+    used = sa.inspect(ledger).has_table(schema.charges.name)
+    if used:
+        upgrade(ledger, schema.version_of(ledger))
+    schema.all_tables.create_all(ledger)
+    if used and not forget:
+        _refuse_loss(copy, hash_chain.remains_of(ledger))
+    for table in reversed(schema.all_tables.sorted_tables):
+        if table is not schema.meta:  # its row is what writers wait for
+            ledger.execute(sa.delete(table))
     _copy(copy, ledger)
     return True
 
@@ -149,7 +149,7 @@ def _copy(source: sa.Connection, target: sa.Connection) -> None:
 def _refuse_loss(copy: sa.Connection, seen: Seen) -> None:
     if loss := hash_chain.lost(copy, seen):
         raise LedgerError(
-            f"The backup is not restored, since entries would be lost: {loss}. Keep a backup of what is there, and "
+            f"The backup is not restored, since something would be lost: {loss}. Keep a backup of what is there, and "
             "restore with --forget if that is meant."
         )
 

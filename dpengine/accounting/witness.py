@@ -1,8 +1,9 @@
 """What this account has seen of each ledger, kept outside of it, so that a loss of the ledger is told.
 
 A ledger that was deleted leaves nothing, and an old copy of it is whole in itself. So each account notes for every
-address which ledger was there, how many entries it had, and the hash of the last one. Where less is found later, the
-ledger is refused until somebody brings it back, or says deliberately that it is to go on without (`upkeep`).
+address which ledger was there, how many entries it had, the hash of the last one, and a hash of each of its keys.
+Where less is found later, the ledger is refused until somebody brings it back, or says deliberately that it is to go
+on without (`upkeep`).
 
 A note is a small file, readable by its owner alone, in the folder that `PRIVATE_RELEASE_STATE` names, else in the
 user's state folder. Its name is a hash of the address, and it holds nothing about data. Where no file can be written, a
@@ -33,11 +34,12 @@ _noted: dict[Path, Seen] = {}  # what this process has noted, for where no file 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A ledger as far as it was seen: which one it is, its number of entries, and the hash of the last one."""
+    """A ledger as far as it was seen: which one it is, its number of entries, the last one's hash, its keys' hashes."""
 
     identity: bytes
     entries: int
     head: bytes
+    keys: frozenset[bytes] = frozenset()
 
 
 _UNKNOWN = Seen(b"", 0, b"")  # some ledger was there
@@ -53,10 +55,11 @@ def seen(place: str | None) -> Seen | None:
     path = _path(place)
     try:
         told = json.loads(path.read_bytes())
-        return Seen(bytes.fromhex(told["identity"]), int(told["entries"]), bytes.fromhex(told["head"]))
+        keys = frozenset(map(bytes.fromhex, told.get("keys", ())))  # notes of earlier versions name none
+        return Seen(bytes.fromhex(told["identity"]), int(told["entries"]), bytes.fromhex(told["head"]), keys)
     except OSError:
         return _noted.get(path)
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         return _noted.get(path, _UNKNOWN)
 
 
@@ -66,7 +69,8 @@ def note(place: str | None, state: Seen) -> None:
         return
     path = _path(place)
     _noted[path] = state
-    told = {"identity": state.identity.hex(), "entries": state.entries, "head": state.head.hex()}
+    keys = sorted(each.hex() for each in state.keys)
+    told = {"identity": state.identity.hex(), "entries": state.entries, "head": state.head.hex(), "keys": keys}
     with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, fresh = tempfile.mkstemp(dir=path.parent, prefix=".note-")
@@ -89,17 +93,16 @@ def missing(place: str | None, known: Seen | None) -> LedgerError:
         return _at(place, "There is no ledger here. Nothing was released. Check the address, or begin a new ledger: "
                    "private-release ledger begin")  # fmt: skip
     return _at(place, f"The ledger that was used here, of {entries(known)}, is gone. Nothing was released. "
-               "Bring it back: mount its disk, start its database, or restore a backup (private-release ledger restore)"
-               f"{_ELSE}begin a new one: private-release ledger begin")  # fmt: skip
+               "Bring it back: mount its disk, start its database, or restore a backup (private-release ledger "
+               "restore). Or, if what it spent may be forgotten, deliberately begin a new one: private-release ledger "
+               "begin")  # fmt: skip
 
 
 def replaced(place: str | None, loss: str) -> LedgerError:
     """Return the error to raise where the ledger lacks something of the one that was seen."""
-    return _at(place, f"The ledger is not as it was left here: {loss}. Nothing was released. Bring the right one back"
-               f"{_ELSE}go on with this one: private-release ledger accept")  # fmt: skip
-
-
-_ELSE = ". Or, if what it spent may be forgotten, deliberately "
+    return _at(place, f"The ledger is not as it was left here: {loss}. Nothing was released. Bring the right one back "
+               "(private-release ledger restore). Or, if what is missing may be forgotten, deliberately go on with "
+               "this one: private-release ledger accept")  # fmt: skip
 
 
 def _at(place: str | None, text: str) -> LedgerError:

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 import sqlalchemy
 
-from dpengine.accounting import database, upkeep
+from dpengine.accounting import database, hash_chain, upkeep
 from dpengine.accounting import ledger as ledger_module
 from dpengine.accounting.ledger import Ledger
 from dpengine.accounting.signing_key import signing_key
@@ -233,11 +233,19 @@ def test_a_ledger_held_on_a_server_is_refused_in_time_and_read_meanwhile(
     charge(ledger, "earlier")
     with psycopg.connect(url) as holder:
         holder.execute("SELECT * FROM ledger_meta FOR UPDATE")
-        with pytest.raises(LedgerError, match="in use by another process"):
+        with pytest.raises(LedgerError, match="another process has held it for too long"):
             charge(ledger, "plan")
         assert ledger.spent("clinic") == 1
     charge(ledger, "plan")
     assert ledger.spent("clinic") == 2
+
+
+def test_a_writer_waits_for_others_for_more_than_half_a_minute(stored_url: str) -> None:
+    asked = "PRAGMA busy_timeout"
+    if not stored_url.startswith("sqlite"):
+        asked = "SELECT setting::int FROM pg_settings WHERE name = 'lock_timeout'"
+    with database.Store(stored_url, hash_chain.build).writing() as connection:
+        assert connection.exec_driver_sql(asked).scalar_one() > 30_000  # milliseconds
 
 
 def test_a_server_that_restarts_is_found_again_and_one_that_is_gone_is_refused() -> None:
@@ -251,6 +259,28 @@ def test_a_server_that_restarts_is_found_again_and_one_that_is_gone_is_refused()
     with pytest.raises(LedgerError, match="cannot be reached") as caught:
         charge(ledger, "late")
     assert "127.0.0.1" not in str(caught.value)
+
+
+FULL = """
+CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$
+"""
+
+
+def test_a_server_whose_disk_is_full_charges_nothing_and_says_what_to_do(postgres: str) -> None:
+    url = empty_schema(postgres)
+    ledger = Ledger(url)
+    charge(ledger, "earlier")
+    with psycopg.connect(url) as server:
+        server.execute(FULL)
+        server.execute("CREATE TRIGGER no_room BEFORE INSERT ON ledger_payloads EXECUTE FUNCTION full_disk()")
+    with pytest.raises(LedgerError, match="the disk is full; make room and try again"):
+        charge(ledger, "plan")
+    assert ids(Ledger(url)) == ["id of earlier"]
+    with psycopg.connect(url) as server:
+        server.execute("DROP TRIGGER no_room ON ledger_payloads")
+    charge(ledger, "plan")
+    assert ledger.spent("clinic") == 2
 
 
 def test_a_server_that_takes_no_changes_is_refused(postgres: str) -> None:

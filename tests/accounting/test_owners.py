@@ -155,9 +155,12 @@ def test_a_named_key_that_another_process_has_made_meanwhile_is_kept(
 
 
 @pytest.mark.parametrize("change", ["value = :value", "name = 'other'", "seal = :value"])
-def test_a_named_key_that_was_changed_is_refused(stored_url: str, change: str) -> None:
+def test_a_named_key_that_was_changed_is_refused_also_where_it_was_never_seen(
+    stored_url: str, change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ledger = Ledger(stored_url)
     ledger.keep_key("signing", lambda: b"first")
     look(stored_url, f"UPDATE ledger_keys SET {change}", b"forged")
+    monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(tmp_path / "another account"))
     with pytest.raises(LedgerError, match="A key in the ledger was changed"):
         [ledger.named_key(name) for name in ("signing", "other")]

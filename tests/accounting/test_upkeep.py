@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from fractions import Fraction
 from pathlib import Path
@@ -131,6 +132,54 @@ def test_a_restore_that_would_lose_entries_is_refused_unless_it_is_meant(stored_
     assert upkeep.restore(tmp_path / "b.db", stored_url, forget=True) == 3
     assert ids(Ledger(stored_url)) == ["id of first", "id of third"]
     charge(ledger, "another fourth")
+
+
+TABLES = ["caps", "payloads", "sketches", "keys", "charges", "meta"]
+
+
+def empty(url: str, tables: list[str], drop: bool = False) -> None:
+    for name in tables:
+        look(url, f"DROP TABLE ledger_{name}" if drop else f"DELETE FROM ledger_{name}")
+
+
+@pytest.mark.parametrize(
+    ("tables", "drop"), [(TABLES, False), (["meta"], False), (["meta"], True), (["keys", "caps"], True)]
+)
+def test_a_ledger_that_lost_rows_or_tables_is_restored(
+    stored_url: str, tmp_path: Path, tables: list[str], drop: bool
+) -> None:
+    ledger = filled(stored_url)
+    before = everything(stored_url)
+    upkeep.backup(stored_url, tmp_path / "b.db")
+    empty(stored_url, tables, drop)
+    with pytest.raises(LedgerError):
+        Ledger(stored_url).history()
+    assert upkeep.restore(tmp_path / "b.db", stored_url) == 3
+    assert everything(stored_url) == before
+    charge(ledger, "fourth")
+
+
+def test_charges_that_are_left_of_a_ledger_are_not_lost_by_a_restore(
+    stored_url: str, tmp_path: Path, state: Path
+) -> None:
+    ledger = filled(stored_url)
+    upkeep.backup(stored_url, tmp_path / "b.db")
+    charge(ledger, "fourth")
+    empty(stored_url, ["meta"])
+    shutil.rmtree(state)
+    forget_in_this_process()
+    with pytest.raises(LedgerError, match="it has 3 entries, but 4 were seen there"):
+        upkeep.restore(tmp_path / "b.db", stored_url)
+    assert upkeep.restore(tmp_path / "b.db", stored_url, forget=True) == 3
+
+
+def test_an_emptied_ledger_of_an_earlier_version_is_restored_in_today_s_layout(old_url: str, tmp_path: Path) -> None:
+    upkeep.backup(old_url, tmp_path / "b.db")
+    empty(old_url, ["caps", "payloads", "charges", "meta"])
+    assert upkeep.restore(tmp_path / "b.db", old_url) == len(EXPECTED["history"])
+    assert look(old_url, "SELECT version FROM ledger_meta") == [(VERSION,)]
+    read_all(old_url)
+    charge(Ledger(old_url), "plan")
 
 
 def test_what_was_seen_counts_also_when_the_ledger_is_gone(stored_url: str, tmp_path: Path) -> None:

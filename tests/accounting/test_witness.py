@@ -17,6 +17,7 @@ import pytest
 from dpengine.accounting import upkeep, witness
 from dpengine.accounting.database import place_of
 from dpengine.accounting.ledger import Ledger
+from dpengine.accounting.signing_key import keep_signing_key
 from dpengine.errors import LedgerError
 from tests.accounting.test_ledger import look
 from tests.charges import charge
@@ -148,9 +149,59 @@ def test_a_note_holds_no_name_amount_or_address_and_is_for_its_owner_alone(store
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     told = json.loads(file.read_text())
     [(secret, head)] = look(stored_url, "SELECT secret, head FROM ledger_meta")
-    assert told == {"identity": told["identity"], "entries": 1, "head": bytes(head).hex()}
+    assert told == {"identity": told["identity"], "entries": 1, "head": bytes(head).hex(), "keys": []}
     assert bytes(secret).hex() not in file.read_text()
     assert "ledger" not in file.name
+
+
+LOST_KEY = r"its signing key is gone or was replaced.*private-release ledger restore.*private-release ledger accept"
+
+
+@pytest.mark.parametrize("entries", [0, 1])
+@pytest.mark.parametrize("change", ["DELETE FROM ledger_keys", "UPDATE ledger_keys SET name = 'other'"])
+def test_a_signing_key_that_is_gone_is_told_and_none_is_made_in_its_place(
+    stored_url: str, state: Path, tmp_path: Path, change: str, entries: int
+) -> None:
+    ledger = Ledger(stored_url)
+    key = keep_signing_key(ledger).private_bytes_raw()
+    for _ in range(entries):
+        charge(ledger, "plan")
+    upkeep.backup(stored_url, tmp_path / "backup.db")
+    look(stored_url, change)
+    forget_in_this_process()
+    uses: list[Callable[[], object]] = [
+        lambda: keep_signing_key(ledger), lambda: Ledger(stored_url), lambda: charge(ledger, "another"),
+        lambda: upkeep.backup(stored_url, tmp_path / "late.db"),
+    ]  # fmt: skip
+    for use in uses:
+        with pytest.raises(LedgerError, match=LOST_KEY):
+            use()
+    with pytest.raises(LedgerError, match=LOST_KEY if change.startswith("DELETE") else "was changed from outside"):
+        upkeep.check(stored_url)
+    upkeep.restore(tmp_path / "backup.db", stored_url)
+    assert keep_signing_key(Ledger(stored_url)).private_bytes_raw() == key
+
+
+def test_a_ledger_without_its_signing_key_goes_on_once_that_is_meant(stored_url: str, state: Path) -> None:
+    ledger = Ledger(stored_url)
+    keep_signing_key(ledger)
+    look(stored_url, "DELETE FROM ledger_keys")
+    assert upkeep.accept(stored_url) == 0
+    fresh = keep_signing_key(ledger).private_bytes_raw()
+    assert keep_signing_key(Ledger(stored_url)).private_bytes_raw() == fresh
+
+
+def test_a_key_that_another_account_made_is_seen_and_noted(
+    stored_url: str, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = Ledger(stored_url)
+    monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(state.with_name("another account")))
+    keep_signing_key(Ledger(stored_url))
+    monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(state))
+    mine.history()
+    look(stored_url, "DELETE FROM ledger_keys")
+    with pytest.raises(LedgerError, match=LOST_KEY):
+        keep_signing_key(mine)
 
 
 def test_a_password_is_no_part_of_an_address() -> None:

@@ -400,6 +400,13 @@ FAULTS = [
         OF_WITNESS + "::test_an_old_copy_that_went_on_elsewhere_is_told",
     ),
     Fault(
+        "a signing key that is gone is not missed",
+        CHAIN,
+        "    if not seen.keys <= now.keys:\n",
+        "    if False:\n",
+        OF_WITNESS + "::test_a_signing_key_that_is_gone_is_told_and_none_is_made_in_its_place",
+    ),
+    Fault(
         "a restore forgets what was seen of a ledger that is gone",
         UPKEEP,
         "if seen is not None and not forget:",
@@ -409,8 +416,8 @@ FAULTS = [
     Fault(
         "a restore forgets entries of the ledger that is there",
         UPKEEP,
-        "        if not forget:\n",
-        "        if False:\n",
+        "    if used and not forget:\n",
+        "    if False:\n",
         OF_UPKEEP + "::test_what_is_there_counts_also_for_an_account_that_never_used_it",
     ),
     # Bundle
