@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
 import shutil
+import stat
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -24,7 +27,7 @@ from dpengine.results.published_columns import NUMBERS, header
 from dpengine.results.result import Result
 from dpengine.synthesis import cell_values
 
-__all__ = ["file_names", "pack", "save", "synthetic_csv", "try_out", "write"]
+__all__ = ["check_place", "file_names", "pack", "save", "synthetic_csv", "try_out", "write"]
 
 CHUNK_ROWS = 500_000
 COMPRESSION = 4  # within 1 % of the size at the usual level 6, in a third of the time
@@ -68,13 +71,13 @@ def save(result: Result, path: Path, key: Ed25519PrivateKey | None = None) -> No
 
     Raises OSError if it cannot be written.
     """
-    path = path.resolve()
     if path.exists() and not path.is_file():  # such as a pipe, which cannot be replaced or read again
         with tempfile.TemporaryFile() as whole, path.open("wb") as pipe:
             write(result, whole, key)
             whole.seek(0)
             shutil.copyfileobj(whole, pipe)
         return
+    path = path.resolve()  # not before: of the standard output, what it leads to may have no path
     part = path.with_name(f".{path.name[:200]}.{result.release_id[:8]}.part")
     try:
         with part.open("w+b") as file:
@@ -82,6 +85,21 @@ def save(result: Result, path: Path, key: Ed25519PrivateKey | None = None) -> No
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def check_place(path: Path) -> None:
+    """Raise OSError unless `save` can write to `path`, as far as that shows before anything is written."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        mode = stat.S_IFREG
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder")
+    if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
+        raise OSError(errno.EINVAL, "it is neither a file nor a pipe")
+    if stat.S_ISREG(mode):
+        with tempfile.TemporaryFile(dir=path.resolve().parent):
+            pass
 
 
 def _contents(result: Result, manifest: dict[str, Any]) -> Iterator[tuple[str, Iterable[Piece]]]:

@@ -122,7 +122,8 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
 @main.command()
 @click.argument("plan", type=click.Path(path_type=Path))
 @click.argument("table", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Bundle to write.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True,
+              help="Bundle to write: a file, or a pipe such as /dev/stdout.")  # fmt: skip
 @encoding_option
 @delimiter_option
 @ledger_option
@@ -154,13 +155,17 @@ def release(  # click hands over one parameter for each argument and option
     run.warm()  # it loads the readers of files while this process loads the rest
     from dpengine.accounting.drawing import LAST_STAGE
     from dpengine.accounting.entry import same_name
+    from dpengine.bundle.write import check_place
     from dpengine.release import is_recorded
     from dpengine.release import release as publish
     from dpengine.sources.open import open_table
 
     loaded = Plan.load(plan)
-    if not os.access(output.parent, os.W_OK):
-        finish([f"the folder of {output.name} is not there or cannot be written; nothing was spent"], WRONG_USE)
+    try:
+        check_place(output)
+    except OSError as error:
+        finish([f"{output.name} cannot be written ({error.strerror}); nothing was spent"], WRONG_USE)
+    beside = _is_standard_output(output)  # then the summary goes to standard error: nothing may follow a bundle
     ledger = open_ledger(url, owner)
     again = "the release is recorded, and running this again writes it at no cost"
     stages: list[str] = []
@@ -193,15 +198,27 @@ def release(  # click hands over one parameter for each argument and option
         "recognised": [asdict(each) for each in entry.recognised],
     }
     if as_json:
-        click.echo(json.dumps(summary))
+        click.echo(json.dumps(summary), err=beside)
         return
     rest = "no cap is set" if left is None else f"left {summary['left']}"
-    say(f"{output.name}: release {summary['release_id']}, ε = {summary['epsilon']}")
-    say(f"{dataset}: spent {summary['spent']} in all, {rest}")
-    for each in entry.recognised:
-        say(f"{dataset}: {likeness(**asdict(each))}")
+    lines = [
+        f"{output.name}: release {summary['release_id']}, ε = {summary['epsilon']}",
+        f"{dataset}: spent {summary['spent']} in all, {rest}",
+        *(f"{dataset}: {likeness(**asdict(each))}" for each in entry.recognised),
+    ]
     if same_name(dataset) != same_name(loaded.dataset):
-        say(f"{loaded.dataset}: nothing was spent, since the same tables of the same data were published before")
+        lines.append(
+            f"{loaded.dataset}: nothing was spent, since the same tables of the same data were published before"
+        )
+    for line in lines:
+        say(line, err=beside)
+
+
+def _is_standard_output(path: Path) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(1))
+    except OSError:  # there is nothing at the path yet, or no standard output
+        return False
 
 
 @main.command()

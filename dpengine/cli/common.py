@@ -67,9 +67,9 @@ def warn(message: str) -> None:
     click.echo(f"private-release: {printable(' '.join(message.split()))}", err=True)
 
 
-def say(line: str) -> None:
+def say(line: str, *, err: bool = False) -> None:
     """Print one line. Names and titles from people forge no second one, and give the terminal no orders."""
-    click.echo(printable(line))
+    click.echo(printable(line), err=err)
 
 
 def printable(line: str) -> str:

@@ -126,7 +126,8 @@ def check(url: str | None, as_json: bool) -> None:
 def backup(to: Path, url: str | None, as_json: bool) -> None:
     """Write a copy of the ledger to the new file TO, also while it is in use, and check the copy.
 
-    The copy is a SQLite file, whatever database the ledger lives in. Protect it like the data.
+    The copy is a SQLite file, whatever database the ledger lives in. Protect it like the data. It holds the parts of
+    all owners, since one chain seals the entries of all: there is no backup of one owner.
     """
     from dpengine.accounting import upkeep
 
@@ -141,7 +142,10 @@ def backup(to: Path, url: str | None, as_json: bool) -> None:
 @json_option
 @faults
 def restore(source: Path, forget: bool, url: str | None, as_json: bool) -> None:
-    """Put the backup FROM in the place of the ledger, if no entry that is or was there is lost."""
+    """Put the backup FROM in the place of the ledger, if no entry that is or was there is lost.
+
+    It replaces the parts of all owners: one chain seals the entries of all.
+    """
     from dpengine.accounting import upkeep
 
     check_address(url)
@@ -164,7 +168,7 @@ def begin(url: str | None) -> None:
 @json_option
 @faults
 def accept(url: str | None, as_json: bool) -> None:
-    """Go on with the ledger that is there now, although it lacks entries that were seen: they are forgotten."""
+    """Go on with the ledger that is there now, although it lacks what was seen before: that is forgotten."""
     from dpengine.accounting import upkeep
 
     check_address(url)

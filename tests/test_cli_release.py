@@ -1,0 +1,148 @@
+"""Where the command line writes a bundle to, and whose part of the ledger pays for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dpengine import Ledger, signed_by, verify
+from tests.plans import CLINIC
+from tests.test_cli import run
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> tuple[str, str, str]:
+    """The address of a ledger that is not begun yet, a plan and a table."""
+    (tmp_path / "plan.yaml").write_text(CLINIC, encoding="utf-8")
+    (tmp_path / "t.csv").write_text("age,region,visit\n1,North,2024-01-01\n", encoding="utf-8")
+    return f"sqlite:///{tmp_path}/l.db", str(tmp_path / "plan.yaml"), str(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_bundle_can_be_written_to_a_pipe_and_nothing_else_is_then(
+    job: tuple[str, str, str], tmp_path: Path, options: list[str]
+) -> None:
+    url, plan, table = job
+    command = [sys.executable, "-m", "dpengine", "release", plan, table, "-o", "/dev/stdout", "--ledger", url, *options]
+    done = subprocess.run(command, capture_output=True, check=True)
+    verify(done.stdout)
+    assert signed_by(done.stdout) is not None
+    summary = done.stderr.decode().splitlines()[1:]  # after the ledger's announcement
+    if options:
+        assert json.loads("".join(summary))["spent"] == "1"
+    else:
+        assert summary[1] == "clinic-2026: spent 1 in all, no cap is set"
+    run("release", plan, table, "-o", tmp_path / "r.zip", "--ledger", url)
+    assert (tmp_path / "r.zip").read_bytes() == done.stdout
+
+
+def _socket(folder: Path) -> Path:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(folder / "s"))
+    return folder / "s"
+
+
+def _folder(folder: Path) -> Path:
+    (folder / "f").mkdir()
+    return folder / "f"
+
+
+PLACES: dict[str, Callable[[Path], Path]] = {
+    "a folder": _folder,
+    "a missing folder": lambda folder: folder / "nowhere" / "r.zip",
+    "a file for a folder": lambda folder: folder / "t.csv" / "r.zip",
+    "a name that is too long": lambda folder: folder / ("r" * 300),
+    "a full device": lambda _: Path("/dev/full"),
+    "a device that keeps nothing": lambda _: Path("/dev/null"),
+    "a socket": _socket,
+    "a place that takes no files": lambda _: Path("/proc/r.zip"),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_where_no_bundle_can_be_written_nothing_is_spent(
+    job: tuple[str, str, str], tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, plan, table = job
+    monkeypatch.chdir(tmp_path)  # the address of a socket is short
+    output = PLACES[place](tmp_path)
+    before = sorted(tmp_path.iterdir())
+    done = run("release", plan, table, "-o", output, "--ledger", url)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert str(tmp_path) not in done.stderr or place == "a folder"  # click names what it was given
+    assert "nothing was spent" in done.stderr or place == "a folder"
+    assert sorted(tmp_path.iterdir()) == before, "not even a ledger was begun"
+
+
+def test_a_folder_that_may_not_be_written_is_refused_before_the_charge(job: tuple[str, str, str]) -> None:
+    url, plan, table = job
+    done = subprocess.run(
+        [sys.executable, "-c", AS_NOBODY, "release", plan, table, "-o", "/r.zip", "--ledger", url],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == "private-release: r.zip cannot be written (Permission denied); nothing was spent\n"
+
+
+AS_NOBODY = """
+import os
+from dpengine import cli
+from dpengine.spec.plan import Plan
+load = Plan.load
+def as_nobody(path):  # what is checked after the plan is read is checked as an account without rights
+    plan = load(path)
+    os.geteuid() or os.seteuid(65534)
+    return plan
+Plan.load = as_nobody
+cli.main()
+"""
+
+
+def test_each_owner_pays_for_and_sees_their_own_part(job: tuple[str, str, str], tmp_path: Path) -> None:
+    url, plan, table = job
+
+    def ledger(*arguments: object) -> str:
+        done = run("ledger", *arguments, "--ledger", url)
+        assert done.exit_code == 0
+        return done.stdout
+
+    ledger("clinic-2026", "--cap", "3/2", "--owner", "group:clinic")
+    saved = ["-o", tmp_path / "r.zip", "--ledger", url]
+    for owner in (["--owner", "group:clinic"], [], ["--owner", "ann"]):
+        assert "clinic-2026: spent 1 in all" in run("release", plan, table, *saved, *owner).stdout
+    assert ledger("--owner", "group:clinic").startswith("clinic-2026: spent 1, cap 1.5, left 0.5\n")
+    assert ledger().startswith("clinic-2026: spent 1, no cap\n")
+    assert ledger("--owner", "ben") == "nothing was spent yet\n"
+    whole = Ledger(url)
+    ids = [[each.release_id for each in whole.for_owner(owner).history()] for owner in ("group:clinic", "", "ann")]
+    assert len({release_id for (release_id,) in ids}) == 3, "one of each, and no two share it"
+    assert ledger("check") == "the ledger: whole; 3 entries\n"
+
+
+def test_an_owner_s_cap_refuses_that_owner_alone(job: tuple[str, str, str], tmp_path: Path) -> None:
+    url, plan, table = job
+    run("ledger", "clinic-2026", "--cap", "1/2", "--owner", "ann", "--ledger", url)
+    saved = ["-o", tmp_path / "r.zip", "--ledger", url]
+    assert run("release", plan, table, *saved, "--owner", "ann").exit_code == 1
+    assert not (tmp_path / "r.zip").exists()
+    assert run("release", plan, table, *saved).exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["backup", "restore", "check", "accept", "begin", "key"])
+def test_what_concerns_the_whole_ledger_takes_no_owner(command: str, tmp_path: Path) -> None:
+    file = [tmp_path / "b.db"] if command in ("backup", "restore") else []
+    done = run("ledger", command, *file, "--owner", "ann", "--ledger", f"sqlite:///{tmp_path}/l.db")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("command", ["backup", "restore"])
+def test_the_help_says_that_a_backup_is_of_all_owners(command: str) -> None:
+    assert "the parts of all owners" in " ".join(run("ledger", command, "--help").stdout.split()).replace("\n", " ")
