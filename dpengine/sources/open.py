@@ -61,6 +61,7 @@ class _Options:
     sheet: str | None
     table: str | None
     name: str | None
+    in_full: bool
 
 
 def open_table(
@@ -71,6 +72,7 @@ def open_table(
     sheet: str | None = None,
     table: str | None = None,
     name: str | None = None,
+    in_full: bool = False,
 ) -> Table:
     """Open a table: a file, many Parquet files, a table of a database, a DataFrame or an Arrow table.
 
@@ -89,6 +91,9 @@ def open_table(
         Of a database; by default the only one.
     name
         Of an uploaded file, if its path has another ending: the ending gives the kind of file.
+    in_full
+        Whether text and Parquet files of any size are first read in full in a process of their own, so that no damage
+        of theirs can end this one: for a server that opens files of strangers. By default those of up to 64 MB are.
 
     Raises `TableError` if the source cannot be read, with advice.
     """
@@ -104,12 +109,12 @@ def open_table(
             parts = _parts(source)
             seen = {path: stamp(path) for path, _ in parts}
             if parts and isinstance(source, str | Path) and Path(source).is_file():
-                options = _Options(encoding, delimiter, sheet, table, name)
+                options = _Options(encoding, delimiter, sheet, table, name, in_full)
                 loaded = _open_file(connection, folder, Path(source), options)
             elif parts:
                 paths = [path for path, _ in parts]
                 named = [(str(path), values) for path, values in parts]
-                isolated.read("parquet_parts", paths, folder, parts=named, folder=str(folder))
+                isolated.read("parquet_parts", paths, folder, parts=named, folder=str(folder), in_full=in_full)
                 names, rows = parquet.open_parts(connection, folder, parts)
                 loaded = _Loaded(names, files=tuple(seen), rows=rows)
             elif _is_ibis(source):
@@ -196,7 +201,7 @@ def _open_file(connection: Any, folder: Path, path: Path, options: _Options) -> 
         connection.register("rows", sheet_rows)
         return _Loaded(found["names"], typed=False, rows=sheet_rows.num_rows)
     if suffix in parquet.ENDINGS:
-        isolated.read("parquet_file", [path], folder, path=str(path), folder=str(folder))
+        isolated.read("parquet_file", [path], folder, path=str(path), folder=str(folder), in_full=options.in_full)
         names, rows = parquet.open_parquet(connection, folder, path)
         return _Loaded(names, files=(path,), rows=rows)
     if suffix in ARROW:
@@ -213,6 +218,7 @@ def _open_text(connection: Any, folder: Path, path: Path, packed: bool, options:
     found = isolated.read(
         "text_table", [path], folder,
         path=str(path), folder=str(folder), packed=packed, encoding=options.encoding, delimiter=options.delimiter,
+        in_full=options.in_full,
     )  # fmt: skip
     rows = relation(Path(found["place"]), len(found["names"]), found["delimiter"], plain_lines=found["plain_lines"])
     connection.execute(f"CREATE VIEW rows AS SELECT * FROM {rows}")

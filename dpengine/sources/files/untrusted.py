@@ -11,8 +11,9 @@
 - **Parquet** files stay where they are: DuckDB checks each page that it reads, and a copy of 10⁷ rows would take longer
   than counting them. DuckDB decodes all of their values here once.
 
-Text and Parquet of more than `MAX_READ_AT_ONCE` bytes are not read in full here, since that would take as long as
-counting them: damaged rows are found when they are first read, as `TableError`.
+Text and Parquet of more than `MAX_READ_AT_ONCE` bytes are read in full here only if that is asked for (`in_full`), as
+a server does, which must outlive any file: it takes about as long as counting them. Else damaged rows are found when
+they are first read, as `TableError`; should they end the process, it is that of whoever chose the file.
 
 Databases have no function here: people with an account on this machine open them, and none is uploaded.
 """
@@ -41,10 +42,12 @@ pa.set_cpu_count(_THREADS)  # of this process, which does nothing else
 pa.set_io_thread_count(_THREADS)
 
 
-def text_table(path: str, folder: str, packed: bool, encoding: str | None, delimiter: str | None) -> dict[str, Any]:
+def text_table(
+    path: str, folder: str, packed: bool, encoding: str | None, delimiter: str | None, in_full: bool
+) -> dict[str, Any]:
     """Make a plain text table in `folder`, or a link to one; return its place, how to read it, and its rows.
 
-    The number of rows is estimated if the file is large.
+    The number of rows is estimated if the file is not read in full.
     """
     with plain_errors():
         encoding_used = text.encoding_of(Path(path), packed=packed, encoding=encoding)
@@ -54,7 +57,7 @@ def text_table(path: str, folder: str, packed: bool, encoding: str | None, delim
         place, plain_lines = link(plain, Path(folder), "source.txt"), text_rows.has_plain_lines(plain)
         if not plain_lines:
             text_rows.check_quotes(plain, delimiter)
-        if plain.stat().st_size <= MAX_READ_AT_ONCE:
+        if in_full or plain.stat().st_size <= MAX_READ_AT_ONCE:
             with connect(Path(folder), threads=_THREADS) as connection:
                 table = text_rows.relation(place, len(names), delimiter, plain_lines=plain_lines)
                 [(rows,)] = connection.execute(f"SELECT count(*) FROM {table}").fetchall()
@@ -93,19 +96,19 @@ def arrow(path: str, folder: str) -> dict[str, Any]:
     return {"place": str(copy), "names": names}
 
 
-def parquet_file(path: str, folder: str) -> None:
-    """Read the footer of a Parquet file, and decode all values of one that is not too large."""
+def parquet_file(path: str, folder: str, in_full: bool) -> None:
+    """Read the footer of a Parquet file, and decode all values: `in_full`, or if it is not too large."""
     with _trial(folder) as (place, connection):
         names, _ = parquet.open_parquet(connection, place, Path(path))
-        _decode(connection, len(names), [Path(path)])
+        _decode(connection, len(names), [Path(path)], in_full)
 
 
-def parquet_parts(parts: list[tuple[str, list[tuple[str, str]]]], folder: str) -> None:
+def parquet_parts(parts: list[tuple[str, list[tuple[str, str]]]], folder: str, in_full: bool) -> None:
     """Do the same with many Parquet files of one table, each given with the columns and values of its folders."""
     listed = [(Path(path), tuple((key, value) for key, value in values)) for path, values in parts]
     with _trial(folder) as (place, connection):
         names, _ = parquet.open_parts(connection, place, listed)
-        _decode(connection, len(names), [path for path, _ in listed])
+        _decode(connection, len(names), [path for path, _ in listed], in_full)
 
 
 @contextmanager
@@ -115,7 +118,7 @@ def _trial(folder: str) -> Iterator[tuple[Path, Any]]:
         yield place, connection
 
 
-def _decode(connection: Any, columns: int, files: list[Path]) -> None:
-    if sum(path.stat().st_size for path in files) <= MAX_READ_AT_ONCE:
+def _decode(connection: Any, columns: int, files: list[Path], in_full: bool) -> None:
+    if in_full or sum(path.stat().st_size for path in files) <= MAX_READ_AT_ONCE:
         values = ", ".join(f"bit_xor(hash(c{i}))" for i in range(columns))
         connection.execute(f"SELECT {values} FROM rows").fetchall()

@@ -101,7 +101,7 @@ def _receive(arrived: uploads.Place, path: Path, **how: str | None) -> None:
         if how["sheet"] is None:
             return
     question = (arrived.token, arrived.arrivals, *how.values())
-    table = _opened("file", lambda: open_table(path, name=arrived.name, **how), question=question)
+    table = _opened("file", lambda: open_table(path, name=arrived.name, in_full=True, **how), question=question)
     if table is not None:
         _take(table, arrived)
     elif (job := background_read.held("file", question)) is not None and job.done:
@@ -125,7 +125,7 @@ def _read_again(source: uploads.Place, path: Path, **how: str | None) -> None:
     clicked = st.button("Read the file again", key=visit().key("read-again"), icon=":material/refresh:")
     if not clicked and background_read.held("file", question) is None:
         return
-    table = _opened("file", lambda: open_table(path, name=source.name, **how), question=question)
+    table = _opened("file", lambda: open_table(path, name=source.name, in_full=True, **how), question=question)
     if table is not None:
         _take(table, source)
 

@@ -2,12 +2,15 @@
 
 import os
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dpengine import Ledger, release
 from dpengine.counting.count import count, digest, row_count
 from dpengine.errors import TableError
+from dpengine.sources.files.untrusted import MAX_READ_AT_ONCE
 from dpengine.sources.open import open_table
 from dpengine.spec.plan import Plan
 
@@ -136,3 +139,30 @@ def test_damage_in_the_rows_of_one_file_shows_when_all_are_opened(tmp_path):
     path.write_bytes(whole[:4] + bytes(len(whole) // 2) + whole[4 + len(whole) // 2 :])
     with pytest.raises(TableError, match="damaged"):
         open_table(tmp_path / "t")
+
+
+@pytest.fixture(scope="module")
+def damaged_at_the_end(tmp_path_factory):
+    """A file of more than is read at once, of which pages near the end are damaged."""
+    numbers = np.random.default_rng(1).integers(0, 2**62, MAX_READ_AT_ONCE // 8 + 500_000)
+    path = write(tmp_path_factory.mktemp("large") / "t.parquet", n=numbers)
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size - 3_000_000)
+        file.write(bytes(2_500_000))
+    assert path.stat().st_size > MAX_READ_AT_ONCE
+    return path
+
+
+def test_damage_beyond_what_is_read_at_once_spends_nothing(damaged_at_the_end):
+    column = {"name": "n", "kind": "number", "edges": [0, 2**61, 2**62]}
+    ledger = Ledger.in_memory()
+    with open_table(damaged_at_the_end) as table, pytest.raises(TableError, match="damaged"):
+        release(table, Plan(dataset="d", epsilon=1, columns=[column], tables=[["n"]]), ledger)
+    assert ledger.history() == []
+
+
+def test_a_file_of_any_size_is_read_in_full_elsewhere_if_that_is_asked_for(damaged_at_the_end):
+    with pytest.raises(TableError, match="damaged"):
+        open_table(damaged_at_the_end, in_full=True)
+    with pytest.raises(TableError, match="damaged"):
+        open_table([damaged_at_the_end, damaged_at_the_end], in_full=True)
