@@ -29,7 +29,7 @@ from dpengine.exact import exact_text, ratio_text
 
 __all__ = [
     "Book", "add_charge", "add_payload", "add_sketch", "build", "check_continues", "keyed", "lost", "named_key",
-    "payload_of", "read", "remains_of", "reseal", "secret_of", "set_cap", "sketch_of", "state_of", "verify",
+    "payload_of", "read", "reseal", "secret_of", "set_cap", "sketch_of", "state_of", "verify",
 ]  # fmt: skip
 
 # What later versions added is sealed last, and only where it is stored.
@@ -283,15 +283,6 @@ def state_of(connection: sa.Connection) -> Seen:
     whole = (row for row in rows if hmac.compare_digest(row.seal, keyed(secret, "key", row.name, row.value)))
     hashes = frozenset(hashlib.sha256(row.seal).digest() for row in whole)
     return Seen(keyed(secret, "identity"), int(meta.entries), bytes(meta.head), hashes)
-
-
-def remains_of(connection: sa.Connection) -> Seen:
-    """Return the state of a ledger, or, if its meta row is missing, how far the charges go that are left of it."""
-    if schema.has_meta(connection):
-        return state_of(connection)
-    charges = schema.charges.c
-    last = connection.execute(sa.select(charges.number, charges.hash).order_by(charges.number.desc())).first()
-    return Seen(b"", 0, b"") if last is None else Seen(b"", int(last.number), bytes(last.hash))
 
 
 def lost(connection: sa.Connection, seen: Seen) -> str | None:

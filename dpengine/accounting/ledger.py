@@ -373,9 +373,7 @@ class Ledger:
     def _book(self, connection: sa.Connection, seen: Seen | None) -> Book:
         book = hash_chain.read(connection, self._secret, self._owner)
         hash_chain.check_continues(connection, seen, self._place)
-        state = hash_chain.state_of(connection)
-        if seen is None or seen.entries < state.entries or seen.keys < state.keys:
-            witness.note(self._place, state)
+        witness.note_growth(self._place, seen, hash_chain.state_of(connection))
         return book
 
 

@@ -139,7 +139,7 @@ def version_of(connection: sa.Connection) -> int:
     columns = {column["name"] for column in inspector.get_columns(charges.name)}
     of_columns = (version for name, version in _SINCE.items() if name in columns)
     of_tables = (version for table, version in _TABLES_SINCE.items() if inspector.has_table(table.name))
-    return max(1, *of_columns, *of_tables)
+    return max([1, *of_columns, *of_tables])
 
 
 def charges_of(connection: sa.Connection, version: int) -> list[sa.Row[Any]]:

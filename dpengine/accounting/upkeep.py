@@ -121,12 +121,21 @@ def _fill(copy: sa.Connection, ledger: sa.Connection, *, forget: bool) -> bool:
         upgrade(ledger, schema.version_of(ledger))
     schema.all_tables.create_all(ledger)
     if used and not forget:
-        _refuse_loss(copy, hash_chain.remains_of(ledger))
+        _refuse_loss(copy, _remains(ledger))
     for table in reversed(schema.all_tables.sorted_tables):
         if table is not schema.meta:  # its row is what writers wait for
             ledger.execute(sa.delete(table))
     _copy(copy, ledger)
     return True
+
+
+def _remains(ledger: sa.Connection) -> Seen:
+    """Return the state of a ledger, or, if its meta row is missing, how far the charges go that are left of it."""
+    if schema.has_meta(ledger):
+        return hash_chain.state_of(ledger)
+    charges = schema.charges.c
+    last = ledger.execute(sa.select(charges.number, charges.hash).order_by(charges.number.desc())).first()
+    return Seen(b"", 0, b"") if last is None else Seen(b"", int(last.number), bytes(last.hash))
 
 
 def _copy(source: sa.Connection, target: sa.Connection) -> None:

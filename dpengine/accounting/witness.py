@@ -26,7 +26,7 @@ from platformdirs import user_state_path
 
 from dpengine.errors import Fault, LedgerError
 
-__all__ = ["Seen", "entries", "missing", "note", "replaced", "seen"]
+__all__ = ["Seen", "entries", "missing", "note", "note_growth", "replaced", "seen"]
 
 _STATE = "PRIVATE_RELEASE_STATE"
 _noted: dict[Path, Seen] = {}  # what this process has noted, for where no file can be written
@@ -80,6 +80,12 @@ def note(place: str | None, state: Seen) -> None:
             os.replace(fresh, path)
         except OSError:
             os.unlink(fresh)
+
+
+def note_growth(place: str | None, known: Seen | None, state: Seen) -> None:
+    """Note what is at an address now if it is more than what was known of it."""
+    if known is None or known.entries < state.entries or known.keys < state.keys:
+        note(place, state)
 
 
 def entries(state: Seen) -> str:
