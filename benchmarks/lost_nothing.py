@@ -1,8 +1,8 @@
 """Try to make a ledger lose something, in a file and on a server.
 
 Processes that charge it are killed, at every named point and at random times; they race for the last unit of a cap;
-another one holds it; its clock goes back; its file is cut, read-only, or on a full disk. Nothing may be shown that was
-not charged, nothing charged twice, and every charge must be had again by its plan. Run with
+another one holds it; its clock goes back; its file is cut, read-only, or on a full disk, and so is a server. Nothing
+may be shown that was not charged, nothing charged twice, and every charge must be had again by its plan. Run with
 `python benchmarks/lost_nothing.py --kills 200`; the tests do the same with fewer kills.
 """
 
@@ -11,10 +11,14 @@ from __future__ import annotations
 import argparse
 import os
 import secrets
+import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -149,6 +153,67 @@ def full_or_read_only(folder: Path) -> str:
     return "disk full, file read-only: refused, nothing charged; charged once there was room"
 
 
+@contextmanager
+def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
+    """A disk of its own with little room, in memory. Raises OSError where this account may mount none."""
+    (place := folder / "disk").mkdir()
+    options = f"size={megabytes}m,mode=755"
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", place], capture_output=True, check=False)
+    if done.returncode:
+        raise OSError("no disk can be mounted here")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", place], check=True)
+
+
+def full_server(folder: Path, times: int) -> str:
+    """Charge a server whose disk has room for a part of the change at most, again and again."""
+    try:
+        with small_disk(folder, 140) as disk, engines.postgres(disk) as url:
+            return _fill_and_charge(disk, url, times)
+    except OSError as error:
+        return f"disk of the server full: not tried, {error}"
+
+
+def _fill_and_charge(disk: Path, url: str, times: int) -> str:
+    shown: dict[str, bytes] = {}
+    said: Counter[str] = Counter()
+    charge(Ledger(url), "earlier")
+    for number in range(times):
+        state, payload = os.statvfs(disk), secrets.token_bytes(1_500_000)
+        room = state.f_bavail * state.f_frsize
+        with suppress(OSError):  # the server may have taken some of the room meanwhile
+            (disk / "filler").write_bytes(bytes(max(0, room - secrets.randbelow(3_000_000))))
+        try:
+            shown[f"id of {number}"] = charge(Ledger(url), str(number), payload=payload)
+        except LedgerError as error:
+            said[str(error)] += 1
+        (disk / "filler").unlink()
+        _await(url)
+    ledger = Ledger(url)
+    ledger.verify_chain()
+    charged = set(ids(ledger))
+    assert charged >= shown.keys(), "shown and not charged"
+    assert all(ledger.payload(release_id) == payload for release_id, payload in shown.items())
+    assert len(charged) == ledger.spent("clinic")
+    return (
+        f"disk of the server full {times} times: {len(shown)} charged and shown, {sum(said.values())} refused, "
+        f"{len(charged) - 1 - len(shown)} of these charged, 0 shown without a charge; {dict(said)}"
+    )
+
+
+def _await(url: str) -> None:
+    """Wait until a server whose disk was full is there again."""
+    for _ in range(300):
+        try:
+            Ledger(url).spent("clinic")
+            return
+        except LedgerError:
+            time.sleep(0.1)
+    raise AssertionError("the server does not come back")
+
+
 def main() -> None:
     """Print a line for each fault."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -156,6 +221,7 @@ def main() -> None:
     parser.add_argument("--races", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--cuts", type=int, default=200)
+    parser.add_argument("--fills", type=int, default=50)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, engines.postgres() as server:
         os.environ["PRIVATE_RELEASE_STATE"] = f"{folder}/state"
@@ -169,6 +235,7 @@ def main() -> None:
             print(f"{kind}, {clock_set_back(fresh(kind, folder, server))}", flush=True)
         print(f"SQLite, {truncated(Path(folder), options.cuts)}", flush=True)
         print(f"SQLite, {full_or_read_only(Path(folder))}", flush=True)
+        print(f"PostgreSQL, {full_server(Path(folder), options.fills)}", flush=True)
 
 
 def fresh(kind: str, folder: str, server: str) -> str:

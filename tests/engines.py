@@ -49,10 +49,13 @@ def spark() -> Iterator[SparkSession]:
 
 
 @contextmanager
-def postgres() -> Iterator[str]:
-    """A PostgreSQL server on a free port of loopback; gives its address, as SQLAlchemy and Ibis write it."""
+def postgres(folder: Path | None = None) -> Iterator[str]:
+    """A PostgreSQL server on a free port of loopback; gives its address, as SQLAlchemy and Ibis write it.
+
+    Its files are in a folder of their own in `folder`, by default among the system's temporary ones.
+    """
     programs = _programs()
-    home = Path(tempfile.mkdtemp(prefix="private-release-postgres-"))
+    home = Path(tempfile.mkdtemp(prefix="private-release-postgres-", dir=folder))
     # The server refuses to run as root, so there it runs as the account that its package made.
     account = "postgres" if os.geteuid() == 0 else None
     if account:

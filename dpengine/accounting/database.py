@@ -78,7 +78,7 @@ class Store:
             if address.get_backend_name() != "sqlite":
                 engine = sa.create_engine(address, pool_pre_ping=True)
                 if address.get_backend_name() == "postgresql":
-                    _limit_waiting(engine)
+                    _prepare_connections(engine)
                 # A reader must see one snapshot in all its selects; a writer what the last one committed.
                 self._reader = engine.execution_options(isolation_level="REPEATABLE READ")
                 self._writer = engine.execution_options(isolation_level="READ COMMITTED", **_WRITES)
@@ -209,12 +209,18 @@ def _file_engine(path: Path, journal: str = "WAL") -> sa.Engine:
     return engine
 
 
-def _limit_waiting(engine: sa.Engine) -> None:
-    """Make a writer give up when another one holds the ledger for too long."""
+def _prepare_connections(engine: sa.Engine) -> None:
+    """Make a writer give up when another one holds the ledger for too long, and a commit mean that it is on the disk.
+
+    A server may be set to call a change committed before it is: what was shown then could be lost with it.
+    """
 
     @sa.event.listens_for(engine, "connect")
-    def limit_waiting(connection: Any, _record: object) -> None:
+    def prepare(connection: Any, _record: object) -> None:
         connection.execute(f"SET lock_timeout = {round(_BUSY_SECONDS * 1000)}")
+        connection.execute(
+            "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+        )
         connection.commit()
 
 
@@ -266,4 +272,4 @@ def _reason(error: object) -> str:
     code = "_".join(code.split("_")[:2])  # SQLITE_IOERR_WRITE is a kind of SQLITE_IOERR
     unreachable = not code or code.startswith(("08", "57P"))
     fault = "its database cannot be reached" if unreachable else "its database refused"
-    return _REASONS.get(code, f"{fault}; check that it is running and intact")
+    return _REASONS.get(code, f"{fault}; check that it is running, is intact, and has room on its disk")

@@ -248,6 +248,14 @@ def test_a_writer_waits_for_others_for_more_than_half_a_minute(stored_url: str) 
         assert connection.exec_driver_sql(asked).scalar_one() > 30_000  # milliseconds
 
 
+def test_a_charge_is_on_the_disk_when_it_is_committed_whatever_the_server_is_set_to(postgres: str) -> None:
+    url = empty_schema(postgres)
+    asked = "SELECT setting FROM pg_settings WHERE name = 'synchronous_commit'"
+    for setting, expected in (("off", "on"), ("local", "local"), ("on", "on")):  # others are as strong, or stronger
+        with database.Store(f"{url}%20-csynchronous_commit%3D{setting}", hash_chain.build).writing() as connection:
+            assert connection.exec_driver_sql(asked).scalar_one() == expected
+
+
 def test_a_server_that_restarts_is_found_again_and_one_that_is_gone_is_refused() -> None:
     with engines.postgres() as address:
         ledger = Ledger(address)
