@@ -76,10 +76,15 @@ def make_consistent(squares: LeastSquares, values: Sequence[Ints]) -> Consistent
     Returns tables that are non-negative, whole, and of one total; or the fitted pairs, where a joint table that holds
     all of them would be too large.
     """
-    total = max(0, round(float(squares.estimate((), values))))
+    sums = [float(one.astype(np.float64).sum()) for one in values]
+    total = max(0, round(float(squares.estimate((), values, sums))))
     names = sorted({name for columns in squares.measured for name in columns})
-    single = {name: project(squares.estimate((name,), values), total) for name in names}
-    fitted = {columns: _fit(squares, values, columns, single, total) for columns in squares.measured}
+    estimates = {
+        columns: squares.estimate(columns, values, sums)
+        for columns in {*squares.measured, *((name,) for name in names)}
+    }
+    single = {name: project(estimates[name,], total) for name in names}
+    fitted = {columns: _fit(squares, estimates[columns], columns, single, total) for columns in squares.measured}
     order = junction_order(squares.measured)
     if order is not None:
         return ConsistentTables(_round_along(order, fitted, total))
@@ -90,15 +95,13 @@ def make_consistent(squares: LeastSquares, values: Sequence[Ints]) -> Consistent
     return ConsistentTables((Marginal(everything, _round_joint(joint, everything, fitted, total)),))
 
 
-def _fit(
-    squares: LeastSquares, values: Sequence[Ints], columns: Columns, single: Mapping[str, Floats], total: int
-) -> Floats:
+def _fit(squares: LeastSquares, estimate: Floats, columns: Columns, single: Mapping[str, Floats], total: int) -> Floats:
     """Return non-negative expected counts of one measured table.
 
     Where noise is wide, it is drawn towards a model of its sums. Otherwise it is projected on {x ≥ 0, Σx = total} and
     raked to its single columns, where clipping many small cells causes far less bias.
     """
-    estimate, scale = squares.estimate(columns, values), math.sqrt(squares.variance(columns) / 2)
+    scale = math.sqrt(squares.variance(columns) / 2)
     quick = estimate.size * math.comb(len(columns), 2) <= MAX_RAKED
     if len(columns) > 1 and scale >= MIN_SCALE and total > 0 and quick:
         return fit_one_table(estimate, columns, scale)

@@ -8,7 +8,7 @@ calculated, not simulated, before anything is spent.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -22,7 +22,7 @@ from dpengine.marginals.measurement import Allocation
 from dpengine.noise import moments
 from dpengine.spec.plan import Plan
 
-__all__ = ["CONFIDENCE", "ErrorDistribution", "least_squares", "sum_error", "table_error"]
+__all__ = ["CONFIDENCE", "ErrorDistribution", "least_squares", "sum_error", "table_error", "table_errors"]
 
 CONFIDENCE = 0.95
 
@@ -105,8 +105,21 @@ def sum_error(times: int, scale: Fraction) -> ErrorDistribution:
 
 def table_error(plan: Plan, allocations: Sequence[Allocation], table: Columns) -> ErrorDistribution:
     """Return the distribution of the error of `estimate` in a cell of `table`: the same for all its cells."""
-    merged: dict[tuple[float, Fraction], int] = {}
-    for term in least_squares(plan, allocations).noise(table):
-        key = (float(f"{abs(term.weight):.12g}"), allocations[term.measured].scale)
-        merged[key] = merged.get(key, 0) + term.times
-    return _weighted_sum(tuple((weight, times, scale) for (weight, scale), times in merged.items()))
+    return table_errors(plan, allocations)(table)
+
+
+def table_errors(plan: Plan, allocations: Sequence[Allocation]) -> Callable[[Columns], ErrorDistribution]:
+    """Return `table_error` as a function of the table, for many tables of one plan."""
+    squares = least_squares(plan, allocations)
+    scales = [allocation.scale for allocation in allocations]
+    places = {scale: place for place, scale in enumerate(scales)}
+    kinds = [places[scale] for scale in scales]  # fractions are slow to hash
+
+    def error(table: Columns) -> ErrorDistribution:
+        merged: dict[tuple[float, int], int] = {}
+        for term in squares.noise(table):
+            key = (float(f"{abs(term.weight):.12g}"), kinds[term.measured])
+            merged[key] = merged.get(key, 0) + term.times
+        return _weighted_sum(tuple((weight, times, scales[kind]) for (weight, kind), times in merged.items()))
+
+    return error

@@ -85,6 +85,8 @@ def junction_order(cliques: Sequence[Columns]) -> list[Columns] | None:
     True
     """
     sets = [frozenset(clique) for clique in cliques]
+    if len(frozenset().union(*sets)) == sum(map(len, sets)):  # none overlap: any order is along a tree
+        return list(cliques)
     edges = spanning_tree(range(len(sets)), lambda a, b: len(sets[a] & sets[b]))
     overlap = sum(shared for _, _, shared in edges)
     columns = frozenset().union(*sets)

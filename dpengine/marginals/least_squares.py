@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -29,10 +30,15 @@ from dpengine.marginals.marginal import Marginal
 
 __all__ = ["LeastSquares", "NoiseTerm", "subsets"]
 
+MAX_KEPT = 2  # columns of a component that is kept: a wide table has too many larger ones
+
 
 @dataclass(frozen=True, slots=True)
 class NoiseTerm:
-    """`times` independent draws from the noise of measurement number `measured`, each weighted by `weight`."""
+    """`times` independent draws from noise as that of measurement number `measured`, each weighted by `weight`.
+
+    They may be from several measurements that are alike.
+    """
 
     measured: int
     weight: float
@@ -58,39 +64,85 @@ class LeastSquares:
         return math.prod(self.sizes[name] for name in columns)
 
     def _weight(self, measured: int, component: frozenset[str]) -> float:
-        columns = frozenset(self.measured[measured])
+        columns = self._sets[measured]
         return 1 / (self.variances[measured] * self._cells(columns - component)) if component <= columns else 0.0
 
-    def _weights(self, table: Columns) -> dict[frozenset[str], dict[int, float]]:
-        """Return the weight of each measurement in the estimate of each component of `table`; they add up to 1."""
-        weights_of = {}
-        for component in subsets(table):
+    @cached_property
+    def _sets(self) -> tuple[frozenset[str], ...]:
+        return tuple(map(frozenset, self.measured))
+
+    @cached_property
+    def _holding(self) -> dict[str, list[int]]:
+        """By column, the measurements that have it."""
+        holding: dict[str, list[int]] = {}
+        for s, columns in enumerate(self.measured):
+            for name in columns:
+                holding.setdefault(name, []).append(s)
+        return holding
+
+    @cached_property
+    def _alike(self) -> list[list[int]]:
+        """Measurements of the same variance and number of cells: the same for tables that share no column with them."""
+        alike: dict[tuple[float, int], list[int]] = {}
+        for s, variance in enumerate(self.variances):
+            alike.setdefault((variance, self._cells(self._sets[s])), []).append(s)
+        return list(alike.values())
+
+    @cached_property
+    def _known(self) -> dict[frozenset[str], tuple[float, dict[int, float]]]:
+        """What `_component` has found so far: tables share many components, and all of them the empty one."""
+        return {}
+
+    def _component(self, component: frozenset[str]) -> tuple[float, dict[int, float]]:
+        """Return the precision of the estimate of a component, and the weight of each measurement in it; they add to 1.
+
+        Without a measurement that contains it, the precision is 0.
+        """
+        known = self._known.get(component)
+        if known is None:
             weights = {s: w for s in range(len(self.measured)) if (w := self._weight(s, component)) > 0}
             total = math.fsum(weights.values())
-            if total == 0:
+            known = total, {s: w / total for s, w in weights.items()}
+            if len(component) <= MAX_KEPT:
+                self._known[component] = known
+        return known
+
+    def _weights(self, table: Columns) -> dict[frozenset[str], dict[int, float]]:
+        """Return the weight of each measurement in the estimate of each component of `table`."""
+        weights_of = {}
+        for component in subsets(table):
+            precision, weights_of[component] = self._component(component)
+            if precision == 0:
                 raise ValueError(f"table {' × '.join(table)} does not lie within a measured marginal")
-            weights_of[component] = {s: w / total for s, w in weights.items()}
         return weights_of
 
     def variance(self, table: Columns) -> float:
         """Return the variance of the estimate of `table`: the same for every cell."""
         total = 0.0
         for component in subsets(table):
-            precision = math.fsum(self._weight(s, component) for s in range(len(self.measured)))
+            precision, _ = self._component(component)
             contrast = math.prod((self.sizes[name] - 1) / self.sizes[name] for name in component)
             total += contrast / precision / self._cells(frozenset(table) - component) ** 2
         return total
 
-    def estimate(self, table: Columns, values: Sequence[npt.NDArray[np.int64]]) -> Floats:
+    def estimate(
+        self, table: Columns, values: Sequence[npt.NDArray[np.int64]], totals: Sequence[float] | None = None
+    ) -> Floats:
         """Return the unbiased least-squares estimate of `table`, one axis a column, from the measured `values`.
 
-        Raises ValueError for a table that lies within no measured marginal.
+        `totals` are the sums of the `values`, if they are at hand: many estimates share them. Raises ValueError for a
+        table that lies within no measured marginal.
         """
         if len(self.measured) == 1:  # the sum; also exact where the components would be too many to list
             return Marginal(self.measured[0], values[0].astype(np.float64)).project(table).values
         weights_of = self._weights(table)
         result = np.zeros(tuple(self.sizes[name] for name in table))
+        in_all, cells = weights_of[frozenset()], self._cells(frozenset(table))
         for s, columns in enumerate(self.measured):
+            if self._sets[s].isdisjoint(table):  # as most of many tables: it tells the total alone
+                total = float(values[s].astype(np.float64).sum()) if totals is None else totals[s]
+                result += in_all.get(s, 0.0) / cells * total
+                continue
             shared = tuple(name for name in table if name in columns)
             seen = Marginal(columns, values[s].astype(np.float64)).project(shared).values
             for component in subsets(shared):
@@ -114,8 +166,15 @@ class LeastSquares:
         if len(self.measured) == 1:
             return [NoiseTerm(0, 1.0, self._cells(frozenset(self.measured[0]) - frozenset(table)))]
         weights_of = self._weights(table)
+        in_all, cells = weights_of[frozenset()], self._cells(frozenset(table))
+        touching = {s for name in table for s in self._holding.get(name, ())}
         terms = []
-        for s, columns in enumerate(self.measured):
+        for alike in self._alike:
+            apart = [s for s in alike if s not in touching]
+            if apart and abs(weight := in_all.get(apart[0], 0.0) / cells) > 1e-15:
+                terms.append(NoiseTerm(apart[0], weight, self._cells(self._sets[apart[0]]) * len(apart)))
+        for s in touching:
+            columns = self.measured[s]
             shared = tuple(name for name in table if name in columns)
             outside = self._cells(frozenset(columns) - frozenset(shared))
             # weights[d] is the weight of cells that differ along the axes where d is 1. It starts as the contribution
@@ -133,7 +192,7 @@ class LeastSquares:
                 times = outside * math.prod(self.sizes[name] - 1 for name, differs in places if differs)
                 if times and abs(weights[differing]) > 1e-15:
                     terms.append(NoiseTerm(s, float(weights[differing]), times))
-        return terms
+        return sorted(terms, key=lambda term: term.measured)
 
 
 def subsets(columns: Columns) -> Iterator[frozenset[str]]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.errors import PlanError
-from dpengine.estimate.error_distribution import table_error
+from dpengine.estimate.error_distribution import table_error, table_errors
 from dpengine.marginals.measurement import Allocation
 from dpengine.measure.strategy import decide, resolved
 from dpengine.results.mock_table import ASSUMED_ROWS, mock_counts
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALL_CELLS", "SIZES", "STRATEGIES", "MockCells", "allocations_of", "compare_allocations", "compare_strategies",
-    "epsilon_by_trials", "mostly_noise_share", "predict_table", "simulate_errors",
+    "epsilon_by_trials", "mostly_noise_share", "mostly_noise_shares", "predict_table", "simulate_errors",
 ]  # fmt: skip
 
 STRATEGIES = ("direct", "optimised", "adaptive")
@@ -85,8 +85,13 @@ class MockCells:
 
 def mostly_noise_share(plan: Plan, table: Columns) -> float:
     """Return the share of the mock table's cells that would be mostly noise; not for adaptive."""
-    half_width = table_error(plan, allocations_of(plan), table).half_width()
-    return float(MockCells.of(plan, table).mostly_noise(half_width))
+    return mostly_noise_shares(plan, [table])[table]
+
+
+def mostly_noise_shares(plan: Plan, tables: Sequence[Columns]) -> dict[Columns, float]:
+    """Return `mostly_noise_share` of each of `tables`."""
+    error = table_errors(plan, allocations_of(plan))
+    return {table: float(MockCells.of(plan, table).mostly_noise(error(table).half_width())) for table in tables}
 
 
 def compare_allocations(plan: Plan) -> pd.DataFrame:

@@ -18,7 +18,7 @@ import numpy as np
 
 from dpengine.array_types import Columns, Floats
 from dpengine.errors import PlanError
-from dpengine.estimate.error_distribution import CONFIDENCE, ErrorDistribution, table_error
+from dpengine.estimate.error_distribution import CONFIDENCE, ErrorDistribution, table_error, table_errors
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.measure.strategy import Strategy, decide
 from dpengine.results.mock_table import mock_counts
@@ -82,8 +82,9 @@ def predict_by_trials(
 
 def _exact_errors(strategy: Strategy) -> dict[Columns, tuple[float, float, float]]:
     """Return for each table the last three of `COLUMNS`."""
-    total = _distribution(strategy, ()).half_width()
-    distributions = {table: _distribution(strategy, table) for table in (*strategy.plan.marginals, ())}
+    error = table_errors(strategy.plan, strategy.allocations)
+    total = error(()).half_width()
+    distributions = {table: error(table) for table in (*strategy.plan.marginals, ())}
     return {table: (each.mean_abs, each.half_width(), total) for table, each in distributions.items()}
 
 
@@ -166,8 +167,7 @@ def half_width_curves(plan: Plan, tables: Sequence[Columns], epsilons: Sequence[
     exact = [plan.epsilon if epsilon == float(plan.epsilon) else str(epsilon) for epsilon in curves["ε"]]
     if strategy.closed_form:
         ways = [strategy.at(epsilon) for epsilon in exact]
-        return curves | {
-            name_of(table): [_distribution(way, table).half_width() for way in ways] for table in (*tables, ())
-        }
+        errors = [table_errors(way.plan, way.allocations) for way in ways]
+        return curves | {name_of(table): [error(table).half_width() for error in errors] for table in (*tables, ())}
     predicted = [predict(plan.at(epsilon)).set_index("table")["half_width_95"] for epsilon in exact]
     return curves | {name: [float(widths[name]) for widths in predicted] for name in map(name_of, (*tables, ()))}

@@ -13,7 +13,7 @@ from dpengine.spec import strict_yaml
 from dpengine.spec.limits import MAX_TABLE_CELLS
 from pages.parts.shared.wording import name_of, plain, plural
 from pages.parts.visit import background_read, plan_form, saved_draft
-from pages.parts.visit.checked import size_of
+from pages.parts.visit.checked import checked
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import STEPS, visit
 
@@ -84,7 +84,7 @@ def choose_columns() -> None:
 def _sizes(tables: tuple[tuple[str, ...], ...]) -> None:
     """Show how many cells each table has, as far as that is known, and warn of too many."""
     entries, lines, total = visit().entries, [], 0
-    sizes = {name: size_of(name) for name in plan_form.used(entries)}
+    sizes = {name: column.size for name, column in checked(plan_form.used(entries)).items()}
     for table in tables:
         known = [size for name in table if (size := sizes[name]) is not None]
         cells, complete = math.prod(known), len(known) == len(table)

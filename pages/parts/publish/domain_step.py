@@ -15,7 +15,7 @@ from pages.parts.publish.grid import show_grid
 from pages.parts.publish.outlook import fit
 from pages.parts.shared.wording import plain, plural
 from pages.parts.visit import plan_form
-from pages.parts.visit.checked import faults_of, faulty
+from pages.parts.visit.checked import checked, faults_of, faulty
 from pages.parts.visit.state import visit
 
 __all__ = ["declare_columns", "summary"]
@@ -69,7 +69,7 @@ def declare_columns() -> None:
 def _confirm_all() -> None:
     declared = visit().entries.declared
     waiting = [name for name in plan_form.used(visit().entries) if declared[name].get("suggested")]
-    ready = [name for name in waiting if set(faults_of(name)) == {plan_form.TO_CONFIRM}]
+    ready = [name for name, column in checked(waiting).items() if set(column.faults) == {plan_form.TO_CONFIRM}]
     if ready:
         st.button(
             f"Confirm {plural(len(ready), 'suggestion')}",
@@ -93,7 +93,8 @@ def _say_what_is_open(names: list[str]) -> None:
         return
     declared = visit().entries.declared
     wrong = {name: faults_of(name)[0] for name in names if "written" in declared[name]}
-    wrong |= {name: UNWRITTEN for name in names if plan_form.HOW_WRITTEN in faults_of(name) and declared[name]["from"]}
+    dates = [name for name in names if declared[name]["kind"] == "date" and declared[name].get("from")]
+    wrong |= {name: UNWRITTEN for name in dates if plan_form.HOW_WRITTEN in faults_of(name)}
     for name, fault in list(wrong.items())[:MAX_FAULTS]:
         st.markdown(f":material/report: **{plain(name)}**: {plain(fault)}")
     if len(wrong) > MAX_FAULTS:

@@ -18,7 +18,7 @@ from dpengine.spec import notation
 from pages.parts.publish.column_card import KIND_NAMES, SEEN, SOURCE_NAMES, of_kind
 from pages.parts.shared.wording import plural
 from pages.parts.visit import plan_form
-from pages.parts.visit.checked import faults_of, size_of
+from pages.parts.visit.checked import Checked, checked
 from pages.parts.visit.plan_form import Entries
 from pages.parts.visit.state import visit
 
@@ -68,7 +68,7 @@ def take_typed() -> None:
         declared=declared, chosen=tuple(name for name in drawn.before.chosen if name in chosen)
     )
     for name in names:
-        if changed.declared[name] != here.entries.declared[name]:
+        if changed.declared[name] is not here.entries.declared[name]:
             here.turn(f"card-{name}")
     if not _same(changed, here.entries):
         here.change(chosen=changed.chosen, declared=changed.declared)
@@ -157,18 +157,19 @@ def _same(one: Entries, other: Entries) -> bool:
 
 
 def _rows(names: list[str]) -> pd.DataFrame:
-    entries = visit().entries
-    rows = [_row(name, entries.declared[name], name in entries.chosen) for name in names]
+    entries, found = visit().entries, checked(names)
+    rows = [_row(entries.declared[name], found[name], name in entries.chosen) for name in names]
     return pd.DataFrame(rows, columns=list(WIDTHS))
 
 
-def _row(name: str, column: dict[str, Any], published: bool) -> tuple[Any, ...]:
+def _row(column: dict[str, Any], found: Checked, published: bool) -> tuple[Any, ...]:
+    text = _text(column)
     return (
-        name,
+        column["name"],
         KIND_NAMES[column["kind"]],
-        _text(column),
-        _state(name, column) if published else "left out",
-        not column.get("suggested") and not faults_of(name),
+        text,
+        (_state(found) if text else "to fill in") if published else "left out",
+        not found.faults,
         bool(column.get("other", True)),
         bool(column.get("missing", True)),
         SOURCES[column.get("source", "typed")],
@@ -181,13 +182,11 @@ def _text(column: dict[str, Any]) -> str:
     return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS // 10]}, …"
 
 
-def _state(name: str, column: dict[str, Any]) -> str:
-    if not _text(column):
-        return "to fill in"
-    faults, cells = faults_of(name), plural(size_of(name) or 0, "cell")
-    if faults == (plan_form.TO_CONFIRM,):
+def _state(found: Checked) -> str:
+    cells = plural(found.size or 0, "cell")
+    if found.faults == (plan_form.TO_CONFIRM,):
         return f"? suggested: {cells}"
-    wrong = next((fault for fault in faults if fault != plan_form.TO_CONFIRM), "")
+    wrong = next((fault for fault in found.faults if fault != plan_form.TO_CONFIRM), "")
     return f"✗ {wrong}" if wrong else f"✓ {cells}"
 
 

@@ -13,6 +13,7 @@ from dpengine.exact import exact_text
 from dpengine.release import resembling
 from pages.parts.access.accounts import May
 from pages.parts.publish import approval_step, progress
+from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import all_faults
@@ -84,7 +85,7 @@ def publish_step(plan: Plan) -> None:
         progress.begin(table, plan, other_people=others)
     st.download_button(
         "Save this plan",
-        plan.dumps(),
+        made_on_click(lambda: plan.dumps().encode(), "plan.yaml", "application/yaml"),
         file_name="plan.yaml",
         mime="application/yaml",
         icon=":material/download:",

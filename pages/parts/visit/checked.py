@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 from pages.parts.visit import plan_form
 from pages.parts.visit.state import visit
 
-__all__ = ["faults_of", "faulty", "size_of"]
+__all__ = ["Checked", "checked", "faults_of", "faulty"]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What is missing or wrong in a column's entry, and its number of cells, None while that is not known."""
+
+    faults: tuple[str, ...]
+    size: int | None
+
+
+def checked(names: Iterable[str]) -> dict[str, Checked]:
+    """Return what is to be said of the entry of each of these columns."""
+    here = visit()
+    entries, found = here.entries, {}
+    for name in names:
+        column = entries.declared[name]
+        known: Checked | None = here.kept(f"column-{name}", column)
+        if known is None:
+            known = Checked(plan_form.column_faults(entries, name), plan_form.size_of(entries, name))
+            here.keep(f"column-{name}", column, known)
+        found[name] = known
+    return found
 
 
 def faults_of(name: str) -> tuple[str, ...]:
     """Return what is still missing or wrong in the entry of one column."""
-    return _looked_at(name)[0]
-
-
-def size_of(name: str) -> int | None:
-    """Return the number of cells of a column, or None while they are not known."""
-    return _looked_at(name)[1]
+    return checked([name])[name].faults
 
 
 def faulty() -> list[str]:
     """Return the published columns whose entries are still incomplete."""
-    return [name for name in plan_form.used(visit().entries) if faults_of(name)]
-
-
-def _looked_at(name: str) -> tuple[tuple[str, ...], int | None]:
-    entries = visit().entries
-    return visit().once(
-        f"column-{name}",
-        entries.declared[name],
-        lambda: (plan_form.column_faults(entries, name), plan_form.size_of(entries, name)),
-    )
+    return [name for name, column in checked(plan_form.used(visit().entries)).items() if column.faults]

@@ -19,7 +19,7 @@ from dpengine import PlanError
 from dpengine.accounting.composition import posterior
 from dpengine.exact import exact_text
 from dpengine.marginals.graphs import maximal
-from dpengine.results.alternatives import mostly_noise_share
+from dpengine.results.alternatives import mostly_noise_shares
 from dpengine.spec.plan import Plan
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.strategy import strategy_of
@@ -136,5 +136,5 @@ def _noise_of(plan: Plan) -> tuple[int, int] | None:
     """Return how many cells of the largest tables are mostly noise, of how many; None if that cannot be computed."""
     if not strategy_of(plan).closed_form:
         return None
-    tables = maximal(plan.marginals)
-    return sum(round(mostly_noise_share(plan, t) * plan.cells(t)) for t in tables), sum(map(plan.cells, tables))
+    shares = mostly_noise_shares(plan, maximal(plan.marginals))
+    return sum(round(share * plan.cells(t)) for t, share in shares.items()), sum(map(plan.cells, shares))

@@ -8,7 +8,7 @@ import streamlit as st
 from dpengine import Plan, predict, preview
 from dpengine.charts import figures, style
 from dpengine.exact import exact_text
-from dpengine.results.alternatives import MockCells
+from dpengine.results.alternatives import MockCells, predict_table
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.results.result import EXACT, Result
 from pages.parts.publish.outlook import trial
@@ -33,7 +33,7 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
         words = st.container()
         figure_with_choice(result, key="preview", made_up=True)
         words.markdown(in_words(plan))
-    numbers = figures.error_curve_numbers(plan)
+    numbers = visit().once("curve", trial.question_of(plan), lambda: figures.error_curve_numbers(plan))
     with st.container(border=True):
         st.plotly_chart(
             figures.error_curve(plan, numbers=numbers, dark=is_dark()).update_layout(height=340),
@@ -90,7 +90,13 @@ def _previewed(plan: Plan, *, afresh: bool) -> Result:
 def in_words(plan: Plan) -> str:
     """Return how wrong the chosen table would be, one fact a sentence."""
     if not is_adaptive(plan):
-        return _facts(plan, predict(plan))
+        table = _shown(plan)
+        predicted = visit().once(
+            "in-words",
+            (trial.question_of(plan), table),
+            lambda: predict_table(plan, table).assign(table=name_of(table)),
+        )
+        return _facts(plan, predicted)
     last = trial.errors(plan)
     if last is None:
         return "For *adaptive* the error cannot be computed beforehand. It is being tried out on made-up people."
@@ -101,11 +107,13 @@ def in_words(plan: Plan) -> str:
     return facts
 
 
+def _shown(plan: Plan) -> tuple[str, ...]:
+    table: tuple[str, ...] | None = st.session_state.get("preview-table")
+    return table if table in plan.marginals else plan.marginals[0]
+
+
 def _facts(plan: Plan, predicted: pd.DataFrame) -> str:
-    table = st.session_state.get("preview-table")
-    if table not in plan.marginals:
-        table = plan.marginals[0]
-    unit = noun(plan)
+    table, unit = _shown(plan), noun(plan)
     row = predicted[predicted["table"] == name_of(table)].iloc[0]
     at, name = f"At ε = {exact_text(plan.epsilon)}", plain(name_of(table))
     cell, total = float(row["half_width_95"]), float(row["total_half_width_95"])
