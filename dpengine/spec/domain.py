@@ -34,7 +34,7 @@ from dpengine.spec.edges import EqualEdges, check_edges, read_edges
 from dpengine.spec.limits import check_column_size
 from dpengine.spec.standard_lists import standard_lists
 
-__all__ = ["MISSING", "OTHER", "Category", "Column", "Date", "Number", "YesNo", "cells_payload"]
+__all__ = ["FOR_READERS", "MISSING", "OTHER", "Category", "Column", "Date", "Number", "YesNo", "cells_payload"]
 
 OTHER = "(other)"
 MISSING = "(missing)"

@@ -55,7 +55,9 @@ def _take(file: UploadedFile) -> None:
         names = ", ".join(plain(column.name) for column in book.columns[:5]) or "no column"
         st.warning(f"This codebook declares {names}: none of your columns.", icon=":material/report:")
         return
-    visit().refresh(visit().entries.with_(declared=declared | found))
+    told = visit().entries.told
+    said = {name: told.get(name, {}) | {"description": book.about[name]} for name in found if book.about.get(name)}
+    visit().refresh(visit().entries.with_(declared=declared | found, told=told | said))
     st.toast(f"The codebook filled in {plural(len(found), 'column')}.", icon=":material/menu_book:")
     st.rerun()
 

@@ -13,6 +13,7 @@ from dpengine.exact import exact_text
 from dpengine.release import resembling
 from pages.parts.access.accounts import May
 from pages.parts.publish import approval_step, progress
+from pages.parts.publish.words_for_readers import ask_words
 from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import plain
@@ -39,6 +40,7 @@ def publish_step(plan: Plan) -> None:
     if dataset.strip() and (dataset, heading) != (entries.dataset, entries.title):
         visit().change(dataset=dataset.strip(), title=heading)
         st.rerun()
+    ask_words(plan)
     digest = digest_of_table(plan)
     if digest is None:
         return

@@ -13,16 +13,33 @@ from itertools import combinations
 from typing import Any
 
 from dpengine.errors import PlanError
-from dpengine.exact import exact_text
+from dpengine.exact import decimal, exact_text
 from dpengine.spec import notation
-from dpengine.spec.domain import Column
+from dpengine.spec.domain import FOR_READERS, Column
 from dpengine.spec.plan import Plan, Strategy
 from dpengine.spec.suggestions import suggested
 from pages.parts.visit.fault_text import sentence
 
 __all__ = [
-    "HOW_WRITTEN", "LAYOUTS", "TO_CONFIRM", "Draft", "Entries", "column_faults", "confirmed", "edges_of", "entry",
-    "from_plan", "has_ranges", "names_people", "same_cells", "size_of", "suggestion", "tables_of", "to_plan", "used",
+    "HOW_WRITTEN",
+    "LAYOUTS",
+    "TO_CONFIRM",
+    "Draft",
+    "Entries",
+    "all_whole",
+    "column_faults",
+    "confirmed",
+    "edges_of",
+    "entry",
+    "from_plan",
+    "has_ranges",
+    "names_people",
+    "same_cells",
+    "size_of",
+    "suggestion",
+    "tables_of",
+    "to_plan",
+    "used",
 ]  # fmt: skip
 
 LAYOUTS = {
@@ -31,6 +48,7 @@ LAYOUTS = {
     "single": "Each by itself",
     "own": "A list of my own",
 }
+WHOLE = re.compile(r"(^|[^a-z])(age|ages|year|years|yr|alter|jahr)($|[^a-z])")  # names of whole numbers
 HOW_WRITTEN = "say how its dates are written"
 TO_CONFIRM = "confirm the suggestion, or correct it"
 OF_THE_PAGE = ("suggested", "written")  # what an entry says beside the plan's own fields, while it is filled in
@@ -56,6 +74,9 @@ class Entries:
     rows_about: int | None = None
     epsilon: str = "1"
     strategy: Strategy = "auto"
+    notes: str = ""
+    about: dict[str, str] = field(default_factory=dict)
+    told: dict[str, dict[str, Any]] = field(default_factory=dict)  # by column: what readers see of it
 
     def with_(self, **changes: Any) -> Entries:
         """Return the entries with some of them changed."""
@@ -171,10 +192,37 @@ def to_plan(entries: Entries) -> Plan:
         epsilon=entries.epsilon,
         unit=unit,
         rows_about=entries.rows_about,
-        columns=[_cleaned(entries.declared[name]) for name in used(entries)],
+        columns=[_cleaned(entries.declared[name]) | _told(entries, name) for name in used(entries)],
         tables=tables,
         strategy=entries.strategy,
+        notes=entries.notes,
+        about=entries.about,
     )
+
+
+def _told(entries: Entries, name: str) -> dict[str, Any]:
+    """Return what readers are told of a column, as far as it fits what is declared of it now."""
+    told, column = entries.told.get(name, {}), entries.declared[name]
+    fields: dict[str, Any] = {key: told[key] for key in ("label", "description") if told.get(key)}
+    whole = told.get("whole", bool(WHOLE.search(name.lower())))
+    if column["kind"] == "number" and whole and all_whole(column.get("edges", ())):
+        fields["whole"] = True
+    if column["kind"] == "category":
+        known = set(map(str, column.get("values", ())))
+        fields["words"] = {value: words for value, words in told.get("words", {}).items() if value in known}
+    return fields
+
+
+def all_whole(edges: Sequence[Any] | Mapping[str, Any]) -> bool:
+    """Whether the edges of bins are listed, and are whole numbers.
+
+    >>> all_whole(["0", "18"]), all_whole(["0", "0.5"]), all_whole(["0", "x"])
+    (True, False, False)
+    """
+    try:
+        return not isinstance(edges, Mapping) and all(decimal(edge) % 1 == 0 for edge in edges)
+    except ValueError:
+        return False
 
 
 def column_faults(entries: Entries, name: str) -> tuple[str, ...]:
@@ -258,7 +306,13 @@ def from_plan(plan: Plan) -> Entries:
         own=plan.marginals,
         margins=False,
         ranges=plan.ranged is not None,
-        declared={column.name: entry(column) for column in plan.columns},
+        declared={
+            column.name: {key: value for key, value in entry(column).items() if key not in FOR_READERS}
+            for column in plan.columns
+        },
+        notes=plan.notes,
+        about={key: text for key, text in plan.about.model_dump().items() if text},
+        told={column.name: column.model_dump(include={*FOR_READERS}) for column in plan.columns},
         several_rows=plan.unit.id is not None,
         id_column=plan.unit.id,
         rows=plan.unit.rows,
