@@ -12,7 +12,7 @@ dataset: example
 epsilon: "1"
 rows_about: 3000
 columns:
-  - {name: age, kind: number, edges: [0, 18, 30, 45, 65, 120], missing: false}
+  - {name: age, kind: number, edges: [0, 18, 30, 45, 65, 120], whole: true, missing: false}
   - {name: region, kind: category, values: [North, East, South, West], missing: false}
 tables:
   - [age, region]
