@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+UV=0.13.9
 # Hundreds of tests start Python, which takes half as long with the bytecode that an earlier one has written.
 unset PYTHONDONTWRITEBYTECODE
 
@@ -16,7 +17,8 @@ python=${PYTHON:-python3}
 wanted=$({ "$python" --version; cat requirements.txt tests/requirements.txt; } | cksum)
 if [ "$(cat .venv/.installed 2>/dev/null)" != "$wanted" ]; then
   "$python" -m venv .venv || stop "no environment can be made; on Debian and Ubuntu: apt-get install python3-venv"
-  .venv/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -r tests/requirements.txt
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check uv==$UV  # it installs in half the time
+  .venv/bin/uv pip install --quiet --python .venv/bin/python -r tests/requirements.txt
   echo "$wanted" > .venv/.installed
 fi
 .venv/bin/python --version
