@@ -52,7 +52,7 @@ def main() -> None:
     )
     if lifespan.is_served():
         from pages.parts.server.request_guard import claim_session
-        from pages.parts.visit import tab_storage  # its component can be made only once a server is there
+        from pages.parts.visit import focus, tab_storage  # their components can be made only once a server is there
 
         claim_session(st.context.cookies, person())
         if not admitted:
@@ -67,6 +67,7 @@ def main() -> None:
     tour.show(page.url_path)
     page.run()
     if lifespan.is_served():
+        focus.follow(page.url_path)
         tab_storage.remember()
 
 

@@ -14,7 +14,7 @@ from pages.parts.publish.epsilon_step import choose_epsilon
 from pages.parts.publish.grid import take_typed
 from pages.parts.publish.outlook import fit
 from pages.parts.publish.outlook.advice import advise
-from pages.parts.publish.outlook.preview import in_words, show_consequence
+from pages.parts.publish.outlook.preview import in_words, show_consequence, show_so_far
 from pages.parts.publish.release_step import publish_step
 from pages.parts.release.view import show_release
 from pages.parts.shared.example_plan import example
@@ -24,19 +24,23 @@ from pages.parts.visit import plan_form, tour
 from pages.parts.visit.checked import faulty
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.roles import publishes
-from pages.parts.visit.state import require_entry, visit
+from pages.parts.visit.state import STEPS, require_entry, visit
 
 
 def main() -> None:
     """Draw a finished release, or the steps on the left and what they would give on the right."""
     if (found := _release_of_the_address()) is not None:
         show_release(found)
+        visit().focus = "release-title", True
         return
     if not publishes():
         return
     job = progress.current()
     if job is None and visit().table is None:
         _welcome()
+    else:
+        with st.container(key="page-title"):
+            st.title(f"Publish {plain(visit().table_name or 'a table')}", anchor=False)
     wide = job is None and visit().opened == "domain"  # the grid of the columns needs room
     if wide:
         take_typed()
@@ -50,7 +54,13 @@ def main() -> None:
             _steps(plan, fault, refusal)
     with right, st.container(key="consequence"):
         own = plan if plan is not None and not refusal else None
-        show_consequence(own or example(), own=own is not None)
+        if own is None and visit().table is not None:
+            show_so_far(_so_far())
+        else:
+            show_consequence(own or example(), own=own is not None)
+    opened = visit().opened
+    place = "page-title" if job is not None else f"step-{STEPS.index(opened) + 1}" if opened else "step-5"
+    visit().focus = place, False
 
 
 @ledger_faults_shown()
@@ -104,6 +114,18 @@ def _whole_plan() -> tuple[Plan | None, str]:
     return plan, ""
 
 
+def _so_far() -> Plan | None:
+    """Return the plan of the columns that are declared by now, as if each row were a person; None if it is none."""
+    lacking, entries = set(faulty()), visit().entries
+    ready = tuple(name for name in plan_form.used(entries) if name not in lacking)
+    try:
+        plan = plan_form.to_plan(entries.with_(chosen=ready, several_rows=False))
+        strategy_of(plan).check()
+    except PlanError:
+        return None
+    return plan
+
+
 def _refusal(plan: Plan) -> str:
     """Return why a complete plan cannot be measured at this ε or by this strategy."""
     try:
@@ -118,16 +140,16 @@ def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
     """Fold settled steps into a line each, show the controls of the open one, and only name the later ones."""
     _reask()
     opened = visit().opened
-    steps: list[tuple[str, str, Callable[[], None], Callable[[], str]]] = [
-        ("table", "Table", table_step.choose_table, table_step.summary),
-        ("columns", "What to publish", columns_step.choose_columns, lambda: columns_step.summary(plan)),
-        ("domain", "What is publicly known", domain_step.declare_columns, domain_step.summary),
-        ("unit", "Whom it protects", unit_step.choose_unit, unit_step.summary),
+    steps: list[tuple[str, Callable[[], None], Callable[[], str]]] = [
+        ("Table", table_step.choose_table, table_step.summary),
+        ("What to publish", columns_step.choose_columns, lambda: columns_step.summary(plan)),
+        ("What is publicly known", domain_step.declare_columns, domain_step.summary),
+        ("Whom it protects", unit_step.choose_unit, unit_step.summary),
     ]
-    for number, (name, title, body, summary) in enumerate(steps, start=1):
+    for number, (name, (title, body, summary)) in enumerate(zip(STEPS, steps, strict=True), start=1):
         if name == opened:
             with st.container(border=True):
-                st.markdown(f"**{number} · {title}**")
+                _head(number, title)
                 body()
         elif name in visit().settled:
             _folded(f"**{number} · {title}**  \n{summary()}", name)
@@ -140,7 +162,7 @@ def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
         _say_what_is_missing(fault)
     else:
         with st.container(border=True):
-            st.markdown("**5 · How private**")
+            _head(5, "How private")
             choose_epsilon(plan)
             if refusal:
                 st.warning(refusal, icon=":material/report:")
@@ -149,7 +171,7 @@ def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
             with st.container(key="consequence-in-words"):  # on a phone, where the consequence is out of sight
                 st.markdown(in_words(plan))
         with st.container(border=True):
-            st.markdown("**6 · Publish**")
+            _head(6, "Publish")
             fit.warn(plan)
             publish_step(plan)
 
@@ -179,6 +201,11 @@ def _say_what_is_missing(fault: str) -> None:
         reason, step, label = fault, "columns", "Change the tables"
     st.warning(f"The plan is not complete: {reason}", icon=":material/report:")
     st.button(label, key=visit().key("complete"), on_click=visit().open_step, args=(step,), icon=":material/edit:")
+
+
+def _head(number: int, title: str) -> None:
+    with st.container(key=f"step-{number}"):
+        st.subheader(f"{number} · {title}", anchor=False)
 
 
 def _folded(line: str, name: str) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.actions import choose_all, rest, upload
-from tests.browser.conftest import NewPage
+from tests.browser.actions import choose_all, clinic_csv, rest, upload
+from tests.browser.conftest import NewPage, wait_until
 
 CONTRAST = """selector => {
   const light = text => { const [r, g, b] = text.match(/[0-9.]+/g).map(c => c / 255)
@@ -38,6 +38,33 @@ def test_the_first_press_counts_and_chips_can_be_read(new_page: NewPage, tmp_pat
     assert on.bounding_box() == before
     page.mouse.up()
     expect(page.get_by_text("Still to fill in")).to_be_visible()
+
+
+FOCUSED = "document.activeElement.textContent"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_keyboard_goes_on_where_something_new_has_opened(new_page: NewPage, tmp_path: Path, width: int) -> None:
+    page = new_page(width=width, height=844)
+    upload(page, clinic_csv(tmp_path, f"focus{width}", age=lambda k: (k * 11) % 90))
+    wait_until(page, f"{FOCUSED} === '2 · What to publish'")
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Publish focus{width}.csv")
+    choose_all(page, "Columns that matter", "age")
+    on = page.get_by_role("button", name="Go on to what is known")
+    expect(on).to_be_enabled()
+    rest(page)
+    on.focus()
+    page.keyboard.press("Enter")
+    wait_until(page, f"{FOCUSED} === '3 · What is publicly known'")
+
+
+def test_a_phones_menu_closes_once_a_page_is_chosen(new_page: NewPage) -> None:
+    page = new_page(width=390, height=844)
+    page.get_by_test_id("stExpandSidebarButton").click()
+    rest(page)
+    page.get_by_role("link", name="Budget").click()
+    expect(page.get_by_role("heading", name="Budget", level=1)).to_be_in_viewport()
+    expect(page.get_by_test_id("stSidebarCollapseButton")).to_have_count(0)
 
 
 def test_a_phone_stays_where_it_was_when_a_step_opens(new_page: NewPage) -> None:

@@ -104,7 +104,8 @@ def show_release(release: Release) -> None:
     )
     head, side = st.columns([6, 4], gap="large")
     with head:
-        st.header(plain(plan.title) or "Release", anchor=False)
+        with st.container(key="release-title"):
+            st.title(plain(plan.title) or "Release", anchor=False)
         with st.container(border=True):
             shown = figure_with_choice(release, key="release")
     with side:

@@ -44,6 +44,8 @@ class VisitState:
 
     table: Table | None = None
     table_name: str = ""
+    # The container with the heading of what is open, and whether the page is to begin there.
+    focus: tuple[str, bool] = ("", False)
     sample: str = ""  # the key of the sample that is open; "" for any other table
     source: Place | None = None  # where the file of the table is, if it came as a file
     arrived: str = ""  # the last file that came by Streamlit's own uploader

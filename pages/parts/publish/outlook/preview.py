@@ -19,7 +19,21 @@ from pages.parts.shared.wording import name_of, noun, people, plain
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategies import is_adaptive, show_strategies
 
-__all__ = ["in_words", "show_consequence"]
+__all__ = ["in_words", "show_consequence", "show_so_far"]
+
+
+def show_so_far(plan: Plan | None) -> None:
+    """Show a made-up release of what is declared so far; None if that is nothing yet."""
+    with st.container(border=True):
+        if plan is None:
+            st.markdown(
+                "**What readers will see** is drawn here as soon as one column is declared, from made-up numbers."
+            )
+            return
+        redraw = _show_head("What readers will see, so far")
+        drawn = trial.drawn(plan, afresh=redraw)
+        if drawn is not None:
+            figure_with_choice(drawn[1], key="preview", made_up=True)
 
 
 def show_consequence(plan: Plan, *, own: bool) -> None:

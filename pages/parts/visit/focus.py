@@ -1,0 +1,23 @@
+"""Where a person goes on after a press: in a browser, the button that opened a step is gone, and so is the focus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from pages.parts.visit.state import visit
+
+__all__ = ["follow"]
+
+_focus = st.components.v2.component("focus", js=Path(__file__).with_name("focus.js").read_text(encoding="utf-8"))
+
+
+def follow(page: str) -> None:
+    """Move the focus to the heading that the page named, if it is a new one, and close a phone's menu.
+
+    To be called once a run, after `page` was drawn.
+    """
+    (at, top), visit().focus = visit().focus, ("", False)
+    with st.container(key="focus"):
+        _focus(key="focus-component", data={"page": page, "at": at, "top": top})
