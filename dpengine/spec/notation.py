@@ -47,6 +47,7 @@ _DAY = r"[0-9]{4}(?:-[0-9]{1,2}(?:-[0-9]{1,2})?)?"
 _TO = r"\s*(?:\bto\b|–|—)\s*"
 _SPAN = re.compile(rf"({_DAY}){_TO}({_DAY})\s+by\s+(day|week|month|quarter|year)s?", re.IGNORECASE)
 _NUMBER = r"[+-]?[0-9.]+(?:,[0-9]+)?(?:e[+-]?[0-9]+)?"
+_RANGE = re.compile(rf"{_NUMBER}{_TO}{_NUMBER}", re.IGNORECASE)
 _STEPS = re.compile(rf".*{_NUMBER}{_TO}{_NUMBER}\s+by\s+{_NUMBER}.*", re.IGNORECASE | re.DOTALL)
 _WRITTEN = re.compile(r"(.*?)[,;]?\s*\bwritten\s+(?:as\s+|like\s+)?(\S.*)", re.IGNORECASE | re.DOTALL)
 _ITEM = re.compile(r'\s*+(?:"((?:[^"]|"")*)"\s*|((?!")[^,;\t\r\n]*))(?:[,;\t\r\n]|\Z)')
@@ -229,6 +230,8 @@ def _number_format(written: str) -> dict[str, str]:
 
 def _values(text: str) -> list[str]:
     """Read values, codes such as 1..12, and names of standard lists."""
+    if _RANGE.fullmatch(text):
+        raise ValueError("write codes as 1..5, bins as 0 to 50 by 10, and a single value that looks so in quotes")
     values: list[str] = []
     place = 0
     while place < len(text):
@@ -290,7 +293,7 @@ def _follows(before: str, after: str) -> bool:
 
 def _quoted(value: str) -> str:
     """Return a value with quotes where it would else be read as something else."""
-    odd = not value or value != value.strip() or re.search(r'[,;"\t\r\n]', value)
+    odd = not value or value != value.strip() or _RANGE.fullmatch(value) or re.search(r'[,;"\t\r\n]', value)
     meant_otherwise = value in (*ELLIPSES, *standard_lists()) or _CODES.fullmatch(value)
     doubled = value.replace('"', '""')
     return f'"{doubled}"' if odd or meant_otherwise or _kind_of(value, "category") != "category" else value

@@ -23,6 +23,7 @@ from dpengine import Plan
 
 PATIENCE = 60_000  # milliseconds: a busy machine is slow to draw, and that is no fault of the page
 REOPEN = 2_000  # milliseconds after which a menu without the option is taken for one that a redraw has closed
+SENT = 300  # milliseconds after which a browser has sent what was typed into a grid; it waits for more
 BUY = re.compile("Publish once|Show it again|Send for approval")  # the table and plan may be published already
 Draw = Callable[[int], int]
 CANARY = "ZZ_CANARY_7f3a"
@@ -134,17 +135,26 @@ def type_into_grid(page: Page, row: int, column: int, text: str | None) -> None:
 
     `column` counts from the left, where the names stand.
     """
-    rest(page)
-    page.locator(".stDataFrameGlideDataEditor").first.click(position={"x": 60, "y": 52})
-    for key, times in (("ArrowDown", row), ("ArrowRight", column)):
-        for _ in range(times):
-            page.keyboard.press(key)
-    if text is not None:
-        page.keyboard.press("Enter")  # a program types faster than the cell opens
-        cell = page.locator("#portal textarea")
-        cell.fill(text)
-        cell.press("Enter")
+    until, cell = time.monotonic() + PATIENCE / 1000, page.locator("#portal textarea")
+    while True:
         rest(page)
+        page.locator(".stDataFrameGlideDataEditor").first.click(position={"x": 60, "y": 52})
+        try:  # while a grid is drawn anew, a click on it may choose nothing
+            page.locator("canvas td[aria-selected=true]").first.wait_for(state="attached", timeout=REOPEN)
+            page.keyboard.press("Control+Home")
+            for key, times in (("ArrowDown", row), ("ArrowRight", column)):
+                for _ in range(times):
+                    page.keyboard.press(key)
+            if text is None:
+                return
+            page.keyboard.press("Enter")  # a program types faster than the cell opens
+            cell.fill(text, timeout=REOPEN)
+            break
+        except NotInTime:
+            assert time.monotonic() < until, "the cell does not open"
+    cell.press("Enter")
+    page.wait_for_timeout(SENT)
+    rest(page)
 
 
 def load_plan(page: Page, dataset: str) -> None:

@@ -34,6 +34,8 @@ from dpengine.spec.standard_lists import standard_lists
          {"kind": "category", "values": ["North", "Paris, TX", '6" pipe']}),
         ("1..3, 99", "number", {"kind": "category", "values": ["1", "2", "3", "99"]}),
         ("01..03", "category", {"kind": "category", "values": ["01", "02", "03"]}),
+        ("18 to 24, 25 to 34", "category", {"kind": "category", "values": ["18 to 24", "25 to 34"]}),
+        ('"1 to 5"', "category", {"kind": "category", "values": ["1 to 5"]}),
         ("18-24, 25-34", "category", {"kind": "category", "values": ["18-24", "25-34"]}),
         ("weekdays, never", "category", {"kind": "category", "values": [*standard_lists()["weekdays"], "never"]}),
         ('"weekdays"', "category", {"kind": "category", "values": ["weekdays"]}),
@@ -69,6 +71,7 @@ def test_a_text_declares_what_it_says(text: str, kind: str, fields: dict[str, An
         ("North, …", "category", "not whole"),
         ('"Paris, TX" and North', "category", "comma after"),
         ("9..1", "category", "lower code first"),
+        ("1 to 5", "category", "write codes as 1..5"),
         ("", "category", "list the possible values"),
     ],
 )

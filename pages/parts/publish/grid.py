@@ -36,6 +36,8 @@ _KINDS, _SOURCES = ({name: key for key, name in names.items()} for names in (KIN
 
 ABOUT_OTHER = "A cell for values that you did not list. Without it, people with such a value are not counted at all."
 
+NOTHING = Checked((), None)
+
 Edits = Mapping[int, Mapping[str, Any]]  # by row: the new cells, by the name of their column
 
 
@@ -53,7 +55,7 @@ def take_typed() -> None:
     """Take what was typed into the grid into the entries; to be called before anything is made of them."""
     here = visit()
     drawn: _Drawn | None = here.kept(GRID, ())
-    if drawn is None or not _same(drawn.after, here.entries):
+    if drawn is None or _hides(drawn, here.entries):
         here.turn(GRID)
         drawn = _Drawn(here.entries, here.entries, {})
     edits: Edits = st.session_state.get(here.turned(GRID), {}).get("edited_rows", {})
@@ -150,6 +152,22 @@ def _written(name: str, column: dict[str, Any], text: str, *, strict: bool) -> d
         column = plan_form.confirmed(of_kind(name, fields["kind"], column)) | kept
     standard = fields["kind"] == "category" and notation.is_standard(text)
     return column | fields | {"source": "standard" if standard else "typed"}
+
+
+def _hides(drawn: _Drawn, entries: Entries) -> bool:
+    """Whether the grid, with what was typed into it, would hide what the entries are by now.
+
+    It is drawn anew only then: what a browser is about to send of it would be lost.
+    """
+    tables = [(each.chosen, each.layout, each.own) for each in (drawn.after, entries)]
+    if tables[0] != tables[1]:
+        return True
+    names, declared = plan_form.used(drawn.before), drawn.after.declared
+    changed = [row for row in drawn.taken if entries.declared[names[row]] != declared[names[row]]]
+    shown = [
+        dict(zip(WIDTHS, _row(entries.declared[names[row]], NOTHING, published=True), strict=True)) for row in changed
+    ]
+    return any(drawn.taken[row].items() - cells.items() for row, cells in zip(changed, shown, strict=True))
 
 
 def _same(one: Entries, other: Entries) -> bool:
