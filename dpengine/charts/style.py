@@ -116,7 +116,6 @@ def apply_style(figure: go.Figure, title: str, dark: bool) -> go.Figure:
             "yanchor": "top",
             "pad": {"t": 12},
         },
-        "template": {},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"color": INK[dark], "size": 12, "family": "Source Sans, system-ui, sans-serif"},
@@ -138,5 +137,6 @@ def apply_style(figure: go.Figure, title: str, dark: bool) -> go.Figure:
             own[name] = axis | {"title": layout.get(name, {}).get("title", {}) | {"standoff": 12}}
     for name, value in own.items():
         layout[name] = layout.get(name, {}) | value if isinstance(value, dict) else value
+    layout["template"] = {}  # that of the process, such as Streamlit's, would give one release other bytes on a page
     figure.layout = layout  # all at once: setting the parts one by one takes several times as long
     return figure

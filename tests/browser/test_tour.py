@@ -24,7 +24,7 @@ def test_five_steps_lead_from_the_first_screen_to_a_sample_ready_to_publish(
     expect(page.locator(".js-plotly-plot")).to_be_visible()
     press(box.get_by_role("button", name="Next"))
     expect(box).to_contain_text("Step 3 of 5")
-    expect(page.get_by_text("That is within what ε allows")).to_be_visible()
+    expect(page.get_by_text("that is within what ε allows")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     press(box.get_by_role("button", name="Next"))
     expect(box).to_contain_text("Step 4 of 5")

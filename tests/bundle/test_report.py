@@ -11,6 +11,7 @@ import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
+import plotly.io as pio
 import pytest
 
 from dpengine.bundle import guide, promises, report
@@ -183,6 +184,12 @@ def test_it_loads_nothing_and_may_load_nothing(page: str) -> None:
 
 def test_equal_results_give_equal_pages(result: Result, page: str) -> None:
     assert render(Result.from_bytes(result.to_bytes())) == page
+
+
+def test_the_theme_of_a_page_is_not_in_the_report(result: Result, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streamlit sets a theme for all figures of its process: the bundle of one release is the same bytes there."""
+    monkeypatch.setattr(pio.templates, "default", "plotly_dark")
+    assert render(result) == page
 
 
 def test_hostile_names_are_escaped_in_text_and_in_figure_data(hostile: Result) -> None:

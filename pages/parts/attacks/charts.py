@@ -11,6 +11,7 @@ from dpengine.lessons.floating_point import Neighbourhood
 from dpengine.lessons.reconstruction import Reconstruction
 from dpengine.lessons.success_rate import Rate
 from pages.parts.shared.figures import hatched, tones
+from pages.parts.shared.wording import percent_at_most
 
 __all__ = ["ACROSS", "audit_figure", "doubles_figure", "people_figure", "rates_figure", "samplers_figure"]
 
@@ -52,7 +53,7 @@ def _levels(figure: go.Figure, bound: float) -> None:
     """Draw level lines at the bound of ε and at a coin's 50 %."""
     tone = tones()
     for y, name, colour, dash in (
-        (bound, f"the most that ε allows, {100 * bound:.1f} %", "accent", "dot"),
+        (bound, f"the most that ε allows, {percent_at_most(bound)}", "accent", "dot"),
         (0.5, "a coin, 50 %", "grey", "dashdot"),
     ):
         figure.add_hline(y=y, name=name, showlegend=True, line={"color": tone[colour], "width": 1.5, "dash": dash})

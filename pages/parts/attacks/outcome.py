@@ -73,9 +73,13 @@ def show_rates(lines: Mapping[str, Mapping[int, Rate]], bound: float, unit: str)
         for name, rates in lines.items():
             last, rate = list(rates.items())[-1]
             low, high = rate.interval()
-            note = f"Right guesses after {last:,} {unit}; 95 % interval {percent(low)} to {percent(high)}."
-            st.metric(name, f"{100 * rate.share:.1f} %", border=True, help=note)
-        st.metric("ε allows at most", percent_at_most(bound), border=True, help="e^ε/(1 + e^ε), whatever is asked.")
+            note = f"Right guesses after {last:,} {unit}. By chance, the true rate may be anywhere in the interval."
+            interval = f"95 %: {percent(low)} to {percent(high)}"
+            st.metric(name, percent(rate.share), interval, delta_color="off", delta_arrow="off", border=True, help=note)
+        st.metric(
+            "ε allows at most", percent_at_most(bound), "whatever is asked", delta_color="off", delta_arrow="off",
+            border=True, help="e^ε/(1 + e^ε). The best attack comes out above it in half of all runs, by chance.",
+        )  # fmt: skip
 
 
 def verdict(name: str, rates: Mapping[int, Rate], bound: float, unit: str) -> str:
@@ -86,7 +90,7 @@ def verdict(name: str, rates: Mapping[int, Rate], bound: float, unit: str) -> st
     if low > bound:
         return f"{result}. The attack wins"
     if name == OURS:
-        return f"{result}. That is within what ε allows, and more {unit} do not help"
+        return f"{result}. Counting chance, that is within what ε allows, and more {unit} do not help"
     return f"{result}. This attack fails here, but a defence has to withstand every attack"
 
 

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting.composition import posterior
 from dpengine.accounting.ledger import Ledger
+from dpengine.spec.wording import percent_at_most
 from tests.pages.visits import texts, visit
 
 OURS = "This engine"
@@ -39,8 +40,8 @@ def test_true_counts_lose_at_once_and_this_engine_keeps_its_bound(attack: str) -
     # seven rates of 1,000 games each at 0.731; one beyond 0.84 is less likely than 1e-15
     assert max(drawn[OURS]["y"]) < 0.84
     at.selectbox(key="attacks_defence").set_value(OURS).run()
-    assert "That is within what ε allows" in texts(at)
-    assert f"{100 * posterior(0.5, Fraction(1)):.1f} %" in at.get("plotly_chart")[0].proto.spec
+    assert "that is within what ε allows" in texts(at)
+    assert percent_at_most(posterior(0.5, Fraction(1))) in at.get("plotly_chart")[0].proto.spec
     assert not Ledger().history()
 
 

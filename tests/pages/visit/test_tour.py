@@ -73,7 +73,7 @@ def test_the_tour_leads_from_the_definition_over_attacks_to_a_sample_ready_to_pu
     assert "True counts: after 1,000 pairs of questions, right in 1,000 of 1,000. The attack wins" in words(at)
     walk(at, "tour_next")
     assert at.selectbox(key="attacks_defence").value == "This engine"
-    assert "That is within what ε allows" in words(at)
+    assert "that is within what ε allows" in words(at)
     walk(at, "tour_next")
     assert "Census income" in words(at)
     assert held(at).tour == 3
