@@ -13,11 +13,13 @@ from typing import Literal
 import streamlit as st
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from dpengine import PlanError
+from dpengine import LedgerError, PlanError
+from dpengine.accounting.entry import Kind
+from dpengine.release import reopen
 from dpengine.sources.table import Table
 from pages.parts.shared.wording import plain
-from pages.parts.visit.plan_form import LAYOUTS, Draft, to_plan
-from pages.parts.visit.state import visit
+from pages.parts.visit.plan_form import LAYOUTS, Draft, from_plan, to_plan
+from pages.parts.visit.state import STEPS, visit
 
 __all__ = [
     "current", "forget", "from_text", "has_another_subject", "offer_earlier", "restore", "resume", "show_what_waits",
@@ -128,19 +130,39 @@ def show_what_waits() -> None:
 
 
 def offer_earlier() -> None:
-    """Offer the plan for the table before this one, if this one has its columns and no plan yet."""
-    here, draft = visit(), visit().earlier
-    if draft is None or here.table is None or here.entries.chosen:
+    """Offer the plan of the table before this one, and that of the dataset's last release, if they fit this table."""
+    here = visit()
+    if here.table is None or here.entries.chosen:
         return
-    if not _lacking(draft, (field.name for field in here.table.columns)):
+    offers = {"earlier-plan": here.earlier, "last-plan": _last_published()}
+    for key, draft in offers.items():
+        if draft is None or _lacking(draft, (field.name for field in here.table.columns)):
+            continue
         st.button(
             f"Take over the plan for {plain(draft.table)}",
-            key=here.key("earlier-plan"),
+            key=here.key(key),
             icon=":material/content_copy:",
             on_click=_take_over,
             args=(draft,),
             help="Its budget too: the same people in a later table share the dataset's budget.",
         )
+
+
+def _last_published() -> Draft | None:
+    """Return the plan of the last release of the dataset at hand, as its name has it; None if there is none."""
+    here, dataset = visit(), visit().entries.dataset
+
+    def look() -> tuple[Draft | None]:
+        with suppress(LedgerError):  # it is reported where a budget is spent
+            releases = [entry for entry in here.ledger.history(dataset) if entry.kind is Kind.RELEASE]
+            payload = here.ledger.payload(releases[-1].release_id) if releases else None
+            if payload is not None:
+                last, plan = releases[-1], reopen(payload).plan
+                name = f"{last.dataset}, published on {last.created[:10]}"
+                return (Draft(name, "", STEPS, from_plan(plan), here.account.owner),)
+        return (None,)
+
+    return here.once("last-published", dataset, look)[0]
 
 
 def _take_over(draft: Draft) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from datetime import date
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -12,7 +13,7 @@ import dpengine as dpe
 from dpengine.errors import Fault
 from dpengine.spec.declared import NEEDED
 from pages.parts.visit.fault_text import sentence
-from tests.pages.visits import held, labelled, press, settled, texts, visit
+from tests.pages.visits import held, labelled, ledger, press, settled, texts, visit
 
 CLINIC = "patient_id,age,region,visit_date\n" + "".join(
     f"{k},{20 + k},{('North', 'South', 'Rare disease', 'West')[k % 4]},{1 + k:02}/02/2024\n" for k in range(20)
@@ -98,6 +99,18 @@ def test_the_plan_of_the_table_before_is_offered_for_one_with_the_same_columns(c
     clinic.button(key="change-table").click().run()
     clinic.get("file_uploader")[0].upload("other.csv", b"age,town\n1,A\n").run()
     assert not [button for button in clinic.button if "Take over" in button.label], "it has no region"
+
+
+def test_the_plan_of_the_last_release_of_a_dataset_is_offered_for_a_table_with_its_columns(page: AppTest) -> None:
+    columns = [{"name": "region", "kind": "category", "values": ["North", "South"]}]
+    plan = dpe.Plan(dataset="clinic", title="Last year", epsilon="0.25", columns=columns, tables=[["region"]])
+    dpe.release(pd.DataFrame({"region": ["North"] * 20}), plan, ledger())
+    page.get("file_uploader")[0].upload("clinic.csv", CLINIC.encode()).run()
+    labelled(page.button, "Take over the plan for clinic, published on").click().run()
+    assert not page.exception
+    taken = held(settled(page)).plan
+    assert taken is not None
+    assert (taken.key, taken.title, held(page).step) == (plan.key, "Last year", "")
 
 
 def test_a_column_added_to_a_finished_plan_is_asked_about(page: AppTest) -> None:
