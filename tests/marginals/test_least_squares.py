@@ -96,3 +96,21 @@ def test_projecting_sums_and_reorders() -> None:
     values = np.arange(24).reshape(2, 3, 4)
     assert Marginal(("a", "b", "c"), values).project(("c", "a")).values.tolist() == values.sum(axis=1).T.tolist()
     assert Marginal(("a", "b", "c"), values).project(()).values == 276
+
+
+def test_sums_at_hand_change_no_bit_of_an_estimate() -> None:
+    squares = LeastSquares({"a": 3, "b": 2, "c": 4}, (("a",), ("b",), ("b", "c")), (1.0, 0.7, 3.0))
+    values = [np.array([5, -3, 7]), np.array([2, 9]), np.arange(8).reshape(2, 4)]
+    sums = [float(one.sum()) for one in values]
+    for table in ((), ("a",), ("c",), ("b", "c")):
+        assert squares.estimate(table, values, sums).tobytes() == squares.estimate(table, values).tobytes()
+
+
+def test_tables_that_share_no_column_cost_little_more_when_they_are_many() -> None:
+    def work(tables: int) -> int:
+        names = [f"c{k}" for k in range(tables)]
+        squares = LeastSquares(dict.fromkeys(names, 5), tuple((name,) for name in names), (2.0,) * tables)
+        squares.noise((names[0],))
+        return calls(lambda: [squares.noise((name,)) for name in names[1:]])
+
+    assert work(80) < 3 * work(40), "it once was the square of their number"

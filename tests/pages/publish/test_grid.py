@@ -101,7 +101,7 @@ def test_a_wrong_cell_is_named_with_what_to_do_and_stays_as_typed(page: AppTest)
     assert "say how wide the bins are" in texts(page)
     assert "18 to 90" in grid(page)[CELLS]["age"]
     assert "Still to fill in: age" in texts(page)
-    press(page, "Confirm 1 suggestion")  # the grid is drawn anew
+    press(page, "Confirm 1 suggestion")
     assert grid(page)[CELLS]["age"] == "18 to 90"
     draft = saved_draft.from_text(saved_draft.to_text(saved_draft.Draft("t", "", (), held(page).entries)) or "")
     assert draft is not None
@@ -145,7 +145,20 @@ def test_the_card_and_the_grid_show_the_same(page: AppTest) -> None:
     assert declared(page, "income")["edges"] == ["0", "7"]
 
 
-def test_a_codebook_sheet_is_downloaded_filled_in_and_brought_back(page: AppTest) -> None:
+def test_the_grid_is_drawn_anew_only_where_it_would_hide_a_change(page: AppTest) -> None:
+    key = page.data_editor[0].key
+    edit(page, {"region": {CELLS: "North, South"}})
+    press(page, "Confirm 2 suggestions")
+    labelled(page.selectbox, "in detail").set_value("income").run()
+    labelled(page.text_input, "Edges").set_value("0, 5, 15").run()
+    assert page.data_editor[0].key == key, "what a browser is about to send is not lost"
+    labelled(page.selectbox, "in detail").set_value("region").run()
+    labelled(page.text_area, "Values").set_value("East").run()
+    assert page.data_editor[0].key != key
+    assert grid(page)[CELLS]["region"] == "East"
+
+
+def test_a_codebook_sheet_is_filled_in_and_brought_back(page: AppTest) -> None:
     sheet = b"column;kind;values or bins;other\nregion;;North, South;no\nincome;number;0 to 30 by 10;\nelsewhere;;A;\n"
     labelled(page.get("file_uploader"), "Bring a codebook").upload("codebook.csv", sheet).run()
     assert not page.exception
