@@ -75,7 +75,15 @@ def show_rates(lines: Mapping[str, Mapping[int, Rate]], bound: float, unit: str)
             low, high = rate.interval()
             note = f"Right guesses after {last:,} {unit}. By chance, the true rate may be anywhere in the interval."
             interval = f"95 %: {percent(low)} to {percent(high)}"
-            st.metric(name, percent(rate.share), interval, delta_color="off", delta_arrow="off", border=True, help=note)
+            st.metric(
+                name,
+                percent(rate.share) if rate.share < 1 else "100 %",
+                interval,
+                delta_color="off",
+                delta_arrow="off",
+                border=True,
+                help=note,
+            )
         st.metric(
             "ε allows at most", percent_at_most(bound), "whatever is asked", delta_color="off", delta_arrow="off",
             border=True, help="e^ε/(1 + e^ε). The best attack comes out above it in half of all runs, by chance.",
