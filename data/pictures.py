@@ -7,8 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
@@ -17,6 +16,7 @@ from tests import serving
 from tests.browser.actions import PATIENCE, follow, rest
 from tests.serving import QUIET, served
 
+DATA = Path(__file__).parent
 WIDTH, HEIGHT = 1280, 800
 GALLERY = ("accuracy", "ask", "budget", "definition", "attacks", "risk", "survey", "choose", "learn")
 COLOURS = 64  # of a picture: enough for these pages, in a third of the bytes
@@ -35,7 +35,7 @@ def main() -> None:
         page.locator(".st-key-sample_census button").click()
         page.get_by_role("button", name="Publish once").wait_for()
         page.locator(".st-key-page-title").scroll_into_view_if_needed()
-        keep(page, ROOT / "data" / "screenshot.png", width=WIDTH)
+        keep(page, DATA / "screenshot.png", width=WIDTH)
         for name in GALLERY:
             link = page.get_by_role("link", name=name.capitalize(), exact=True)
             if link.is_visible():
@@ -43,7 +43,7 @@ def main() -> None:
             else:
                 page.goto(f"{app.address}/{name}")
             page.get_by_role("heading", name=name.capitalize(), level=1, exact=True).wait_for()
-            keep(page, ROOT / "data" / "gallery" / f"{name}.png", width=WIDTH)
+            keep(page, DATA / "gallery" / f"{name}.png", width=WIDTH)
         browser.close()
 
 

@@ -74,6 +74,7 @@ def show_rates(lines: Mapping[str, Mapping[int, Rate]], bound: float, unit: str)
             last, rate = list(rates.items())[-1]
             low, high = rate.interval()
             note = f"Right guesses after {last:,} {unit}. By chance, the true rate may be anywhere in the interval."
+            share = percent(rate.share) if rate.share < 1 else "100 %"
             interval = f"95 %: {percent(low)} to {percent(high)}"
             st.metric(
                 name,
