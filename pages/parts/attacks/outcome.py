@@ -78,7 +78,7 @@ def show_rates(lines: Mapping[str, Mapping[int, Rate]], bound: float, unit: str)
             interval = f"95 %: {percent(low)} to {percent(high)}"
             st.metric(
                 name,
-                percent(rate.share) if rate.share < 1 else "100 %",
+                share,
                 interval,
                 delta_color="off",
                 delta_arrow="off",
