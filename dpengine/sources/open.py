@@ -62,6 +62,8 @@ class _Options:
     table: str | None
     name: str | None
     in_full: bool
+    skip_rows: int
+    names_given: bool
 
 
 def open_table(
@@ -73,6 +75,8 @@ def open_table(
     table: str | None = None,
     name: str | None = None,
     in_full: bool = False,
+    skip_rows: int = 0,
+    names_given: bool = True,
 ) -> Table:
     """Open a table: a file, many Parquet files, a table of a database, a DataFrame or an Arrow table.
 
@@ -91,6 +95,9 @@ def open_table(
         Of a database; by default the only one.
     name
         Of an uploaded file, if its path has another ending: the ending gives the kind of file.
+    skip_rows, names_given
+        Of a text file or a workbook: how many lines or rows stand above the one with the names of the columns, such as
+        a title; and whether there is one with names. Without, columns are called column_1, column_2, …
     in_full
         Whether text and Parquet files of any size are first read in full in a process of their own, so that no damage
         of theirs can end this one: for a server that opens files of strangers. By default those of up to 64 MB are.
@@ -109,7 +116,7 @@ def open_table(
             parts = _parts(source)
             seen = {path: stamp(path) for path, _ in parts}
             if parts and isinstance(source, str | Path) and Path(source).is_file():
-                options = _Options(encoding, delimiter, sheet, table, name, in_full)
+                options = _Options(encoding, delimiter, sheet, table, name, in_full, skip_rows, names_given)
                 loaded = _open_file(connection, folder, Path(source), options)
             elif parts:
                 paths = [path for path, _ in parts]
@@ -191,12 +198,18 @@ def _open_file(connection: Any, folder: Path, path: Path, options: _Options) -> 
     suffix = Path(label.removesuffix(".gz")).suffix
     if packed and suffix not in TEXT:
         raise TableError(f"only text tables may be gzipped ({', '.join(TEXT)}); unpack this one first")
+    if suffix not in (*TEXT, *EXCEL) and (options.skip_rows or not options.names_given):
+        raise TableError("only text files and workbooks have rows above their names, or none with names")
+    if options.skip_rows < 0:
+        raise TableError("the number of rows above the names is 0 or more")
     if suffix in TEXT:
         return _open_text(connection, folder, path, packed, options)
     if suffix in EXCEL:
         found = isolated.read(
-            "workbook", [path], folder, path=str(path), folder=str(folder), suffix=suffix, sheet=options.sheet
-        )
+            "workbook", [path], folder,
+            path=str(path), folder=str(folder), suffix=suffix, sheet=options.sheet, skip=options.skip_rows,
+            names_given=options.names_given,
+        )  # fmt: skip
         sheet_rows = read_copy(Path(found["place"]))
         connection.register("rows", sheet_rows)
         return _Loaded(found["names"], typed=False, rows=sheet_rows.num_rows)
@@ -218,7 +231,7 @@ def _open_text(connection: Any, folder: Path, path: Path, packed: bool, options:
     found = isolated.read(
         "text_table", [path], folder,
         path=str(path), folder=str(folder), packed=packed, encoding=options.encoding, delimiter=options.delimiter,
-        in_full=options.in_full,
+        in_full=options.in_full, skip=options.skip_rows, names_given=options.names_given,
     )  # fmt: skip
     rows = relation(Path(found["place"]), len(found["names"]), found["delimiter"], plain_lines=found["plain_lines"])
     connection.execute(f"CREATE VIEW rows AS SELECT * FROM {rows}")

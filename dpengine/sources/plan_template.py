@@ -38,8 +38,8 @@ tables:                     # what is published; or {each: 1}, {each: 2} for all
 strategy: auto
 """
 DOUBT = (
-    "warning: the first line looks like data, not like names; if the file has no header row, "
-    "add one before you go on, and keep this plan to yourself"
+    "warning: the first line looks like data, not like names; if it is a row of the table, keep this plan to yourself "
+    "and run this again with --no-names; if a title stands above the names, with --skip-rows"
 )
 _DATA = re.compile(
     r"[+-]?([0-9][0-9.,]*|\.[0-9]+)(e[+-]?[0-9]+)?%?|[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([t ].*)?|nan"

@@ -6,7 +6,7 @@ import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from xml.parsers import expat
 
@@ -16,7 +16,7 @@ from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, Shee
 from dpengine.errors import TableError
 from dpengine.sources.cells import cell_text, text_array
 from dpengine.sources.files.arrow_file import write_copy
-from dpengine.sources.files.text import is_suspicious
+from dpengine.sources.files.text import invented, is_suspicious
 from dpengine.sources.relation import check_names
 
 __all__ = ["copy_sheet", "sheet_names"]
@@ -29,17 +29,21 @@ _BATCH = 50_000  # rows
 _PIECE = 1 << 20  # bytes
 
 
-def copy_sheet(path: Path, sheet: str | None, copy: Path) -> list[str]:
+def copy_sheet(path: Path, sheet: str | None, copy: Path, *, skip: int = 0, names_given: bool = True) -> list[str]:
     """Write the rows of one sheet (columns ``c0``, ``c1``, …, all text) to `copy`; return the names in its header.
 
-    The default is the first visible sheet. Blank rows are skipped if the sheet has several columns. Raises
-    `TableError`, and the reader's own errors if the file is damaged.
+    The default is the first visible sheet. Its first `skip` rows are left out. With `names_given`, the next one is the
+    header; else the columns are called column_1, column_2, … Blank rows are skipped if the sheet has several columns.
+    Raises `TableError`, and the reader's own errors if the file is damaged.
     """
     with _workbook(path) as book:
         rows = _open_sheet(book, sheet).iter_rows()
-        names = [" ".join((cell_text(cell) or "").splitlines()) for cell in next(rows, [])]
+        first: list[object] = next(islice(rows, skip, None), [])
+        names = [" ".join((cell_text(cell) or "").splitlines()) for cell in first]
         if not any(names):
             raise TableError("the sheet is empty; its first row must hold the names of the columns")
+        if not names_given:
+            names, rows = invented(len(first)), chain([first], rows)
         check_names(names)
         schema = pa.schema([(f"c{i}", pa.large_string()) for i in range(len(names))])
         write_copy(copy, schema, _batches(rows, schema))

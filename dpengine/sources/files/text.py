@@ -11,6 +11,7 @@ import codecs
 import csv
 import gzip
 import re
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -19,7 +20,9 @@ from typing import BinaryIO, cast
 
 from dpengine.errors import TableError
 
-__all__ = ["MAX_LINE", "encoding_of", "estimated_rows", "header", "is_suspicious", "to_plain_utf8"]
+__all__ = [
+    "MAX_LINE", "encoding_of", "estimated_rows", "header", "invented", "is_suspicious", "to_plain_utf8", "with_header",
+]  # fmt: skip
 
 MAX_LINE = 4 << 20  # bytes
 _MAX_HEADER = 1 << 20  # bytes
@@ -95,6 +98,37 @@ def encoding_of(path: Path, *, packed: bool, encoding: str | None) -> str:
     return codec.upper() if codec not in (None, "utf-8") else "UTF-8 (lines that are not, as Windows-1252)"
 
 
+def with_header(path: Path, folder: Path, *, skip: int, names: bool, delimiter: str | None) -> Path:
+    """Return the path of a new file in `folder`: `path` without its first `skip` lines, and with a line of names.
+
+    With `names`, the first line that is left holds them; else columns are called column_1, column_2, … Raises
+    `TableError` if no line is left.
+    """
+    copy = folder / "headed.csv"
+    with path.open("rb") as raw, copy.open("wb") as file:
+        for _ in range(skip):
+            raw.readline()
+        begin = raw.tell()
+        if not raw.read(1):
+            raise TableError(f"the file has no more than {skip:,} lines, which were all to be skipped")
+        raw.seek(begin)
+        if not names:
+            found, delimiter = _header_of(raw, delimiter)
+            file.write((delimiter.join(invented(len(found))) + "\n").encode())
+            raw.seek(begin)
+        shutil.copyfileobj(raw, file, _CHUNK)
+    return copy
+
+
+def invented(columns: int) -> list[str]:
+    """Return names for the columns of a table that has none.
+
+    >>> invented(2)
+    ['column_1', 'column_2']
+    """
+    return [f"column_{number}" for number in range(1, columns + 1)]
+
+
 def header(path: Path, delimiter: str | None) -> tuple[list[str], str]:
     """Return the names in the first line of a plain text table, and the delimiter.
 
@@ -103,7 +137,11 @@ def header(path: Path, delimiter: str | None) -> tuple[list[str], str]:
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise TableError("the delimiter must be one character, such as , or ; or a tab")
     with path.open("rb") as raw:
-        head, _, _ = raw.read(_MAX_HEADER + 1).partition(b"\n")
+        return _header_of(raw, delimiter)
+
+
+def _header_of(raw: BinaryIO, delimiter: str | None) -> tuple[list[str], str]:
+    head, _, _ = raw.read(_MAX_HEADER + 1).partition(b"\n")
     if len(head) > _MAX_HEADER:
         raise TableError(f"the first line, with the names of the columns, is longer than {_MAX_HEADER >> 20} MB")
     line = head.decode("utf-8", "ignore")

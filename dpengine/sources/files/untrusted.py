@@ -43,7 +43,14 @@ pa.set_io_thread_count(_THREADS)
 
 
 def text_table(
-    path: str, folder: str, packed: bool, encoding: str | None, delimiter: str | None, in_full: bool
+    path: str,
+    folder: str,
+    packed: bool,
+    encoding: str | None,
+    delimiter: str | None,
+    in_full: bool,
+    skip: int,
+    names_given: bool,
 ) -> dict[str, Any]:
     """Make a plain text table in `folder`, or a link to one; return its place, how to read it, and its rows.
 
@@ -52,6 +59,8 @@ def text_table(
     with plain_errors():
         encoding_used = text.encoding_of(Path(path), packed=packed, encoding=encoding)
         plain = text.to_plain_utf8(Path(path), Path(folder), packed=packed, encoding=encoding)
+        if skip or not names_given:
+            plain = text.with_header(plain, Path(folder), skip=skip, names=names_given, delimiter=delimiter)
         names, delimiter = text.header(plain, delimiter)
         check_names(names)
         place, plain_lines = link(plain, Path(folder), "source.txt"), text_rows.has_plain_lines(plain)
@@ -74,11 +83,12 @@ def text_table(
     }
 
 
-def workbook(path: str, folder: str, suffix: str, sheet: str | None) -> dict[str, Any]:
+def workbook(path: str, folder: str, suffix: str, sheet: str | None, skip: int, names_given: bool) -> dict[str, Any]:
     """Copy the rows of a sheet, all texts; return the place of the copy and the names of the columns."""
     copy = Path(folder, "sheet.arrow")
     with plain_errors():
-        names = excel.copy_sheet(link(Path(path), Path(folder), f"source{suffix}"), sheet, copy)
+        place = link(Path(path), Path(folder), f"source{suffix}")
+        names = excel.copy_sheet(place, sheet, copy, skip=skip, names_given=names_given)
     return {"place": str(copy), "names": names}
 
 

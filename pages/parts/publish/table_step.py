@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -12,6 +13,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from dpengine import open_table, owner
 from dpengine.sources.connections import Connection, list_tables, open_connection
 from dpengine.sources.open import EXCEL, sheet_names
+from dpengine.sources.plan_template import header_doubt
 from dpengine.sources.table import Table
 from pages.parts.server import connections, lifespan, session_resources, uploads
 from pages.parts.server.jobs import Progress, Stopped
@@ -39,13 +41,17 @@ def choose_table() -> None:
         encoding = a.text_input("Encoding", placeholder="UTF-8", key=visit().key("encoding")) or None
         delimiter = b.text_input("Delimiter", placeholder="detected", key=visit().key("delimiter")) or None
         sheet = c.text_input("Sheet", placeholder="the first", key=visit().key("sheet")) or None
+        d, e = st.columns([1, 2], vertical_alignment="bottom")
+        skip_rows = d.number_input("Rows above the names", 0, 1000, 0, key=visit().key("skip-rows"))
+        no_names = e.checkbox("No row holds names: the first one is a row of the table", key=visit().key("no-names"))
+        headed = {"skip_rows": int(skip_rows), "names_given": not no_names}
     if databases := connections.known(visit().account.connections):
         with st.expander("A table of a database", icon=":material/database:"):
             choose_from_database(databases)
     if arrived is not None and arrived.path is not None:
-        _receive(arrived, arrived.path, encoding=encoding, delimiter=delimiter, sheet=sheet)
+        _receive(arrived, arrived.path, encoding=encoding, delimiter=delimiter, sheet=sheet, **headed)
     elif (source := visit().source) is not None and source.path is not None:
-        _read_again(source, source.path, encoding=encoding, delimiter=delimiter)
+        _read_again(source, source.path, encoding=encoding, delimiter=delimiter, **headed)
     if (table := visit().table) is not None and table.reading:
         st.caption(f"Read as {plain(table.reading)}. If that is not so, state it in the reading options.")
     st.caption("or try a sample")
@@ -91,7 +97,7 @@ def _small(uploaded: UploadedFile | None) -> uploads.Place | None:
     return visit().place
 
 
-def _receive(arrived: uploads.Place, path: Path, **how: str | None) -> None:
+def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
     """Open the file that has arrived, or show what is wrong with it; the file is removed with its table."""
     sheets = _sheets(path, arrived)
     if sheets is None:
@@ -103,7 +109,11 @@ def _receive(arrived: uploads.Place, path: Path, **how: str | None) -> None:
     question = (arrived.token, arrived.arrivals, *how.values())
     table = _opened("file", lambda: open_table(path, name=arrived.name, in_full=True, **how), question=question)
     if table is not None:
-        _take(table, arrived)
+        confirmed = not how["names_given"] or visit().kept("names-confirmed", question)
+        if confirmed or not header_doubt(field.name for field in table.columns):
+            _take(table, arrived)
+        else:
+            _ask_for_names(question)
     elif (job := background_read.held("file", question)) is not None and job.done:
         st.caption(
             "Nothing was spent. Set the reading options above, or bring another file; this one is deleted when you "
@@ -111,14 +121,33 @@ def _receive(arrived: uploads.Place, path: Path, **how: str | None) -> None:
         )
 
 
-def _read_again(source: uploads.Place, path: Path, **how: str | None) -> None:
+def _ask_for_names(question: object) -> None:
+    """Ask whether the first line, which looks like data, holds names: a person's values must not become names."""
+    st.warning(
+        "**The first line looks like data, not like names.** Names of columns are published. If it is a row of the "
+        "table, one person's values would be published.",
+        icon=":material/person_alert:",
+    )
+    row, names = st.columns(2)
+    row.button(
+        "It is a row: there are no names", key=visit().key("first-is-row"), width="stretch", type="primary",
+        on_click=lambda: st.session_state.update({visit().key("no-names"): True}),
+    )  # fmt: skip
+    names.button(
+        "These are the names", key=visit().key("first-is-names"), width="stretch",
+        on_click=lambda: visit().keep("names-confirmed", question, True),
+    )  # fmt: skip
+    st.caption("If a title stands above the names, say so in the reading options: rows above the names.")
+
+
+def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
     """Offer to read the open file again, with another encoding, delimiter or sheet."""
     sheets = _sheets(path, source)
     if sheets is None:
         return
     if len(sheets) > 1:
         how["sheet"] = st.selectbox("Sheet to read instead", sheets, index=None, key=visit().key("other-sheet"))
-    if not any(how.values()):
+    if not any(value for name, value in how.items() if name != "names_given") and how["names_given"]:
         return
     question = (source.token, *how.values())
     st.caption("Reading the file in another way starts a new plan.")
