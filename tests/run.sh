@@ -31,10 +31,17 @@ install() {
 }
 
 step "Chromium"
-find_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome || true; }
+# The shell draws pages as Chromium does, without the windows around them, which cost a fifth of the time.
+find_chromium() {
+  local name
+  for name in chromium-headless-shell chromium chromium-browser google-chrome; do
+    command -v $name && return
+  done
+  true
+}
 PRIVATE_RELEASE_CHROMIUM=${PRIVATE_RELEASE_CHROMIUM:-$(find_chromium)}
 if [ -z "$PRIVATE_RELEASE_CHROMIUM" ]; then
-  install chromium "Chromium (or name one in PRIVATE_RELEASE_CHROMIUM)"
+  install chromium-headless-shell "Chromium (or name one in PRIVATE_RELEASE_CHROMIUM)"
   PRIVATE_RELEASE_CHROMIUM=$(find_chromium)
 fi
 "$PRIVATE_RELEASE_CHROMIUM" --version || stop "Chromium does not start: $PRIVATE_RELEASE_CHROMIUM"

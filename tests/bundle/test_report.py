@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-import os
 import re
-import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
@@ -22,6 +20,7 @@ from dpengine.charts import style
 from dpengine.results.preview import preview
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
+from tests import serving
 from tests.plans import CLINIC, letters_plan
 
 HOSTILE = "</script><script>document.title = 'run'</script><img src=x onerror=\"document.title='run'\">{{ 7 * 7 }}"
@@ -63,12 +62,14 @@ def opened(page: str, folder: Path, *, width: int, dark: bool) -> Outline:
         }}, 500));</script>"""
     path = folder / "report.html"
     path.write_text(page.replace("<title>", listen + "<title>", 1), encoding="utf-8")
-    chromium = os.environ.get("PRIVATE_RELEASE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    assert chromium, "these tests need Chromium: install it, or name it in PRIVATE_RELEASE_CHROMIUM"
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=8000"]
     options += [f"--window-size={width},900", f"--user-data-dir={folder / 'profile'}", "--proxy-server=127.0.0.1:9"]
     done = subprocess.run(
-        [chromium, *options, "--dump-dom", path.as_uri()], capture_output=True, text=True, check=True, timeout=120
+        [serving.chromium(), *options, "--dump-dom", path.as_uri()],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
     return Outline(done.stdout)
 
