@@ -87,10 +87,8 @@ def served(
 
 def chromium() -> str:
     """Where Chromium is. Raises RuntimeError where there is none."""
-    known = filter(
-        None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))
-    )
-    found = os.environ.get("PRIVATE_RELEASE_CHROMIUM") or next(known, None)
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    found = os.environ.get("PRIVATE_RELEASE_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
     if not found:
         raise RuntimeError("no Chromium: install it, or name it in PRIVATE_RELEASE_CHROMIUM")
     return found
