@@ -17,9 +17,11 @@ from dpengine.array_types import Columns
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text
 from dpengine.results.alternatives import predict_table
+from dpengine.results.result import EXACT
 from dpengine.spec.plan import Plan
+from dpengine.spec.wording import portion
 from pages.parts.accuracy.charts import error_figure
-from pages.parts.accuracy.numbers import EPSILONS, curve, noise_shares, wanted_epsilon
+from pages.parts.accuracy.numbers import EPSILONS, curve, noise_shares, sample_like, wanted_epsilon
 from pages.parts.accuracy.tabs import all_tables, meaning, measured_tables, mostly_noise, small_cells
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
@@ -161,6 +163,13 @@ def figures(plan: Plan, table: tuple[str, ...], row: pd.Series[float]) -> None:
                 help=f"{round(share * cells):,} of {cells:,} cells of a made-up table of {size} are no larger than "
                 "their ±.",
             )
+    if plan.rows_about is not None and row["half_width_95"] >= EXACT:
+        like = sample_like(plan, table, float(row["mean_abs_error"]))
+        size = f"on a made-up table of about {plan.rows_about:,} {noun(plan)}"
+        if like is None:
+            st.caption(f"Counts from any random sample would be less far off, {size}.")
+        else:
+            st.caption(f"As far off as counts from a random {portion(like)} sample would be, {size}.")
 
 
 @st.fragment

@@ -11,11 +11,12 @@ import streamlit as st
 from dpengine import epsilon_for, predict, safe_csv
 from dpengine.array_types import Columns
 from dpengine.results.alternatives import MockCells, predict_table
+from dpengine.results.sample_share import sample_share
 from dpengine.spec.plan import Plan
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.strategy import BY_CONTENT
 
-__all__ = ["EPSILONS", "all_errors", "curve", "noise_shares", "predictions_csv", "wanted_epsilon"]
+__all__ = ["EPSILONS", "all_errors", "curve", "noise_shares", "predictions_csv", "sample_like", "wanted_epsilon"]
 
 EPSILONS = rungs("0.01", "20")
 
@@ -59,6 +60,12 @@ def wanted_epsilon(plan: Plan, half_width: float, confidence: float) -> Fraction
 def noise_shares(plan: Plan, table: Columns, half_widths: pd.Series[float]) -> np.ndarray:
     """Return for each half-width the share of the mock table's cells that would be mostly noise."""
     return _mock_cells(plan.at(1), table).mostly_noise(half_widths)
+
+
+def sample_like(plan: Plan, table: Columns, mean_off: float) -> float | None:
+    """Return the share of a random sample of the mock table that is off by as much a cell."""
+    cells = _mock_cells(plan.at(1), table)
+    return sample_share(cells.sizes, mean_off, np.diff(cells.cumulative, prepend=0.0))
 
 
 def predictions_csv(plan: Plan) -> bytes:

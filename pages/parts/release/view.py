@@ -11,12 +11,17 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpengine.accounting.composition import posterior
+from dpengine.accounting.ledger import Ledger
+from dpengine.array_types import Columns, Ints
 from dpengine.bundle import write
 from dpengine.bundle.guide import model_errors
 from dpengine.charts import figures, style
 from dpengine.exact import exact_text
 from dpengine.release import Release, true_counts
 from dpengine.results.result import Result
+from dpengine.results.sample_share import sample_share
+from dpengine.sources.table import Table
+from dpengine.spec.wording import portion
 from pages.parts.release.synthetic_rows import show_rows
 from pages.parts.shared.figures import is_dark
 from pages.parts.shared.made_on_click import OCTETS, made_on_click
@@ -38,6 +43,14 @@ NUMBERS = {
     "mostly noise": st.column_config.CheckboxColumn("mostly noise"),
     "true (private)": st.column_config.NumberColumn("true (private)", format="%,d"),
     "off by": st.column_config.NumberColumn("off by", format="%+d", help="Published count less true count."),
+}
+TRUTH = {
+    "cells": st.column_config.NumberColumn("cells", format="%,d"),
+    "off on average": st.column_config.NumberColumn("off on average", format="%,.1f"),
+    "off at most": st.column_config.NumberColumn("off at most", format="%,d"),
+    "like a sample of": st.column_config.NumberColumn(
+        "like a sample of", format="percent", help="The share of the rows in a random sample that is as far off."
+    ),
 }
 LAYOUTS = ("One at a time", "Side by side")
 
@@ -198,16 +211,18 @@ def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
             )
             return
         ledger, plan = visit().ledger, release.plan
-        counted = background_read.read(
-            "truth", lambda _: true_counts(table, plan, ledger), table, question=(release.release_id, plan.key)
+        found = background_read.read(
+            "truth", lambda _: _truth(release, table, ledger), table, question=(release.release_id, plan.key)
         )
-        if counted is None:
+        if found is None:
             return
+        counted, tables = found
         exact = counted[shown]
         frame = release.tables[shown].copy()
         frame["true (private)"] = exact.ravel()
         frame["off by"] = frame["count"] - frame["true (private)"]
         _compared(frame)
+        _show_sample_share(tables, name_of(shown))
         numbers, picture = st.columns([4, 3], gap="medium")
         labels = [name for name in frame.columns if name not in NUMBERS]
         order = [*labels, "true (private)", "count", "off by", "low", "high"]
@@ -220,6 +235,33 @@ def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
             alt="Published against true counts, cell by cell; the table beside it has the numbers.",
             config={**style.CONFIG, "displayModeBar": False},
         )
+
+
+def _truth(release: Release, table: Table, ledger: Ledger) -> tuple[dict[Columns, Ints], pd.DataFrame]:
+    """Return the true counts, and how far off each published table is, the worst first."""
+    counted = true_counts(table, release.plan, ledger)
+    rows = []
+    for columns, exact in counted.items():
+        off = np.abs(release.counts(columns) - exact)
+        share = sample_share(exact.ravel(), float(off.mean()))
+        share = np.nan if share is None else share
+        rows.append((name_of(columns), off.size, float(off.mean()), int(off.max()), share))
+    frame = pd.DataFrame(rows, columns=["table", "cells", "off on average", "off at most", "like a sample of"])
+    return counted, frame.sort_values("like a sample of", na_position="first", ignore_index=True)
+
+
+def _show_sample_share(tables: pd.DataFrame, shown: str) -> None:
+    """Say which random sample would be as far off as the table shown, and list all tables, the worst first."""
+    share = tables.set_index("table")["like a sample of"][shown]
+    if np.isnan(share):
+        st.markdown("This table is farther off than counts from any random sample of your rows would be.")
+    elif share < 1:
+        st.markdown(
+            f"This table is **as far off as counts from a random {portion(share)} sample** of your rows would be."
+        )
+    else:
+        st.markdown("This table is **exact**.")
+    st.dataframe(tables, hide_index=True, column_config=TRUTH)
 
 
 def _compared(frame: pd.DataFrame) -> None:

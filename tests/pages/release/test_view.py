@@ -103,6 +103,10 @@ def test_true_counts_come_with_their_difference_numbers_first(tmp_path: Path) ->
     assert (frame["off by"] == frame["count"] - frame["true (private)"]).all()
     assert [metric.label for metric in at.metric] == ["Off by, on average", "Off by, at most", "Within their interval"]
     assert at.metric[2].value.endswith(" of 6")
+    tables = next(each.value for each in at.dataframe if "like a sample of" in each.value)
+    assert set(tables["table"]) == {"a × b", "total"}
+    assert tables["like a sample of"].is_monotonic_increasing, "the worst first"
+    assert "sample" in texts(at) or "exact" in texts(at)
 
 
 def test_both_charts_beside_the_steps_have_their_numbers_as_tables() -> None:
