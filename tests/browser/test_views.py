@@ -64,8 +64,10 @@ def test_a_phone_never_scrolls_sideways_and_hides_no_words(new_page: NewPage) ->
     rest(page)
     band = page.locator(".st-key-private")
     assert band.evaluate("e => getComputedStyle(e).borderStyle") == "dashed"
-    band.get_by_test_id("stDataFrame").hover(force=True)
-    expect(band.get_by_role("button", name="Download as CSV")).to_be_hidden()
+    for numbers in band.get_by_test_id("stDataFrame").all():
+        numbers.hover(force=True)
+        for button in band.get_by_role("button", name="Download as CSV").all():
+            expect(button).to_be_hidden()
 
 
 def test_a_table_offers_no_file_that_may_hold_formulas(new_page: NewPage) -> None:
