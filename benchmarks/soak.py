@@ -9,8 +9,13 @@ publishes, opens the release again at no price, publishes half of the time at an
 the library and by the Verify page, and leaves.
 
 Every minute it prints memory, open files and temporary files of the server. At the end it fails unless no page
-showed an error, the log holds no line but the greeting, memory after the warm-up stayed within 50 MB, no file of an
-owner is left, and the ledger has exactly the charges of the releases that were published, with their sums and bytes.
+showed an error, the log holds nothing but the greeting and notes of late timers, memory after the warm-up stayed within
+50 MB, no file of an owner is left, and the ledger has exactly the charges of the releases that were published, with
+their sums and bytes.
+
+A late timer: a page looks every half second whether its work is done. When such a look and the redrawing that ends it
+cross on the way, Streamlit drops the look and notes it at the level of information
+(https://github.com/streamlit/streamlit/issues/11660). Nobody sees anything of it. How many there were is printed.
 """
 
 from __future__ import annotations
@@ -53,6 +58,7 @@ LEFT_AFTER = 90.0  # seconds after which nothing of an owner may be left: `disco
 MAX_FAULTS = 20  # after which no more owners come
 REGIONS = ("North", "South", "East", "West")
 GREETING = ("You can now view your Streamlit app in your browser.", "URL: ")
+LATE_TIMER = re.compile(r"The fragment with id \w+ does not exist anymore - it might have been removed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,9 +253,11 @@ def memory_faults(uses: list[Use], minutes: float) -> list[str]:
 
 
 def log_faults(log: str) -> list[str]:
-    """Return the lines that a server writes only when something is wrong."""
-    lines = filter(None, map(str.strip, log.splitlines()))
-    return [f"the log says: {line}" for line in lines if not line.startswith(GREETING)]
+    """Return the lines that a server writes only when something is wrong; print how many timers came late."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    late = [line for line in lines if LATE_TIMER.search(line)]
+    print(f"timers that came late: {len(late)}")
+    return [f"the log says: {line}" for line in lines if not line.startswith(GREETING) and line not in late]
 
 
 def ledger_faults(ledger: Ledger, published: list[Published]) -> list[str]:
