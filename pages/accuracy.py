@@ -27,7 +27,9 @@ from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import name_of, noun, people, percent, percent_at_most, plain, plural
+from pages.parts.visit import saved_draft
 from pages.parts.visit.fault_text import all_faults
+from pages.parts.visit.plan_form import to_plan
 from pages.parts.visit.state import require_entry, visit
 from pages.parts.visit.strategies import is_adaptive, show_strategies
 
@@ -37,14 +39,21 @@ SAMPLES = {"Census sample": "census.plan.yaml", "Health insurance sample": "rand
 
 def choose_plan() -> Plan | None:
     """Return the visitor's own plan, or one of the samples."""
-    if (own := visit().plan) is not None:
+    own, unfinished = _own_plan()
+    if own is not None:
         title = own.title or f"dataset {own.dataset}"
         st.caption(f"For your plan: {plain(title)}, {plural(len(own.marginals), 'table')}.")
         return own
     samples = {name: DATA / file for name, file in SAMPLES.items() if (DATA / file).is_file()}
     with st.container(border=True):
-        st.markdown("You have no plan yet. Once you have said what to publish, this page shows how exact it will be.")
-        st.page_link("pages/publish.py", label="Start a plan on Publish", icon=":material/edit_note:")
+        if unfinished:
+            st.markdown(f"Your plan for {plain(unfinished)} is not complete yet. Then this page shows its errors.")
+        else:
+            st.markdown(
+                "You have no plan yet. Once you have said what to publish, this page shows how exact it will be."
+            )
+        label = "Go on with it on Publish" if unfinished else "Start a plan on Publish"
+        st.page_link("pages/publish.py", label=label, icon=":material/edit_note:")
         if not samples:
             return None
         name = st.segmented_control(
@@ -56,6 +65,18 @@ def choose_plan() -> Plan | None:
             help="Plans for the two tables that come with this program. Trying them spends nothing.",
         )
     return Plan.load(samples[name])
+
+
+def _own_plan() -> tuple[Plan | None, str]:
+    """Return the visitor's plan, also one that waits for its table after a reload; else the table of one begun."""
+    here = visit()
+    draft = saved_draft.current()
+    if here.plan is not None or draft is None:
+        return here.plan, ""
+    try:
+        return to_plan(draft.entries), ""
+    except PlanError:
+        return None, draft.table or draft.entries.title
 
 
 def table_and_size(plan: Plan) -> tuple[tuple[str, ...], Plan]:

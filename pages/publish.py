@@ -15,6 +15,7 @@ from pages.parts.publish.grid import take_typed
 from pages.parts.publish.outlook import fit
 from pages.parts.publish.outlook.advice import advise
 from pages.parts.publish.outlook.preview import in_words, show_consequence, show_so_far
+from pages.parts.publish.project import bar
 from pages.parts.publish.release_step import publish_step
 from pages.parts.release.view import show_release
 from pages.parts.shared.example_plan import example
@@ -46,12 +47,15 @@ def main() -> None:
         take_typed()
     left, right = st.columns([8, 5] if wide else [5, 6], gap="large")
     with left:
+        above = st.container()  # drawn last, when this run's decisions are known
         plan, fault = _whole_plan()
         refusal = "" if plan is None else _refusal(plan)
         if job is not None:
             progress.follow(job)
         else:
             _steps(plan, fault, refusal)
+            with above:
+                bar.show()
     with right, st.container(key="consequence"):
         own = plan if plan is not None and not refusal else None
         if own is None and visit().table is not None:

@@ -18,6 +18,7 @@ from dpengine.results.alternatives import mostly_noise_share
 from dpengine.spec.plan import Plan
 from pages.parts.accuracy.numbers import EPSILONS
 from pages.parts.shared.wording import people, percent, percent_at_most, why_measured
+from pages.parts.visit.plan_form import Draft, from_plan
 from tests.pages.visits import held, metrics, settled, texts, visit
 from tests.plans import category, survey
 
@@ -43,6 +44,18 @@ def test_a_first_visit_learns_where_to_start_and_gets_a_sample() -> None:
     at.get_by_key("accuracy_sample").set_value("Health insurance sample").run()
     assert not at.exception
     assert metrics(at)["Typically off by"] != first
+
+
+def test_a_plan_that_waits_for_its_table_after_a_reload_is_the_visitors_own() -> None:
+    own = survey()
+    at = visit()
+    entries = from_plan(own).with_(several_rows=False)
+    held(at).waiting = Draft("survey.csv", "", ("table", "columns", "domain", "unit"), entries)
+    at.switch_page("pages/accuracy.py").run()
+    assert "You have no plan yet" not in texts(at)
+    assert metrics(at)["Typically off by"] == people(predict(own).iloc[0]["mean_abs_error"])
+    held(at).waiting = Draft("survey.csv", "", ("table",), entries.with_(several_rows=None))
+    assert "Your plan for survey.csv is not complete yet" in texts(at.run())
 
 
 def test_the_figures_are_those_of_predict_at_the_plans_own_epsilon() -> None:

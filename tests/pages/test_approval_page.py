@@ -131,6 +131,10 @@ def test_without_a_rule_nobody_is_asked(page_of: Callable[..., AppTest]) -> None
     page = settled(press(page_of(ANN, "publish"), "Use this sample"))
     assert "Publish once" in labels(page)
     assert "approval" not in texts(page)
+    page.session_state["ask-colleague"] = True
+    press(settled(page.run()), "Send for approval")
+    assert [each.dataset for each in clinic().approvals.requests()] == ["census-1994"], "but a colleague may be"
+    assert {"Publish once", "Withdraw it"} <= labels(page)
 
 
 def test_a_steward_sets_and_lifts_the_rule_and_nobody_who_publishes_does(page_of: Callable[..., AppTest]) -> None:

@@ -14,8 +14,11 @@ from pages.parts.visit.state import visit
 __all__ = ["show"]
 
 
-def show(plan: Plan, *, other_people: bool) -> bool:
-    """Show how far the approval of exactly this plan has come, and what to do next; return whether it is approved."""
+def show(plan: Plan, *, other_people: bool, needed: bool = True) -> bool:
+    """Show how far the approval of exactly this plan has come, and what to do next; return whether it is approved.
+
+    Where it is not `needed`, a colleague may look at the plan all the same.
+    """
     request = visit().ledger.approvals.find(plan, other_people=other_people)
     approved = request is not None and request.state is State.APPROVED
     if not visit().person.identity:
@@ -28,7 +31,7 @@ def show(plan: Plan, *, other_people: bool) -> bool:
         )
         return False
     if request is None or request.state not in OPEN:
-        _offer(plan, request, other_people=other_people)
+        _offer(plan, request, other_people=other_people, needed=needed)
         return False
     if approved:
         st.success(f"{decision(request)} Exactly this plan may now be published, once.", icon=":material/how_to_reg:")
@@ -46,12 +49,17 @@ def show(plan: Plan, *, other_people: bool) -> bool:
     return approved
 
 
-def _offer(plan: Plan, before: Request | None, *, other_people: bool) -> None:
+def _offer(plan: Plan, before: Request | None, *, other_people: bool, needed: bool) -> None:
     """Offer to send the plan, and say what became of it when it was sent before."""
     if before is not None:
         st.info(decision(before), icon=":material/history:")
+    why = (
+        "**This release needs a second person's approval.**"
+        if needed
+        else "This dataset needs no approval: *Publish once* waits for nobody. A colleague can look at it all the same."
+    )
     st.markdown(
-        "**This release needs a second person's approval.** They see the plan, its predicted error and its price. They "
+        f"{why} They see the plan, its predicted error and its price. They "
         "do not see the table. Sending spends nothing. Whatever you change afterwards makes another plan of it."
     )
     note = st.text_input("Note for who approves", key=visit().turned("approval-note"), max_chars=2_000)

@@ -76,6 +76,13 @@ def publish_step(plan: Plan) -> None:
             "for good. Publishing the same plan on the same data again shows the same release and costs nothing."
         )
     asks = not published and refusal is None and ledger.approvals.needed(plan.dataset, data, found)
+    if not published and not asks and visit().person.identity:
+        box = st.expander(
+            "Have a colleague look at it first", icon=":material/how_to_reg:", key="ask-colleague", on_change="rerun"
+        )
+        if box.open:
+            with box:
+                approval_step.show(plan, other_people=others, needed=False)
     if (not asks or approval_step.show(plan, other_people=others)) and st.button(
         "Show it again" if published else "Publish once",
         type="primary",

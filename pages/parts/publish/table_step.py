@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,8 @@ from pages.parts.visit.samples import show_samples
 from pages.parts.visit.state import visit
 
 __all__ = ["choose_table", "summary"]
+
+PLAINLY = {"encoding": None, "delimiter": None, "sheet": None, "skip_rows": 0, "names_given": True}
 
 
 def choose_table() -> None:
@@ -54,6 +55,9 @@ def choose_table() -> None:
         _read_again(source, source.path, encoding=encoding, delimiter=delimiter, **headed)
     if (table := visit().table) is not None and table.reading:
         st.caption(f"Read as {plain(table.reading)}. If that is not so, state it in the reading options.")
+    if table is not None and st.button("Keep this table and go back", key="keep-table", icon=":material/arrow_back:"):
+        visit().settle("table")
+        st.rerun()
     st.caption("or try a sample")
     show_samples("sample")
 
@@ -81,7 +85,7 @@ def choose_from_database(databases: dict[str, Connection]) -> None:
     table = _opened("view", lambda: open_connection(name, entry, chosen), question=(name, chosen), again=True)
     if table is None:
         return
-    visit().begin(plan_form.Entries(dataset=_stem(chosen), title=chosen))
+    visit().begin(plan_form.Entries(dataset=plan_form.stem(chosen), title=chosen))
     visit().hold(table, f"{name}: {chosen}")
     _go_on(table)
 
@@ -111,7 +115,7 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
     if table is not None:
         confirmed = not how["names_given"] or visit().kept("names-confirmed", question)
         if confirmed or not header_doubt(field.name for field in table.columns):
-            _take(table, arrived)
+            _take(table, arrived, how)
         else:
             _ask_for_names(question)
     elif (job := background_read.held("file", question)) is not None and job.done:
@@ -150,13 +154,13 @@ def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
     if not any(value for name, value in how.items() if name != "names_given") and how["names_given"]:
         return
     question = (source.token, *how.values())
-    st.caption("Reading the file in another way starts a new plan.")
+    st.caption("If its columns are then others, a new plan begins.")
     clicked = st.button("Read the file again", key=visit().key("read-again"), icon=":material/refresh:")
     if not clicked and background_read.held("file", question) is None:
         return
     table = _opened("file", lambda: open_table(path, name=source.name, in_full=True, **how), question=question)
     if table is not None:
-        _take(table, source)
+        _take(table, source, how)
 
 
 def _opened(name: str, opens: Callable[[], Table], *, question: object, again: bool = False) -> Table | None:
@@ -176,21 +180,18 @@ def _opened(name: str, opens: Callable[[], Table], *, question: object, again: b
     return background_read.read(name, work, None, question=question, doing="Reading the table", again=again)
 
 
-def _take(table: Table, source: uploads.Place) -> None:
+def _take(table: Table, source: uploads.Place, how: dict[str, Any]) -> None:
     title = source.name.split(".")[0]
-    visit().begin_with(table, source, plan_form.Entries(dataset=_stem(title), title=title))
+    visit().begin_with(table, source, plan_form.Entries(dataset=plan_form.stem(title), title=title))
+    visit().read_as = {name: value for name, value in how.items() if value != PLAINLY.get(name)}
     _go_on(table)
 
 
 def _go_on(table: Table) -> None:
     """Go on to the next step with a table that was just brought, with the plan that waits for it if there is one."""
-    if not saved_draft.resume(table):
+    if not saved_draft.resume(table) and not saved_draft.carry_over(table):
         visit().open_step("columns")
     st.rerun()
-
-
-def _stem(title: str) -> str:
-    return re.sub(r"[^\w-]+", "-", title).strip("-").lower() or "my-table"
 
 
 def _sheets(path: Path, place: uploads.Place) -> list[str] | None:

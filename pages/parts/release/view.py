@@ -127,6 +127,7 @@ def show_release(release: Release) -> None:
     show_rows(release)
     _for_the_owner(release, shown)
     st.button("Start another release", icon=":material/add:", on_click=_leave)
+    st.caption("For next year's table, *Project* on Publish copies this plan, with a new title and period.")
 
 
 def _single_file(release: Release, name: str) -> bytes:

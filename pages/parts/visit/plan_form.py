@@ -36,6 +36,7 @@ __all__ = [
     "names_people",
     "same_cells",
     "size_of",
+    "stem",
     "suggestion",
     "tables_of",
     "to_plan",
@@ -241,6 +242,15 @@ def size_of(entries: Entries, name: str) -> int | None:
         return _alone(entries, name).columns[0].size
     except PlanError:
         return None
+
+
+def stem(title: str) -> str:
+    """Return a name for a dataset from the title of its table.
+
+    >>> stem("Visits 2026 (all)"), stem("…")
+    ('visits-2026-all', 'my-table')
+    """
+    return re.sub(r"[^\w-]+", "-", title).strip("-").lower() or "my-table"
 
 
 def used(entries: Entries) -> list[str]:

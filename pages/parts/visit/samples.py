@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpengine import Plan, open_table
 from pages.parts.access.accounts import May
+from pages.parts.shared.wording import plain
 from pages.parts.visit import plan_form, saved_draft
 from pages.parts.visit.plan_form import Draft
 from pages.parts.visit.state import STEPS, visit
@@ -39,7 +40,22 @@ def show_samples(prefix: str) -> None:
         with place.container(border=True, height="stretch"):
             st.markdown(f"**{sample.title}**")
             st.caption(sample.about)
-            st.button("Use this sample", key=f"{prefix}_{key}", on_click=load_sample, args=(key,), width="stretch")
+            label = "Use this sample"
+            if _own_plan():
+                with st.popover(label, width="stretch", key=f"{prefix}_{key}_box"):
+                    st.markdown(
+                        f"Your plan for {plain(visit().table_name)} is put aside: bring its table again, and it goes "
+                        "on. To keep it beyond this visit, save the project first."
+                    )
+                    st.button("Put it aside", key=f"{prefix}_{key}", on_click=load_sample, args=(key,))
+            else:
+                st.button(label, key=f"{prefix}_{key}", on_click=load_sample, args=(key,), width="stretch")
+
+
+def _own_plan() -> bool:
+    """Whether a sample would take the place of a plan for the visitor's own table."""
+    here = visit()
+    return here.table is not None and not here.sample and bool(here.entries.chosen)
 
 
 def load_sample(key: str) -> None:

@@ -8,48 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Literal
 
 import streamlit as st
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from dpengine import LedgerError, PlanError
-from dpengine.accounting.entry import Kind
-from dpengine.release import reopen
+from dpengine import PlanError
 from dpengine.sources.table import Table
 from pages.parts.shared.wording import plain
-from pages.parts.visit.plan_form import LAYOUTS, Draft, from_plan, to_plan
-from pages.parts.visit.state import STEPS, visit
+from pages.parts.visit.plan_form import LAYOUTS, Draft, to_plan
+from pages.parts.visit.project import recent
+from pages.parts.visit.project.file import ColumnEntry
+from pages.parts.visit.state import visit
 
 __all__ = [
-    "current", "forget", "from_text", "has_another_subject", "offer_earlier", "restore", "resume", "show_what_waits",
-    "to_text",
+    "carry_over", "current", "fits", "forget", "from_text", "has_another_subject", "offer_earlier", "restore", "resume",
+    "show_what_waits", "take_over", "to_text",
 ]  # fmt: skip
 
 OTHER_SUBJECTS = ("release", "publishing", "answer")  # in the address: something that is finished, or nearly
 MAX_LETTERS = 2_000_000  # that a browser keeps for a page without complaint
 
 
-class _Entry(BaseModel):
-    """What must hold of a column's entry for the page to be able to show it."""
-
-    name: str
-    kind: Literal["number", "category", "yesno", "date"]
-    source: Literal["typed", "codebook", "standard", "confirmed"] = "typed"
-    other: bool = True
-    missing: bool = True
-    missing_as: list[str] = []
-    edges: list[str] = []
-    values: list[str] = []
-    first: str = Field("", alias="from")
-    last: str = Field("", alias="to")
-    by: Literal["day", "week", "month", "quarter", "year"] = "month"
-    format: str | None = None
-    suggested: bool = False
-    written: str = ""
-
-
-_drafts, _columns = TypeAdapter(Draft), TypeAdapter(dict[str, _Entry])
+_drafts, _columns = TypeAdapter(Draft), TypeAdapter(dict[str, ColumnEntry])
 
 
 def current() -> Draft | None:
@@ -115,14 +95,19 @@ def show_what_waits() -> None:
     draft, table = visit().waiting, visit().table
     if draft is None:
         return
-    if table is None:
+    if table is None and visit().waits_for_first_time:
+        text = (
+            f"**The plan for {plain(draft.table or draft.entries.title)} is open.** Bring its table and go on from "
+            "there; any table with its columns will do."
+        )
+    elif table is None:
         text = (
             f"**Your plan for {plain(draft.table)} is back.** Tables are not kept when the page is reloaded: bring "
             "the table again and go on where you were. The plan stays in this tab of your browser until you close it."
         )
     else:
         lacking = ", ".join(map(plain, _lacking(draft, (field.name for field in table.columns))))
-        text = f"Your plan for {plain(draft.table)} still waits for its table" + (
+        text = f"Your plan for {plain(draft.table or draft.entries.title)} still waits for its table" + (
             f"; this one has no {lacking}." if lacking else "."
         )
     st.info(text, icon=":material/history:")
@@ -134,40 +119,48 @@ def offer_earlier() -> None:
     here = visit()
     if here.table is None or here.entries.chosen:
         return
-    offers = {"earlier-plan": here.earlier, "last-plan": _last_published()}
+    offers = {"earlier-plan": recent.put_aside(), "last-plan": recent.last_published(here.entries.dataset)}
     for key, draft in offers.items():
-        if draft is None or _lacking(draft, (field.name for field in here.table.columns)):
+        if draft is None or not fits(draft):
             continue
         st.button(
             f"Take over the plan for {plain(draft.table)}",
             key=here.key(key),
             icon=":material/content_copy:",
-            on_click=_take_over,
+            on_click=take_over,
             args=(draft,),
             help="Its budget too: the same people in a later table share the dataset's budget.",
         )
 
 
-def _last_published() -> Draft | None:
-    """Return the plan of the last release of the dataset at hand, as its name has it; None if there is none."""
-    here, dataset = visit(), visit().entries.dataset
-
-    def look() -> tuple[Draft | None]:
-        with suppress(LedgerError):  # it is reported where a budget is spent
-            releases = [entry for entry in here.ledger.history(dataset) if entry.kind is Kind.RELEASE]
-            payload = here.ledger.payload(releases[-1].release_id) if releases else None
-            if payload is not None:
-                last, plan = releases[-1], reopen(payload).plan
-                name = f"{last.dataset}, published on {last.created[:10]}"
-                return (Draft(name, "", STEPS, from_plan(plan), here.account.owner),)
-        return (None,)
-
-    return here.once("last-published", dataset, look)[0]
+def take_over(draft: Draft) -> None:
+    """Go on with a plan, for the table at hand if that has its columns; else the plan waits for its table."""
+    here = visit()
+    if not fits(draft):
+        here.waiting, here.waits_for_first_time = draft, True
+        here.open_step("table")
+        return
+    here.refresh(draft.entries, f"open the plan for {draft.table}")
+    here.settled = {"table"}
+    here.settle(*draft.settled)
 
 
-def _take_over(draft: Draft) -> None:
-    visit().refresh(draft.entries)
-    visit().settle(*draft.settled)
+def fits(draft: Draft) -> bool:
+    """Whether there is a table, and it has all columns that the draft needs."""
+    table = visit().table
+    return table is not None and not _lacking(draft, (field.name for field in table.columns))
+
+
+def carry_over(table: Table) -> bool:
+    """Go on with the plan of the table before if `table`, just brought, has the same columns; return whether it has."""
+    here = visit()
+    draft = here.earlier
+    if draft is None or here.earlier_columns != {field.name for field in table.columns}:
+        return False
+    here.refresh(draft.entries)
+    here.settle(*draft.settled)
+    here.history, here.carried = here.earlier_history, draft.table
+    return True
 
 
 def _lacking(draft: Draft, names: Iterable[str]) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar
@@ -26,6 +27,7 @@ from pages.parts.server.jobs import Job
 from pages.parts.server.tab_route import Question
 from pages.parts.server.uploads import Place
 from pages.parts.visit.plan_form import Draft, Entries
+from pages.parts.visit.project.history import History
 
 __all__ = ["STEPS", "VISIT", "VisitState", "change_account", "require_entry", "visit"]
 
@@ -49,6 +51,7 @@ class VisitState:
     sample: str = ""  # the key of the sample that is open; "" for any other table
     source: Place | None = None  # where the file of the table is, if it came as a file
     arrived: str = ""  # the last file that came by Streamlit's own uploader
+    read_as: dict[str, Any] = field(default_factory=dict)  # the options of `open_table` with which it was read
 
     entries: Entries = field(default_factory=Entries)
     settled: set[str] = field(default_factory=set)  # the steps that are filled in
@@ -60,7 +63,13 @@ class VisitState:
     release: Release | None = None  # the one just published or reopened
 
     waiting: Draft | None = None  # a plan that is back from the tab's memory, and waits for its table
+    waits_for_first_time: bool = False  # it was just opened or copied, and did not come back with the tab
     earlier: Draft | None = None  # the plan for the table before this one
+    earlier_columns: frozenset[str] = frozenset()  # all columns of that table
+    earlier_history: History = field(default_factory=History)
+    history: History = field(default_factory=History)  # of the plan at hand, for undo and redo
+    carried: str = ""  # the table whose plan goes on with the table at hand, which has the same columns
+    said: str = ""  # what was just decided, if that is more than the entries say
     wanted_sample: str = ""
     tab_answered: bool = False  # whether the tab has said what it keeps, so that it may be overwritten
     tour: int | None = None  # the step of the tour that is under way
@@ -141,18 +150,52 @@ class VisitState:
         self.unpublished = None
         self.entries = self.entries.with_(**changes)
 
-    def refresh(self, entries: Entries) -> None:
-        """Take other entries for the table at hand; every widget shows them."""
+    def refresh(self, entries: Entries, said: str = "") -> None:
+        """Take other entries for the table at hand; every widget shows them. `said` tells the history why."""
         self._generation += 1
         self.entries = entries
+        self.said = said
+
+    def note(self) -> None:
+        """Note what was decided since this was called last; to be called once the steps of a plan are drawn."""
+        if self.table is None:
+            return
+        offset = st.context.timezone_offset or 0  # minutes that the visitor's clock is behind UTC
+        at = f"{datetime.now(UTC) - timedelta(minutes=offset):%H:%M}"
+        self.history = self.history.noted(self.entries, self.settled, at=at, said=self.said)
+        self.said = ""
+
+    def undo(self) -> None:
+        """Take the last decision back."""
+        self.note()
+        self._go_to(self.history.back())
+
+    def redo(self) -> None:
+        """Make the decision again that was taken back last."""
+        self.note()
+        self._go_to(self.history.forth())
+
+    def _go_to(self, history: History) -> None:
+        if history is self.history:
+            return
+        self.history, self.unpublished = history, None
+        self.refresh(history.now.entries)
+        if self.settled != history.now.settled:
+            self.settled = set(history.now.settled)
+            self.settle()
 
     def begin(self, entries: Entries) -> None:
         """Start over for a new table: forget the one before, its file, and all that was typed for it."""
         st.query_params.clear()  # first: another click may break the run off here
-        if self.table is not None and self.entries.chosen:
+        own_is_kept = self.earlier is not None and not self.earlier.sample
+        if self.table is not None and self.entries.chosen and not (self.sample and own_is_kept):
+            self.note()
             self.earlier = Draft(
                 self.table_name, self.sample, tuple(sorted(self.settled)), self.entries, self.account.owner
             )
+            self.earlier_columns = frozenset(field.name for field in self.table.columns)
+            self.earlier_history = self.history
+        self.history, self.carried = History(), ""
         self.let_go()
         self.release = self.unpublished = None
         self.forget("preview")
@@ -167,7 +210,7 @@ class VisitState:
         for old in (self.source, self._place):
             if old is not None:
                 old.close()
-        self.table, self.table_name, self.sample = None, "", ""
+        self.table, self.table_name, self.sample, self.read_as = None, "", "", {}
         self.source = self._place = None
 
     def begin_with(self, table: Table, source: Place, entries: Entries) -> None:

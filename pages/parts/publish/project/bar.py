@@ -1,0 +1,94 @@
+"""The bar above the steps: undo and redo, what was decided and when, and the project's menu."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from pages.parts.publish.project import menu
+from pages.parts.server import lifespan
+from pages.parts.shared.wording import plain
+from pages.parts.visit import plan_form
+from pages.parts.visit.plan_form import Entries
+from pages.parts.visit.state import visit
+
+__all__ = ["show"]
+
+MAX_LETTERS = 26  # of a step's name on its button
+MAX_SHOWN = 60  # decisions
+
+
+def show() -> None:
+    """Note what this run has decided, and show the bar; to be called once the steps are drawn."""
+    here = visit()
+    here.note()
+    with st.container(horizontal=True, key="project-bar", gap="small"):
+        if here.table is not None:
+            past, undoes, redoes = here.history.past, here.history.undoes, here.history.redoes
+            _button("Undo", undoes, "undo", here.undo)
+            _button("Redo", redoes, "redo", here.redo)
+            if past:
+                _history()
+        menu.show()
+    if here.carried:
+        _say_that_the_plan_goes_on()
+    if lifespan.is_served():
+        from pages.parts.publish.project.undo_keys import listen  # its component can be made once a server is there
+
+        listen()
+
+
+def _button(verb: str, said: str, key: str, act: Callable[[], None]) -> None:
+    """Show a button that names what it takes back or makes again."""
+    short = said if len(said) <= MAX_LETTERS else f"{said[: MAX_LETTERS - 1].rstrip(' ,;:')}…"
+    keys = {"undo": "Ctrl+Z", "redo": "Ctrl+Y or Ctrl+Shift+Z"}[key]
+    st.button(
+        f"{verb}: {plain(short)}" if said else verb,
+        key=key,
+        icon=f":material/{key}:",
+        on_click=act,
+        disabled=not said,
+        type="tertiary",
+        help=f"{plain(said)} ({keys})" if said else None,
+    )
+
+
+def _history() -> None:
+    box = st.popover("History", icon=":material/history:", type="tertiary", key="history-box", on_change="rerun")
+    if not box.open:
+        return
+    past = visit().history.past
+    with box:
+        st.markdown("**What was decided, the latest first**")
+        lines = [f"- {each.at} · {plain(each.said)}" for each in reversed(past[-MAX_SHOWN:])]
+        st.markdown("\n".join(lines))
+        if len(past) > MAX_SHOWN:
+            st.caption(f"and {len(past) - MAX_SHOWN} earlier ones")
+        st.caption("Kept in this visit, and in the project file when you save it. It holds decisions, no data.")
+
+
+def _say_that_the_plan_goes_on() -> None:
+    """Say that a new file took the place of one with the same columns, and offer to start anew."""
+    here = visit()
+    st.info(
+        f"The plan for {plain(here.carried)} goes on with this table: its columns are the same. It spends the budget "
+        f"of **{plain(here.entries.dataset)}**, too.",
+        icon=":material/sync:",
+    )
+    with st.container(horizontal=True):
+        st.button("Right", key="carried-right", on_click=_end_notice, type="tertiary", icon=":material/check:")
+        st.button("Begin a new plan instead", key="begin-anew", on_click=_begin_anew, type="tertiary")
+
+
+def _end_notice() -> None:
+    visit().carried = ""
+
+
+def _begin_anew() -> None:
+    here = visit()
+    title = here.table_name.split(".")[0]
+    here.carried = ""
+    here.refresh(Entries(dataset=plan_form.stem(title), title=title), "begin a new plan")
+    here.settled = {"table"}
+    here.settle()

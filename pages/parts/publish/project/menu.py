@@ -1,0 +1,121 @@
+"""The project's menu: save it, open it or an earlier one, copy one to next year, and have it approved."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from dpengine import PlanError
+from dpengine.spec import strict_yaml
+from pages.parts.publish.project import next_year
+from pages.parts.shared.made_on_click import made_on_click
+from pages.parts.shared.wording import plain
+from pages.parts.visit import saved_draft
+from pages.parts.visit.fault_text import all_faults
+from pages.parts.visit.plan_form import Draft
+from pages.parts.visit.project import file, recent
+from pages.parts.visit.project.recent import Recent
+from pages.parts.visit.state import visit
+
+__all__ = ["show"]
+
+BOX = "project-box"
+
+
+def show() -> None:
+    """Show the menu; what it lists is looked up while it is open."""
+    box = st.popover(
+        "Project", icon=":material/folder_open:", type="tertiary", key=visit().turned(BOX), on_change="rerun"
+    )
+    if not box.open:
+        return
+    with box:
+        _save()
+        _open()
+        _choose_recent()
+        _point_to_approval()
+
+
+def _save() -> None:
+    draft = saved_draft.current()
+    if draft is None:
+        st.caption("Save the project here at any step, once there are columns.")
+        return
+    history, name = visit().history, f"{draft.entries.dataset or 'my-table'}.project.yaml"
+    st.download_button(
+        "Save this project",
+        made_on_click(lambda: file.write(draft, history).encode(), name, "application/yaml"),
+        file_name=name,
+        mime="application/yaml",
+        icon=":material/save:",
+        key="save-project",
+        on_click="ignore",
+        width="stretch",
+        help="A text file with all that is decided so far, also if it is not complete. It holds no data and no counts.",
+    )
+
+
+def _open() -> None:
+    chosen = st.file_uploader(
+        "Open a project or a plan",
+        type=["yaml", "yml"],
+        key=visit().turned("project-file"),
+        help="The table may come before or after it.",
+    )
+    if chosen is None:
+        return
+    draft = _read(chosen)
+    if isinstance(draft, PlanError):
+        st.warning(all_faults(draft), icon=":material/report:")
+        return
+    go_on_with(draft)
+    st.rerun()
+
+
+def _read(chosen: UploadedFile) -> Draft | PlanError:
+    try:
+        if chosen.size > strict_yaml.MAX_BYTES:
+            raise PlanError(f"this is too long for a project: at most {strict_yaml.MAX_BYTES // 10**6} MB are read")
+        return file.read(chosen.getvalue().decode("utf-8-sig", "replace"), visit().account.owner)
+    except PlanError as error:
+        return error
+
+
+def _choose_recent() -> None:
+    found = recent.listed()
+    if not found:
+        return
+    chosen: Recent | None = st.selectbox(
+        "Recent: put aside, or published by you" if not visit().person.identity else "Recent in this account",
+        found,
+        index=None,
+        format_func=lambda each: each.name,
+        placeholder="Choose one to go on with",
+        key=visit().key("recent"),
+    )
+    draft = None if chosen is None else visit().once("recent", chosen, lambda: (recent.draft_of(chosen),))[0]
+    if chosen is None or draft is None:
+        return
+    st.button("Open it", key="open-recent", icon=":material/folder_open:", on_click=go_on_with, args=(draft,))
+    if copied := next_year.ask(draft):
+        go_on_with(copied)
+        st.rerun()
+
+
+def go_on_with(draft: Draft) -> None:
+    """Open a draft, and close the menu."""
+    visit().turn(BOX)
+    visit().turn("project-file")
+    saved_draft.take_over(draft)
+
+
+def _point_to_approval() -> None:
+    st.markdown("**Approval by a colleague**")
+    if visit().person.identity:
+        st.caption("Step 6 sends the plan to a colleague of your account, who decides on *Approval*.")
+    else:
+        st.caption(
+            "Nobody signs in here, so nobody can approve on this page. Save the project and give the file to your "
+            f"colleague, who opens it here. Or save the plan in step 6 and send it: "
+            f"{plain('private-release ledger approval send plan.yaml')}."
+        )

@@ -1,0 +1,74 @@
+"""Copy a plan to next year: its title, period and dataset are asked anew, all else is kept."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import streamlit as st
+
+from dpengine import LedgerError
+from dpengine.accounting.entry import same_name
+from dpengine.exact import exact_text
+from pages.parts.shared.wording import plain
+from pages.parts.visit.fault_text import all_faults
+from pages.parts.visit.plan_form import Draft
+from pages.parts.visit.state import visit
+
+__all__ = ["a_year_later", "ask"]
+
+YEAR = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])")
+
+
+def ask(draft: Draft) -> Draft | None:
+    """Ask for what differs from the plan that is copied; return the copy once it is wanted."""
+    entries = draft.entries
+    with st.expander("Copy to next year", icon=":material/event_repeat:"):
+        title = st.text_input("Title", a_year_later(entries.title), key=visit().key("copy-title"))
+        period = st.text_input("Period", a_year_later(entries.about.get("period", "")), key=visit().key("copy-period"))
+        dataset = st.text_input(
+            "Dataset whose budget is spent", entries.dataset, key=visit().key("copy-dataset")
+        ).strip()
+        try:
+            st.caption(_about_the_budget(entries.dataset, dataset))
+        except LedgerError as error:
+            st.caption(f":material/report: {all_faults(error)}")
+        if not st.button("Copy it", key="copy-plan", icon=":material/content_copy:", disabled=not dataset):
+            return None
+    about = {key: text for key, text in entries.about.items() if key != "period"}
+    about |= {"period": period.strip()} if period.strip() else {}
+    copied = entries.with_(title=title.strip(), dataset=dataset, about=about)
+    return replace(draft, table=title.strip() or dataset, sample="", entries=copied)
+
+
+def a_year_later(text: str) -> str:
+    """Return a text with its last year one later.
+
+    >>> a_year_later("Visits 2025"), a_year_later("2020-2025"), a_year_later("Visits")
+    ('Visits 2026', '2020-2026', 'Visits')
+    """
+    found = list(YEAR.finditer(text))
+    if not found:
+        return text
+    start, end = found[-1].span()
+    return f"{text[:start]}{int(text[start:end]) + 1}{text[end:]}"
+
+
+def _about_the_budget(before: str, dataset: str) -> str:
+    """Say whether the copy shares the budget of the plan before it."""
+    ledger, name = visit().ledger, plain(dataset)
+    if not dataset:
+        return "Name the dataset."
+    spent, left = ledger.spent(dataset), ledger.left(dataset)
+    rest = "no cap" if left is None else f"{exact_text(left)} left"
+    if same_name(before) == same_name(dataset):
+        return (
+            f"It **shares the budget** of {name}: ε = {exact_text(spent)} spent, {rest}. Right if many people are in "
+            "both years."
+        )
+    if same_name(dataset) in map(same_name, ledger.datasets()):
+        return f"It spends the budget of {name}: ε = {exact_text(spent)} spent, {rest}."
+    return (
+        f"{name} is a new name, with a **budget of its own**. Right only if the people are others. You are asked if "
+        "the table looks like an earlier one."
+    )

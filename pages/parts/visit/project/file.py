@@ -1,0 +1,193 @@
+"""A project file: a plan as far as it has come, as readable text, to be kept or given to a colleague.
+
+It looks like a plan file, and has one part more, `project`, for what a plan does not say: which steps are settled, how
+the tables were chosen, what is still open. It holds decisions and names of columns; nothing of it is made from rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from dpengine import Plan, PlanError
+from dpengine.spec import strict_yaml
+from dpengine.spec.domain import FOR_READERS
+from dpengine.spec.plan import About, Strategy
+from pages.parts.visit.plan_form import LAYOUTS, Draft, Entries, from_plan
+from pages.parts.visit.project.history import History
+
+__all__ = ["KEPT", "ColumnEntry", "read", "write"]
+
+HEAD = """\
+# A project of Private Release: what was decided so far. No data, no counts, nothing made from the rows.
+# Open it on Publish, on this computer or a colleague's, before or after the table is there.
+"""
+STEPS = ("table", "columns", "domain", "unit")
+KEPT = 100  # decisions of the history
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class ColumnEntry(BaseModel):
+    """What must hold of a column's entry for the page to be able to show it."""
+
+    name: str
+    kind: Literal["number", "category", "yesno", "date"]
+    source: Literal["typed", "codebook", "standard", "confirmed"] = "typed"
+    other: bool = True
+    missing: bool = True
+    missing_as: list[str] = []
+    edges: list[str] = []
+    values: list[str] = []
+    first: str = Field("", alias="from")
+    last: str = Field("", alias="to")
+    by: Literal["day", "week", "month", "quarter", "year"] = "month"
+    format: str | None = None
+    suggested: bool = False
+    written: str = ""
+
+
+class _Column(ColumnEntry):
+    model_config = ConfigDict(extra="forbid")
+
+    open: list[Literal["format"]] = []  # what waits for an answer, which no text says
+    label: str = ""
+    description: str = ""
+    whole: bool | None = None
+    words: dict[str, str] = {}
+
+
+class _Unit(_Part):
+    several_rows: bool
+    id: str | None = None
+    rows: int = Field(1, ge=1)
+
+
+class _Project(_Part):
+    version: Literal["1"]
+    table: str = ""
+    sample: str = ""
+    settled: list[Literal["table", "columns", "domain", "unit"]] = []
+    columns_that_matter: list[str] = Field(min_length=1)
+    published_as: Literal["together", "pairs", "single", "own"] = "together"
+    own_tables: list[list[str]] = []
+    each_by_itself: bool = True
+    ranges: bool = False
+    decided: list[str] = []
+
+
+class _File(_Part):
+    project: _Project
+    title: str = ""
+    notes: str = ""
+    about: About = About()
+    dataset: str = ""
+    epsilon: str = "1"
+    unit: _Unit | None = None
+    rows_about: int | None = Field(None, ge=1)
+    columns: list[_Column] = []
+    strategy: Strategy = "auto"
+
+
+def write(draft: Draft, history: History | None = None) -> str:
+    """Return the text of a project file.
+
+    >>> age = {"name": "age", "kind": "number", "edges": ["0", "18"]}
+    >>> draft = Draft("visits.csv", "", ("table",), Entries(chosen=("age",), declared={"age": age}))
+    >>> read(write(draft)) == draft
+    True
+    """
+    entries = draft.entries
+    decided = [] if history is None else [f"{each.at} {each.said}".strip() for each in history.past][-KEPT:]
+    project = {
+        "version": "1",
+        "table": draft.table,
+        "sample": draft.sample,
+        "settled": [step for step in STEPS if step in draft.settled],
+        "columns_that_matter": list(entries.chosen),
+        "published_as": entries.layout,
+        "own_tables": [list(table) for table in entries.own],
+        "each_by_itself": entries.margins,
+        "ranges": entries.ranges,
+        "decided": decided,
+    }
+    unit: dict[str, Any] = {}
+    if entries.several_rows is not None:
+        unit = {"several_rows": entries.several_rows, "id": entries.id_column, "rows": entries.rows}
+    content = {
+        "project": {key: value for key, value in project.items() if value not in ("", [])},
+        "title": entries.title,
+        "notes": entries.notes,
+        "about": entries.about,
+        "dataset": entries.dataset,
+        "epsilon": entries.epsilon,
+        "unit": {key: value for key, value in unit.items() if value is not None},
+        "rows_about": entries.rows_about,
+        "columns": [_written(column, entries.told.get(name, {})) for name, column in entries.declared.items()],
+        "strategy": entries.strategy,
+    }
+    return HEAD + strict_yaml.dump({key: value for key, value in content.items() if value not in ("", {}, [], None)})
+
+
+def read(text: str, owner: str = "") -> Draft:
+    """Return the draft in a project file, or in a plan file, for `owner`. Raises `PlanError` if it is neither."""
+    content = strict_yaml.mapping(text, "a project or a plan")
+    if "project" not in content:
+        plan = Plan.loads(text)
+        return Draft(plan.title or plan.dataset, "", STEPS, from_plan(plan), owner)
+    try:
+        file = _File.model_validate(content)
+    except ValidationError as error:
+        where = sorted({".".join(map(str, fault["loc"][:3])) for fault in error.errors()})
+        raise PlanError(f"this project file cannot be read: see {', '.join(where[:5])}") from None
+    entries = _entries(file)
+    if lacking := [name for name in entries.chosen if name not in entries.declared]:
+        raise PlanError(f"this project file declares no column {lacking[0]!r}, which it publishes")
+    project = file.project
+    return Draft(project.table, project.sample, tuple(project.settled), entries, owner)
+
+
+def _entries(file: _File) -> Entries:
+    project, unit = file.project, file.unit
+    assert project.published_as in LAYOUTS
+    entries = Entries(
+        title=file.title,
+        dataset=file.dataset,
+        chosen=tuple(project.columns_that_matter),
+        layout=project.published_as,
+        own=tuple(map(tuple, project.own_tables)),
+        margins=project.each_by_itself,
+        ranges=project.ranges,
+        declared={column.name: _declared(column) for column in file.columns},
+        rows_about=file.rows_about,
+        epsilon=file.epsilon,
+        strategy=file.strategy,
+        notes=file.notes,
+        about={key: said for key, said in file.about.model_dump().items() if said},
+        told={column.name: told for column in file.columns if (told := _told(column))},
+    )
+    return entries if unit is None else replace(
+        entries, several_rows=unit.several_rows, id_column=unit.id, rows=unit.rows
+    )  # fmt: skip
+
+
+def _written(column: Mapping[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry of a column as it stands in the file; None, for what waits for an answer, cannot be written."""
+    fields = {key: value for key, value in column.items() if value is not None}
+    opened = {"open": ["format"]} if column.get("format", "") is None else {}
+    return fields | opened | {key: value for key, value in told.items() if value not in ("", {}, None)}
+
+
+def _declared(column: _Column) -> dict[str, Any]:
+    told = {*FOR_READERS, "open"}
+    fields = column.model_dump(by_alias=True, exclude_unset=True, exclude=told)
+    return fields | ({"format": None} if "format" in column.open else {})
+
+
+def _told(column: _Column) -> dict[str, Any]:
+    return column.model_dump(exclude_unset=True, include={*FOR_READERS})

@@ -1,0 +1,78 @@
+"""Plans of this owner that can be gone on with: the one put aside in this visit, and those of what was published.
+
+Another owner's plans are not among them: the ledger of a visit is its owner's part, and a visit is one person's.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from dpengine import LedgerError
+from dpengine.accounting.entry import Entry, Kind, same_name
+from dpengine.release import reopen
+from pages.parts.visit.plan_form import Draft, from_plan
+from pages.parts.visit.state import STEPS, visit
+
+__all__ = ["Recent", "draft_of", "last_published", "listed", "put_aside"]
+
+MAX_LISTED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    """A plan to go on with: what it is called, and where it is, the release of which it is or this visit."""
+
+    name: str
+    release_id: str = ""
+
+
+def listed() -> list[Recent]:
+    """Return the plan put aside, then the last plan of each dataset that was published, the latest first."""
+    found: dict[str, Entry] = {}
+    with suppress(LedgerError):  # it is reported where a budget is spent
+        for entry in reversed(visit().ledger.history()):
+            if entry.kind is Kind.RELEASE:
+                found.setdefault(same_name(entry.dataset), entry)
+    draft = put_aside()
+    here = [] if draft is None else [Recent(f"{draft.table}, put aside in this visit")]
+    return [*here, *(Recent(_name(entry), entry.release_id) for entry in found.values())][:MAX_LISTED]
+
+
+def draft_of(recent: Recent) -> Draft | None:
+    """Return the plan of one of those listed; None if it is gone."""
+    if not recent.release_id:
+        return put_aside()
+    with suppress(LedgerError):
+        entry = visit().ledger.entry(recent.release_id)
+        return None if entry is None else _published(entry)
+    return None
+
+
+def put_aside() -> Draft | None:
+    """Return the plan of the table before the one at hand."""
+    return visit().earlier
+
+
+def last_published(dataset: str) -> Draft | None:
+    """Return the plan of the last release of a dataset; None if there is none."""
+    here = visit()
+
+    def look() -> tuple[Draft | None]:
+        with suppress(LedgerError):
+            releases = [entry for entry in here.ledger.history(dataset) if entry.kind is Kind.RELEASE]
+            return (_published(releases[-1]) if releases else None,)
+        return (None,)
+
+    return here.once("last-published", dataset, look)[0]
+
+
+def _published(entry: Entry) -> Draft | None:
+    payload = visit().ledger.payload(entry.release_id)
+    if payload is None:
+        return None
+    return Draft(_name(entry), "", STEPS, from_plan(reopen(payload).plan), visit().account.owner)
+
+
+def _name(entry: Entry) -> str:
+    return f"{entry.dataset}, published on {entry.created[:10]}"
