@@ -207,7 +207,7 @@ def _in_words(column: Column, labels: Iterable[str]) -> list[str]:
 def _figure(result: Result, table: Columns, room: int) -> dict[str, Any]:
     """Return the figure of a table as JSON, or None if it has more cells than there is `room` for."""
     plan = result.plan
-    fixed = {name: figures.largest_label(result, table, name) for name in figures.columns_to_fix(plan, table)}
+    fixed = dict.fromkeys(figures.columns_to_fix(plan, table), figures.ALL)
     drawn = tuple(name for name in table if name not in fixed)
     cells = plan.cells(drawn)
     if cells > room:
@@ -218,7 +218,7 @@ def _figure(result: Result, table: Columns, room: int) -> dict[str, Any]:
     return {
         "figure": _script_json(figure.to_json()),
         "drawn": cells,
-        "fixed": {plan.column(name).heading: figures.shown_label(plan, name, fixed[name]) for name in fixed},
+        "fixed": [plan.column(name).heading for name in fixed],
         "wide": min(900, 140 + across * (22 if len(drawn) == 1 or cells > 120 else 34)),
         "high": figure.layout.height or 380,
     }

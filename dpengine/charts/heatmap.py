@@ -7,9 +7,9 @@ there the numbers change colour.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import plotly.graph_objects as go
 
 from dpengine.charts.style import GREY, SAVED_WIDTH
 
-__all__ = ["SCALE", "WRITTEN", "Grid", "traces"]
+__all__ = ["SCALE", "STOPS", "WRITTEN", "Grid", "explain_marks", "noise_marks", "traces"]
 
 MIDDLE = "#2d8186"  # relative luminance 0.18: 4.6 to 1 against black, and against white
 TURN = 0.75  # where that colour stands on the scale of square roots
@@ -48,20 +48,34 @@ SCALE = {dark: _scale(*ends) for dark, ends in ENDS.items()}
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The cells of two columns; arrays have a row for each of `rows` and a column for each of `columns`."""
+    """The cells of two columns; arrays have a row for each of `rows` and a column for each of `columns`.
+
+    `hover` is the template of what a pointer over a cell says; it finds what it needs in `details`.
+    """
 
     counts: npt.NDArray[np.int64]
-    hover: npt.NDArray[np.object_]
+    details: npt.NDArray[np.object_]
+    hover: str
     noisy: npt.NDArray[np.bool_]
     rows: Sequence[str]
     columns: Sequence[str]
 
+    @property
+    def widest(self) -> int:
+        """How many letters the widest number has."""
+        return max(len(f"{count:,}") for count in (int(self.counts.max()), int(self.counts.min())))
 
-def traces(grid: Grid, *, top: int, unit: str, dark: bool, scale: bool, legend: bool) -> list[go.Heatmap | go.Scatter]:
-    """Return the traces of a heatmap: cells, their numbers where there is room, and marks on mostly noise.
+    @property
+    def written(self) -> bool:
+        """Whether there is room for numbers in the cells, at least in a saved picture, where nothing hides them."""
+        across = self.counts.shape[1] * (self.widest + 1) * DIGIT
+        return self.counts.size <= MAX_WRITTEN and across <= SAVED_WIDTH - AXIS
 
-    The colour scale ends at the count `top`; `unit` is its title, and `scale` says whether it is drawn. `legend` says
-    whether the marks are explained.
+
+def traces(grid: Grid, *, top: int, unit: str, dark: bool, scale: bool) -> list[go.Heatmap]:
+    """Return the traces of a heatmap: its cells, and their numbers where there is room.
+
+    The colour scale ends at the count `top`; `unit` is its title, and `scale` says whether it is drawn.
     """
     cells = go.Heatmap(
         z=grid.counts,
@@ -72,12 +86,12 @@ def traces(grid: Grid, *, top: int, unit: str, dark: bool, scale: bool, legend: 
         colorscale=SCALE[dark],
         showscale=scale,
         colorbar={"title": unit, "thickness": 10, "outlinewidth": 0, "tickformat": ",~r"},
-        customdata=grid.hover,
-        hovertemplate="%{customdata}<extra></extra>",
+        customdata=grid.details,
+        hovertemplate=grid.hover,
         xgap=1,
         ygap=1,
     )
-    return [*_numbered(cells, grid, dark), _noise_marks(grid, dark, legend)]
+    return _numbered(cells, grid, dark)
 
 
 def _numbered(cells: go.Heatmap, grid: Grid, dark: bool) -> list[go.Heatmap]:
@@ -86,13 +100,10 @@ def _numbered(cells: go.Heatmap, grid: Grid, dark: bool) -> list[go.Heatmap]:
     A browser makes the numbers of a heatmap as small as its cells need. Blanks as wide as the widest number make it
     choose the same size for both.
     """
-    if grid.counts.size > MAX_WRITTEN:
+    if not grid.written:
         return [cells]
     numbers = np.vectorize("{:,}".format, otypes=[object])(grid.counts)
-    widest = max(map(len, numbers.ravel()))
-    if grid.counts.shape[1] * (widest + 1) * DIGIT > SAVED_WIDTH - AXIS:
-        return [cells]  # too small to be read even in a saved picture, where nothing hides them
-    blank = "\u00a0" * widest
+    blank = "\u00a0" * grid.widest
     above = grid.counts >= TURN**2 * cells.zmax
     low, high = WRITTEN[dark]
     cells.update(text=np.where(above, blank, numbers), texttemplate="%{text}", textfont={"color": low})
@@ -114,22 +125,32 @@ def _numbered(cells: go.Heatmap, grid: Grid, dark: bool) -> list[go.Heatmap]:
     return [cells, over]
 
 
-def _noise_marks(grid: Grid, dark: bool, legend: bool) -> go.Scatter:
-    """Return a slanted line through each cell that is mostly noise."""
-    rows, columns = np.nonzero(grid.noisy)
-    few = grid.noisy.size <= MAX_WRITTEN
+def noise_marks(grid: Grid, dark: bool, number: int = 1) -> dict[str, Any]:
+    """Return one shape that marks the cells that are mostly noise, on the axes with this number.
+
+    A corner is cut off a cell with a number, so that nothing lies on the number; others are struck through. All marks
+    are one path in the places of the cells, so they grow with them.
+    """
+    tones: dict[str, Any] = {"line": {"color": GREY[dark], "width": 1}}
+    path = "M{2},{1}L{3},{0}"
+    if grid.written:
+        path, tones = "M{4},{0}L{3},{0}L{3},{5}Z", {"line": {"width": 0}, "fillcolor": GREY[dark]}
+    marks = []
+    for row, column in np.argwhere(grid.noisy).tolist():
+        ends = row - 0.47, row + 0.4, column - 0.4, column + 0.47, column + 0.25, row - 0.12
+        marks.append(path.format(*(f"{end:.2f}" for end in ends)))
+    axis = "" if number == 1 else str(number)
+    return {"type": "path", "path": "".join(marks), "xref": f"x{axis}", "yref": f"y{axis}", **tones}
+
+
+def explain_marks(grid: Grid, dark: bool) -> go.Scatter:
+    """Return a trace without points, which explains the marks in the legend."""
+    symbol = "triangle-ne" if grid.written else "line-ne-open"
     return go.Scatter(
-        x=[grid.columns[int(k)] for k in columns],
-        y=[grid.rows[int(k)] for k in rows],
+        x=[None],
+        y=[None],
         mode="markers",
-        marker={
-            "symbol": "line-ne-open",
-            "size": 22 if few else max(3, 8 - math.isqrt(grid.noisy.size) // 20),
-            "color": GREY[dark],
-            "line": {"width": 1.2},
-            "opacity": 0.6 if few else 1,  # light enough to read the number through it
-        },
+        marker={"symbol": symbol, "size": 9, "color": GREY[dark], "line": {"width": 1.2, "color": GREY[dark]}},
         name="mostly noise",
-        showlegend=legend,
         hoverinfo="skip",
     )

@@ -14,7 +14,8 @@ from typing import Any
 import plotly.graph_objects as go
 
 __all__ = [
-    "ACCENT", "CONFIG", "GREY", "INK", "SAVED_WIDTH", "apply_style", "category_axis", "escape", "join_names", "shorten",
+    "ACCENT", "CONFIG", "DASHES", "GREY", "INK", "SAVED_WIDTH", "SERIES", "SYMBOLS", "apply_style", "category_axis",
+    "crowded", "cut", "escape", "join_names", "room_below", "short_name", "shorten",
 ]  # fmt: skip
 
 SAVED_WIDTH = 1000
@@ -31,6 +32,10 @@ TITLE_LINE = 42  # letters that fit on a phone
 ACCENT = {False: "#0b6e75", True: "#4fc3c7"}
 GREY = {False: "#7b8789", True: "#97a3a5"}
 INK = {False: "#1c2526", True: "#e8eeee"}
+# Lines of one chart, which differ in lightness, dash and symbol too.
+SERIES = {False: ("#0b6e75", "#a85a00", "#6a3d9a", "#33475b"), True: ("#4fc3c7", "#e0a458", "#c6a5ea", "#b9c7d6")}
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")
 
 
 def shorten(labels: Iterable[str]) -> list[str]:
@@ -73,6 +78,30 @@ def escape(text: str) -> str:
     'R&amp;D &lt;b&gt;'
     """
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def cut(text: str) -> str:
+    """Return `text` as short as a label."""
+    return shorten([text])[0]
+
+
+def short_name(text: str) -> str:
+    """Return `text` as a figure shows it: short, and without markup.
+
+    >>> short_name("<b>")
+    '&lt;b&gt;'
+    """
+    return escape(cut(text))
+
+
+def room_below(labels: Sequence[str]) -> int:
+    """Return the height in pixels that labels need below a figure, where many or long ones are turned upright."""
+    return 6 * max(map(len, labels)) if crowded(labels) else 0
+
+
+def crowded(labels: Sequence[str]) -> bool:
+    """Whether labels have no room beside each other."""
+    return max(map(len, labels)) * len(labels) > 40
 
 
 def join_names(names: Iterable[str]) -> str:

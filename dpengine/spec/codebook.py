@@ -10,16 +10,18 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from dpengine import shapes
 from dpengine.errors import PlanError
 from dpengine.spec import strict_yaml
 from dpengine.spec.declared import Declared, Text, readable_faults
 from dpengine.spec.domain import Column
+from dpengine.spec.standard_lists import standard_lists
 
 __all__ = ["Codebook", "from_columns", "loads", "resolve", "values_from"]
 
@@ -35,14 +37,18 @@ class Codebook(Declared):
     columns: tuple[Column, ...]
 
 
-def loads(text: str) -> Codebook:
-    """Read the text of a YAML codebook; its columns get ``source: codebook``. Raises `PlanError`."""
+def loads(text: str, geojson: Mapping[str, str] | None = None) -> Codebook:
+    """Read the text of a YAML codebook; its columns get ``source: codebook``. Raises `PlanError`.
+
+    `geojson` holds the texts of the files that its columns may name as their `shapes`.
+    """
     fields = strict_yaml.mapping(text, "a codebook")
     listed = fields.get("columns")
     if not isinstance(listed, list) or not all(isinstance(column, dict) for column in listed):
         raise PlanError("a codebook needs 'columns:', a list like that of a plan")
     about = {str(column.get("name")): column.get("about", "") for column in listed}
     columns = [{k: v for k, v in column.items() if k != "about"} for column in listed]
+    columns = [_with_shapes(column, (geojson or {}).get) for column in columns]
     return from_columns(columns, about, fields)
 
 
@@ -89,7 +95,7 @@ def values_from(text: str, name: str, *, column: str) -> tuple[str, ...]:
 
 
 def resolve(plan: dict[str, Any], folder: Path | None) -> dict[str, Any]:
-    """Fill in the values of category columns that name a codebook file in `folder`. Raises `PlanError`.
+    """Fill in values and shapes of category columns that name files in `folder`. Raises `PlanError`.
 
     `Category` fills in standard lists itself.
     """
@@ -100,19 +106,44 @@ def resolve(plan: dict[str, Any], folder: Path | None) -> dict[str, Any]:
 
 
 def _resolved(column: Any, folder: Path | None) -> Any:
-    if not isinstance(column, dict) or column.get("values") or folder is None:
+    if not isinstance(column, dict) or folder is None:
         return column
+    column = _with_values(column, folder)
+    return _with_shapes(column, lambda name: _text_beside(column, folder, name, "file of shapes"))
+
+
+def _with_values(column: dict[str, Any], folder: Path) -> dict[str, Any]:
     wanted = column.get("codebook")
-    if not isinstance(wanted, str) or not wanted.lower().endswith((".csv", ".json")):
+    if column.get("values") or not isinstance(wanted, str) or not wanted.lower().endswith((".csv", ".json")):
         return column
+    text = _text_beside(column, folder, wanted, "codebook")
+    values = values_from(text, Path(wanted).name, column=str(column.get("name")))
+    return {**column, "values": values, "source": "codebook"}
+
+
+def _with_shapes(column: dict[str, Any], text_of: Callable[[str], str | None]) -> dict[str, Any]:
+    """Replace the name of a GeoJSON file by the outlines in it of the column's values."""
+    wanted, values = column.get("shapes"), column.get("values")
+    if not isinstance(wanted, str) or (text := text_of(wanted)) is None:
+        return column
+    listed = values or standard_lists().get(str(column.get("codebook")), ())
+    words = column.get("words")
     try:
-        path = (folder / wanted).resolve()
+        named = {str(word): str(value) for value, word in words.items()} if isinstance(words, dict) else {}
+        return {**column, "shapes": shapes.from_geojson(text, [str(value) for value in listed], named)}
+    except ValueError as error:
+        raise PlanError(f"column {column.get('name')!r}, shapes {Path(wanted).name}: {error}") from None
+
+
+def _text_beside(column: Mapping[str, Any], folder: Path, name: str, what: str) -> str:
+    """Read a file beside the plan. Raises `PlanError` if it lies elsewhere or cannot be read."""
+    try:
+        path = (folder / name).resolve()
         within = path.is_relative_to(folder.resolve())
     except ValueError:  # for example NUL, which no path may hold
         within = False
     if not within:
-        raise PlanError(f"column {column.get('name')!r}: the codebook must lie in the folder of the plan")
+        raise PlanError(f"column {column.get('name')!r}: the {what} must lie in the folder of the plan")
     if path.exists() and not path.is_file():  # reading a pipe might never end
-        raise PlanError(f"column {column.get('name')!r}: the codebook {path.name} is not a file")
-    values = values_from(strict_yaml.read(path, "codebook"), path.name, column=str(column.get("name")))
-    return {**column, "values": values, "source": "codebook"}
+        raise PlanError(f"column {column.get('name')!r}: the {what} {path.name} is not a file")
+    return strict_yaml.read(path, what)

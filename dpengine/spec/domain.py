@@ -10,8 +10,8 @@ A column with ``other: false`` has no cell for undeclared values, and rows that 
 out of the whole release. With ``missing: false``, a missing value counts as *other*, and its row is
 left out if there is no such cell either.
 
-What readers see instead of names and codes (`label`, `description`, `words`, `whole`) changes no cell: tables keep the
-declared values, and charts and the report show the words.
+What readers see instead of names and codes (`label`, `description`, `words`, `whole`, `shapes`) changes no cell: tables
+keep the declared values, and charts and the report show the words, and maps of the shapes.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, Unpack
 
 from pydantic import Field, PlainSerializer, SkipValidation, field_validator, model_validator
 
+from dpengine import shapes as outlines
 from dpengine.exact import DecimalLike
 from dpengine.spec.declared import Declared, Line, Name, NumberFormat, Text, Texts, at_most
 from dpengine.spec.edges import EqualEdges, check_edges, read_edges
@@ -38,7 +39,7 @@ __all__ = ["FOR_READERS", "MISSING", "OTHER", "Category", "Column", "Date", "Num
 
 OTHER = "(other)"
 MISSING = "(missing)"
-FOR_READERS = ("label", "description", "words", "whole")  # fields of a column that change no cell
+FOR_READERS = ("label", "description", "words", "whole", "shapes")  # fields of a column that change no cell
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}  # in a period
 
 Source = Literal["typed", "codebook", "standard", "confirmed"]
@@ -197,12 +198,16 @@ class Category(_Column):
         default={}, description="what readers see instead of a value, such as 1: male"
     )
     codebook: Line | None = Field(default=None, description="CSV or JSON file beside the plan, or a standard name")
+    shapes: dict[Text, Line] = Field(
+        default={}, description="for a map: the outline of a value, or a GeoJSON file beside the plan"
+    )
 
     if TYPE_CHECKING:
 
         def __init__(
             self, *, name: str, values: Sequence[str | int | float] = ..., codebook: str | None = ...,
-            words: Mapping[str, str] = ..., kind: Literal["category"] = ..., **options: Unpack[ColumnOptions],
+            words: Mapping[str, str] = ..., shapes: Mapping[str, str] = ..., kind: Literal["category"] = ...,
+            **options: Unpack[ColumnOptions],
         ) -> None: ...  # fmt: skip
 
     @model_validator(mode="before")
@@ -219,7 +224,14 @@ class Category(_Column):
             raise ValueError(f"the codebook {wanted!r} is not at hand here, or lists no values; list them instead")
         raise ValueError(f"no standard list is called {wanted!r}; there are {', '.join(standard_lists())}")
 
-    @field_validator("values", "words", mode="before")
+    @field_validator("shapes", mode="before")
+    @classmethod
+    def _at_hand(cls, given: Any) -> Any:
+        if isinstance(given, str):
+            raise ValueError(f"the file of shapes {given!r} is not at hand here; bring it together with the codebook")
+        return given
+
+    @field_validator("values", "words", "shapes", mode="before")
     @classmethod
     def _as_text(cls, given: Any) -> Any:
         if isinstance(given, Mapping):  # YAML reads a code such as 1 as a number
@@ -253,6 +265,13 @@ class Category(_Column):
         for value, word in self.words.items():
             if times[word] > 1 or not word.strip():
                 raise ValueError(f"shown as {word!r}, the value {value!r} could not be told from others")
+        return self
+
+    @model_validator(mode="after")
+    def _shapes_fit(self) -> Category:
+        if unknown := self.shapes.keys() - set(self.values):
+            raise ValueError(f"'shapes' outline the value {min(unknown)!r}, which is not among the values")
+        outlines.check(self.shapes)
         return self
 
     @property

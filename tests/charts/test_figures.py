@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ def result() -> Result:
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_one_column_is_bars_with_whiskers_and_hatching(result: Result, dark: bool) -> None:
-    figure = figures.release_figure(result, ("visit",), dark=dark)
+    figure = figures.release_figure(result, ("visit",), form="bars", dark=dark)
     bars = [trace for trace in figure.data if trace.type == "bar"]
     frame = result.tables[("visit",)].set_index("visit")
     drawn = {label: (y, y + up, y - down) for trace in bars for label, y, up, down in
@@ -30,14 +32,16 @@ def test_one_column_is_bars_with_whiskers_and_hatching(result: Result, dark: boo
 
 def test_two_columns_are_a_heatmap_in_declared_order(result: Result) -> None:
     figure = figures.release_figure(result, ("age", "region"))
-    heat, marks = figure.data[0], figure.data[-1]
+    heat = figure.data[0]
     assert tuple(heat.y) == result.plan.column("age").labels
     assert tuple(heat.x) == result.plan.column("region").labels
     assert (np.array(heat.z) == result.counts(("age", "region"))).all()
-    marked = set(zip(marks.y, marks.x, strict=True))
-    frame = result.tables[("age", "region")].assign(noisy=result.mostly_noise(("age", "region")).ravel())
-    assert marked == {(row["age"], row["region"]) for _, row in frame[frame["noisy"]].iterrows()}
-    assert "95 %" in heat.customdata[0][0]
+    corners = re.findall(r"L(-?[\d.]+),(-?[\d.]+)L", figure.layout.shapes[0].path)  # the upper right one of each cell
+    marked = {(round(float(y) + 0.47), round(float(x) - 0.47)) for x, y in corners}
+    assert marked == set(map(tuple, np.argwhere(result.mostly_noise(("age", "region"))).tolist()))
+    first = result.tables[("age", "region")].iloc[0]
+    assert list(heat.customdata[0][0])[:3] == [round(first["estimate"], 1), first["low"], first["high"]]
+    assert "95 %: %{customdata[1]:,} to %{customdata[2]:,}" in heat.hovertemplate
 
 
 def test_three_columns_are_small_multiples_or_a_drill_down(result: Result) -> None:
@@ -45,8 +49,12 @@ def test_three_columns_are_small_multiples_or_a_drill_down(result: Result) -> No
     assert figures.columns_to_fix(result.plan, table) == ()
     figure = figures.release_figure(result, table)
     heats = [trace for trace in figure.data if trace.type == "heatmap" and trace.hoverinfo != "skip"]
-    assert len(heats) == result.plan.column("visit").size
-    assert sum(int(np.sum(trace.z)) for trace in heats) == result.counts(table).sum()
+    assert len(heats) == 1 + result.plan.column("visit").size
+    assert (np.array(heats[0].z) == result.counts(table).sum(axis=2)).all(), "all of them come first"
+    assert sum(int(np.sum(trace.z)) for trace in heats[1:]) == result.counts(table).sum()
+    summed = figures.release_figure(result, table, fixed={"visit": figures.ALL})
+    assert (np.array(summed.data[0].z) == result.counts(table).sum(axis=2)).all()
+    assert summed.layout.title.text == "People by age and region"
     cut = figures.release_figure(result, table, fixed={"visit": "2024-Q2"})
     assert (np.array(cut.data[0].z) == result.counts(table)[:, :, 1]).all()
     assert "2024-Q2" in cut.layout.title.text
@@ -63,7 +71,7 @@ def test_labels_are_shown_as_text_and_shortened() -> None:
     figure = figures.release_figure(preview(plan), ("age", "region"))
     assert "<b>" not in figure.data[0].x[0]
     assert len(figure.data[0].x[0]) < 40
-    assert "<b>x" not in figure.data[0].customdata[0][0]
+    assert figure.data[0].customdata[0][0][4].startswith("&lt;b&gt;x")
 
 
 def test_large_tables_leave_their_labels_to_the_browser_and_numbers_to_the_hover() -> None:

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from dpengine.charts import style
 from dpengine.charts.heatmap import SCALE, TURN, WRITTEN, Grid, traces
+from dpengine.charts.lines import MAX_TOGETHER
+from dpengine.charts.style import DASHES, SERIES
 
 LONG = "Hospital of the Holy Ghost, ward {} for children and their parents"
 
@@ -35,7 +37,7 @@ def tone(scale: list[list[float | str]], part: float) -> str:
 def grid(counts: list[list[int]]) -> Grid:
     array = np.array(counts)
     names = [[f"{axis}{k}" for k in range(size)] for axis, size in zip("rc", array.shape, strict=True)]
-    return Grid(array, np.full(array.shape, "", dtype=object), array < 3, *names)
+    return Grid(array, np.full(array.shape, "", dtype=object), "", array < 3, *names)
 
 
 @given(st.lists(st.text(max_size=60), unique=True, max_size=12))
@@ -71,6 +73,12 @@ def test_numbers_stand_out_on_every_tone(dark: bool) -> None:
 
 
 @pytest.mark.parametrize("dark", [False, True])
+def test_lines_stand_out_from_the_page_and_from_each_other(dark: bool) -> None:
+    assert all(contrast(colour, "#12181a" if dark else "#ffffff") >= 4.5 for colour in SERIES[dark])
+    assert len(set(SERIES[dark])) == len(set(DASHES[: len(SERIES[dark])])) == len(SERIES[dark]) == MAX_TOGETHER
+
+
+@pytest.mark.parametrize("dark", [False, True])
 def test_small_counts_are_seen_beside_large_ones(dark: bool) -> None:
     """One in a hundred of the largest is a tenth of the way along the scale, not a hundredth."""
     ground = tone(SCALE[dark], 0)
@@ -81,7 +89,7 @@ def test_small_counts_are_seen_beside_large_ones(dark: bool) -> None:
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_each_number_is_written_once_in_its_colour(dark: bool) -> None:
-    cells, over, _ = traces(grid([[1000, 400], [1, 0]]), top=1000, unit="rows", dark=dark, scale=True, legend=True)
+    cells, over = traces(grid([[1000, 400], [1, 0]]), top=1000, unit="rows", dark=dark, scale=True)
     assert cells.textfont.color == WRITTEN[dark][0]
     assert over.textfont.color == WRITTEN[dark][1]
     assert [text.strip() for text in np.ravel(cells.text)] == ["", "400", "1", "0"]

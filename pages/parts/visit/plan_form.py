@@ -210,7 +210,8 @@ def _told(entries: Entries, name: str) -> dict[str, Any]:
         fields["whole"] = True
     if column["kind"] == "category":
         known = set(map(str, column.get("values", ())))
-        fields["words"] = {value: words for value, words in told.get("words", {}).items() if value in known}
+        for key in ("words", "shapes"):
+            fields[key] = {value: text for value, text in told.get(key, {}).items() if value in known}
     return fields
 
 

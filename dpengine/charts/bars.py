@@ -1,0 +1,74 @@
+"""Bars for the cells of one column, with their intervals as whiskers; cells that are mostly noise are hatched."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpengine.array_types import Ints
+from dpengine.charts.cells import Cells
+from dpengine.charts.style import ACCENT, GREY, INK, category_axis, crowded, room_below, short_name
+from dpengine.spec.domain import Category
+
+__all__ = ["bar_chart", "by_size"]
+
+MAX_HEIGHT = 1400
+ROW = 22  # pixels of a lying bar
+
+
+def bar_chart(cells: Cells, dark: bool, *, largest_first: bool = False) -> go.Figure:
+    """Draw a bar for each cell, in declared order or with the `largest_first`.
+
+    Bars of categories lie where their labels have no room side by side.
+    """
+    order = by_size(cells) if largest_first else np.arange(cells.count.size)
+    labels = [cells.short[0][k] for k in order]
+    lying = isinstance(cells.columns[0], Category) and crowded(labels)
+    along, up = ("y", "x") if lying else ("x", "y")
+    details, hover = cells.details(), cells.hover([along], up)
+    figure = go.Figure()
+    for noisy in (False, True):
+        chosen = order[cells.noisy[order] == noisy]
+        if not chosen.size:
+            continue
+        bars = {
+            along: [cells.short[0][k] for k in chosen],
+            up: cells.count[chosen],
+            f"error_{up}": {
+                "type": "data",
+                "symmetric": False,
+                "array": (cells.high - cells.count)[chosen],
+                "arrayminus": (cells.count - cells.low)[chosen],
+                "color": INK[dark],
+                "thickness": 1.2,
+                "width": 4 if len(labels) < 60 else 0,
+            },
+        }
+        figure.add_bar(
+            **bars,
+            orientation="h" if lying else "v",
+            customdata=details[chosen],
+            hovertemplate=hover,
+            name="mostly noise" if noisy else "count, with 95 % interval",
+            marker={
+                "color": GREY[dark] if noisy else ACCENT[dark],
+                "pattern": {"shape": "/" if noisy else "", "fgcolor": INK[dark], "size": 6, "solidity": 0.2},
+            },
+        )
+    heading = short_name(cells.headings[0])
+    values = {"title": cells.noun, "rangemode": "tozero"}
+    if lying:
+        figure.update_xaxes(**values)
+        figure.update_yaxes(title=heading, **category_axis(labels, downwards=True))
+    else:
+        figure.update_xaxes(title=heading, **category_axis(labels))
+        figure.update_yaxes(**values)
+    high = min(MAX_HEIGHT, 130 + ROW * len(labels)) if lying else 380 + room_below(labels)
+    return figure.update_layout(height=high, bargap=0.25, showlegend=bool(cells.noisy.any()))
+
+
+def by_size(cells: Cells) -> Ints:
+    """Return the places of the cells by their published counts, the largest first; *other* and *missing* stay last."""
+    declared = cells.columns[0].declared_size
+    largest = np.argsort(-cells.count[:declared], kind="stable")
+    return np.concatenate([largest, np.arange(declared, cells.count.size)]).astype(np.int64)

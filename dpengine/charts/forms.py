@@ -1,0 +1,97 @@
+"""Which chart shows a table best: decided from the plan alone, so that page and report decide alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Literal
+
+from dpengine.array_types import Columns
+from dpengine.spec.domain import Category, Column, Date, Number
+from dpengine.spec.plan import Plan
+
+__all__ = ["Form", "forms", "has_order", "is_time", "time_axis"]
+
+Form = Literal["bars", "sorted", "lines", "map", "heatmap", "facets"]
+MAX_LINES = 12  # categories of which each has a line of its own
+MIN_PERIODS = 3  # a line between two points says too much
+MAX_PERIODS = 4_000
+MIN_UNORDERED = 5  # a shorter list may stand in the order of the alphabet by chance
+YEARS = (1000, 2200)
+# Names of columns that count time, and the numbers that it may take; "hours" would be a duration.
+PARTS = {"month": (1, 13), "quarter": (1, 5), "week": (0, 54), "weekday": (0, 8), "day": (0, 367), "hour": (0, 24)}
+YEAR_STEPS = {1, 2, 5, 10}
+
+
+def forms(plan: Plan, shown: Columns) -> tuple[Form, ...]:
+    """Return the charts that can show one, two or three columns, the one to begin with first."""
+    columns = [plan.column(name) for name in shown]
+    if len(columns) == 1:
+        return _of_one(columns[0])
+    if len(columns) == 2:
+        return ("lines", "heatmap") if time_axis(columns) is not None else ("heatmap",)
+    return ("facets",)
+
+
+def _of_one(column: Column) -> tuple[Form, ...]:
+    if is_time(column):
+        return "lines", "bars"
+    if not isinstance(column, Category):
+        return ("bars",)
+    bars: tuple[Form, ...] = ("bars", "sorted") if has_order(column) else ("sorted", "bars")
+    return ("map", *bars) if column.shapes else bars
+
+
+def time_axis(columns: Sequence[Column]) -> int | None:
+    """Return which of two columns is the time of a chart with a line for each cell of the other; None if none is."""
+    for k, column in enumerate(columns):
+        if is_time(column) and columns[1 - k].size <= MAX_LINES:
+            return k
+    return None
+
+
+def is_time(column: Column) -> bool:
+    """Whether the cells of a column follow each other in time, in steps of one length.
+
+    Numbers are years if they look like years or are called so, and other parts of time if they are called so.
+
+    >>> is_time(Number(name="born", edges=[1950, 1960, 1970, 1980]))
+    True
+    >>> is_time(Number(name="income", edges=[0, 20, 40, 60])), is_time(Number(name="hour", edges=[0, 8, 16, 24]))
+    (False, True)
+    """
+    if not MIN_PERIODS <= column.declared_size <= MAX_PERIODS:
+        return False
+    if isinstance(column, Date):
+        return True
+    if not isinstance(column, Number):
+        return False
+    edges = column.edges
+    steps = {after - before for before, after in pairwise(edges)}
+    if any(edge % 1 for edge in edges) or len(steps) > 1:
+        return False
+    words = set(re.findall("[a-z]+", re.sub("([a-z])([A-Z])", r"\1 \2", f"{column.name} {column.label}").lower()))
+    first, last, step = edges[0], edges[-1], min(steps)
+    if YEARS[0] <= first and last <= YEARS[1]:
+        return bool(words & {"year", "yr", "jahr", "decade"}) or (first >= 1800 and last <= 2100 and step in YEAR_STEPS)
+    return any(word in words and low <= first and last <= high for word, (low, high) in PARTS.items())
+
+
+def has_order(column: Column) -> bool:
+    """Whether the order of a column's values means something, or may do so.
+
+    A list of texts in the order of the alphabet has none; somebody chose every other order. Codes with digits may be
+    ordered, and so may single letters.
+
+    >>> has_order(Category(name="size", values=["small", "medium", "large", "huge", "other size"]))
+    True
+    >>> has_order(Category(name="land", values=["Austria", "Belgium", "Cyprus", "Denmark", "Spain"]))
+    False
+    """
+    if not isinstance(column, Category) or len(column.values) < MIN_UNORDERED:
+        return True
+    texts = [text.casefold() for text in column.words_of_declared]
+    if any(re.search(r"\d", text) for text in texts) or all(len(text) == 1 for text in texts):
+        return True
+    return texts != sorted(texts) and list(column.values) != sorted(column.values)

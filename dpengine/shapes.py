@@ -1,0 +1,188 @@
+"""Public shapes of regions, for maps: read from GeoJSON, thinned to what a figure can show, and kept as texts.
+
+Only outlines are kept, and of a feature's properties only the one that names it is looked at. A text is a POLYGON or
+MULTIPOLYGON in well-known text (WKT), whose outer rings run against the clock and whose holes with it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+__all__ = ["MAX_BYTES", "MAX_REGIONS", "check", "from_geojson", "rings"]
+
+MAX_BYTES = 20_000_000  # of a GeoJSON file
+MAX_REGIONS = 500  # that a map draws
+MAX_LETTERS = 1_000_000  # of the texts of all regions of a column
+MAX_POINTS = 30_000  # that are kept
+STEPS = (2000, 1000, 500, 250)  # in which the longer side of a map is divided, as fine as `MAX_POINTS` allow
+
+_NUMBER = r"-?\d{1,9}(?:\.\d{1,9})?"
+_RING = rf"\({_NUMBER} {_NUMBER}(?:, {_NUMBER} {_NUMBER}){{3,}}\)"
+_POLYGON = rf"\({_RING}(?:, {_RING})*\)"
+_TEXT = re.compile(rf"POLYGON {_POLYGON}|MULTIPOLYGON \({_POLYGON}(?:, {_POLYGON})*\)")
+
+Point = tuple[float, float]
+Ring = list[Point]
+Polygon = list[Ring]
+
+
+def check(texts: Mapping[str, str]) -> None:
+    """Raise ValueError unless these are outlines of regions, and few and short enough to draw."""
+    if len(texts) > MAX_REGIONS:
+        raise ValueError(f"these are {len(texts):,} shapes; a map draws at most {MAX_REGIONS}")
+    if sum(map(len, texts.values())) > MAX_LETTERS:
+        raise ValueError(f"these shapes are longer than {MAX_LETTERS:,} characters, the limit here")
+    for value, text in texts.items():
+        if not _TEXT.fullmatch(text):
+            raise ValueError(f"the shape of {value!r} is no POLYGON or MULTIPOLYGON in well-known text (WKT)")
+
+
+def rings(text: str) -> list[Ring]:
+    """Return the closed rings of an outline.
+
+    >>> rings("POLYGON ((0 0, 2 0, 2 1, 0 0))")
+    [[(0.0, 0.0), (2.0, 0.0), (2.0, 1.0), (0.0, 0.0)]]
+    """
+    found = []
+    for ring in re.findall(r"\(([^()]+)\)", text):
+        points = (point.split() for point in ring.split(","))
+        found.append([(float(x), float(y)) for x, y in points])
+    return found
+
+
+def from_geojson(text: str, values: Sequence[str], words: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the outlines of the features that are called like one of `values`, or by words that stand for it.
+
+    `words` maps what a value is called to the value.
+
+    A feature is called by its id, or by the property that fits the most values. Raises ValueError if this is no
+    GeoJSON, or if no feature fits.
+    """
+    features = _features(text)
+    named = _named(features, values, words or {})
+    if not named:
+        raise ValueError("no feature of this GeoJSON has an id or a property that is one of the column's values")
+    if len(named) > MAX_REGIONS:
+        raise ValueError(f"{len(named):,} values have shapes; a map draws at most {MAX_REGIONS}")
+    areas = {value: list(_polygons(geometry)) for value, geometry in named.items()}
+    if not any(areas.values()):
+        raise ValueError("the features of these values hold no polygons")
+    areas = _across_the_date_line(areas)
+    points = [point for area in areas.values() for polygon in area for ring in polygon for point in ring]
+    width = max(max(end) - min(end) for end in zip(*points, strict=True)) or 1.0
+    for steps in STEPS:
+        texts = {value: _written(area, width / steps) for value, area in areas.items()}
+        if sum(each.count(",") for each in texts.values()) <= MAX_POINTS:
+            break
+    kept = {value: each for value, each in texts.items() if each}
+    check(kept)
+    return kept
+
+
+def _features(text: str) -> list[dict[str, Any]]:
+    """Return the features of a GeoJSON text. Raises ValueError."""
+    if len(text) > MAX_BYTES:
+        raise ValueError(f"this GeoJSON is larger than {MAX_BYTES // 10**6} MB")
+    try:
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno}: this is not readable JSON") from None
+    except (ValueError, RecursionError):
+        raise ValueError("this JSON is nested too deeply, or holds too long a number") from None
+    listed = content.get("features") if isinstance(content, dict) else None
+    if not isinstance(listed, list):
+        raise ValueError("this is not GeoJSON with a list of features")
+    return [one for one in listed if isinstance(one, dict) and isinstance(one.get("geometry"), dict)]
+
+
+def _named(
+    features: Sequence[dict[str, Any]], values: Sequence[str], words: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
+    """Return the geometry of each value that a feature is called by."""
+    known = {value: value for value in values}
+    known = {word: value for word, value in words.items() if value in known} | known
+    found: dict[object, dict[str, dict[str, Any]]] = {}
+    for feature in features:
+        properties = feature.get("properties")
+        names = {("id",): feature.get("id")} | (properties if isinstance(properties, dict) else {})
+        for key, name in names.items():
+            called = str(name) if isinstance(name, str | int) and not isinstance(name, bool) else ""
+            if called in known:
+                found.setdefault(key, {}).setdefault(known[called], feature["geometry"])
+    return max(found.values(), key=len, default={})
+
+
+def _polygons(geometry: Mapping[str, Any]) -> Iterator[Polygon]:
+    """Yield the polygons of a geometry; other kinds have none. Raises ValueError for what is no polygon."""
+    coordinates = geometry.get("coordinates")
+    kind = geometry.get("type")
+    listed: Any = [coordinates] if kind == "Polygon" else coordinates if kind == "MultiPolygon" else []
+    try:
+        for polygon in listed:
+            yield [[_point(point) for point in ring] for ring in polygon]
+    except (TypeError, IndexError, KeyError):
+        raise ValueError("the coordinates of a feature are no polygon") from None
+
+
+def _point(point: Any) -> Point:
+    x, y = point[0], point[1]
+    if not all(isinstance(part, int | float) and math.isfinite(part) and abs(part) < 1e9 for part in (x, y)):
+        raise ValueError("a coordinate of a feature is no number")
+    return float(x), float(y)
+
+
+def _across_the_date_line(areas: dict[str, list[Polygon]]) -> dict[str, list[Polygon]]:
+    """Move what lies west of Greenwich to the far east where that makes the map narrower, as for Fiji or Alaska."""
+    east = [x for area in areas.values() for polygon in area for ring in polygon for x, _ in ring]
+    moved = [x % 360 for x in east]
+    if max(map(abs, east)) > 180 or max(moved) - min(moved) >= max(east) - min(east):
+        return areas
+    return {
+        value: [[[(x % 360, y) for x, y in ring] for ring in polygon] for polygon in area]
+        for value, area in areas.items()
+    }
+
+
+def _written(area: Iterable[Polygon], step: float) -> str:
+    """Return an area as text, its points moved to a grid of this step; what vanishes there is left out."""
+    digits = max(0, math.ceil(-math.log10(step)))
+    polygons = []
+    for polygon in area:
+        outer, *holes = [_thinned(ring, step) for ring in polygon] or [[]]
+        if len(outer) < 4:
+            continue
+        turned = [_turned(outer, 1), *(_turned(hole, -1) for hole in holes if len(hole) >= 4)]
+        texts = (", ".join(f"{_number(x, digits)} {_number(y, digits)}" for x, y in ring) for ring in turned)
+        polygons.append("(" + ", ".join(f"({each})" for each in texts) + ")")
+    if len(polygons) < 2:
+        return f"POLYGON {polygons[0]}" if polygons else ""
+    return f"MULTIPOLYGON ({', '.join(polygons)})"
+
+
+def _thinned(ring: Ring, step: float) -> Ring:
+    """Return a closed ring on a grid, without points that repeat; neighbours stay neighbours there."""
+    thin: Ring = []
+    for x, y in ring:
+        point = round(x / step) * step, round(y / step) * step
+        if not thin or point != thin[-1]:
+            thin.append(point)
+    if thin and thin[0] != thin[-1]:
+        thin.append(thin[0])
+    return thin
+
+
+def _turned(ring: Ring, direction: int) -> Ring:
+    """Return a ring that runs against the clock for direction 1, and with it for −1."""
+    twice = sum(x1 * y2 - x2 * y1 for (x1, y1), (x2, y2) in pairwise(ring))
+    return ring if twice * direction >= 0 else ring[::-1]
+
+
+def _number(value: float, digits: int) -> str:
+    text = f"{value:.{digits}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
