@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -38,8 +39,13 @@ def check(texts: Mapping[str, str]) -> None:
     if sum(map(len, texts.values())) > MAX_LETTERS:
         raise ValueError(f"these shapes are longer than {MAX_LETTERS:,} characters, the limit here")
     for value, text in texts.items():
-        if not _TEXT.fullmatch(text):
+        if not _is_outline(text):
             raise ValueError(f"the shape of {value!r} is no POLYGON or MULTIPOLYGON in well-known text (WKT)")
+
+
+@lru_cache(maxsize=10_000)  # a page reads the same plan again at every step
+def _is_outline(text: str) -> bool:
+    return _TEXT.fullmatch(text) is not None
 
 
 def rings(text: str) -> list[Ring]:

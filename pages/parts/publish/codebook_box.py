@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from dpengine import PlanError
+from dpengine import PlanError, shapes
 from dpengine.spec import codebook, codebook_sheet, strict_yaml
 from dpengine.spec.codebook import Codebook
+from dpengine.spec.domain import FOR_READERS
 from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.wording import plain, plural
 from pages.parts.visit import plan_form
@@ -15,6 +18,8 @@ from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit
 
 __all__ = ["show"]
+
+SHAPES = ("geojson", "json")
 
 
 def show() -> None:
@@ -33,37 +38,76 @@ def show() -> None:
             help="A CSV file for Excel or another spreadsheet, to fill in with a colleague. It has names of columns "
             "and what is entered here, and nothing of the rows.",
         )
-        file = st.file_uploader(
-            "Bring a codebook: that sheet, or a YAML file with columns as in a plan",
-            type=["csv", "yaml", "yml"],
+        files = st.file_uploader(
+            "Bring a codebook: that sheet, or a YAML file with columns as in a plan; and shapes for maps, as GeoJSON",
+            type=["csv", "yaml", "yml", *SHAPES],
+            accept_multiple_files=True,
             key=visit().key("codebook"),
+            help="A column whose values are regions is drawn as a map if a GeoJSON file has shapes with these names. "
+            "Only outlines are kept.",
         )
-        if file is not None:
-            _take(file)
+        books = [file for file in files if not file.name.lower().endswith(SHAPES)]
+        outlines = [file for file in files if file not in books]
+        try:
+            geojson = {file.name: _text(file, shapes.MAX_BYTES) for file in outlines}
+            if books:
+                _take([_read(file, geojson) for file in books])
+            elif geojson:
+                _take_shapes(*next(iter(geojson.items())))
+        except PlanError as error:
+            st.warning(all_faults(error), icon=":material/report:")
 
 
-def _take(file: UploadedFile) -> None:
-    """Fill in the rows of the grid that the codebook declares."""
-    try:
-        book = _read(file)
-    except PlanError as error:
-        st.warning(all_faults(error), icon=":material/report:")
-        return
+def _take(books: Sequence[Codebook]) -> None:
+    """Fill in the rows of the grid that codebooks declare."""
+    columns = [column for book in books for column in book.columns]
+    about = {name: text for book in books for name, text in book.about.items() if text}
     declared = visit().entries.declared
-    found = {c.name: plan_form.entry(c) for c in book.columns if c.name in declared}
+    found = {c.name: plan_form.undressed(c) for c in columns if c.name in declared}
     if not found:
-        names = ", ".join(plain(column.name) for column in book.columns[:5]) or "no column"
+        names = ", ".join(plain(column.name) for column in columns[:5]) or "no column"
         st.warning(f"This codebook declares {names}: none of your columns.", icon=":material/report:")
         return
     told = visit().entries.told
-    said = {name: told.get(name, {}) | {"description": book.about[name]} for name in found if book.about.get(name)}
+    said = {
+        c.name: told.get(c.name, {})
+        | c.model_dump(include={*FOR_READERS}, exclude_defaults=True)
+        | ({"description": about[c.name]} if c.name in about else {})
+        for c in columns
+        if c.name in found
+    }
     visit().refresh(visit().entries.with_(declared=declared | found, told=told | said))
     st.toast(f"The codebook filled in {plural(len(found), 'column')}.", icon=":material/menu_book:")
     st.rerun()
 
 
-def _read(file: UploadedFile) -> Codebook:
-    if file.size > strict_yaml.MAX_BYTES:
-        raise PlanError(f"this is too long for a codebook: at most {strict_yaml.MAX_BYTES // 10**6} MB are read")
-    text = file.getvalue().decode("utf-8-sig", "replace")
-    return codebook_sheet.from_csv(text) if file.name.lower().endswith(".csv") else codebook.loads(text)
+def _take_shapes(file: str, text: str) -> None:
+    """Give the shapes of a file to the column whose values they fit best."""
+    entries, best, why = visit().entries, ("", dict[str, str]()), "no column has values that are listed"
+    for name in plan_form.used(entries):
+        values = list(map(str, entries.declared[name].get("values", ())))
+        words = {str(word): str(value) for value, word in entries.told.get(name, {}).get("words", {}).items()}
+        try:
+            found = shapes.from_geojson(text, values, words) if values else {}
+        except ValueError as error:
+            why = str(error)
+            continue
+        best = max(best, (name, found), key=lambda one: len(one[1]))
+    name, found = best
+    if not found:
+        st.warning(f"{plain(file)}: {why}.", icon=":material/report:")
+        return
+    visit().refresh(entries.with_(told=entries.told | {name: entries.told.get(name, {}) | {"shapes": found}}))
+    st.toast(f"{plain(name)} has a map with {plural(len(found), 'shape')}.", icon=":material/map:")
+    st.rerun()
+
+
+def _read(file: UploadedFile, geojson: dict[str, str]) -> Codebook:
+    text = _text(file, strict_yaml.MAX_BYTES)
+    return codebook_sheet.from_csv(text) if file.name.lower().endswith(".csv") else codebook.loads(text, geojson)
+
+
+def _text(file: UploadedFile, limit: int) -> str:
+    if file.size > limit:
+        raise PlanError(f"{file.name} is too long: at most {limit // 10**6} MB are read")
+    return file.getvalue().decode("utf-8-sig", "replace")

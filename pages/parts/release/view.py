@@ -1,4 +1,4 @@
-"""A finished release, or a preview of one: chart, numbers as a table, downloads, and the owner's private view."""
+"""A finished release: chart, numbers as a table, downloads, and the owner's private view."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import zipfile
 import numpy as np
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from dpengine.accounting.composition import posterior
 from dpengine.accounting.ledger import Ledger
@@ -18,10 +17,10 @@ from dpengine.bundle.guide import model_errors
 from dpengine.charts import figures, style
 from dpengine.exact import exact_text
 from dpengine.release import Release, true_counts
-from dpengine.results.result import Result
 from dpengine.results.sample_share import sample_share
 from dpengine.sources.table import Table
 from dpengine.spec.wording import portion
+from pages.parts.release import chart
 from pages.parts.release.synthetic_rows import show_rows
 from pages.parts.shared.figures import is_dark
 from pages.parts.shared.made_on_click import OCTETS, made_on_click
@@ -29,18 +28,9 @@ from pages.parts.shared.wording import name_of, noun, people, plain, rows_counte
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 
-__all__ = ["figure_with_choice", "show_release"]
+__all__ = ["show_release"]
 
-NUMBERS = {
-    "count": st.column_config.NumberColumn(
-        "count", format="%,d", help="A whole number, never negative; all tables add up."
-    ),
-    "estimate": st.column_config.NumberColumn(
-        "estimate", format="%,.1f", help="Right on average; may be negative or fractional."
-    ),
-    "low": st.column_config.NumberColumn("low", format="%,d", help="95 % interval, lower end."),
-    "high": st.column_config.NumberColumn("high", format="%,d", help="95 % interval, upper end."),
-    "mostly noise": st.column_config.CheckboxColumn("mostly noise"),
+NUMBERS = chart.NUMBERS | {
     "true (private)": st.column_config.NumberColumn("true (private)", format="%,d"),
     "off by": st.column_config.NumberColumn("off by", format="%+d", help="Published count less true count."),
 }
@@ -52,59 +42,6 @@ TRUTH = {
         "like a sample of", format="percent", help="The share of the rows in a random sample that is as far off."
     ),
 }
-LAYOUTS = ("One at a time", "Side by side")
-
-
-def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> tuple[str, ...]:
-    """Show the chosen table as a chart and as numbers; return it. The choice is offered if there are several."""
-    tables = list(result.plan.marginals)
-    table = tables[0]
-    if len(tables) > 1:
-        table = st.selectbox("Table", tables, format_func=name_of, key=f"{key}-table", label_visibility="collapsed")
-    fixed = _fixed(result, table, key)
-    dark = is_dark()
-    figure = figures.release_figure(result, table, fixed=fixed, dark=dark)
-    side_by_side = len(table) - len(fixed) > 2
-    with st.container(key=f"{key}-{'facets' if side_by_side else 'chart'}"):
-        st.plotly_chart(
-            figure,
-            key=f"{key}-figure",
-            theme=None,
-            alt=figures.alt_text(result, table, made_up=made_up),
-            config=style.CONFIG,
-        )
-    twin = st.expander("The same as a table", icon=":material/table:", key=f"{key}-twin", on_change="rerun")
-    if twin.open:  # a browser redraws a table at each change, even a hidden one
-        frame = result.tables[table].assign(**{"mostly noise": result.mostly_noise(table).ravel()})
-        twin.dataframe(frame, hide_index=True, column_config=NUMBERS)
-    return table
-
-
-def _fixed(result: Result, table: tuple[str, ...], key: str) -> dict[str, str]:
-    """Ask for one value of each column past the second, or past the third with small charts side by side."""
-    plan, sliced = result.plan, table[2:]
-    crowded = figures.columns_to_fix(plan, table)
-    if len(crowded) < len(sliced):
-        layout = st.segmented_control(
-            f"Values of {plain(plan.column(table[2]).heading)}",
-            LAYOUTS,
-            default=LAYOUTS[0],
-            required=True,
-            key=f"{key}-layout",
-        )
-        sliced = crowded if layout == LAYOUTS[1] else sliced
-    places = st.columns(min(3, len(sliced))) if sliced else []
-    return {name: _one_label(places[k % len(places)], result, table, name, key) for k, name in enumerate(sliced)}
-
-
-def _one_label(place: DeltaGenerator, result: Result, table: tuple[str, ...], name: str, key: str) -> str:
-    """Ask for one value of a column; the one with the largest count comes first."""
-    column = result.plan.column(name)
-    words = dict(zip(column.labels, map(plain, column.shown), strict=True))
-    largest = column.labels.index(figures.largest_label(result, table, name))
-    return place.selectbox(
-        plain(column.heading), column.labels, largest, format_func=words.__getitem__, key=f"{key}-{name}"
-    )
 
 
 def show_release(release: Release) -> None:
@@ -120,7 +57,7 @@ def show_release(release: Release) -> None:
         with st.container(key="release-title"):
             st.title(plain(plan.title) or "Release", anchor=False)
         with st.container(border=True):
-            shown = figure_with_choice(release, key="release")
+            shown = chart.figure_with_choice(release, key="release")
     with side:
         _downloads(release)
         _promise(release)

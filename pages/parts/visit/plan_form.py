@@ -40,6 +40,7 @@ __all__ = [
     "suggestion",
     "tables_of",
     "to_plan",
+    "undressed",
     "used",
 ]  # fmt: skip
 
@@ -307,6 +308,11 @@ def entry(column: Column) -> dict[str, Any]:
     return declared
 
 
+def undressed(column: Column) -> dict[str, Any]:
+    """Return the entry that declares `column`, without what only readers are told."""
+    return {key: value for key, value in entry(column).items() if key not in FOR_READERS}
+
+
 def from_plan(plan: Plan) -> Entries:
     """Return the entries that would make `plan`."""
     return Entries(
@@ -317,10 +323,7 @@ def from_plan(plan: Plan) -> Entries:
         own=plan.marginals,
         margins=False,
         ranges=plan.ranged is not None,
-        declared={
-            column.name: {key: value for key, value in entry(column).items() if key not in FOR_READERS}
-            for column in plan.columns
-        },
+        declared={column.name: undressed(column) for column in plan.columns},
         notes=plan.notes,
         about={key: text for key, text in plan.about.model_dump().items() if text},
         told={column.name: column.model_dump(include={*FOR_READERS}) for column in plan.columns},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -165,3 +166,16 @@ def test_a_codebook_sheet_is_filled_in_and_brought_back(page: AppTest) -> None:
     assert declared(page, "region")["source"] == "codebook"
     assert grid(page)[STATE].to_dict()["region"] == "✓ 3 cells"
     assert grid(page)[STATE].to_dict()["income"] == "✓ 5 cells"
+
+
+def test_shapes_of_regions_are_brought_for_the_column_that_they_fit(page: AppTest) -> None:
+    sheet = b"column,kind,values or bins\nregion,,North; South\nincome,number,0 to 30 by 10\n"
+    labelled(page.get("file_uploader"), "Bring a codebook").upload("codebook.csv", sheet).run()
+    square = {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 0]]]}
+    features = [{"type": "Feature", "properties": {"name": name}, "geometry": square} for name in ("North", "Sea")]
+    text = json.dumps({"type": "FeatureCollection", "features": features}).encode()
+    labelled(page.get("file_uploader"), "Bring a codebook").upload("lands.geojson", text).run()
+    assert not page.exception
+    assert set(held(page).entries.told["region"]["shapes"]) == {"North"}
+    labelled(page.get("file_uploader"), "Bring a codebook").upload("other.geojson", b"{}").run()
+    assert "not GeoJSON" in page.warning[0].value

@@ -82,7 +82,7 @@ def test_the_single_file_offered_first_is_the_report(tmp_path: Path) -> None:
 def test_columns_past_the_second_are_shown_one_value_at_a_time(sizes: list[int], tmp_path: Path) -> None:
     names = list("abcd"[: len(sizes)])
     at = shown(letters_plan(sizes, [names]), tmp_path)
-    assert at.selectbox(key="release-c").options == [f"c{k}" for k in range(sizes[2])]
+    assert at.selectbox(key="release-c").options == ["all", *(f"c{k}" for k in range(sizes[2]))]
     at.selectbox(key="release-c").select("c1").run()
     assert not at.exception
     roomy = sizes[2] <= 12

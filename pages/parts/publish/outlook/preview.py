@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
@@ -12,7 +14,7 @@ from dpengine.results.alternatives import MockCells, predict_table
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.results.result import EXACT, Result
 from pages.parts.publish.outlook import trial
-from pages.parts.release.view import figure_with_choice
+from pages.parts.release.chart import figure_with_choice
 from pages.parts.shared.data_twin import PREDICTED
 from pages.parts.shared.figures import is_dark
 from pages.parts.shared.wording import name_of, noun, people, plain
@@ -98,7 +100,11 @@ def _show_adaptive(plan: Plan, *, own: bool) -> None:
 
 def _previewed(plan: Plan, *, afresh: bool) -> Result:
     """Draw once for each plan, so that the picture stays the same while other things change."""
-    return visit().once("preview", trial.question_of(plan), lambda: preview(plan), afresh=afresh)
+    drawn = visit().once("preview", trial.question_of(plan), lambda: preview(plan), afresh=afresh)
+    if drawn.plan.columns == plan.columns:
+        return drawn
+    told = plan.model_copy(update={"strategy": drawn.plan.strategy})  # readers' words and shapes may have changed since
+    return replace(drawn, plan=told)
 
 
 def in_words(plan: Plan) -> str:

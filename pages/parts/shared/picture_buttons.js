@@ -1,0 +1,29 @@
+// Saves the chart beside it as a picture: by the button of the chart itself, which draws what the options say, and on
+// the ground of the page, so that light letters are not saved without their dark ground.
+export default function ({ data, parentElement }) {
+  const words = document.createElement("span");
+  words.textContent = "Save chart";
+  const buttons = data.formats.map((format) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = format.toUpperCase();
+    button.title = `Save this chart as ${button.textContent}`;
+    button.setAttribute("aria-label", button.title);
+    button.onclick = () => save(data, format);
+    return button;
+  });
+  parentElement.querySelector(".row").replaceChildren(words, ...buttons);
+}
+
+function save({ place, name, width, scale }, format) {
+  const chart = document.querySelector(`.st-key-${CSS.escape(place)} .js-plotly-plot`);
+  const saves = [...(chart?.querySelectorAll(".modebar-btn") ?? [])].find((button) =>
+    /^Download plot/.test(button.dataset.title ?? button.getAttribute("aria-label") ?? ""));
+  if (!saves) return;
+  const { _context: context, layout } = chart;
+  const before = [context.toImageButtonOptions, layout.paper_bgcolor];
+  context.toImageButtonOptions = { format, filename: name, width, height: layout.height, scale: format === "png" ? scale : 1 };
+  layout.paper_bgcolor = getComputedStyle(document.querySelector(".stApp")).backgroundColor;
+  saves.click();
+  [context.toImageButtonOptions, layout.paper_bgcolor] = before;
+}
