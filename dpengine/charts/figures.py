@@ -27,7 +27,8 @@ from dpengine.spec.wording import noun
 
 __all__ = [
     "ALL", "MAX_FACETS", "Fixed", "Form", "alt_text", "columns_to_fix", "comparison_figure", "error_curve",
-    "error_curve_numbers", "facets_across", "forms", "largest_label", "release_figure", "shown_label",
+    "error_curve_alt", "error_curve_numbers", "facets_across", "forms", "largest_label", "release_figure",
+    "shown_label",
 ]  # fmt: skip
 
 MAX_FACETS = 12
@@ -152,6 +153,21 @@ def error_curve(plan: Plan, *, numbers: Mapping[str, list[float]] | None = None,
     figure.update_xaxes(type="log", title="ε: more private ← → more exact", tickvals=list(CURVE))
     figure.update_yaxes(type="log", title=f"{noun(plan)}, ± (95 in 100 counts)", dtick=1, tickformat=",~g")
     return apply_style(figure, "Error of the published counts at each ε", dark)
+
+
+def error_curve_alt(plan: Plan, numbers: Mapping[str, list[float]]) -> str:
+    """Say what `error_curve` shows, for readers who do not see it: the errors at the plan's own ε and at both ends.
+
+    >>> column = {"name": "region", "kind": "category", "values": ["North", "South"]}
+    >>> plan = Plan(dataset="clinic", epsilon=1, columns=[column], tables=[["region"]])
+    >>> print(error_curve_alt(plan, error_curve_numbers(plan, epsilons=[0.1])))
+    95 in 100 counts are within, at ε = 1: region ±3, total ±5; at ε = 0.1: region ±30, total ±57.
+    """
+    epsilons = numbers["ε"]
+    named = [name for name in numbers if name != "ε"]
+    shown = dict.fromkeys(epsilons.index(epsilon) for epsilon in (float(plan.epsilon), epsilons[0], epsilons[-1]))
+    at = (f"at ε = {epsilons[k]:g}: " + ", ".join(f"{name} ±{numbers[name][k]:,.0f}" for name in named) for k in shown)
+    return f"95 in 100 counts are within, {'; '.join(at)}."
 
 
 def comparison_figure(result: Result, table: Columns, exact: Ints, *, dark: bool = False) -> go.Figure:

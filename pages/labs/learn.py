@@ -169,7 +169,11 @@ def over_all_epsilons(found: Market, epsilons: list[Fraction], way: str, delta: 
     steps = on_grid(found.losses)
     free = float(average_regret(steps, expected_loss(steps, free_rate(*steps.shape)))[-1])
     st.markdown(f"**What ε costs: expected regret after {len(steps):,} {found.round}s**")
-    alt = f"Expected regret over ε, and its bound; without privacy it is {free:.3f}."
+    first, last = rows.iloc[0], rows.iloc[-1]
+    alt = (
+        f"Expected regret is {first['expected']:.3f} at ε = {first['epsilon']:g} and {last['expected']:.3f} at "
+        f"ε = {last['epsilon']:g}, always below its bound; without privacy it is {free:.3f}."
+    )
     draw(end_figure(rows, free, [float(each) for each in epsilons]), alt, "learn-end", 320)
     number = st.column_config.NumberColumn
     columns = {"epsilon": number("ε", format="%g"), "eta": number("rate η", format="%.3g")}

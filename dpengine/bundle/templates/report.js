@@ -29,6 +29,8 @@
       const figure = JSON.parse(text);
       figure.layout.modebar = bar(dark);
       Plotly.react(place, figure.data, figure.layout, options(place.dataset.name));
+      // Readers who do not see the drawing get the figure's label and the table, not all of its letters one by one.
+      place.querySelectorAll(".main-svg").forEach((drawing) => drawing.setAttribute("aria-hidden", "true"));
     }
   };
   draw(onDark.matches);

@@ -124,10 +124,18 @@ def small_cells(plan: Plan, table: Columns) -> None:
     ):
         with place:
             st.markdown(f"**{title}**")
-            draw(simulation_figure(off, column, axis), f"{title}, by true size of the cell.", f"simulated-{column}")
+            draw(simulation_figure(off, column, axis), _simulated(off, column, title), f"simulated-{column}")
     number = st.column_config.NumberColumn
     columns = {"off": number("off by, on average", format="%.2f"), "bias": number("too high by", format="%.2f")}
     twin(off, "simulated", columns)
+
+
+def _simulated(off: pd.DataFrame, column: str, title: str) -> str:
+    """Say what the simulation shows of the smallest cells, where the ways differ most."""
+    size = off["true size of the cell"].iloc[0]
+    smallest = off[off["true size of the cell"] == size]
+    by = "; ".join(f"{row['number']}: {row[column]:.1f}" for _, row in smallest.iterrows())
+    return f"{title}. For cells of true size {size}, {by}."
 
 
 def measured_tables(plan: Plan, table: Columns) -> None:

@@ -70,7 +70,7 @@ def planner(left: Fraction | None, plan: Plan | None) -> None:
         st.warning(plain(str(error)), icon=":material/edit:")
         return
     _headline(times, total, each)
-    _draw(times, total, delta)
+    _draw(times, total, delta, each)
     _list(times, total, delta, each)
     _meaning(times, total, each[Rule.BASIC])
     usable = _rounded_down(each[Rule.BASIC])
@@ -97,12 +97,13 @@ def _of(epsilon: Fraction) -> str:
     return f"ε = {exact_text(_rounded_down(epsilon))}"
 
 
-def _draw(times: int, total: Fraction, delta: Fraction) -> None:
+def _draw(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fraction]) -> None:
     counts = sorted({1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 5000, MAX_RELEASES, times})
     rows = pd.DataFrame({"releases": counts})
     for rule, name in NAMES.items():
         rows[name] = [float(allowance(rule, total, count, delta)) for count in counts]
-    alt = f"What each release may cost, from 1 to {MAX_RELEASES:,} releases, by three rules."
+    prices = "; ".join(f"{NAMES[rule]}: {_of(price)}" for rule, price in each.items())
+    alt = f"The more releases, the less each may cost. Of {plural(times, 'release')} each may cost, by {prices}."
     draw(allowance_figure(rows, times), alt, "planner", 300)
     number = st.column_config.NumberColumn
     twin(rows, "planner", {name: number(name, format="%.4g") for name in NAMES.values()})

@@ -112,8 +112,8 @@ def _show(release: Release, comparison: _Comparison, rows: int, published: int) 
             key="rows-figure",
             theme=None,
             config={**style.CONFIG, "displayModeBar": False},
-            alt="How far cells counted from the rows are off the scaled counts, by table; the table below has the "
-            "numbers.",
+            alt=f"Cells counted from {plural(rows, 'row')} are off the scaled counts by {mean:.2g} on average and by "
+            f"{worst:.3g} at most; the table below has the numbers of each table.",
         )
     with st.expander("Table by table", icon=":material/table:"):
         st.dataframe(frame, hide_index=True, column_config=COLUMNS)

@@ -159,7 +159,7 @@ def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
         frame = release.tables[shown].copy()
         frame["true (private)"] = exact.ravel()
         frame["off by"] = frame["count"] - frame["true (private)"]
-        _compared(frame)
+        facts = _compared(frame)
         _show_sample_share(tables, name_of(shown))
         numbers, picture = st.columns([4, 3], gap="medium")
         labels = [name for name in frame.columns if name not in NUMBERS]
@@ -170,7 +170,7 @@ def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
             figure.update_layout(height=420),
             key="compare-figure",
             theme=None,
-            alt="Published against true counts, cell by cell; the table beside it has the numbers.",
+            alt=f"Published against true counts of {len(frame):,} cells. {facts}",
             config={**style.CONFIG, "displayModeBar": False},
         )
 
@@ -202,8 +202,8 @@ def _show_sample_share(tables: pd.DataFrame, shown: str) -> None:
     st.dataframe(tables, hide_index=True, column_config=TRUTH)
 
 
-def _compared(frame: pd.DataFrame) -> None:
-    """Show the comparison in three numbers."""
+def _compared(frame: pd.DataFrame) -> str:
+    """Show the comparison in three numbers, and return them as a sentence."""
     off, true = frame["off by"].abs().to_numpy(), frame["true (private)"]
     inside = int(np.count_nonzero((frame["low"] <= true) & (true <= frame["high"])))
     facts = {
@@ -214,6 +214,7 @@ def _compared(frame: pd.DataFrame) -> None:
     with st.grid(3, min_column_width=100):
         for label, value in facts.items():
             st.metric(label, value)
+    return "; ".join(f"{label.lower()}: {value}" for label, value in facts.items()).capitalize() + "."
 
 
 def _leave() -> None:

@@ -7,11 +7,24 @@ let shown = null;
 export default function ({ data }) {
   const before = shown;
   shown = data;
-  if (before === null) return;
+  if (before === null) {
+    new MutationObserver(repairMenu).observe(document.body, { childList: true, subtree: true });
+    repairMenu();
+    return;
+  }
   if (before.page !== data.page && innerWidth <= NARROW) {
     document.querySelector('[data-testid="stSidebarCollapseButton"] button[aria-expanded="true"]')?.click();
   }
   if (data.at && before.at !== data.at) focusOn(data, performance.now() + PATIENCE);
+}
+
+// Streamlit's menu of a phone holds its section of labs as a <div> in a list, and items of no list in that <div>. A
+// screen reader is told of one item that holds links.
+function repairMenu() {
+  for (const section of document.querySelectorAll('[data-testid="stSidebarNavItems"] > div:not([role])')) {
+    section.setAttribute("role", "listitem");
+    section.querySelectorAll("li").forEach((item) => item.setAttribute("role", "none"));
+  }
 }
 
 function focusOn(data, until) {

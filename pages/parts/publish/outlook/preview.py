@@ -55,7 +55,7 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
             figures.error_curve(plan, numbers=numbers, dark=is_dark()).update_layout(height=340),
             key="curve",
             theme=None,
-            alt="Error against the privacy budget; the tables below have the numbers.",
+            alt=figures.error_curve_alt(plan, numbers),
             config=style.CONFIG,
         )
         folded = st.expander("The numbers", icon=":material/table:", key="curve-numbers", on_change="rerun")
