@@ -13,7 +13,7 @@ from dpengine.bundle.write import save
 from tests.plans import CLINIC
 
 ROOT = Path(__file__).parent.parent
-READERS = {"duckdb", "python_calamine", "ibis", "dpengine.counting", "dpengine.sources"}
+READERS = {"duckdb", "python_calamine", "pyreadstat", "ibis", "dpengine.counting", "dpengine.sources"}
 LEDGERS = {"sqlalchemy", "dpengine.accounting.ledger", "dpengine.accounting.database"}
 
 # What makes a release: nothing that strangers' files should meet.

@@ -12,10 +12,11 @@ import pyarrow as pa
 
 from dpengine.sources.mixed import member
 
-__all__ = ["cell_text", "object_array", "text_array"]
+__all__ = ["MIXED", "cell_text", "object_array", "text_array"]
 
-# Members of a mixed column of objects; what has none of these types is text.
+# Members of a mixed column of objects; what has none of these types is text. Dates are times at midnight.
 _TYPES = (pa.bool_(), pa.int64(), pa.decimal128(38, 0), pa.float64(), pa.timestamp("us"))
+MIXED = pa.struct([(member(k), kind) for k, kind in enumerate((*_TYPES, pa.large_string()))])
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
 
@@ -56,14 +57,14 @@ def text_array(cells: Iterable[object]) -> pa.Array:
     return pa.array([cell_text(cell) for cell in cells], pa.large_string())
 
 
-def object_array(cells: Iterable[object]) -> pa.Array:
-    """Return an Arrow array of Python objects: as texts, or as a `mixed` column if there are others.
+def object_array(cells: Iterable[object], *, mixed: bool = False) -> pa.Array:
+    """Return an Arrow array of Python objects: as texts, or as a `mixed` column if there are others, or in any case.
 
     A cell is read as in a column of its own type, so one object of another type changes nothing for the others.
     """
     cells = list(cells)
     typed = [_typed(cell) for cell in cells]
-    if all(place is None for place, _ in typed):
+    if not mixed and all(place is None for place, _ in typed):
         return text_array(cells)
     members = [
         pa.array([value if place == k else None for place, value in typed], kind) for k, kind in enumerate(_TYPES)
@@ -90,5 +91,7 @@ def _typed(cell: object) -> tuple[int | None, object]:
                 naive = cell if cell.tzinfo is None else cell.astimezone(dt.UTC).replace(tzinfo=None)
                 return 4, _EPOCH + (naive - _EPOCH) // _MICROSECOND * _MICROSECOND
             return None, cell
+        case dt.date() if not isinstance(cell, dt.datetime):
+            return 4, dt.datetime.combine(cell, dt.time())
         case _:
             return None, cell

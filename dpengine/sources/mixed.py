@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["member", "member_types", "mixed_type", "text_of"]
+__all__ = ["holds_texts", "member", "member_types", "mixed_type", "text_of"]
 
 _MEMBER = re.compile(r"cell_[0-9]+ ")
 
@@ -39,6 +39,15 @@ def member_types(type_name: str) -> list[str]:
         return []
     types = [part.removesuffix(", ") for part in _MEMBER.split(type_name[len("STRUCT(") : -1])[1:]]
     return types if mixed_type(types) == type_name else []
+
+
+def holds_texts(type_name: str) -> bool:
+    """Whether cells of a column of this type are, or may be, texts.
+
+    >>> holds_texts("VARCHAR"), holds_texts("STRUCT(cell_0 DATE, cell_1 VARCHAR)"), holds_texts("DATE")
+    (True, True, False)
+    """
+    return "VARCHAR" in (member_types(type_name) or [type_name])
 
 
 def text_of(cell: str, type_name: str, *, mixed: bool = False) -> str:

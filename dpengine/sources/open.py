@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
@@ -27,17 +27,18 @@ from dpengine.sources.files import isolated, parquet
 from dpengine.sources.files.arrow_file import read_copy
 from dpengine.sources.files.text_rows import relation
 from dpengine.sources.relation import from_arrow, known_types, plain_arrow, types_of
-from dpengine.sources.table import LocalTable, Table, fields, plain_errors, stamp
+from dpengine.sources.table import Field, LocalTable, Table, fields, plain_errors, stamp
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pandas as pd
 
-__all__ = ["EXCEL", "Source", "open_table", "sheet_names"]
+__all__ = ["EXCEL", "STATISTICAL", "Source", "columns_of", "open_table", "sheet_names"]
 
 Source: TypeAlias = "str | Path | Sequence[str | Path] | pd.DataFrame | pa.Table | ir.Table"
 TEXT, EXCEL = (".csv", ".tsv", ".tab", ".txt"), (".xlsx", ".xls", ".ods")
 ARROW = (".arrow", ".feather", ".ipc")
+STATISTICAL = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,8 @@ class _Loaded:
     files: tuple[Path, ...] = ()  # still read when rows are counted
     rows: int | None = None
     frame: pa.Table | None = None  # the rows, if they are in memory
-    reading: str = ""  # how a text file was read
+    reading: str = ""  # how texts were read
+    said: tuple[dict[str, Any], ...] = ()  # of the columns by the file itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +85,12 @@ def open_table(
     Parameters
     ----------
     source
-        A path (CSV, TSV, also gzipped; Parquet, Excel, ODS, Arrow, Feather; a DuckDB database); a folder or a
-        pattern (``visits/*.parquet``) of Parquet files, or a list of them; a pandas DataFrame; a pyarrow Table;
-        or an Ibis table of any engine, whose rows stay where they are if that engine can count them.
+        A path (CSV, TSV, also gzipped; Parquet, Excel, ODS, Arrow, Feather; SPSS, Stata, SAS; a DuckDB database); a
+        folder or a pattern (``visits/*.parquet``) of Parquet files, or a list of them; a pandas DataFrame; a pyarrow
+        Table; or an Ibis table of any engine, whose rows stay where they are if that engine can count them.
     encoding, delimiter
         Of a text file. By default UTF-8, with lines that are no UTF-8 read as Windows-1252, and the delimiter in the
-        header line.
+        header line. An encoding also of a file of SPSS, Stata or SAS, if it states a wrong one.
     sheet
         Of a workbook; by default the first visible one.
     table
@@ -130,6 +132,8 @@ def open_table(
             else:
                 raise TableError("a table is given as a path or paths, a pandas DataFrame, a pyarrow or an Ibis table")
             columns = fields(loaded.names, types_of(connection), loaded.typed)
+            if loaded.said:
+                columns = tuple(map(_with_words, columns, loaded.said))
     except BaseException:
         engine.discard()
         raise
@@ -144,6 +148,19 @@ def sheet_names(path: Path) -> list[str]:
     with plain_errors():
         names: list[str] = isolated.read("sheets", [path], path.parent, path=str(path))
     return names
+
+
+def columns_of(path: Path, suffix: str) -> list[Field]:
+    """Return what a file of SPSS, Stata or SAS says of its columns; its rows are not read. Raises `TableError`."""
+    with plain_errors():
+        said = isolated.read("statistical_columns", [path], path.parent, path=str(path), suffix=suffix)
+    return [_with_words(Field(each["name"], "category", "VARCHAR"), each) for each in said]
+
+
+def _with_words(field: Field, said: dict[str, Any]) -> Field:
+    words = tuple((str(code), str(word)) for code, word in said["words"])
+    hint = "category" if said["coded"] else field.kind_hint
+    return replace(field, kind_hint=hint, label=said["label"], words=words)
 
 
 def _is_ibis(source: object) -> TypeGuard[ir.Table]:
@@ -211,7 +228,7 @@ def _open_file(connection: Any, folder: Path, path: Path, options: _Options) -> 
             names_given=options.names_given,
         )  # fmt: skip
         sheet_rows = read_copy(Path(found["place"]))
-        connection.register("rows", sheet_rows)
+        from_arrow(connection, sheet_rows)
         return _Loaded(found["names"], typed=False, rows=sheet_rows.num_rows)
     if suffix in parquet.ENDINGS:
         isolated.read("parquet_file", [path], folder, path=str(path), folder=str(folder), in_full=options.in_full)
@@ -222,6 +239,15 @@ def _open_file(connection: Any, folder: Path, path: Path, options: _Options) -> 
         frame = read_copy(Path(found["place"]))
         from_arrow(connection, frame)
         return _Loaded(found["names"], rows=frame.num_rows, frame=frame)
+    if suffix in STATISTICAL:
+        found = isolated.read(
+            "statistical", [path], folder,
+            path=str(path), folder=str(folder), suffix=suffix, encoding=options.encoding,
+        )  # fmt: skip
+        frame, said = read_copy(Path(found["place"])), tuple(found["columns"])
+        from_arrow(connection, frame)
+        names = [column["name"] for column in said]
+        return _Loaded(names, rows=frame.num_rows, frame=frame, reading=found["reading"], said=said)
     if suffix in duckdb_file.ENDINGS:
         return _Loaded(duckdb_file.open_database(connection, folder, path, options.table), files=(path,))
     raise TableError(f"files named {suffix or 'without an ending'} are not known here; use CSV, Parquet or .xlsx")

@@ -49,11 +49,18 @@ _KINDS_BY_NAME: tuple[tuple[Hint, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column as its header or schema shows it; `type` is the DuckDB type."""
+    """A column as its header or schema shows it; `type` is the DuckDB type.
+
+    Files of statistics programs also say what a column is called for readers (`label`), and list codes with what they
+    stand for (`words`). Their maker wrote that, maybe with a program that made the list from the rows: so it holds only
+    once a person has confirmed it.
+    """
 
     name: str
     kind_hint: Hint
     type: str
+    label: str = ""
+    words: tuple[tuple[str, str], ...] = ()
 
 
 class Table(ABC):

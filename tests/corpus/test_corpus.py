@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from dpengine import Ledger, Plan, PrivateReleaseError, open_table, release
 from dpengine.cli import main
-from tests.corpus import columnar, texts, workbooks
+from tests.corpus import columnar, statistical, texts, workbooks
 from tests.corpus.case import CANARY, Case
 from tests.pages import visits
 
@@ -18,6 +18,7 @@ CASES = {
     **{f"text: {name}": case for name, case in texts.CASES.items()},
     **{f"workbook: {name}": case for name, case in workbooks.CASES.items()},
     **columnar.CASES,
+    **statistical.CASES,
 }
 PLAN = Plan(
     dataset="corpus", epsilon="1000", tables=[["a"]],  # so much that noise is of no account
@@ -67,7 +68,7 @@ SAMPLE = [  # every second one also on the page
     "text: an archive cut off", "workbook: a workbook", "workbook: a cell at the end of the world",
     "workbook: the same, and the extent lies", "workbook: six thousand columns", "Parquet: plain",
     "Parquet: a body of zeros", "Arrow: plain", "Arrow: offsets beyond the texts",
-    "Arrow: a last offset beyond the texts",
+    "Arrow: a last offset beyond the texts", "sav: plain", "sas7bdat: cut off",
 ]  # fmt: skip
 
 

@@ -68,7 +68,8 @@ def settled(page: AppTest) -> AppTest:
 
 def _under_way(page: AppTest) -> bool:
     here = held(page)
-    return here.publishing is not None or not all(job.done for _, job in here.readings.values())
+    unread = any(button.label == "Stop" for button in page.button)  # done since the page was drawn
+    return unread or here.publishing is not None or not all(job.done for _, job in here.readings.values())
 
 
 def held(page: AppTest) -> VisitState:

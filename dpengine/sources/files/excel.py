@@ -1,4 +1,7 @@
-"""Read sheets of a workbook: all of their cells become texts, each on its own."""
+"""Read sheets of a workbook: each cell keeps the type that it has there, whatever the others of its column have.
+
+So a date is a date however the column's dates are said to be written; only texts are read as they are written.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ import pyarrow as pa
 from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, SheetVisibleEnum
 
 from dpengine.errors import TableError
-from dpengine.sources.cells import cell_text, text_array
+from dpengine.sources.cells import MIXED, cell_text, object_array
 from dpengine.sources.files.arrow_file import write_copy
 from dpengine.sources.files.text import invented, is_suspicious
 from dpengine.sources.relation import check_names
@@ -30,7 +33,7 @@ _PIECE = 1 << 20  # bytes
 
 
 def copy_sheet(path: Path, sheet: str | None, copy: Path, *, skip: int = 0, names_given: bool = True) -> list[str]:
-    """Write the rows of one sheet (columns ``c0``, ``c1``, …, all text) to `copy`; return the names in its header.
+    """Write the rows of one sheet (`mixed` columns ``c0``, ``c1``, …) to `copy`; return the names in its header.
 
     The default is the first visible sheet. Its first `skip` rows are left out. With `names_given`, the next one is the
     header; else the columns are called column_1, column_2, … Blank rows are skipped if the sheet has several columns.
@@ -45,7 +48,7 @@ def copy_sheet(path: Path, sheet: str | None, copy: Path, *, skip: int = 0, name
         if not names_given:
             names, rows = invented(len(first)), chain([first], rows)
         check_names(names)
-        schema = pa.schema([(f"c{i}", pa.large_string()) for i in range(len(names))])
+        schema = pa.schema([(f"c{i}", MIXED) for i in range(len(names))])
         write_copy(copy, schema, _batches(rows, schema))
     return names
 
@@ -54,7 +57,7 @@ def _batches(rows: Iterator[list[object]], schema: pa.Schema) -> Iterator[pa.Rec
     while block := list(islice(rows, _BATCH)):
         kept = [row for row in block if len(schema) == 1 or any(str(cell).strip() for cell in row)]
         columns = zip(*kept, strict=True) if kept else [()] * len(schema)
-        yield pa.record_batch([text_array(column) for column in columns], schema=schema)
+        yield pa.record_batch([object_array(column, mixed=True) for column in columns], schema=schema)
 
 
 def sheet_names(path: Path) -> list[str]:

@@ -10,6 +10,8 @@
   process that follows it. Each batch is validated in full and written anew, so later changes of the file do no harm.
 - **Parquet** files stay where they are: DuckDB checks each page that it reads, and a copy of 10⁷ rows would take longer
   than counting them. DuckDB decodes all of their values here once.
+- **Files of statistics programs** (SPSS, Stata, SAS) are read in full and written anew as Arrow. Their reader is
+  written in C, and what a file claims of its own lengths may end it.
 
 Text and Parquet of more than `MAX_READ_AT_ONCE` bytes are read in full here only if that is asked for (`in_full`), as
 a server does, which must outlive any file: it takes about as long as counting them. Else damaged rows are found when
@@ -32,7 +34,10 @@ from dpengine.sources.files import arrow_file, excel, parquet, text, text_rows
 from dpengine.sources.relation import check_names, link
 from dpengine.sources.table import plain_errors
 
-__all__ = ["MAX_READ_AT_ONCE", "arrow", "parquet_file", "parquet_parts", "sheets", "text_table", "workbook"]
+__all__ = [
+    "MAX_READ_AT_ONCE", "arrow", "parquet_file", "parquet_parts", "sheets", "statistical", "statistical_columns",
+    "text_table", "workbook",
+]  # fmt: skip
 
 _DELIMITER_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars (|)"}
 MAX_READ_AT_ONCE = 64 << 20  # bytes
@@ -84,7 +89,7 @@ def text_table(
 
 
 def workbook(path: str, folder: str, suffix: str, sheet: str | None, skip: int, names_given: bool) -> dict[str, Any]:
-    """Copy the rows of a sheet, all texts; return the place of the copy and the names of the columns."""
+    """Copy the rows of a sheet; return the place of the copy and the names of the columns."""
     copy = Path(folder, "sheet.arrow")
     with plain_errors():
         place = link(Path(path), Path(folder), f"source{suffix}")
@@ -104,6 +109,24 @@ def arrow(path: str, folder: str) -> dict[str, Any]:
     with plain_errors():
         names = arrow_file.copy_valid(Path(path), copy)
     return {"place": str(copy), "names": names}
+
+
+def statistical(path: str, folder: str, suffix: str, encoding: str | None) -> dict[str, Any]:
+    """Copy the rows of a file of SPSS, Stata or SAS; return the place of the copy and what the file says of columns."""
+    from dpengine.sources.files.statistical import copy_rows  # its reader takes longer to load than all the others
+
+    copy = Path(folder, "rows.arrow")
+    with plain_errors():
+        return {"place": str(copy)} | copy_rows(Path(path), suffix, copy, encoding)
+
+
+def statistical_columns(path: str, suffix: str) -> list[dict[str, Any]]:
+    """Return what such a file says of its columns: their names, labels and words for codes."""
+    from dpengine.sources.files.statistical import described
+
+    with plain_errors():
+        columns: list[dict[str, Any]] = described(Path(path), suffix, None)["columns"]
+    return columns
 
 
 def parquet_file(path: str, folder: str, in_full: bool) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import streamlit as st
 
+from dpengine.sources.mixed import holds_texts
+from dpengine.sources.table import Field
 from pages.parts.publish.column_forms import ask_date, ask_number, ask_values
 from pages.parts.visit import plan_form
 from pages.parts.visit.state import visit
@@ -31,7 +33,7 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
     before = column
     if kind != column["kind"]:
         column = of_kind(name, kind, column)
-    as_text = stored_as(name) == "VARCHAR"
+    as_text = holds_texts(stored_as(name))
     match kind:
         case "number":
             entered = ask_number(name, column, as_text=as_text)
@@ -74,11 +76,16 @@ def of_kind(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:
     """Return the entry of a column that becomes of another kind: what was typed for that kind before, if anything."""
     visit().keep(visit().key(f"typed-{name}-{column['kind']}"), (), column)
     typed: dict[str, Any] | None = visit().kept(visit().key(f"typed-{name}-{kind}"), ())
-    return typed or plan_form.suggestion(name, kind, stored_as=stored_as(name), keep_kind=True)
+    codes = [code for code, _ in field.words] if (field := _field(name)) else []
+    return typed or plan_form.suggestion(name, kind, stored_as=stored_as(name), codes=codes, keep_kind=True)
 
 
 def stored_as(name: str) -> str:
     """Return the type in which the open table holds a column."""
+    return field.type if (field := _field(name)) else "VARCHAR"
+
+
+def _field(name: str) -> Field | None:
     table = visit().table
     assert table is not None
-    return next((field.type for field in table.columns if field.name == name), "VARCHAR")
+    return next((field for field in table.columns if field.name == name), None)

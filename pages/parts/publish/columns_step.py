@@ -39,11 +39,14 @@ def choose_columns() -> None:
         key=visit().key("chosen"),
         help="Only these are read. Fewer columns mean fewer cells, and more people in each.",
     )
+    fresh = [fields[name] for name in chosen if name not in entries.declared]
     declared = entries.declared | {
-        name: plan_form.suggestion(name, fields[name].kind_hint, stored_as=fields[name].type)
-        for name in chosen
-        if name not in entries.declared
+        field.name: plan_form.suggestion(
+            field.name, field.kind_hint, stored_as=field.type, codes=[code for code, _ in field.words]
+        )
+        for field in fresh
     }
+    told = entries.told | {field.name: found for field in fresh if (found := plan_form.said(field.label, field.words))}
     layout = st.radio(
         "Published as",
         list(plan_form.LAYOUTS),
@@ -64,7 +67,7 @@ def choose_columns() -> None:
             help="These are sums of a table that is published anyway. Their intervals are narrower than those of "
             "cells added up.",
         )
-    visit().change(chosen=tuple(chosen), declared=declared, layout=layout, own=own, margins=margins)
+    visit().change(chosen=tuple(chosen), declared=declared, told=told, layout=layout, own=own, margins=margins)
     if plan_form.has_ranges(visit().entries):
         ranges = st.checkbox(
             "Sums over ranges matter, such as all ages up to 40",

@@ -6,6 +6,9 @@ of columns suggest is marked, and waits for a person to confirm it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import streamlit as st
 
 from dpengine.spec.standard_lists import standard_lists
@@ -52,6 +55,7 @@ def declare_columns() -> None:
         codebook_box.show()
         with st.popover("How to write it", icon=":material/help:", type="tertiary"):
             st.markdown(HOW_TO_WRITE)
+    _say_what_the_file_says()
     show_grid()
     open_columns = faulty()
     _say_what_is_open(open_columns)
@@ -85,6 +89,22 @@ def _confirm_all() -> None:
 def _confirm(names: list[str]) -> None:
     declared = visit().entries.declared
     visit().change(declared=declared | {name: plan_form.confirmed(declared[name]) for name in names})
+
+
+def _say_what_the_file_says() -> None:
+    """Warn of lists that the file itself suggests: its maker's program may have made them from the rows."""
+    declared = visit().entries.declared
+    from_file = [name for name in plan_form.used(visit().entries) if _is_from_file(declared[name])]
+    if from_file:
+        named = ", ".join(map(plain, from_file[:MAX_FAULTS])) + (", …" if len(from_file) > MAX_FAULTS else "")
+        st.caption(
+            f":material/menu_book: The file itself lists values of {named}, with words for readers. Confirm such a "
+            "list only if it is public knowledge, as in a questionnaire: some programs make it from the rows."
+        )
+
+
+def _is_from_file(column: Mapping[str, Any]) -> bool:
+    return bool(column.get("suggested")) and column.get("source") == "codebook"
 
 
 def _say_what_is_open(names: list[str]) -> None:

@@ -28,7 +28,7 @@ def drop_zone(label: str, note: str, place: uploads.Place, *, key: str) -> uploa
             "limit": uploads.limit(),
             "kinds": uploads.KINDS,
             "arrivals": place.arrivals,  # a change makes it draw itself anew
-            "kinds_text": "CSV, TSV, Parquet, Excel or Arrow",
+            "kinds_text": "CSV, Parquet, Excel, SPSS, Stata, SAS and others",
         },
         on_received_change=lambda: None,
     )

@@ -21,7 +21,10 @@ from typing import BinaryIO
 
 __all__ = ["KINDS", "Busy", "Closed", "Place", "ending", "find", "limit"]
 
-KINDS = ["csv", "tsv", "tab", "txt", "gz", "parquet", "pq", "xlsx", "xls", "ods", "arrow", "feather", "ipc"]
+KINDS = [
+    "csv", "tsv", "tab", "txt", "gz", "parquet", "pq", "xlsx", "xls", "ods", "arrow", "feather", "ipc",
+    "sav", "zsav", "por", "dta", "sas7bdat", "xpt",
+]  # fmt: skip
 LIMIT = "PRIVATE_RELEASE_MAX_UPLOAD_MB"  # set by the operator
 _DEFAULT_LIMIT = 8000
 

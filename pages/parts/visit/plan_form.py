@@ -6,6 +6,7 @@ Defaults come from names and kinds of columns. Nothing here ever sees a row.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -14,6 +15,7 @@ from typing import Any
 
 from dpengine.errors import PlanError
 from dpengine.exact import decimal, exact_text
+from dpengine.sources.mixed import holds_texts
 from dpengine.spec import notation
 from dpengine.spec.domain import FOR_READERS, Column
 from dpengine.spec.plan import Plan, Strategy
@@ -34,6 +36,7 @@ __all__ = [
     "from_plan",
     "has_ranges",
     "names_people",
+    "said",
     "same_cells",
     "size_of",
     "stem",
@@ -53,6 +56,7 @@ LAYOUTS = {
 WHOLE = re.compile(r"(^|[^a-z])(age|ages|year|years|yr|alter|jahr)($|[^a-z])")  # names of whole numbers
 HOW_WRITTEN = "say how its dates are written"
 TO_CONFIRM = "confirm the suggestion, or correct it"
+MAX_HEADING = 60  # letters of a name for readers
 OF_THE_PAGE = ("suggested", "written")  # what an entry says beside the plan's own fields, while it is filled in
 WHO = "id|pid|uid|ssn|mrn|patient|person|subject|respondent|participant|member|customer|client|student|user"
 PEOPLE = rf"((.*_)?({WHO})(_?(id|no|nr|num|number|key|code))?)"
@@ -99,20 +103,38 @@ class Draft:
     owner: str = ""
 
 
-def suggestion(name: str, kind: str, *, stored_as: str = "VARCHAR", keep_kind: bool = False) -> dict[str, Any]:
+def suggestion(
+    name: str, kind: str, *, stored_as: str = "VARCHAR", codes: Sequence[str] = (), keep_kind: bool = False
+) -> dict[str, Any]:
     """Return a first entry for a column, from its name, kind and stored type; blank where only a person can know.
 
-    What the name suggests is marked as `suggested`, until a person confirms or changes it; with `keep_kind`, only what
-    is of the given kind. A `format` of None waits for an answer; "" stands for ISO dates, and for columns that are
-    stored as dates.
+    What the name suggests, or the file itself as the `codes` of a category, is marked as `suggested`, until a person
+    confirms or changes it; with `keep_kind`, only what is of the given kind. A `format` of None waits for an answer; ""
+    stands for ISO dates, and for columns that are stored as dates.
     """
-    as_text = stored_as == "VARCHAR"
+    as_text = holds_texts(stored_as)
     column: dict[str, Any] = {"name": name, "kind": kind, "source": "typed"}
+    if codes and kind == "category":
+        return column | {"values": list(codes), "source": "codebook", "suggested": True}
     text = suggested(name, kind, year=date.today().year, as_text=as_text)
     fields = notation.read(text, "yesno" if text == "yes, no" else kind) if text else {"kind": ""}
     if not text or (keep_kind and fields["kind"] != kind):
         return column | _blank(kind, as_text)
     return column | _blank(fields["kind"], as_text) | fields | {"suggested": True}
+
+
+def said(label: str, words: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return what readers are told of a column by its file: a short label is its name, a long one says what it holds.
+
+    A word that stands for several codes says too little, and is left out.
+
+    >>> said("Sex", [("1", "male"), ("2", "female"), ("3", "n/a"), ("4", "n/a")])
+    {'label': 'Sex', 'words': {'1': 'male', '2': 'female'}}
+    """
+    times = Counter([code for code, _ in words] + [word for code, word in words if word != code])
+    found = {code: word for code, word in words if word and times[word] == 1}
+    heading = {"label" if len(label) <= MAX_HEADING else "description": label} if label else {}
+    return heading | ({"words": found} if found else {})
 
 
 def _blank(kind: str, as_text: bool) -> dict[str, Any]:

@@ -10,7 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dpengine import PlanError
 from dpengine.sources.files import isolated
+from pages.parts.visit import plan_form
+from tests.corpus.statistical import written
 from tests.pages.visits import held, press, settled, texts, visit
 
 
@@ -69,3 +72,28 @@ def test_names_that_look_like_data_can_be_confirmed() -> None:
     table = held(page).table
     assert table is not None
     assert [field.name for field in table.columns] == ["1", "2"]
+
+
+def test_what_a_file_says_of_its_codes_waits_for_a_person_and_then_tells_readers() -> None:
+    labels = {"sex": "Sex at birth", "smokes": ""}
+    content = written(
+        "sav", {"sex": [1.0, 2.0], "smokes": [1.0, 3.0]}, column_labels=labels,
+        variable_value_labels={"sex": {1: "male", 2: "female"}, "smokes": {1: "yes", 2: "no", 3: "no answer"}},
+        missing_ranges={"smokes": [3]},
+    )  # fmt: skip
+    page = visit()
+    page.get("file_uploader")[0].upload("survey.sav", content).run()
+    settled(page)
+    page.multiselect[0].set_value(["sex", "smokes"]).run()
+    press(page, "Go on to what is known")
+    assert "some programs make it from the rows" in texts(page)
+    declared = held(page).entries.declared
+    assert [declared[name]["values"] for name in ("sex", "smokes")] == [["1", "2"], ["1", "2"]]
+    with pytest.raises(PlanError, match="confirm the suggestion"):
+        plan_form.to_plan(held(page).entries.with_(several_rows=False))
+    press(page, "Confirm 2 suggestions")
+    plan = plan_form.to_plan(held(page).entries.with_(several_rows=False))
+    sex, smokes = plan.columns
+    assert (sex.heading, sex.shown[:2], sex.source) == ("Sex at birth", ("male", "female"), "codebook")
+    assert smokes.shown[:2] == ("yes", "no")
+    assert "some programs make it from the rows" not in texts(page)

@@ -8,16 +8,21 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+from dpengine.counting.count import count, digest
 from dpengine.errors import TableError
+from dpengine.sources.mixed import text_of
 from dpengine.sources.open import open_table
 from dpengine.sources.table import Table
+from dpengine.spec.plan import Plan
 
-CANARY = "ZZ_CANARY_7f3a"
+CANARY, DAY = "ZZ_CANARY_7f3a", "2024-01-05"
 
 
 def rows(table: Table) -> list[tuple[object, ...]]:
+    """Return the cells as texts."""
     with table.connection() as connection:
-        return sorted(connection.execute("SELECT * FROM rows").fetchall(), key=str)
+        cells = [text_of(f"c{k}", field.type) for k, field in enumerate(table.columns)]
+        return sorted(connection.execute(f"SELECT {', '.join(cells)} FROM rows").fetchall(), key=str)
 
 
 def workbook(**sheets: list[list[object]]) -> openpyxl.Workbook:
@@ -42,10 +47,29 @@ def opened_book(tmp_path: Path, content: bytes, **options: str) -> Table:
     return open_table(path, **options)
 
 
-def test_each_cell_of_a_workbook_is_a_text(tmp_path):
+def test_each_cell_of_a_workbook_has_a_text(tmp_path):
     cells = [["a", "b"], [1.0, True], [1.5, dt.date(2024, 1, 5)], ["01", dt.datetime(2024, 1, 5, 13, 30)], [None, "x"]]
     with opened_book(tmp_path, packed(workbook(s=cells))) as table:
         assert rows(table) == [("", "x"), ("01", "2024-01-05 13:30:00"), ("1", "True"), ("1.5", "2024-01-05")]
+
+
+def test_each_cell_keeps_its_type_however_those_of_its_column_are_written(tmp_path):
+    """A date is a date, and a number one, where the owner says how texts of the column are written."""
+    cells = [["day", "sum"], [dt.date(2024, 1, 5), 0.5], ["06/01/2024", "1.234,5"], [dt.date(2024, 1, 5), 1234.5]]
+    plan = Plan(
+        dataset="d", epsilon="1", tables={"each": 1},
+        columns=[
+            {"name": "day", "kind": "date", "from": DAY, "to": "2024-01-06", "by": "day", "format": "%d/%m/%Y"},
+            {"name": "sum", "kind": "number", "edges": [0, 1, 2000], "format": "1.234,5"},
+        ],
+    )  # fmt: skip
+    with opened_book(tmp_path, packed(workbook(s=cells))) as table:
+        days, sums = count(table, plan, plan.marginals, truncation_key=b"k")
+        assert (days.tolist(), sums.tolist()) == ([2, 1, 0, 0], [1, 2, 0, 0])
+        typed = digest(table)
+    texts = [[cell.isoformat() if isinstance(cell, dt.date) else str(cell) for cell in row] for row in cells]
+    with opened_book(tmp_path, packed(workbook(s=texts))) as table:
+        assert digest(table) == typed
 
 
 def test_rows_of_a_sheet_may_be_ragged_or_blank(tmp_path):
