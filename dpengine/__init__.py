@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from dpengine.measure.strategy import Strategy, decide
     from dpengine.release import Release, release
+    from dpengine.replicates.files import draw_replicates
     from dpengine.results.answer import Answer, Expected, expect
     from dpengine.results.predict import epsilon_for, predict
     from dpengine.results.preview import preview
@@ -50,8 +51,8 @@ __all__ = [
     "Answer", "BudgetError", "Category", "Condition", "Count", "Date", "Entry", "Expected", "Fault", "Grid", "Ledger",
     "LedgerError", "Mean", "Mode", "Number", "Plan", "PlanError", "PrivateReleaseError", "Proportion", "Quantile",
     "Question", "Release", "ReleaseError", "Result", "Strategy", "Sum", "Table", "TableError", "Unit", "YesNo",
-    "__version__", "ask", "decide", "epsilon_for", "expect", "noise", "open_table", "predict", "preview", "release",
-    "signed_by", "verify",
+    "__version__", "ask", "decide", "draw_replicates", "epsilon_for", "expect", "noise", "open_table", "predict",
+    "preview", "release", "signed_by", "verify",
 ]  # fmt: skip
 
 _MODULES = {
@@ -62,6 +63,7 @@ _MODULES = {
     "errors": ("BudgetError", "Fault", "LedgerError", "PlanError", "PrivateReleaseError", "ReleaseError", "TableError"),
     "measure.strategy": ("Strategy", "decide"),
     "release": ("Release", "release"),
+    "replicates.files": ("draw_replicates",),
     "results.answer": ("Answer", "Expected", "expect"),
     "results.predict": ("epsilon_for", "predict"),
     "results.preview": ("preview",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from dpengine.accounting.drawing import check_reopens
@@ -12,6 +12,8 @@ from dpengine.accounting.sketch import Sketch
 from dpengine.array_types import Ints
 from dpengine.counting import count, near_copies, single_query
 from dpengine.counting.single_query import Selection
+from dpengine.errors import BudgetError, PlanError
+from dpengine.exact import exact_text
 from dpengine.mechanisms.scalar_queries import add_noise, quantile_scores
 from dpengine.noise.selection import permute_and_flip
 from dpengine.results.answer import Answer, conclude, reopen
@@ -19,9 +21,10 @@ from dpengine.sources.open import Source, open_table
 from dpengine.sources.table import Table
 from dpengine.spec.domain import Column
 from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.plan import exact_epsilon
 from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum
 
-__all__ = ["ask", "history", "published", "resembling"]
+__all__ = ["ask", "ask_rows_kept", "history", "published", "resembling", "rows_kept_questions"]
 
 
 def ask(
@@ -74,6 +77,62 @@ def ask(
         _sketch(table, question), other_people,
     )  # fmt: skip
     return book.charge_once(charge, prepare, draw, reopen, report=progress)
+
+
+def rows_kept_questions(dataset: str, person: str, bounds: Sequence[int], epsilon: object) -> list[Question]:
+    """Return the questions of `ask_rows_kept`, whose ε add up to `epsilon` exactly.
+
+    A bound of k rows gets a part of ε in proportion to √k, which makes the noise in all answers together least when
+    measured against k. Raises `PlanError` for an ε or bounds that cannot be read.
+
+    >>> [str(each.epsilon) for each in rows_kept_questions("clinic", "patient", [1, 4], "0.3")]
+    ['1/10', '1/5']
+    """
+    weights = [round(1000 * bound**0.5) for bound in bounds]
+    try:
+        whole = exact_epsilon(epsilon)
+    except ValueError as error:
+        raise PlanError(str(error)) from None
+    parts = [whole * weight / sum(weights) for weight in weights]
+    return [
+        Question(dataset=dataset, epsilon=part, unit={"id": person, "rows": bound}, statistic=Count())
+        for bound, part in zip(bounds, parts, strict=True)
+    ]
+
+
+def ask_rows_kept(
+    table: Table | Source,
+    questions: Sequence[Question],
+    ledger: Ledger,
+    *,
+    other_people: bool = False,
+    progress: Callable[[str], None] = lambda stage: None,
+) -> dict[int, Answer]:
+    """Estimate privately how many rows are kept under several bounds k on the rows of a person; return them by k.
+
+    The number of rows kept under k is Σ min(rows of a person, k). Adding or removing one person changes it by at most
+    k, so it is the question for a count with a unit of k rows: discrete Laplace noise of scale k/ε_k makes the answer
+    ε_k-differentially private (`ask`). Each answer is charged and recorded before the next one is drawn, and the
+    answers together cost Σ ε_k (basic composition: Dwork & Roth 2014, Theorem 3.16). They are made with independent
+    noise, so a larger bound may get a smaller estimate.
+
+    Raises as `ask` does, and `BudgetError` before the first draw if the budget does not allow them all.
+    """
+    if not isinstance(table, Table):
+        with open_table(table) as opened:
+            return ask_rows_kept(opened, questions, ledger, other_people=other_people, progress=progress)
+    fingerprint = ledger.fingerprint(count.digest(table))
+    due = [each for each in questions if ledger.find(fingerprint, each.key) is None]
+    price = sum((each.epsilon for each in due), Fraction(0))
+    for question in due[:1]:
+        alike = [] if other_people else resembling(table, question, fingerprint, ledger)
+        left = ledger.left(question.dataset, fingerprint, alike)
+        if left is not None and price > left:
+            raise BudgetError(f"these questions cost {exact_text(price)}, and {exact_text(left)} is left")
+    return {
+        question.unit.rows: ask(table, question, ledger, other_people=other_people, progress=progress)
+        for question in questions
+    }
 
 
 def published(digest: bytes, question: Question, ledger: Ledger) -> Answer | None:

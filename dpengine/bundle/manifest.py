@@ -9,6 +9,7 @@ from typing import Any
 
 from dpengine.bundle.promises import promises, table_files
 from dpengine.bundle.wording import SCHEMA_VERSION
+from dpengine.estimate.estimates import error_by_size
 from dpengine.exact import exact_text
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, Allocation, Measurements
 from dpengine.measure.strategy import resolved
@@ -29,6 +30,7 @@ def describe(result: Result) -> dict[str, Any]:
         "release_id": result.release_id,
         "created": result.created,
         **promises(plan),
+        **_model_error(result),
         "strategy": resolved(plan).why,
         "measurements": measurements(result.measured),
         "tables": [
@@ -43,6 +45,14 @@ def describe(result: Result) -> dict[str, Any]:
         ],
         "software": dict(result.software),
     }
+
+
+def _model_error(result: Result) -> dict[str, Any]:
+    """Return how far cells of a model are off on average: factor × (expected count) ^ power, from its audit."""
+    if result.measured.audit is None:
+        return {}
+    factor, power = error_by_size(result.measured.audit)
+    return {"model_error": {"factor": factor, "power": power}}
 
 
 def measurements(measured: Measurements) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import unicodedata
 from typing import Any
 
 from dpengine.array_types import Columns
-from dpengine.bundle.wording import SCHEMA_VERSION, WORDINGS, Estimator, Wording
+from dpengine.bundle.wording import ALL_ROWS, KEPT_ROWS, SCHEMA_VERSION, WORDINGS, Estimator, Wording
 from dpengine.exact import exact_text
 from dpengine.spec.plan import Plan
 
@@ -24,11 +24,13 @@ TRUST_MODEL = "central: the data owner holds the rows and is trusted with them; 
 def promises(plan: Plan, schema_version: int = SCHEMA_VERSION) -> dict[str, Any]:
     """Return the entries of a manifest of `schema_version` that follow from `plan`, whose strategy is resolved."""
     wording = WORDINGS[schema_version]
+    counted = {} if schema_version < 3 else {"counted": _counted(plan)}
     return {
         "title": plan.title,
         "dataset": plan.dataset,
         "guarantee": _guarantee(plan),
         "coverage": _coverage(plan),
+        **counted,
         "not_protected": _not_protected(plan, wording),
         "domain": {name: _cells(plan, name) for name in plan.used},
         "post_processing": list(wording.post_processing[estimator(plan)]),
@@ -103,6 +105,15 @@ def _coverage(plan: Plan) -> str:
     if plan.unit.id is not None:
         left_out += [f"rows without {plan.unit.id}", f"rows of a person beyond {plan.unit.rows}"]
     return f"Left out of every table and of the total: {'; '.join(left_out)}." if left_out else "All rows are counted."
+
+
+def _counted(plan: Plan) -> dict[str, Any]:
+    """Return which rows every count, total and interval is of: all that have a cell, or those kept under the bound."""
+    if plan.unit.id is None:
+        return {"what": "rows", "text": ALL_ROWS}
+    rows = "1 row" if plan.unit.rows == 1 else f"{plan.unit.rows} rows"
+    kept = KEPT_ROWS.format(rows=rows, id=plan.unit.id)
+    return {"what": "kept rows", "rows_per_person": plan.unit.rows, "text": kept}
 
 
 def _not_protected(plan: Plan, wording: Wording) -> list[str]:

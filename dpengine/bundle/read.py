@@ -60,15 +60,26 @@ class TableEntry(_Shape):
     half_width_95: float = Field(ge=0, allow_inf_nan=False)
 
 
+class CountedEntry(_Shape):
+    what: str
+    rows_per_person: int | None = None
+    text: str
+
+
+class ModelErrorEntry(_Shape):
+    factor: float = Field(ge=0, le=1e12, allow_inf_nan=False)
+    power: float = Field(ge=0, le=1, allow_inf_nan=False)
+
+
 class FileEntry(_Shape):
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     bytes: int = Field(ge=0)
 
 
 class Manifest(_Shape):
-    """The entries that every manifest holds, and no other."""
+    """The entries that every manifest holds, and no other: `counted` and `model_error` since version 3."""
 
-    schema_version: Literal[1, 2]
+    schema_version: Literal[1, 2, 3]
     release_id: str = Field(pattern="^[0-9a-f]{32}$")
     created: str = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$")
     title: str
@@ -80,6 +91,8 @@ class Manifest(_Shape):
     not_protected: list[str] = Field(min_length=1)
     intervals: str
     coverage: str
+    counted: CountedEntry | None = None
+    model_error: ModelErrorEntry | None = None
     domain: dict[str, dict[str, Any]]
     tables: list[TableEntry] = Field(min_length=1)
     software: dict[ShortName, ShortName] = Field(max_length=30)

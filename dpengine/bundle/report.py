@@ -25,7 +25,7 @@ from dpengine.results.published_columns import header
 from dpengine.results.result import Result
 from dpengine.spec.domain import Category, Column, Date
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import noun, people, percent, rows_counted, sure
+from dpengine.spec.wording import counted_noun, people, percent, rows_counted, sure
 
 __all__ = ["read_me", "render"]
 
@@ -120,7 +120,7 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "notes": plan.notes,
         "about": {ABOUT[field]: text for field, text in plan.about.model_dump().items() if text},
         "in_words": join_names(worded) if worded else "",
-        "counted": noun(plan),
+        "counted": counted_noun(plan),
         "rows_counted": rows_counted(plan),
         "total": _texts(result.cells(()))[0],
         "large_epsilon": plan.epsilon > LARGE_EPSILON,
@@ -134,7 +134,7 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "measured": [_rounded(entry) for entry in manifest["measurements"]],
         "files": {
             entry["file"]: {
-                "name": " × ".join(entry["columns"]) or f"the number of {noun(plan)} in all",
+                "name": " × ".join(entry["columns"]) or f"the number of {counted_noun(plan)} in all",
                 "cells": f"{entry['cells']:,} cell{'s' if entry['cells'] > 1 else ''}",
                 "within": people(entry["half_width_95"]),
             }

@@ -155,10 +155,16 @@ def _wrong_names(members: Archive, checked: Manifest, plan: Plan) -> list[str]:
 def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan) -> list[str]:
     """Compare the manifest with what the plan promises in the wording of the manifest's own version."""
     promised = promises(plan, checked.schema_version)
-    wrong = [key for key, value in promised.items() if key not in ("guarantee", "domain") and manifest[key] != value]
+    wrong = [
+        key for key, value in promised.items() if key not in ("guarantee", "domain") and manifest.get(key) != value
+    ]
     for key in ("guarantee", "domain"):
         entries = promised[key].items()
         wrong += [f"{key} → {name}" for name, value in entries if manifest[key].get(name) != value]
+    if ("counted" in manifest) != ("counted" in promised):
+        wrong.append("counted")
+    if checked.model_error is not None and (checked.schema_version < 3 or estimator(plan) is not Estimator.MODEL):
+        wrong.append("model_error")
     if set(manifest["domain"]) != set(plan.used):
         wrong.append("domain")
     if not checked.strategy.startswith("Direct" if plan.strategy == "auto" else plan.strategy.capitalize()):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["SCHEMA_VERSION", "WORDINGS", "Estimator", "Wording"]
+__all__ = ["ALL_ROWS", "KEPT_ROWS", "SCHEMA_VERSION", "WORDINGS", "Estimator", "Wording"]
 
 
 class Estimator(StrEnum):
@@ -36,7 +36,14 @@ class Wording:
     several_values: str
 
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
+
+# Since version 3: which rows are counted, without and with a bound on the rows of a person.
+ALL_ROWS = "Counts, totals and their intervals are of rows."
+KEPT_ROWS = (
+    "Counts, totals and their intervals are of the rows that were kept: at most {rows} of each person in {id}, chosen "
+    "at random. They do not say how many rows the table holds."
+)
 
 _VALUES_1 = (
     "values in synthetic.csv: numbers and dates are spread evenly over their bin or period, by a rule and not by chance"
@@ -47,7 +54,7 @@ _VALUES_2 = (
     "random. Numbers have as many decimals as the bin edges. (other) is written as such, and missing values are empty."
 )
 
-WORDINGS: Mapping[int, Wording] = {
+_WORDINGS: Mapping[int, Wording] = {
     1: Wording(
         post_processing={
             Estimator.LEAST_SQUARES: (
@@ -176,3 +183,6 @@ WORDINGS: Mapping[int, Wording] = {
         several_values="A person with more than one value in {id}. The guarantee is for each of these values.",
     ),
 }
+
+# Version 3 states in an entry of its own which rows are counted; all sentences are those of version 2.
+WORDINGS: Mapping[int, Wording] = {**_WORDINGS, 3: _WORDINGS[2]}

@@ -38,6 +38,8 @@ from dpengine.cli.common import (
     warn,
 )
 from dpengine.cli.ledger import ledger
+from dpengine.cli.replicates import replicates
+from dpengine.cli.rows_kept import rows_kept
 from dpengine.errors import TableError
 from dpengine.exact import exact_text
 from dpengine.spec.plan import Plan
@@ -66,6 +68,8 @@ def main(context: click.Context) -> None:
 
 
 main.add_command(ledger)
+main.add_command(replicates)
+main.add_command(rows_kept)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from dpengine.errors import PlanError, TableError
 from dpengine.sources.mixed import member_types
 from dpengine.sources.table import LocalTable, Table
 
-__all__ = ["Classes", "Uniqueness", "class_sizes", "people_count", "unique_people"]
+__all__ = ["Classes", "Uniqueness", "class_sizes", "people_count", "rows_by_person", "unique_people"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +103,19 @@ def people_count(table: Table, person: str | None) -> int:
     with _local(table).connection() as connection:
         identities = _cells(table, [person], person)[1]
         return int(connection.execute(f"SELECT count(DISTINCT {identities}) FROM rows").fetchall()[0][0])
+
+
+def rows_by_person(table: Table, person: str) -> tuple[Ints, Ints]:
+    """Return each number of rows that a person has, in order, and how many have it; rows without an ID are left out.
+
+    Raises `TableError` as `class_sizes` does.
+    """
+    identities = _cells(table, [person], person)[1]
+    rows = f"SELECT count(*) AS n FROM rows WHERE ({identities}) IS NOT NULL GROUP BY {identities}"
+    with _local(table).connection() as connection:
+        found = connection.execute(f"SELECT n, count(*) FROM ({rows}) AS people GROUP BY n ORDER BY n").fetchall()
+    pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
 
 
 def _local(table: Table) -> LocalTable:

@@ -25,11 +25,14 @@ from dpengine.marginals.pairwise import Pairwise, fit
 from dpengine.measure.strategy import resolved
 from dpengine.spec.plan import Plan
 
-__all__ = ["Estimates", "HierarchicalEstimates", "ModelledEstimates", "UnbiasedEstimates", "derive_estimates"]
+__all__ = [
+    "Estimates", "HierarchicalEstimates", "ModelledEstimates", "UnbiasedEstimates", "derive_estimates", "error_by_size",
+    "mean_errors",
+]  # fmt: skip
 
 TAIL = 4.0  # 95 % of a model's errors are within this multiple of their mean (benchmarks/accuracy.py: 3.3 at most)
 NOISE_TAIL = 3.0  # the same for Laplace noise
-POWERS = np.linspace(0.4, 1.0, 13)  # g, the grid of `_error_by_size`
+POWERS = np.linspace(0.4, 1.0, 13)  # g, the grid of `error_by_size`
 CLEAR = 5.0  # a sum of this many times its noise is evidence by itself
 EMPTY = 0.05  # smaller expected counts have the error of this one
 MIN_HALF_WIDTH = 1.0  # of a model's interval: a cell that it expects to hold less than one half may hold one
@@ -124,9 +127,7 @@ class ModelledEstimates:
         """Return the mean absolute error of cells of the `expected` counts, in tables of two columns and more."""
         if self.measured.audit is None:
             raise ValueError("a model of tables comes with an audit of them")
-        factor, power = _error_by_size(self.measured.audit)
-        mean: Floats = factor * np.maximum(expected, EMPTY) ** power
-        return mean
+        return mean_errors(expected, *error_by_size(self.measured.audit))
 
     def mean_abs_error(self, table: Columns) -> float:
         if len(table) < 2:
@@ -174,6 +175,16 @@ def derive_estimates(plan: Plan, measured: Measurements) -> Estimates:
     return UnbiasedEstimates(plan, measured.marginals)
 
 
+def mean_errors(expected: Floats, factor: float, power: float) -> Floats:
+    """Return the mean absolute error of a model's cells of the `expected` counts, as `error_by_size` describes it.
+
+    >>> mean_errors(np.array([0.0, 100.0]), 2.0, 0.5).round(2)
+    array([ 0.45, 20.  ])
+    """
+    mean: Floats = factor * np.maximum(expected, EMPTY) ** power
+    return mean
+
+
 def _best_singles(measured: Measurements) -> tuple[Measurement, ...]:
     """Return the measurement of each single column with most ε; the model uses the others too."""
     best: dict[Columns, Measurement] = {}
@@ -184,7 +195,7 @@ def _best_singles(measured: Measurements) -> tuple[Measurement, ...]:
     return tuple(best.values())
 
 
-def _error_by_size(audit: Audit) -> tuple[float, float]:
+def error_by_size(audit: Audit) -> tuple[float, float]:
     """Return c and g such that cells of expected count m are off by at most about c·m^g on average.
 
     The power g is fitted to the audit's sums by least squares, since all of them have noise of one scale. Then c is

@@ -12,8 +12,8 @@ from dpengine.array_types import Columns
 from dpengine.spec.plan import Plan
 
 __all__ = [
-    "factor", "name_of", "noun", "people", "percent", "percent_at_least", "percent_at_most", "portion", "rows_counted",
-    "sure",
+    "counted_noun", "factor", "name_of", "noun", "people", "percent", "percent_at_least", "percent_at_most", "portion",
+    "rows_counted", "sure",
 ]  # fmt: skip
 
 
@@ -109,17 +109,30 @@ def noun(plan: Plan) -> str:
     return "people" if plan.unit.rows == 1 else "rows"
 
 
+def counted_noun(plan: Plan) -> str:
+    """Name what a total is of: people, rows, or kept rows, if a person's rows are bounded.
+
+    >>> plan = Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 3}, columns=[{"name": "a", "kind": "yesno"}],
+    ...             tables=[["a"]])
+    >>> counted_noun(plan)
+    'kept rows'
+    """
+    return noun(plan) if plan.unit.id is None or plan.unit.rows == 1 else "kept rows"
+
+
 def rows_counted(plan: Plan) -> str:
     """Say which rows all counts and totals are of, if there may be more in the table; else nothing.
 
     >>> plan = Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 3}, columns=[{"name": "a", "kind": "yesno"}],
     ...             tables=[["a"]])
-    >>> rows_counted(plan)
-    'Counted were at most 3 rows of each person in who, chosen at random. The table may hold more rows.'
+    >>> print(rows_counted(plan))
+    Of each person in who, at most 3 rows were kept, chosen at random. All counts, totals and intervals are of kept \
+rows: the table may hold more.
     """
     if plan.unit.id is None:
         return ""
-    most = "one row" if plan.unit.rows == 1 else f"{plan.unit.rows:,} rows"
+    most = "one row was" if plan.unit.rows == 1 else f"{plan.unit.rows:,} rows were"
     return (
-        f"Counted were at most {most} of each person in {plan.unit.id}, chosen at random. The table may hold more rows."
+        f"Of each person in {plan.unit.id}, at most {most} kept, chosen at random. All counts, totals and intervals "
+        "are of kept rows: the table may hold more."
     )

@@ -24,7 +24,7 @@ from pages.parts.release import chart
 from pages.parts.release.synthetic_rows import show_rows
 from pages.parts.shared.figures import is_dark
 from pages.parts.shared.made_on_click import OCTETS, made_on_click
-from pages.parts.shared.wording import name_of, noun, people, plain, rows_counted, sure
+from pages.parts.shared.wording import counted_noun, name_of, people, plain, rows_counted, sure
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 
@@ -112,8 +112,8 @@ def _promise(release: Release) -> None:
     can_become = sure(posterior(0.5, release.plan.epsilon))
     with st.container(border=True):
         st.markdown(
-            f"**What it says.** {int(total['count']):,} {noun(release.plan)} in all (95 %: {int(total['low']):,} to "
-            f"{int(total['high']):,}). {plain(rows_counted(release.plan))} "
+            f"**What it says.** {int(total['count']):,} {counted_noun(release.plan)} in all (95 %: "
+            f"{int(total['low']):,} to {int(total['high']):,}). {plain(rows_counted(release.plan))} "
             f"Someone who is 50 % sure that a person is in the table can become {can_become}."
         )
         if modelled := model_errors(release):

@@ -8,6 +8,7 @@ from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import Allocation
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import (
+    counted_noun,
     factor,
     name_of,
     noun,
@@ -21,6 +22,7 @@ from dpengine.spec.wording import (
 
 __all__ = [
     "OURS",
+    "counted_noun",
     "duration",
     "factor",
     "name_of",

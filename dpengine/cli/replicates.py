@@ -1,0 +1,31 @@
+"""The command that makes replicates of a release from its bundle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dpengine.cli.common import WRONG_USE, faults, finish, say
+
+__all__ = ["replicates"]
+
+
+@click.command()
+@click.argument("bundle", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True,
+              help="Zip file to write.")  # fmt: skip
+@faults
+def replicates(bundle: Path, output: Path) -> None:
+    """Draw the tables of BUNDLE 50 times with fresh errors, for intervals of your own sums and regressions.
+
+    They are made from the published numbers alone and cost no privacy. The same bundle gives the same file everywhere.
+    """
+    from dpengine.replicates import DRAWS, pack
+
+    packed = pack(bundle)
+    try:
+        output.write_bytes(packed)
+    except OSError as error:
+        finish([f"{output.name} cannot be written ({error.strerror})"], WRONG_USE)
+    say(f"{output.name}: {DRAWS} replicates of every table; README.txt in it says how to use them")

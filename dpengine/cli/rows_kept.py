@@ -1,0 +1,93 @@
+"""The command that shows what a bound on the rows of a person leaves out, exactly or for a price."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from dpengine.cli.common import (
+    WRONG_USE,
+    announce_new,
+    faults,
+    finish,
+    json_option,
+    ledger_option,
+    open_ledger,
+    owner_option,
+    say,
+    warn,
+)
+
+__all__ = ["rows_kept"]
+
+FOR_YOU = (
+    "these numbers are exact and private: only you see them; share and store them nowhere. The bound that you choose "
+    "is published with the plan, and so tells a little about them; take one that you can also give a public reason for"
+)
+
+
+@click.command("rows-kept")
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("--id", "person", required=True, help="The column that identifies the person.")
+@click.option("--bound", "bounds", type=click.IntRange(1, 1_000_000), multiple=True,
+              help="Rows that each person keeps at most; may be repeated. Default: 1 to 100.")  # fmt: skip
+@click.option("--exact", is_flag=True, help="Show exact numbers, for your eyes only. Costs nothing.")
+@click.option("--epsilon", help="Estimate the numbers privately instead, for this ε in all.")
+@click.option("--dataset", default="", help="Whose budget pays for the estimates.")
+@click.option("--other-people", is_flag=True, help="State that a table like an earlier one is of other people.")
+@ledger_option
+@owner_option
+@json_option
+@faults
+def rows_kept(
+    table: Path,
+    person: str,
+    bounds: tuple[int, ...],
+    exact: bool,
+    epsilon: str | None,
+    dataset: str,
+    other_people: bool,
+    url: str | None,
+    owner: str,
+    as_json: bool,
+) -> None:
+    """Show how many rows of TABLE are kept if each person keeps at most k, for several k.
+
+    With --exact, the numbers are for your eyes only. With --epsilon and --dataset, they are estimated privately, and
+    the ledger is charged before they are shown.
+    """
+    from dpengine.ask import ask_rows_kept, rows_kept_questions
+    from dpengine.owner import BOUNDS
+    from dpengine.owner import rows_kept as count_kept
+    from dpengine.sources.open import open_table
+
+    if exact == (epsilon is not None) or (epsilon is not None and not dataset):
+        finish(["give either --exact, or --epsilon with --dataset"], WRONG_USE)
+    wanted = bounds or BOUNDS
+    with open_table(table) as opened:
+        if exact:
+            found = count_kept(opened, person, wanted)
+            lines = dict(zip(wanted, found.kept, strict=True))
+            intervals = {bound: (kept, kept) for bound, kept in lines.items()}
+        else:
+            ledger = open_ledger(url, owner)
+            questions = rows_kept_questions(dataset, person, wanted, epsilon)
+            answers = ask_rows_kept(opened, questions, ledger, other_people=other_people)
+            announce_new(ledger)
+            lines = {bound: int(answer.value) for bound, answer in answers.items()}
+            intervals = {bound: (int(each.low or 0), int(each.high or 0)) for bound, each in answers.items()}
+    if as_json:
+        entries = [
+            {"rows_per_person": bound, "kept": lines[bound], "low": low, "high": high}
+            for bound, (low, high) in intervals.items()
+        ]
+        click.echo(json.dumps({"exact": exact, "rows": found.rows if exact else None, "kept": entries}))
+        return
+    for bound, kept in lines.items():
+        low, high = intervals[bound]
+        rest = f" of {found.rows:,} ({kept / max(found.rows, 1):.1%})" if exact else f" (95 %: {low:,} to {high:,})"
+        say(f"at most {bound:,} of each person: {kept:,} rows kept{rest}")
+    if exact:
+        warn(FOR_YOU)

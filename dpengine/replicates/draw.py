@@ -1,0 +1,262 @@
+"""Draw tables as the release could have come out: its estimates, with fresh errors of the same distribution.
+
+A reader who adds up cells, subtracts groups or fits a regression computes the same from each draw. How widely the
+results differ from the one of the release says how far that one may be off.
+
+The draws are public, and cost no privacy. They are a fixed function of a finished release (Dwork & Roth 2014,
+Proposition 2.1): no function here takes a table of people or an exact count. Their randomness is expanded from the name
+of the release, so that anyone can make the same draws again. The noise in the release itself is not: it came from the
+operating system, before that name existed. A draw is the published estimate plus a number that every reader can
+compute, and so tells nothing that the estimate does not. In particular it is not the truth plus other noise: what the
+release is off by stands in every draw.
+
+The distribution of the errors is
+
+* exact where the tables themselves were measured: each measurement gets fresh discrete Laplace noise of its own scale,
+  and least squares turns it into errors of all tables, which agree with each other as the estimates do. Errors are
+  symmetric and the estimates are not cut off at 0, so sums of many small cells are not biased;
+* a model of errors where a model was fitted. Total and single columns get the noise of their own measurements. Cells of
+  larger tables get normal errors of the size that the private audit found in cells of their size, given the errors of
+  their columns. One part of them is independent from cell to cell. The other is a common trend along the columns, since
+  a dependence that the model misses shifts many cells together (`SPREAD` and `TREND`, set in benchmarks/replicates.py);
+* exact for boxes of cells where these were measured. How a box is divided among its cells is unknown, so each draw
+  divides it anew, by chance.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import gammaincinv, ndtri
+
+from dpengine.array_types import Columns, Floats, Ints
+from dpengine.errors import ReleaseError
+from dpengine.estimate.error_distribution import least_squares
+from dpengine.estimate.estimates import HierarchicalEstimates, ModelledEstimates
+from dpengine.marginals.box_tree import BoxTree
+from dpengine.marginals.graphs import maximal
+from dpengine.marginals.least_squares import LeastSquares
+from dpengine.marginals.marginal import Marginal
+from dpengine.marginals.measurement import Allocation
+from dpengine.quasi_random import uniforms
+from dpengine.results.result import Result
+from dpengine.spec.plan import Plan
+
+__all__ = ["DRAWS", "MAX_VALUES", "Basis", "basis_of", "replicate"]
+
+DRAWS = 50
+MAX_VALUES = 20_000_000  # numbers of all draws together: some 150 MB of text
+SPREAD = 1.5  # standard deviation of a model's errors in cells of one size, over their mean as the audit gives it
+TREND = 0.3  # the part of a model's error variance that is a trend along the columns
+SLOPE = 0.5  # the part of a trend that is a straight line; the rest differs from value to value
+SWEEPS = 8  # over the columns of a table, until its errors add up to theirs
+DIVISION = 1.0  # of a box among its cells: the sum of the parameters of a Dirichlet distribution
+DECIMALS, FILE_DECIMALS = 2, 6
+
+_DRAW = ""  # as the name of a column: no column of a plan is called so
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What replicates of a release are made from: its plan, its name, what was measured, and its estimates.
+
+    `allocations` are those of the measured marginals that were not merged. `mean_errors` gives a model's mean absolute
+    error for cells of these expected counts, and `tree` the boxes, if either was measured.
+    """
+
+    plan: Plan
+    release_id: str
+    allocations: tuple[Allocation, ...]
+    estimate: Callable[[Columns], Floats]
+    mean_errors: Callable[[Floats], Floats] | None = None
+    tree: BoxTree | None = None
+
+
+def basis_of(result: Result) -> Basis:
+    """Return what the replicates of `result` are made from."""
+    estimates = result.estimates
+    allocations = tuple(one.allocation for one in result.measured.marginals if not one.merged)
+    basis = Basis(result.plan, result.release_id, allocations, estimates.estimate)
+    if isinstance(estimates, HierarchicalEstimates):
+        return replace(basis, tree=estimates.tree)
+    if isinstance(estimates, ModelledEstimates) and result.measured.audit is not None:
+        return replace(basis, mean_errors=estimates.mean_errors)
+    return basis
+
+
+def replicate(basis: Basis, tables: Sequence[Columns]) -> Iterator[tuple[Columns, Floats]]:
+    """Yield each of `tables` with its estimate and `DRAWS` replicates: one axis for these, then one for each column.
+
+    Replicate 0 is the estimate itself. Equal releases give equal replicates. Raises `ReleaseError` if there are more
+    than `MAX_VALUES` numbers to draw.
+    """
+    plan = basis.plan
+    measured = basis.tree.boxes.columns if basis.tree else ()
+    cells = sum(map(plan.cells, tables)), sum(plan.cells(each.columns) for each in basis.allocations)
+    if DRAWS * max(*cells, plan.cells(measured)) > MAX_VALUES:
+        raise ReleaseError(
+            f"replicates of {max(cells):,} cells are too many to make at once: at most {MAX_VALUES // DRAWS:,} cells "
+            "have them"
+        )
+    if basis.tree is not None:
+        draws = _of_boxes(basis.tree, basis.release_id)
+        for table in tables:
+            yield table, draws.project((_DRAW, *table)).values.round(DECIMALS) + 0.0
+        return
+    errors = _of_noise(basis) if basis.mean_errors is None else _of_model(basis)
+    for table in tables:
+        estimate = _published(basis, table)
+        drawn = np.concatenate([estimate[None], estimate + errors(table)])
+        yield table, drawn.round(DECIMALS) + 0.0
+
+
+def _published(basis: Basis, table: Columns) -> Floats:
+    """Return the estimates of a table as its file has them, so that a file gives the same replicates."""
+    rounded: Floats = basis.estimate(table).round(FILE_DECIMALS)
+    return rounded
+
+
+def _uniforms(release_id: str, what: object, shape: Sequence[int]) -> Floats:
+    """Return numbers between 0 and 1, one axis for the draws, then `shape`: a fixed function of what is given."""
+    start = int.from_bytes(hashlib.sha256(f"replicates {release_id} {what}".encode()).digest()[:8], "big")
+    return uniforms(DRAWS * math.prod(shape), start).reshape(DRAWS, *shape)
+
+
+def _noise(release_id: str, what: object, scale: float, shape: Sequence[int]) -> Floats:
+    """Return discrete Laplace noise, as the difference of two geometric numbers by inversion."""
+    first, second = (
+        np.floor(-scale * np.log(_uniforms(release_id, (what, side), shape))) for side in ("first", "second")
+    )
+    difference: Floats = first - second
+    return difference
+
+
+def _normal(release_id: str, what: object, shape: Sequence[int]) -> Floats:
+    numbers: Floats = ndtri(_uniforms(release_id, what, shape))
+    return numbers
+
+
+def _with_draws(squares: LeastSquares) -> LeastSquares:
+    """Return the same estimator for all draws at once: the draw is a column that every table has.
+
+    A component without that column is averaged over draws with the weights of the one that has it, so each draw is
+    estimated as by itself.
+    """
+    sizes, measured = {**squares.sizes, _DRAW: DRAWS}, tuple((_DRAW, *columns) for columns in squares.measured)
+    return LeastSquares(sizes, measured, squares.variances)
+
+
+def _of_noise(basis: Basis) -> Callable[[Columns], Floats]:
+    """Return the errors of least squares, as a function of the table."""
+    squares = _with_draws(least_squares(basis.plan, basis.allocations))
+    noise = [
+        _noise(basis.release_id, k, float(each.scale), basis.plan.shape(each.columns)).astype(np.int64)
+        for k, each in enumerate(basis.allocations)
+    ]
+    return lambda table: squares.estimate((_DRAW, *table), noise)
+
+
+def _of_model(basis: Basis) -> Callable[[Columns], Floats]:
+    """Return the errors of a model, as a function of the table."""
+    plan = basis.plan
+    singles, total = _of_columns(basis)
+    largest: dict[Columns, Floats] = {}
+
+    def errors(table: Columns) -> Floats:
+        if len(table) == 0:
+            return total
+        if len(table) == 1:
+            return singles[table[0]]
+        whole = next(each for each in maximal(plan.marginals) if set(table) <= set(each))
+        if whole not in largest:
+            largest[whole] = _of_cells(basis, whole, [singles[name] for name in whole])
+        return Marginal((_DRAW, *whole), largest[whole]).project((_DRAW, *table)).values
+
+    return errors
+
+
+def _of_columns(basis: Basis) -> tuple[dict[str, Floats], Floats]:
+    """Return the errors of single columns and of the total, which they add up to.
+
+    As in the model, the total follows from the totals and columns that were measured, a column also from pairs.
+    """
+    columns = replace(basis, allocations=tuple(each for each in basis.allocations if len(each.columns) < 3))
+    few = replace(basis, allocations=tuple(each for each in basis.allocations if len(each.columns) < 2))
+    total = _of_noise(few)(())
+    of_column = _of_noise(columns)
+    singles = {}
+    for name in basis.plan.used:
+        errors = of_column((name,))
+        singles[name] = errors + (total - errors.sum(axis=1))[:, None] / errors.shape[1]
+    return singles, total
+
+
+def _of_cells(basis: Basis, table: Columns, singles: Sequence[Floats]) -> Floats:
+    """Return errors of the cells of a table of two columns or more that add up to those of its single columns.
+
+    They are normal errors of the audited size, given their sums: what is missing from a sum is spread over its cells by
+    their variance, one column after the other.
+    """
+    assert basis.mean_errors is not None
+    variance = (SPREAD * basis.mean_errors(_published(basis, table))) ** 2
+    trend = np.ones((DRAWS, *(1 for _ in table)))
+    for axis, size in enumerate(variance.shape):
+        trend = trend * _trend(basis, (table, axis), size).reshape(DRAWS, *_along(axis, variance.shape))
+    errors = math.sqrt(1 - TREND) * _normal(basis.release_id, (table, "cells"), variance.shape)
+    errors += math.sqrt(TREND) * trend
+    errors *= np.sqrt(variance)
+    for _ in range(SWEEPS):
+        for axis, wanted in enumerate(singles):
+            others = tuple(k for k in range(variance.ndim) if k != axis)
+            missing = wanted - errors.sum(axis=tuple(k + 1 for k in others))
+            missing /= np.maximum(variance.sum(axis=others), 1e-12)
+            errors += variance * missing.reshape(DRAWS, *_along(axis, variance.shape))
+    return errors
+
+
+def _trend(basis: Basis, what: object, size: int) -> Floats:
+    """Return for each draw a trend along a column: a line up or down, and a step of its own for each value."""
+    line = np.linspace(-math.sqrt(3), math.sqrt(3), size) if size > 1 else np.zeros(1)
+    up = np.sign(_uniforms(basis.release_id, (what, "direction"), (1,)) - 0.5)
+    steps = _normal(basis.release_id, (what, "steps"), (size,))
+    trend: Floats = math.sqrt(SLOPE) * up * line + math.sqrt(1 - SLOPE) * steps
+    return trend
+
+
+def _along(axis: int, shape: Sequence[int]) -> list[int]:
+    return [size if k == axis else 1 for k, size in enumerate(shape)]
+
+
+def _of_boxes(tree: BoxTree, release_id: str) -> Marginal[np.float64]:
+    """Return estimate and replicates of the table whose boxes were measured, with its columns after the draws.
+
+    The estimate here may be negative, so that sums of many boxes are right on average.
+    """
+    boxes, cells = tree.boxes, tree.cells
+    noise = np.empty((DRAWS, cells.size))
+    for part in np.unique(boxes.parts):
+        places = np.flatnonzero(boxes.parts == part)
+        noise[:, places] = _noise(release_id, int(part), float(boxes.scale(int(part))), (places.size,))
+    leaf = _leaf_of_cells(tree)
+    drawn = [tree.spread(tree.unbiased)]
+    size = cells[leaf]
+    gamma = gammaincinv(DIVISION / size, _uniforms(release_id, "division", leaf.shape))
+    for k in range(DRAWS):
+        off = BoxTree(replace(boxes, values=noise[k].astype(np.int64))).unbiased[leaf]
+        whole = np.bincount(leaf, gamma[k], minlength=cells.size)[leaf]
+        part_of_box = np.where((size > 1) & (whole > 0), gamma[k] / np.maximum(whole, 1e-300), 1 / size)
+        held = np.maximum(tree.expected, 0)[leaf]
+        drawn.append(drawn[0] + (held * (part_of_box - 1 / size) + off / size).reshape(boxes.shape))
+    return Marginal((_DRAW, *boxes.columns), np.stack(drawn))
+
+
+def _leaf_of_cells(tree: BoxTree) -> Ints:
+    """Return for every cell the place of the unsplit box that holds it."""
+    leaves = tree.leaves[np.argsort(tree.starts[tree.leaves])]
+    leaf = np.empty(math.prod(tree.boxes.shape), dtype=np.int64)
+    leaf[tree.order] = np.repeat(leaves, tree.cells[leaves])
+    return leaf

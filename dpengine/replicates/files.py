@@ -1,0 +1,214 @@
+"""Replicates as files for readers, made from a finished release or from its bundle: the same bytes from both."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from dpengine import safe_csv
+from dpengine.array_types import Columns, Floats, Ints
+from dpengine.bundle import archive, sizes
+from dpengine.bundle.archive import Archive, Piece, Source
+from dpengine.bundle.promises import estimator, table_files
+from dpengine.bundle.read import read_manifest
+from dpengine.bundle.verify import verify
+from dpengine.bundle.wording import Estimator
+from dpengine.errors import ReleaseError
+from dpengine.estimate.estimates import mean_errors
+from dpengine.marginals.measurement import Allocation
+from dpengine.replicates.draw import DRAWS, Basis, basis_of, replicate
+from dpengine.results.published_columns import NUMBERS, header, published_name
+from dpengine.results.result import Result
+from dpengine.spec import strict_yaml
+from dpengine.spec.plan import Plan
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["basis_from", "draw_replicates", "pack", "read_me"]
+
+COMPRESSION = 4
+NAMES = [f"r{k}" for k in range(DRAWS + 1)]
+
+RECIPE = """\
+import pandas as pd
+table = pd.read_csv({file}, dtype={{{column}: str}})
+mine = lambda n: n[table[{column}] == {label}].sum()   # your own number, from a column n of counts
+value, *draws = (mine(table[f"r{{k}}"]) for k in range({count}))
+print(value, "±", 2.1 * (sum((draw - value) ** 2 for draw in draws) / len(draws)) ** 0.5)
+"""
+
+README = """\
+Replicates of release {release_id}
+
+Each table of the release, drawn {draws} times with fresh errors: as the release could have come out, had the noise
+fallen otherwise. With them you can say how far a number of your own may be off: a sum of cells, the difference of two
+groups, a mean, a regression.
+
+In each file, the first columns name the cell, as in the tables of the release. r0 is the estimate{centre}, and r1 to
+r{draws} are the replicates. They may be negative or fractional. Keep them so: cutting them off makes sums too high.
+
+HOW TO USE THEM
+Compute your number from r0, then from each replicate. Its distance from the first says how far off it may be:
+
+{recipe}
+The interval is meant to hold the true number 95 times in 100. {coverage}
+For a regression, let mine return its coefficient, with n as weights. Compute it by the normal equations, since many
+programs refuse negative weights:
+
+{regression}
+Compute all parts of your number from the same replicate, and never mix replicates: they agree across tables.
+
+WHAT THEY ARE NOT
+They are made from the published release alone, by a fixed rule that everyone can repeat. So they reveal nothing
+further about anyone, and averaging them gives the estimate back, not the truth. They are no further releases, and no
+people stand behind their differences. They say how far noise may put a number off. That the people in the data are
+themselves a sample of others is not in them.
+"""
+REGRESSION = """\
+mine = lambda n: np.linalg.solve((X.T * n.to_numpy()) @ X, (X.T * n.to_numpy()) @ y)[1]
+"""
+COVERAGE = {
+    Estimator.LEAST_SQUARES: "The errors follow the exact distribution of the noise.",
+    Estimator.MODEL: (
+        "Totals and single columns follow the\nnoise. Cells of larger tables come from a model. Its error was measured "
+        "privately, and what is drawn is modelled on\nthat: in trials, intervals held 85 to 100 in 100 true numbers."
+    ),
+    Estimator.BOXES: (
+        "Boxes of cells that were measured\ntogether follow the noise. How a box is divided among its cells is "
+        "unknown, and drawn by chance."
+    ),
+}
+CENTRE = {
+    Estimator.LEAST_SQUARES: "",
+    Estimator.MODEL: "",
+    Estimator.BOXES: " before negative numbers were removed",
+}
+
+
+def draw_replicates(source: Result | Source, tables: Sequence[Columns] | None = None) -> dict[Columns, pd.DataFrame]:
+    """Return replicates of a release for intervals of your own sums, differences and regressions.
+
+    `source` is a release, or its bundle: a path, bytes or an open file, which is verified first. `tables` are all
+    published ones and the total, or those named. Each is a data frame with one row a cell: its labels, the estimate as
+    `r0`, and `DRAWS` replicates as `r1`, `r2`, …. See `replicates.draw` for what they are; they cost no privacy.
+
+    Raises `ReleaseError` for a bundle that is not whole, or whose boxes are not in it, and for too many cells.
+
+    >>> import dpengine as dpe
+    >>> plan = dpe.Plan(dataset="demo", epsilon="1", columns=[dpe.YesNo(name="smokes")], tables=[["smokes"]])
+    >>> drawn = draw_replicates(dpe.preview(plan))["smokes",]
+    >>> drawn.shape, list(drawn.columns[:3])
+    ((4, 52), ['smokes', 'r0', 'r1'])
+    """
+    import pandas as pd
+
+    basis = basis_of(source) if isinstance(source, Result) else basis_from(source)
+    frames = {}
+    for table, drawn in replicate(basis, _published(basis.plan) if tables is None else tables):
+        labels = {
+            published_name(name): np.array(basis.plan.column(name).labels, dtype=object)[codes]
+            for name, codes in zip(table, _codes(basis.plan, table), strict=True)
+        }
+        numbers = dict(zip(NAMES, drawn.reshape(DRAWS + 1, -1), strict=True))
+        frames[table] = pd.DataFrame(labels | numbers)
+    return frames
+
+
+def basis_from(source: Source) -> Basis:
+    """Return what the replicates of a bundle are made from, after checking that it is whole.
+
+    Raises `ReleaseError` with every fault, and for a release whose boxes of cells were measured: these are not in it.
+    """
+    manifest = verify(source)
+    with archive.opened(source) as members:
+        plan = Plan.loads(members.read("plan.yaml", strict_yaml.MAX_BYTES).decode())
+        if estimator(plan) is Estimator.BOXES:
+            raise ReleaseError(
+                "replicates of a release for ranges can be made by its publisher alone: the measured boxes of cells "
+                "are not in this file"
+            )
+        files = table_files(plan)
+        largest = {table: _estimates(members, files[table], table, plan) for table in files}
+    _, checked = read_manifest(json.dumps(manifest).encode())
+    allocations = tuple(
+        Allocation(tuple(entry.columns), Fraction(entry.epsilon), entry.sensitivity)
+        for entry in checked.measurements
+        if entry.purpose is None and entry.merged_to is None
+    )
+    errors = None
+    if estimator(plan) is Estimator.MODEL and max(map(len, plan.marginals)) > 1:
+        if checked.model_error is None:
+            raise ReleaseError("this release was made by an earlier version, which did not state its model's error")
+        errors = partial(mean_errors, factor=checked.model_error.factor, power=checked.model_error.power)
+    return Basis(plan, checked.release_id, allocations, largest.__getitem__, errors)
+
+
+def pack(source: Result | Source) -> bytes:
+    """Return a zip file with the replicates of all tables of a release, and how to use them.
+
+    `source` is as for `draw_replicates`. Equal releases give equal bytes.
+    """
+    basis = basis_of(source) if isinstance(source, Result) else basis_from(source)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=COMPRESSION) as file:
+        archive.add(file, "README.txt", [read_me(basis).encode()])
+        names = table_files(basis.plan)
+        for table, drawn in replicate(basis, _published(basis.plan)):
+            archive.add(file, names[table].removeprefix("tables/"), _lines(basis.plan, table, drawn))
+    return buffer.getvalue()
+
+
+def read_me(basis: Basis) -> str:
+    """Return the guide to a release's replicates, with a recipe for its first table."""
+    plan, kind = basis.plan, estimator(basis.plan)
+    table = plan.marginals[0]
+    column = plan.column(table[0])
+    recipe = RECIPE.format(
+        file=_quoted(table_files(plan)[table].removeprefix("tables/")),
+        column=_quoted(published_name(column.name)),
+        label=_quoted(safe_csv.guard(column.labels[0])),
+        count=DRAWS + 1,
+    )
+    return README.format(
+        release_id=basis.release_id, draws=DRAWS, recipe=recipe, centre=CENTRE[kind], coverage=COVERAGE[kind],
+        regression=REGRESSION,
+    )  # fmt: skip
+
+
+def _published(plan: Plan) -> list[Columns]:
+    return list(table_files(plan))
+
+
+def _codes(plan: Plan, table: Columns) -> Sequence[Ints]:
+    """Return the code of every cell of a table, for each of its columns."""
+    return np.unravel_index(np.arange(plan.cells(table)), plan.shape(table)) if table else ()
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _lines(plan: Plan, table: Columns, drawn: Floats) -> Iterator[Piece]:
+    """Yield the replicates of a table as CSV."""
+    yield safe_csv.header_line([*map(published_name, table), *NAMES])
+    codes = zip(table, _codes(plan, table), strict=True)
+    labels = [safe_csv.label_column(plan.column(name).labels, at) for name, at in codes]
+    yield safe_csv.write_rows([*labels, *map(safe_csv.number_column, drawn.reshape(DRAWS + 1, -1))])
+
+
+def _estimates(members: Archive, file: str, table: Columns, plan: Plan) -> Floats:
+    """Read the estimates of a table from its file, which was verified before."""
+    place = len(table) + NUMBERS.index("estimate")
+    blocks = safe_csv.read_blocks(members.pieces(file, sizes.file_bytes(plan, file, table)), header(table))
+    values = [safe_csv.read_numbers(block[place], pa.float64()) for block in blocks]
+    estimates: Floats = np.concatenate(values).reshape(plan.shape(table))
+    return estimates

@@ -1,0 +1,142 @@
+"""Replicates: of the distribution that the errors have, the same from a release and from its bundle, and of use."""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+from contextlib import chdir, redirect_stdout
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import dpengine as dpe
+from dpengine.bundle import write
+from dpengine.cli import main
+from dpengine.estimate.error_distribution import least_squares, table_error
+from dpengine.noise import moments
+from dpengine.replicates import DRAWS, Basis, basis_from, basis_of, draw, draw_replicates, pack, replicate
+from dpengine.replicates.files import read_me
+from dpengine.results.mock_table import mock_counts
+from tests.plans import letters_plan, sparse_plan
+
+PAIRS = letters_plan([3, 4, 2], [["a", "b"], ["b", "c"], ["a"]], strategy="direct", rows_about=500)
+RANGES = dpe.Plan(
+    dataset="d", epsilon="0.5", rows_about=300,
+    columns=[{"name": "age", "kind": "number", "edges": list(range(0, 101)), "other": False, "missing": False}],
+    tables=[{"columns": ["age"], "ranges": True}],
+)  # fmt: skip
+MODELLED = letters_plan([6, 5, 4], {"each": 2}, strategy="adaptive", rows_about=2000)
+
+
+def drawn(basis: Basis) -> dict[tuple[str, ...], np.ndarray]:
+    return dict(replicate(basis, [*basis.plan.marginals, ()]))
+
+
+@pytest.mark.parametrize(
+    "plan", [PAIRS, MODELLED, sparse_plan(), RANGES], ids=["direct", "model", "one table", "boxes"]
+)
+def test_replicates_agree_from_table_to_table_and_are_the_same_each_time(plan: dpe.Plan) -> None:
+    result = dpe.preview(plan)
+    tables = drawn(basis_of(result))
+    rounded = 0.005 * max(each[0].size for each in tables.values()) + 0.01
+    for table, values in tables.items():
+        assert values.shape == (DRAWS + 1, *result.plan.shape(table))
+        totals = values.reshape(DRAWS + 1, -1).sum(axis=1)
+        assert np.allclose((totals - totals[0]), tables[()] - tables[()][0], atol=rounded)
+        for other in tables:
+            if len(other) == 1 and set(other) < set(table):
+                sums = values.sum(axis=tuple(k + 1 for k, name in enumerate(table) if name not in other))
+                assert np.allclose((sums - sums[0]), tables[other] - tables[other][0], atol=rounded)
+    again = drawn(basis_of(result))
+    assert all(np.array_equal(again[table], values) for table, values in tables.items())
+    other_release = drawn(basis_of(dpe.preview(plan)))
+    assert not np.array_equal(other_release[()] - other_release[()][0], tables[()] - tables[()][0])
+
+
+def test_each_draw_is_the_least_squares_estimate_of_its_own_noise() -> None:
+    basis = basis_of(dpe.preview(PAIRS))
+    squares = least_squares(basis.plan, basis.allocations)
+    noise = [
+        draw._noise(basis.release_id, k, float(each.scale), basis.plan.shape(each.columns)).astype(np.int64)
+        for k, each in enumerate(basis.allocations)
+    ]
+    errors = draw._of_noise(basis)
+    for table in PAIRS.marginals:
+        for k in (0, 7, DRAWS - 1):
+            assert np.allclose(errors(table)[k], squares.estimate(table, [each[k] for each in noise]))
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 25.0])
+def test_fresh_noise_has_the_moments_of_discrete_laplace_noise(scale: float) -> None:
+    noise = draw._noise("name", 0, scale, (4000,))
+    n, variance = noise.size, moments.variance(scale)
+    kurtosis = 6 + 1 / variance  # of discrete Laplace noise, at most; for the error of a variance
+    assert abs(noise.mean()) < 6 * math.sqrt(variance / n)
+    assert abs(noise.var() / variance - 1) < 6 * math.sqrt(kurtosis / n)
+    assert abs(np.mean(noise == 0) - math.tanh(1 / (2 * scale))) < 6 * 0.5 / math.sqrt(n)
+
+
+def test_intervals_from_replicates_hold_the_truth() -> None:
+    """Of 50 releases of the mock table, 95 % are expected; fewer than 76 % would be by chance once in a million."""
+    truth, kept = mock_counts(PAIRS, ("a", "b")), 0
+    releases = 50
+    for _ in range(releases):
+        values = drawn(basis_of(dpe.preview(PAIRS)))["a", "b"]
+        numbers = values[:, :2, 1:3].sum(axis=(1, 2)) - values[:, 2, 0]
+        true = truth[:2, 1:3].sum() - truth[2, 0]
+        kept += abs(numbers[0] - true) <= 2.1 * math.sqrt(((numbers[1:] - numbers[0]) ** 2).mean())
+    assert kept >= 0.76 * releases
+    assert table_error(PAIRS, basis_of(dpe.preview(PAIRS)).allocations, ("a", "b")).half_width() > 1
+
+
+@pytest.mark.parametrize("plan", [PAIRS, MODELLED], ids=["direct", "model"])
+def test_anyone_makes_the_same_file_from_the_bundle(plan: dpe.Plan, tmp_path: Path) -> None:
+    result = dpe.preview(plan)
+    bundle = write.pack(result)
+    packed = pack(result)
+    assert pack(bundle) == packed
+    (tmp_path / "r.zip").write_bytes(bundle)
+    made = CliRunner().invoke(main, ["replicates", str(tmp_path / "r.zip"), "-o", str(tmp_path / "out.zip")])
+    assert made.exit_code == 0, made.output
+    assert (tmp_path / "out.zip").read_bytes() == packed
+    frames = draw_replicates(bundle)
+    first = plan.marginals[0]
+    assert np.allclose(frames[first]["r0"], result.estimates.estimate(first).ravel(), atol=0.0051)
+
+
+def test_the_boxes_of_ranges_are_not_in_a_bundle() -> None:
+    with pytest.raises(dpe.ReleaseError, match="by its publisher alone"):
+        basis_from(write.pack(dpe.preview(RANGES)))
+
+
+def test_too_many_cells_are_refused() -> None:
+    basis = basis_of(dpe.preview(PAIRS))
+    with pytest.raises(dpe.ReleaseError, match="too many"):
+        next(replicate(basis, [("a", "b")] * (draw.MAX_VALUES // DRAWS)))
+
+
+def test_the_recipe_of_the_guide_runs_as_it_stands(tmp_path: Path) -> None:
+    plan = letters_plan([3, 4], [["a", "b"]])
+    result = dpe.preview(plan)
+    with zipfile.ZipFile(io.BytesIO(pack(result))) as packed:
+        packed.extractall(tmp_path)
+    guide = (tmp_path / "README.txt").read_text()
+    assert guide == read_me(basis_of(result))
+    assert max(map(len, guide.splitlines())) <= 120
+    lines = [
+        line for line in guide.splitlines() if line.startswith(("import", "table =", "mine =", "value,", "print("))
+    ]
+    said = io.StringIO()
+    with chdir(tmp_path), redirect_stdout(said):
+        exec("\n".join(lines[:5]), names := {})
+        table = pd.read_csv("01-a-x-b.csv")
+        names |= {"np": np, "X": np.stack([np.ones(12), np.repeat(range(3), 4)], 1), "y": np.tile(range(4), 3)}
+        exec("\n".join([lines[5], *lines[3:5]]), names)
+    value, half = map(float, said.getvalue().splitlines()[0].split("±"))
+    assert value == pytest.approx(table.loc[table["a"] == "a0", "r0"].sum())
+    assert 0 < half < 100
+    assert "±" in said.getvalue().splitlines()[1]

@@ -1,0 +1,70 @@
+"""What a bound on the rows of a person leaves out: exact for the owner, and privately for a price."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import dpengine as dpe
+from dpengine import owner
+from dpengine.ask import _exact, ask_rows_kept, rows_kept_questions
+from dpengine.cli import main
+from dpengine.counting.single_query import Selection
+
+VISITS = pd.DataFrame({"who": ["a"] * 7 + ["b"] * 2 + ["c"] + [None], "age": range(11)})
+BOUNDS = (1, 2, 5, 10)
+
+
+def test_a_bound_keeps_at_most_so_many_rows_of_each_person() -> None:
+    with dpe.open_table(VISITS) as table:
+        found = owner.rows_kept(table, "who", BOUNDS)
+        assert (found.rows, found.kept, found.people) == (10, (3, 5, 8, 10), (1, 2, 2, 3))
+        with pytest.raises(dpe.TableError, match="whom"):
+            owner.rows_kept(table, "whom")
+
+
+def test_the_private_estimate_is_of_the_same_numbers_and_one_person_moves_each_by_its_bound() -> None:
+    questions = rows_kept_questions("visits", "who", BOUNDS, "0.7")
+    assert sum(each.epsilon for each in questions) == Fraction(7, 10)
+    without = VISITS[VISITS["who"] != "a"]
+    for question, kept in zip(questions, (3, 5, 8, 10), strict=True):
+        selection = Selection((), question.unit, b"key")
+        with dpe.open_table(VISITS) as table, dpe.open_table(without) as neighbour:
+            exact, less = _exact(table, question, selection)[0], _exact(neighbour, question, selection)[0]
+        assert exact == kept
+        assert exact - less == min(7, question.unit.rows) <= question.sensitivity == question.unit.rows
+        assert question.scale == question.unit.rows / question.epsilon
+
+
+def test_estimates_are_charged_once_and_all_or_none() -> None:
+    ledger = dpe.Ledger.in_memory()
+    ledger.set_cap("visits", "1")
+    with dpe.open_table(VISITS) as table:
+        with pytest.raises(dpe.BudgetError, match="cost 2"):
+            ask_rows_kept(table, rows_kept_questions("visits", "who", BOUNDS, "2"), ledger)
+        assert ledger.spent("visits") == 0, "none of them was drawn"
+        questions = rows_kept_questions("visits", "who", BOUNDS, "0.7")
+        first = ask_rows_kept(table, questions, ledger)
+        assert list(first) == list(BOUNDS)
+        assert ledger.spent("visits") == Fraction(7, 10)
+        again = ask_rows_kept(table, questions, ledger)
+        assert [each.drawn for each in again.values()] == [each.drawn for each in first.values()]
+        assert ledger.spent("visits") == Fraction(7, 10), "asked again, they cost nothing"
+
+
+def test_the_command_line_shows_exact_numbers_on_request_only(tmp_path: Path) -> None:
+    file, ledger = tmp_path / "visits.csv", f"sqlite:///{tmp_path / 'ledger.db'}"
+    VISITS.to_csv(file, index=False)
+    run = CliRunner().invoke
+    assert run(main, ["rows-kept", str(file), "--id", "who"]).exit_code == 2
+    exact = run(main, ["rows-kept", str(file), "--id", "who", "--bound", "2", "--exact"])
+    assert "at most 2 of each person: 5 rows kept of 10 (50.0%)" in exact.output
+    assert "only you see them" in exact.output
+    price = ["--epsilon", "100", "--dataset", "visits", "--ledger", ledger, "--json"]
+    private = run(main, ["rows-kept", str(file), "--id", "who", "--bound", "2", *price])
+    assert '"exact": false, "rows": null' in private.output
+    assert dpe.Ledger(ledger).spent("visits") == 100
