@@ -9,7 +9,7 @@ import yaml
 
 from dpengine.sources.table import Field
 
-__all__ = ["DOUBT", "first_plan", "header_doubt"]
+__all__ = ["DOUBT", "MAX_HEADING", "first_plan", "header_doubt"]
 
 HEAD = """\
 # A first plan. Fill in every blank from public knowledge (a codebook, the questionnaire), not from the rows.
@@ -32,6 +32,7 @@ NOTES = {
     "yesno": "",
     "date": "first and last day; by day, week, month, quarter or year",
 }
+MAX_HEADING, MAX_WORDS = 60, 50  # letters of a name for readers; codes that are shown
 TAIL = """\
 tables:                     # what is published; or {each: 1}, {each: 2} for all k-way tables
   - []
@@ -48,11 +49,19 @@ _YEAR = re.compile(r"(19|20)[0-9]{2}")
 
 
 def first_plan(fields: Sequence[Field], *, dataset: str) -> str:
-    """Return the text of a plan file for a table with `fields`; it holds no value of a row."""
+    """Return the text of a plan file for a table with `fields`; it holds no value of a row.
+
+    What the file itself says of codes stands in comments: it may have been made from the rows.
+    """
     lines = []
     for field in fields:
-        line = f"  - {{name: {_scalar(field.name)}, {BLANKS[field.kind_hint]}}}"
+        label = f", label: {_scalar(field.label)}" if 0 < len(field.label) <= MAX_HEADING else ""
+        line = f"  - {{name: {_scalar(field.name)}{label}, {BLANKS[field.kind_hint]}}}"
         lines.append(f"{line}   # {NOTES[field.kind_hint]}" if NOTES[field.kind_hint] else line)
+        if field.words:
+            said = ", ".join(f"{_scalar(code)}: {_scalar(word)}" for code, word in field.words[:MAX_WORDS] if word)
+            more = ", …" if len(field.words) > MAX_WORDS else ""
+            lines.append(f"    # the file itself says: words: {{{said}{more}}}; some programs make this from the rows")
     return HEAD.format(dataset=_scalar(dataset)) + "\n".join(lines) + "\n" + TAIL
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from dpengine.errors import PlanError
 from dpengine.safe_csv import guard, unguard
@@ -16,34 +16,44 @@ from dpengine.spec import notation
 from dpengine.spec.codebook import Codebook, from_columns
 from dpengine.spec.declared import KINDS
 
-__all__ = ["HEADER", "csv_bytes", "from_csv", "from_rows", "to_rows"]
+__all__ = ["HEADER", "KIND_WORDS", "Told", "csv_bytes", "from_csv", "from_rows", "to_rows", "words_of"]
 
-HEADER = ("column", "kind", "values or bins", "other", "missing", "missing is written", "meaning")
+HEADER = (
+    "column", "kind", "values or bins", "other", "missing", "missing is written", "meaning", "name for readers",
+    "words for codes",
+)  # fmt: skip
+KIND_WORDS = ("number", "category", "yes or no", "date")
+Told: TypeAlias = Mapping[str, Mapping[str, Any]]  # by column: what readers are told of it, as in a plan
 _KINDS = {kind: kind for kind in KINDS} | {"yes or no": "yesno", "yes/no": "yesno"}
 _TRUTHS = {"yes": True, "y": True, "true": True, "1": True, "no": False, "n": False, "false": False, "0": False}
 _DELIMITERS = ",;\t"
 
 
-def to_rows(columns: Iterable[Mapping[str, Any]], meanings: Mapping[str, str] | None = None) -> list[tuple[str, ...]]:
+def to_rows(columns: Iterable[Mapping[str, Any]], told: Told | None = None) -> list[tuple[str, ...]]:
     """Return the header and a row for each column, given as its entry in a plan; blanks wait to be filled in.
 
+    `told` holds what readers are told of columns, if their entries do not.
+
     >>> to_rows([{"name": "age", "kind": "number", "edges": ["0", "18", "65"]}])[1]
-    ('age', 'number', '0, 18, 65', 'yes', 'yes', '', '')
+    ('age', 'number', '0, 18, 65', 'yes', 'yes', '', '', '', '')
     """
-    return [HEADER, *(_row(column, (meanings or {}).get(column["name"], "")) for column in columns)]
+    return [HEADER, *(_row({**column, **(told or {}).get(column["name"], {})}) for column in columns)]
 
 
-def _row(column: Mapping[str, Any], meaning: str) -> tuple[str, ...]:
+def _row(column: Mapping[str, Any]) -> tuple[str, ...]:
     other, missing = ("yes" if column.get(key, True) else "no" for key in ("other", "missing"))
     marks = notation.write({"kind": "category", "values": column.get("missing_as", ())})
     kind = "yes or no" if column["kind"] == "yesno" else column["kind"]
-    return column["name"], kind, column.get("written") or notation.write(column), other, missing, marks, meaning
+    cells = column.get("written") or notation.write(column)
+    words = "\n".join(f"{value} = {word}" for value, word in column.get("words", {}).items())
+    said = column.get("description", ""), column.get("label", ""), words
+    return column["name"], kind, cells, other, missing, marks, *said
 
 
-def csv_bytes(columns: Iterable[Mapping[str, Any]], meanings: Mapping[str, str] | None = None) -> bytes:
+def csv_bytes(columns: Iterable[Mapping[str, Any]], told: Told | None = None) -> bytes:
     """Write the sheet as CSV that a spreadsheet opens in UTF-8, and without running a formula."""
     text = io.StringIO(newline="")
-    csv.writer(text).writerows([guard(cell) for cell in row] for row in to_rows(columns, meanings))
+    csv.writer(text).writerows([guard(cell) for cell in row] for row in to_rows(columns, told))
     return text.getvalue().encode("utf-8-sig")
 
 
@@ -95,8 +105,33 @@ def _declared(cells: Mapping[str, str], kind: str) -> dict[str, Any]:
     fields = notation.read(cells[HEADER[2]], _KINDS.get(kind, "category"), strict=bool(kind))
     marks = cells.get("missing is written", "")
     found = {key: value for key, value in fields.items() if value != ""}
+    if label := cells.get("name for readers", ""):
+        found["label"] = label
+    if text := cells.get("words for codes", ""):
+        found["words"], unknown = words_of(text, fields.get("values", ()))
+        if unknown:
+            raise ValueError(f"{unknown[0]!r} explains no value of this column: write value = words, one a line")
     for key in ("other", "missing"):
         if (said := cells.get(key, "").casefold()) and said not in _TRUTHS:
             raise ValueError(f"{key} is yes or no")
         found[key] = _TRUTHS.get(said, True)
     return found | ({"missing_as": notation.read(marks, "category", strict=True)["values"]} if marks else {})
+
+
+def words_of(text: str, values: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Return the words of each value that `text` gives, and the lines that begin with no value.
+
+    >>> words_of("1 = male\\n2=female\\n3 =\\nx = y = z\\n4 = ?", ["1", "2", "3", "x = y"])
+    ({'1': 'male', '2': 'female', 'x = y': 'z'}, ['4 = ?'])
+    """
+    known, words, unknown = set(values), dict[str, str](), list[str]()
+    for line in filter(str.strip, text.splitlines()):
+        if line.strip() in known:
+            continue
+        ends = (k for k, letter in enumerate(line) if letter == "=" and line[:k].strip() in known)
+        end = max(ends, default=None)
+        if end is None:
+            unknown.append(line.strip())
+        elif word := line[end + 1 :].strip():
+            words[line[:end].strip()] = word
+    return words, unknown

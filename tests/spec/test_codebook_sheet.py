@@ -22,7 +22,7 @@ def test_every_kind_marks_and_meanings_come_back() -> None:
         *Plan.loads(CLINIC).to_dict()["columns"],
         {"name": "=smokes", "kind": "yesno", "missing_as": ["-99", "?, or !"], "other": False},
     ]
-    book = from_csv(csv_bytes(columns, {"age": "in years"}).decode("utf-8"))
+    book = from_csv(csv_bytes(columns, {"age": {"description": "in years"}}).decode("utf-8"))
     assert [column.kind for column in book.columns] == ["number", "category", "date", "yesno"]
     assert book.columns[1].declared == ("North", "South", "Paris, TX", "False")
     assert book.columns[3].name == "=smokes"

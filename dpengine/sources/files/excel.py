@@ -22,13 +22,14 @@ from dpengine.sources.files.arrow_file import write_copy
 from dpengine.sources.files.text import invented, is_suspicious
 from dpengine.sources.relation import check_names
 
-__all__ = ["copy_sheet", "sheet_names"]
+__all__ = ["copy_sheet", "sheet_names", "texts_of_sheet"]
 
 _MAX_UNPACKED = 2 << 30  # bytes
 _MAX_CELLS, _MAX_CELLS_PER_BYTE = 1 << 24, 16  # between the first cell and the last: the reader holds them all
 _ENCRYPTED = 1  # a flag of members of archives
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0"
 _BATCH = 50_000  # rows
+_FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
 _PIECE = 1 << 20  # bytes
 
 
@@ -64,6 +65,26 @@ def sheet_names(path: Path) -> list[str]:
     """Return the names of the visible sheets of a workbook. Raises `TableError` if it is damaged."""
     with _workbook(path) as book:
         return [meta.name for meta in book.sheets_metadata if meta.visible == SheetVisibleEnum.Visible]
+
+
+def texts_of_sheet(path: Path, most: int) -> list[list[str]]:
+    """Return the cells of the first visible sheet as texts, of at most so many letters in all.
+
+    Raises `TableError` if the workbook is damaged, too large, or has a formula, whose value may be out of date.
+    """
+    with _workbook(path) as book:
+        if _has_formula(path):
+            raise TableError("a cell holds a formula; replace it by its value (copy, then paste values only)")
+        rows = [[cell_text(cell) or "" for cell in row] for row in _open_sheet(book, None).iter_rows()]
+    if sum(len(cell) + 1 for row in rows for cell in row) > most:
+        raise TableError(f"the sheet is too long: at most {most:,} letters are read")
+    return rows
+
+
+def _has_formula(path: Path) -> bool:
+    with zipfile.ZipFile(path) as archive:
+        sheets = [name for name in archive.namelist() if re.fullmatch(r"xl/worksheets/[^/]+\.xml", name)]
+        return any(_FORMULA.search(archive.read(name)) for name in sheets)
 
 
 def _open_sheet(book: CalamineWorkbook, sheet: str | None) -> CalamineSheet:

@@ -13,6 +13,7 @@ has to confirm it: some programs make such a list of codes from the rows.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ from dpengine.sources.files.arrow_file import write_copy
 from dpengine.sources.files.text import is_suspicious
 from dpengine.sources.mixed import member
 from dpengine.sources.relation import check_names
+from dpengine.spec.domain import MISSING, OTHER
 
 __all__ = ["PROGRAMS", "copy_rows", "described"]
 
@@ -119,16 +121,22 @@ def _type(stored: str) -> pa.DataType:
 def _words(labels: Mapping[Any, str], stored: str, missing: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     """Return codes, as the cells that hold them are written, with what they stand for; none of a lone one.
 
-    Codes for missing values are left out: their cells are read as missing.
+    Codes for missing values are left out: their cells are read as missing. A word that does not tell its code from
+    others is "".
+
+    >>> _words({1.0: "yes", 2.0: "no", 3.0: "n/a", 4.0: "n/a", 9.0: "refused"}, "double", [{"lo": 9.0, "hi": 9.0}])
+    [('1', 'yes'), ('2', 'no'), ('3', ''), ('4', '')]
     """
     wanted = str if stored == "string" else (int, float)
     words = {}
     for code, word in labels.items():
         if isinstance(code, wanted) and not any(each["lo"] <= code <= each["hi"] for each in missing):
             text = cell_text(code) or ""
-            if text.strip() and not _CONTROL.search(text):
+            if text.strip() and text not in (OTHER, MISSING) and not _CONTROL.search(text):
                 words[text] = _plain(word)
-    return list(words.items()) if 1 < len(words) <= _MAX_WORDS else []
+    times = Counter([OTHER, MISSING, *words.values(), *(code for code, word in words.items() if code != word)])
+    clear = [(code, word if times[word] == 1 else "") for code, word in words.items()]
+    return clear if 1 < len(clear) <= _MAX_WORDS else []
 
 
 def _plain(text: str) -> str:

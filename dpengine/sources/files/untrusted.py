@@ -35,8 +35,8 @@ from dpengine.sources.relation import check_names, link
 from dpengine.sources.table import plain_errors
 
 __all__ = [
-    "MAX_READ_AT_ONCE", "arrow", "parquet_file", "parquet_parts", "sheets", "statistical", "statistical_columns",
-    "text_table", "workbook",
+    "MAX_READ_AT_ONCE", "arrow", "codebook_rows", "parquet_file", "parquet_parts", "sheets", "statistical",
+    "statistical_columns", "text_table", "workbook",
 ]  # fmt: skip
 
 _DELIMITER_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars (|)"}
@@ -101,6 +101,12 @@ def sheets(path: str) -> list[str]:
     """Return the names of the visible sheets of a workbook."""
     with plain_errors():
         return excel.sheet_names(Path(path))
+
+
+def codebook_rows(path: str, most: int) -> list[list[str]]:
+    """Return the cells of a codebook in a workbook, of at most so many letters in all."""
+    with plain_errors():
+        return excel.texts_of_sheet(Path(path), most)
 
 
 def arrow(path: str, folder: str) -> dict[str, Any]:

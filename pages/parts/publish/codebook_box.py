@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from pathlib import PurePath
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpengine import PlanError, shapes
+from dpengine.sources import codebook_file
+from dpengine.sources.open import STATISTICAL
 from dpengine.spec import codebook, codebook_sheet, strict_yaml
 from dpengine.spec.codebook import Codebook
 from dpengine.spec.domain import FOR_READERS
@@ -20,6 +24,12 @@ from pages.parts.visit.state import visit
 __all__ = ["show"]
 
 SHAPES = ("geojson", "json")
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+SHEETS = (
+    ("Excel", "codebook.xlsx", XLSX, codebook_file.xlsx_bytes),
+    ("CSV", "codebook.csv", "text/csv", codebook_sheet.csv_bytes),
+)
+MAX_BYTES = 50 * 10**6  # of a file of another program
 
 
 def show() -> None:
@@ -27,54 +37,61 @@ def show() -> None:
     with st.popover("Codebook", icon=":material/menu_book:", key=visit().key("codebook-box"), on_change="rerun"):
         entries = visit().entries
         columns = [entries.declared[name] for name in plan_form.used(entries)]
-        st.download_button(
-            "Download these columns as a sheet",
-            made_on_click(lambda: codebook_sheet.csv_bytes(columns), "codebook.csv", "text/csv"),
-            file_name="codebook.csv",
-            mime="text/csv",
-            icon=":material/download:",
-            key=visit().key("codebook-sheet"),
-            on_click="ignore",
-            help="A CSV file for Excel or another spreadsheet, to fill in with a colleague. It has names of columns "
-            "and what is entered here, and nothing of the rows.",
+        st.caption(
+            "These columns as a sheet, to fill in with a colleague. It has their names and what is entered here, and "
+            "nothing of the rows."
         )
+        for place, (label, name, mime, write) in zip(st.columns(len(SHEETS)), SHEETS, strict=True):
+            place.download_button(
+                label,
+                made_on_click(partial(write, columns, entries.told), name, mime),
+                file_name=name,
+                mime=mime,
+                icon=":material/download:",
+                key=visit().key(name),
+                on_click="ignore",
+                width="stretch",
+            )
         files = st.file_uploader(
-            "Bring a codebook: that sheet, or a YAML file with columns as in a plan; and shapes for maps, as GeoJSON",
-            type=["csv", "yaml", "yml", *SHAPES],
+            "Bring a codebook: that sheet, a YAML file with columns as in a plan, or a file of SPSS, Stata or SAS; and "
+            "shapes for maps, as GeoJSON",
+            type=["csv", "yaml", "yml", *(ending[1:] for ending in codebook_file.ENDINGS), *SHAPES],
             accept_multiple_files=True,
             key=visit().key("codebook"),
-            help="A column whose values are regions is drawn as a map if a GeoJSON file has shapes with these names. "
-            "Only outlines are kept.",
+            help="Of a file of SPSS, Stata or SAS only names, labels and words for codes are read, never a row. A "
+            "column whose values are regions is drawn as a map if a GeoJSON file has shapes with these names. Only "
+            "outlines are kept.",
         )
         books = [file for file in files if not file.name.lower().endswith(SHAPES)]
         outlines = [file for file in files if file not in books]
         try:
             geojson = {file.name: _text(file, shapes.MAX_BYTES) for file in outlines}
             if books:
-                _take([_read(file, geojson) for file in books])
+                from_programs = any(_suffix(file) in STATISTICAL for file in books)
+                _take([_read(file, geojson) for file in books], to_confirm=from_programs)
             elif geojson:
                 _take_shapes(*next(iter(geojson.items())))
         except PlanError as error:
             st.warning(all_faults(error), icon=":material/report:")
 
 
-def _take(books: Sequence[Codebook]) -> None:
-    """Fill in the rows of the grid that codebooks declare."""
+def _take(books: Sequence[Codebook], *, to_confirm: bool) -> None:
+    """Fill in the rows of the grid that codebooks declare; those `to_confirm` wait for a person."""
     columns = [column for book in books for column in book.columns]
     about = {name: text for book in books for name, text in book.about.items() if text}
-    declared = visit().entries.declared
+    declared, told = visit().entries.declared, visit().entries.told
     found = {c.name: plan_form.undressed(c) for c in columns if c.name in declared}
-    if not found:
+    if not found and not about.keys() & declared.keys():
         names = ", ".join(plain(column.name) for column in columns[:5]) or "no column"
         st.warning(f"This codebook declares {names}: none of your columns.", icon=":material/report:")
         return
-    told = visit().entries.told
+    if to_confirm:
+        found = {name: entry | {"suggested": True} for name, entry in found.items()}
+    words = {c.name: c.model_dump(include={*FOR_READERS}, exclude_defaults=True) for c in columns}
     said = {
-        c.name: told.get(c.name, {})
-        | c.model_dump(include={*FOR_READERS}, exclude_defaults=True)
-        | ({"description": about[c.name]} if c.name in about else {})
-        for c in columns
-        if c.name in found
+        name: told.get(name, {}) | words.get(name, {}) | ({"description": about[name]} if name in about else {})
+        for name in declared
+        if name in found or name in about
     }
     visit().refresh(visit().entries.with_(declared=declared | found, told=told | said))
     st.toast(f"The codebook filled in {plural(len(found), 'column')}.", icon=":material/menu_book:")
@@ -103,8 +120,17 @@ def _take_shapes(file: str, text: str) -> None:
 
 
 def _read(file: UploadedFile, geojson: dict[str, str]) -> Codebook:
+    suffix = _suffix(file)
+    if suffix in codebook_file.ENDINGS:
+        if file.size > MAX_BYTES:
+            raise PlanError(f"{file.name} is too long: at most {MAX_BYTES // 10**6} MB are read")
+        return codebook_file.read_codebook(file.getvalue(), suffix)
     text = _text(file, strict_yaml.MAX_BYTES)
     return codebook_sheet.from_csv(text) if file.name.lower().endswith(".csv") else codebook.loads(text, geojson)
+
+
+def _suffix(file: UploadedFile) -> str:
+    return PurePath(file.name).suffix.lower()
 
 
 def _text(file: UploadedFile, limit: int) -> str:

@@ -6,13 +6,13 @@ time: the same release is then shown in other words, at no cost.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from dpengine import PlanError
+from dpengine.spec.codebook_sheet import words_of
 from dpengine.spec.domain import Category, Number
 from dpengine.spec.plan import Plan
 from pages.parts.shared.wording import plain
@@ -20,7 +20,7 @@ from pages.parts.visit import plan_form
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit
 
-__all__ = ["ask_words", "words_of"]
+__all__ = ["ask_words"]
 
 ABOUT = {
     "publisher": ("Publisher", "Office of Statistics of Example City"),
@@ -116,25 +116,6 @@ def _ask_codes(plan: Plan) -> None:
             else:
                 told = visit().entries.told
                 _take(told=told | {name: told.get(name, {}) | {"words": words}})
-
-
-def words_of(text: str, values: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the words of each value that `text` gives, and the lines that begin with no value.
-
-    >>> words_of("1 = male\\n2=female\\n3 =\\nx = y = z\\n4 = ?", ["1", "2", "3", "x = y"])
-    ({'1': 'male', '2': 'female', 'x = y': 'z'}, ['4 = ?'])
-    """
-    known, words, unknown = set(values), dict[str, str](), list[str]()
-    for line in filter(str.strip, text.splitlines()):
-        if line.strip() in known:
-            continue
-        ends = (k for k, letter in enumerate(line) if letter == "=" and line[:k].strip() in known)
-        end = max(ends, default=None)
-        if end is None:
-            unknown.append(line.strip())
-        elif word := line[end + 1 :].strip():
-            words[line[:end].strip()] = word
-    return words, unknown
 
 
 def _take(**changes: Any) -> None:

@@ -6,7 +6,6 @@ Defaults come from names and kinds of columns. Nothing here ever sees a row.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -16,6 +15,7 @@ from typing import Any
 from dpengine.errors import PlanError
 from dpengine.exact import decimal, exact_text
 from dpengine.sources.mixed import holds_texts
+from dpengine.sources.plan_template import MAX_HEADING
 from dpengine.spec import notation
 from dpengine.spec.domain import FOR_READERS, Column
 from dpengine.spec.plan import Plan, Strategy
@@ -56,7 +56,6 @@ LAYOUTS = {
 WHOLE = re.compile(r"(^|[^a-z])(age|ages|year|years|yr|alter|jahr)($|[^a-z])")  # names of whole numbers
 HOW_WRITTEN = "say how its dates are written"
 TO_CONFIRM = "confirm the suggestion, or correct it"
-MAX_HEADING = 60  # letters of a name for readers
 OF_THE_PAGE = ("suggested", "written")  # what an entry says beside the plan's own fields, while it is filled in
 WHO = "id|pid|uid|ssn|mrn|patient|person|subject|respondent|participant|member|customer|client|student|user"
 PEOPLE = rf"((.*_)?({WHO})(_?(id|no|nr|num|number|key|code))?)"
@@ -126,13 +125,10 @@ def suggestion(
 def said(label: str, words: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Return what readers are told of a column by its file: a short label is its name, a long one says what it holds.
 
-    A word that stands for several codes says too little, and is left out.
-
-    >>> said("Sex", [("1", "male"), ("2", "female"), ("3", "n/a"), ("4", "n/a")])
+    >>> said("Sex", [("1", "male"), ("2", "female"), ("9", "")])
     {'label': 'Sex', 'words': {'1': 'male', '2': 'female'}}
     """
-    times = Counter([code for code, _ in words] + [word for code, word in words if word != code])
-    found = {code: word for code, word in words if word and times[word] == 1}
+    found = {code: word for code, word in words if word}
     heading = {"label" if len(label) <= MAX_HEADING else "description": label} if label else {}
     return heading | ({"words": found} if found else {})
 

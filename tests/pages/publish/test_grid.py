@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpengine.sources.codebook_file import xlsx_bytes
 from pages.parts.publish.grid import CELLS, CONFIRMED, KIND, MISSING, NAME, OTHER, PUBLISH, SOURCE, STATE
 from pages.parts.visit import saved_draft
+from tests.corpus import statistical
 from tests.pages.visits import held, labelled, press, texts, visit
 
 COLUMNS = ("age", "region", "visit_date", "smoker", "income")
@@ -166,6 +168,24 @@ def test_a_codebook_sheet_is_filled_in_and_brought_back(page: AppTest) -> None:
     assert declared(page, "region")["source"] == "codebook"
     assert grid(page)[STATE].to_dict()["region"] == "✓ 3 cells"
     assert grid(page)[STATE].to_dict()["income"] == "✓ 5 cells"
+    written = held(page).entries
+    workbook = xlsx_bytes(written.declared.values(), {"region": {"label": "Area", "words": {"North": "up"}}})
+    labelled(page.get("file_uploader"), "Bring a codebook").upload("codebook.xlsx", workbook).run()
+    assert not page.exception
+    assert declared(page, "region") == written.declared["region"]
+    assert held(page).entries.told["region"] == {"label": "Area", "words": {"North": "up"}}
+
+
+def test_what_a_data_file_says_as_a_codebook_waits_to_be_confirmed(page: AppTest) -> None:
+    content = statistical.written(
+        "sav", {"region": [1.0], "income": [1.0]}, column_labels={"region": "", "income": "Income a year"},
+        variable_value_labels={"region": {1: "North", 2: "South"}},
+    )  # fmt: skip
+    labelled(page.get("file_uploader"), "Bring a codebook").upload("survey.sav", content).run()
+    assert not page.exception
+    assert grid(page)[STATE].to_dict()["region"] == "? suggested: 4 cells"
+    told = held(page).entries.told
+    assert (told["region"]["words"], told["income"]["description"]) == ({"1": "North", "2": "South"}, "Income a year")
 
 
 def test_shapes_of_regions_are_brought_for_the_column_that_they_fit(page: AppTest) -> None:

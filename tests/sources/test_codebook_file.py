@@ -1,0 +1,71 @@
+"""Codebooks as files of other programs: a workbook that is filled in and brought back, and what a data file says."""
+
+from __future__ import annotations
+
+import io
+
+import openpyxl
+import pytest
+
+from dpengine import Plan, PlanError
+from dpengine.sources.codebook_file import read_codebook, xlsx_bytes
+from dpengine.spec.codebook_sheet import HEADER
+from dpengine.spec.domain import Category
+from tests.corpus.case import CANARY
+from tests.corpus.statistical import CASES, written
+from tests.corpus.workbooks import book
+from tests.plans import CLINIC
+
+TOLD = {"region": {"description": "where they live", "label": "Region", "words": {"North": "the north"}}}
+
+
+def test_a_workbook_comes_back_with_all_that_readers_are_told() -> None:
+    columns = [*Plan.loads(CLINIC).to_dict()["columns"], {"name": "=smokes", "kind": "yesno", "other": False}]
+    content = xlsx_bytes(columns, TOLD)
+    assert content == xlsx_bytes(columns, TOLD)
+    sheet = openpyxl.load_workbook(io.BytesIO(content)).active
+    assert {cell.data_type for row in sheet.iter_rows() for cell in row} <= {"s", "n"}, "no cell is a formula"
+    assert all(cell.value is None for row in sheet.iter_rows() for cell in row if cell.data_type == "n")
+    found = read_codebook(content, ".xlsx")
+    assert [column.kind for column in found.columns] == ["number", "category", "date", "yesno"]
+    region = found.columns[1]
+    assert isinstance(region, Category)
+    assert (region.label, region.words, found.about["region"]) == ("Region", {"North": "the north"}, "where they live")
+    assert (found.columns[3].name, found.columns[3].other) == ("=smokes", False)
+
+
+def test_what_a_person_typed_into_the_workbook_is_read_by_what_it_shows() -> None:
+    rows = [HEADER[:3], ["age", "number", "0, 18, 65"], ["code", "category", 7], ["ward", None, None]]
+    assert [(c.name, c.labels[0]) for c in read_codebook(book(*rows), ".xlsx").columns] == [
+        ("age", "[0, 18)"),
+        ("code", "7"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "suffix", "fragment"),
+    [
+        (book(HEADER[:3], ["age", "number", "=1+1"]), ".xlsx", "formula"),
+        (book(HEADER[:3], ["age", "number", "1, 0"]), ".xlsx", "edges must increase"),
+        (book([CANARY]), ".xlsx", "first row of a codebook sheet"),
+        (b"PK" + CANARY.encode(), ".xlsx", "not a whole workbook"),
+        (CASES["sav: junk"].bytes(), ".sav", "not a whole SPSS file"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_plain_words(content: bytes, suffix: str, fragment: str) -> None:
+    with pytest.raises(PlanError, match=fragment) as caught:
+        read_codebook(content, suffix)
+    assert CANARY not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["sav", "dta"])
+def test_a_data_file_gives_labels_and_codes_and_no_row(kind: str) -> None:
+    content = written(
+        kind, {"sex": [1.0, 5.0], "age": [30.0, 40.0]}, column_labels={"sex": "Sex", "age": "Age at visit"},
+        variable_value_labels={"sex": {1: "male", 2: "female", 3: "n/a", 4: "n/a"}},
+    )  # fmt: skip
+    found = read_codebook(content, f".{kind}")
+    (sex,) = found.columns
+    assert isinstance(sex, Category)
+    assert (sex.values, sex.words) == (("1", "2", "3", "4"), {"1": "male", "2": "female"})
+    assert found.about == {"sex": "Sex", "age": "Age at visit"}
