@@ -33,7 +33,9 @@ MAX_ROWS = 500
 FIRST_ROWS = 25
 MAX_CELLS_DRAWN = 4000
 MAX_CELLS_DRAWN_IN_ALL = 20_000
-MAX_TABLES = 40
+MAX_ROWS_IN_ALL = 12_000
+MAX_TABLES = 60
+MAX_UNFOLDED = 12  # tables that stand open below each other; of more, all but the first are folded
 MAX_WORDS = 200  # values of a column that are explained; all are in plan.yaml
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 LARGE_EPSILON = 3  # above it a likelihood ratio may exceed 20, and "much the same" would say too much
@@ -64,14 +66,17 @@ def render(result: Result, manifest: Mapping[str, Any]) -> str:
     from plotly.offline import get_plotlyjs
 
     files = table_files(result.plan)
-    tables, room = [], MAX_CELLS_DRAWN_IN_ALL
+    tables, room, rows = [], MAX_CELLS_DRAWN_IN_ALL, MAX_ROWS_IN_ALL
     for number, table in enumerate(result.plan.marginals[:MAX_TABLES], start=1):
         figure = _figure(result, table, min(room, MAX_CELLS_DRAWN))
         room -= figure["drawn"]
-        tables.append(_table(result, table, files[table]) | figure | {"id": f"table-{number}"})
+        described = _table(result, table, files[table], min(rows, MAX_ROWS))
+        rows -= len(described["rows"])
+        tables.append(described | figure | {"id": f"table-{number}"})
     declared = [_provenance(result, name) for name in result.plan.used]
     page = _shared(result, manifest) | {
         "tables": tables,
+        "folded": len(result.plan.marginals) > MAX_UNFOLDED,
         "more": [(_heading(result.plan, table), files[table]) for table in result.plan.marginals[MAX_TABLES:]],
         "provenance": declared,
         "dictionary": [column for column in declared if column["description"] or column["words"]],
@@ -165,11 +170,11 @@ def _texts(cells: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, str]]:
     ]
 
 
-def _table(result: Result, table: Columns, file: str) -> dict[str, Any]:
-    """Return the values of one table of the page: its facts, and its rows or the first of them."""
+def _table(result: Result, table: Columns, file: str, room: int) -> dict[str, Any]:
+    """Return the values of one table of the page: its facts, and its rows or, without `room` for them, the first."""
     noisy = result.mostly_noise(table)
     names, columns = header(table), [result.plan.column(name) for name in table]
-    whole = noisy.size <= MAX_ROWS
+    whole = noisy.size <= max(room, FIRST_ROWS)
     rows = noisy.size if whole else FIRST_ROWS
     shown = {name: cells[:rows] for name, cells in result.cells(table).items()}
     return {
@@ -227,6 +232,7 @@ def _figure(result: Result, table: Columns, room: int) -> dict[str, Any]:
 def _dark_colours() -> dict[str, str]:
     """Map the colours of a light page to those of a dark one, so that each figure is stored only once."""
     pairs = {tones[False]: tones[True] for tones in (style.ACCENT, style.GREY, style.INK)}
+    pairs |= dict(zip(style.SERIES[False], style.SERIES[True], strict=True))
     pairs |= dict(zip(heatmap.WRITTEN[False], heatmap.WRITTEN[True], strict=True))
     return pairs | {str(light[1]): str(dark[1]) for light, dark in zip(*heatmap.SCALE.values(), strict=True)}
 

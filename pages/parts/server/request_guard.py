@@ -63,7 +63,7 @@ POLICY = {
     "default-src": "'none'",
     "script-src": f"'self' blob: {_inline_scripts()}",
     "style-src": "'self' 'unsafe-inline'",
-    "img-src": "'self' data:",
+    "img-src": "'self' data: blob:",
     "font-src": "'self' data:",
     "connect-src": "'self'",
     "manifest-src": "'self'",
