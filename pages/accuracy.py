@@ -23,6 +23,7 @@ from dpengine.spec.wording import portion
 from pages.parts.accuracy.charts import error_figure
 from pages.parts.accuracy.numbers import EPSILONS, curve, noise_shares, sample_like, wanted_epsilon
 from pages.parts.accuracy.tabs import all_tables, meaning, measured_tables, mostly_noise, small_cells
+from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.strategy import strategy_of
@@ -229,6 +230,7 @@ def explore(plan: Plan) -> None:
         if tab.open:
             with tab:
                 view(now, table)
+    show_code("accuracy", lambda: {"plan": "plan.yaml", "epsilon": exact_text(epsilon)}, {"plan.yaml": plan.dumps})
     with right:  # last, since the search for an ε takes longest
         from_error(plan)
 

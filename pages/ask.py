@@ -20,9 +20,11 @@ from pages.parts.ask.history import show_history
 from pages.parts.ask.wording import error_words, sensitivity_words
 from pages.parts.release.ledger_entry import show_answer
 from pages.parts.server.jobs import Progress
+from pages.parts.shared.code.show import show_code
 from pages.parts.shared.wording import plain, sure
 from pages.parts.visit import background_read, plan_form
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown, sentence
+from pages.parts.visit.project.as_code import table_values
 from pages.parts.visit.recognition import digest_of_table
 from pages.parts.visit.roles import publishes
 from pages.parts.visit.same_people import other_people
@@ -170,6 +172,10 @@ def _consequence(question: Question, table: Table) -> None:
     except (BudgetError, LedgerError) as refused:
         _refused(refused)
         return
+    show_code(
+        "ask",
+        lambda: {"question": question.model_dump(mode="json", by_alias=True), "other_people": others} | table_values(),
+    )
     paid, label = f"answer-{question.key}", f"Ask, for ε = {exact_text(question.epsilon)}"
     if background_read.held(paid) is not None or st.button(
         label, type="primary", icon=":material/contact_support:", key=visit().key("ask-pay"), width="stretch"

@@ -20,10 +20,12 @@ from pages.parts.access.accounts import May
 from pages.parts.budget.charts import spending_figure
 from pages.parts.budget.planner import planner
 from pages.parts.release.ledger_entry import show_entry
+from pages.parts.shared.code.show import show_code
 from pages.parts.shared.entries_table import kinds_in_words, offer_files, show_entries
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import plain, sure
 from pages.parts.visit.fault_text import all_faults
+from pages.parts.visit.project.as_code import ledger_values
 from pages.parts.visit.recognition import is_published
 from pages.parts.visit.state import require_entry, visit
 
@@ -325,6 +327,7 @@ try:
         cap_form(account, selected)
         planner(account.left(selected), mine)
         show_key(account)
+        show_code("budget", lambda: {"dataset": selected} | ledger_values())
         for_the_curious(bought)
 except (BudgetError, LedgerError) as refused:
     st.error(all_faults(refused), icon=":material/account_balance_wallet:")

@@ -14,6 +14,7 @@ from dpengine.bundle.isolated import examine_apart
 from dpengine.bundle.signature import MEANING, read_key
 from dpengine.bundle.verify import PROSE, Verified
 from dpengine.errors import ReleaseError
+from pages.parts.shared.code.show import show_code
 from pages.parts.shared.wording import name_of, plain, sure
 from pages.parts.visit.state import require_entry
 
@@ -156,3 +157,4 @@ with st.container(horizontal_alignment="center"), st.container(width=READABLE):
     wanted = ask_for_key()
     if bundle is not None:
         examine(checked(bundle), bundle.name, wanted)
+    show_code("verify", lambda: {"bundle": "release.zip" if bundle is None else bundle.name, "key": wanted})

@@ -53,6 +53,7 @@ no_names_option = click.option(
     "--no-names", is_flag=True, help="No row holds names: call the columns column_1, column_2, …"
 )
 encoding_option = click.option("--encoding", help="Text encoding, if it is not UTF-8.")
+sheet_option = click.option("--sheet", help="Sheet of a workbook, if it is not the first one.")
 delimiter_option = click.option("--delimiter", help="Separator of cells, if the header does not show it.")
 
 
@@ -91,17 +92,20 @@ def _clearing_up_on_signals() -> Iterator[None]:
 @click.argument("table", type=click.Path(path_type=Path))
 @encoding_option
 @delimiter_option
+@sheet_option
 @skip_rows_option
 @no_names_option
 @faults
-def columns(table: Path, encoding: str | None, delimiter: str | None, skip_rows: int, no_names: bool) -> None:
+def columns(
+    table: Path, encoding: str | None, delimiter: str | None, sheet: str | None, skip_rows: int, no_names: bool
+) -> None:
     """Print a first plan for TABLE: names and kinds of columns, with blanks for a person to fill in."""
     from dpengine.sources.open import open_table
     from dpengine.sources.plan_template import DOUBT, first_plan, header_doubt
 
     try:
         opened = open_table(
-            table, encoding=encoding, delimiter=delimiter, skip_rows=skip_rows, names_given=not no_names
+            table, encoding=encoding, delimiter=delimiter, sheet=sheet, skip_rows=skip_rows, names_given=not no_names
         )
     except TableError as error:
         if any(fault.path == ("header",) for fault in error.faults):
@@ -140,6 +144,7 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
               help="Bundle to write: a file, or a pipe such as /dev/stdout.")  # fmt: skip
 @encoding_option
 @delimiter_option
+@sheet_option
 @skip_rows_option
 @no_names_option
 @ledger_option
@@ -157,6 +162,7 @@ def release(  # click hands over one parameter for each argument and option
     output: Path,
     encoding: str | None,
     delimiter: str | None,
+    sheet: str | None,
     skip_rows: int,
     no_names: bool,
     url: str | None,
@@ -189,7 +195,7 @@ def release(  # click hands over one parameter for each argument and option
     stages: list[str] = []
     unwritten: OSError | None = None
     with open_table(
-        table, encoding=encoding, delimiter=delimiter, skip_rows=skip_rows, names_given=not no_names
+        table, encoding=encoding, delimiter=delimiter, sheet=sheet, skip_rows=skip_rows, names_given=not no_names
     ) as opened:
         try:
             finished = publish(opened, loaded, ledger, progress=stages.append, other_people=other_people)

@@ -78,6 +78,8 @@ def _answer(request: bytes) -> bytes:
     work = getattr(importlib.import_module(module), function)
     with suppress(OSError):  # where memory runs short, Linux ends this process before those that wait for it
         Path("/proc/self/oom_score_adj").write_text("1000")
+    with suppress(OSError):
+        os.chdir(call["folder"])
     if resource is not None:
         _limit(**call["limits"])
     answer: dict[str, Any]

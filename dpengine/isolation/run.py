@@ -63,7 +63,8 @@ def run(function: str, arguments: Mapping[str, Any], limits: Limits) -> Any:
 
     Raises `Died`, or the `PrivateReleaseError` that the function raises.
     """
-    request = json.dumps({"function": function, "arguments": dict(arguments), "limits": asdict(limits)}).encode()
+    call = {"function": function, "arguments": dict(arguments), "limits": asdict(limits), "folder": _current_folder()}
+    request = json.dumps(call).encode()
     with _slots:
         reply = _ask_forker(request) if _HAS_FORK else _ask_alone(request)
     if not reply:
@@ -73,6 +74,14 @@ def run(function: str, arguments: Mapping[str, Any], limits: Limits) -> Any:
         error: type[PrivateReleaseError] = getattr(errors, answer["error"])
         raise error([Fault(tuple(path), text) for path, text in answer["faults"]])
     return answer["result"]
+
+
+def _current_folder() -> str:
+    """Return the folder that relative paths begin in, which is another one since a notebook has changed it."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:  # it was removed
+        return ""
 
 
 def warm() -> None:

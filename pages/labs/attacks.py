@@ -8,6 +8,7 @@ from pages.parts.attacks.audit import audit_tab
 from pages.parts.attacks.counting_questions import AVERAGING, DIFFERENCING, show_attack
 from pages.parts.attacks.floating_point import floating_point_tab
 from pages.parts.attacks.reconstruction import reconstruction_tab
+from pages.parts.shared.code.show import show_code
 from pages.parts.visit import tour
 from pages.parts.visit.state import require_entry
 
@@ -62,6 +63,7 @@ st.markdown(
 st.caption("All people are made up. Every number is measured by running the attack, and nothing is spent.")
 tour.invite()
 lab()
+show_code("attacks", lambda: {"epsilon": "1", "pairs": 100, "games": 1000})
 with st.expander("For the curious", icon=":material/school:"):
     st.markdown(CURIOUS)
 st.markdown(

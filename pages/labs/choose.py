@@ -15,6 +15,7 @@ from dpengine.exact import exact_text
 from pages.parts.choose.charts import SHOWN, likely_figure, over_epsilon_figure
 from pages.parts.choose.draw import draw_part
 from pages.parts.choose.samples import OWN, SAMPLES, Sample
+from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw as show
@@ -173,6 +174,18 @@ def lab() -> None:
         numbers(candidates, both)
         pictures(candidates, both)
     with left:
+        if kind != OWN:  # scores of one's own are private, and belong into no file
+            show_code(
+                "choose",
+                lambda: {
+                    "names": list(candidates.names),
+                    "scores": [str(score) for score in candidates.scores],
+                    "sensitivity": str(candidates.sensitivity),
+                    "epsilon": exact_text(epsilon),
+                    "mechanism": mechanism.value,
+                    "monotone": candidates.monotone,
+                },
+            )
         draw_part(candidates, SAMPLES[kind].question, own=kind == OWN)
 
 

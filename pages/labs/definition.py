@@ -16,6 +16,7 @@ from dpengine.lessons import definition as lesson
 from pages.parts.definition.audit import audit_part
 from pages.parts.definition.charts import distributions_figure
 from pages.parts.definition.examples import EXAMPLES
+from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
@@ -124,6 +125,10 @@ def lab() -> None:
             with tab:
                 example(epsilon)
     audit_part(epsilon)
+    show_code(
+        "definition",
+        lambda: {"first": first, "second": second, "sensitivity": delta, "epsilon": exact_text(epsilon)},
+    )
     meaning(epsilon)
 
 

@@ -22,6 +22,7 @@ from dpengine.mechanisms.online_learning import (
 )
 from pages.parts.learn.charts import end_figure, time_figure
 from pages.parts.learn.numbers import NO_PRIVACY, RATES, Run, over_epsilon, rate, run, thinned
+from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import coarse
 from pages.parts.shared.figures import draw
@@ -192,6 +193,16 @@ def lab() -> None:
     epsilons, way, delta = settings()
     over_time(name, found, epsilons, way, delta)
     over_all_epsilons(found, epsilons, way, delta)
+    if name in MARKETS:
+        show_code(
+            "learn",
+            lambda: {
+                "market": MARKETS[name].__name__,
+                "rate": RATES[way].__name__,
+                "epsilons": [exact_text(each) for each in epsilons if rate(way, each, delta, found.losses) is not None],
+                "delta": exact_text(delta),
+            },
+        )
 
 
 require_entry()

@@ -10,6 +10,7 @@ from dpengine.sources.table import Table
 from pages.parts.risk.lessons import LESSONS, patients_frame
 from pages.parts.risk.own_table import show_own_table
 from pages.parts.risk.profile import explain_measures, show_profile
+from pages.parts.shared.code.show import show_code
 from pages.parts.visit.state import require_entry, visit
 
 OWN, SAMPLE = "Your table", "A textbook's patients"
@@ -18,6 +19,7 @@ TABLES = {
     "3-diverse": textbook_patients.THREE_DIVERSE,
     "original": textbook_patients.PATIENTS,
 }
+FORMS = {"4-anonymous": "FOUR_ANONYMOUS", "3-diverse": "THREE_DIVERSE", "original": "PATIENTS"}  # their names in code
 
 
 def choose_source() -> Table | None:
@@ -51,6 +53,7 @@ def show_sample() -> None:
         classes = textbook_patients.classes(TABLES[chosen])
         show_profile(classes, 12, profile(classes).unique, "sample", across=2)
     explain_measures()
+    show_code("risk", lambda: {"form": FORMS[chosen]})
 
 
 @st.fragment

@@ -12,6 +12,7 @@ from dpengine.exact import exact_text
 from dpengine.lessons import survey
 from dpengine.mechanisms.local.protocol import Estimate
 from dpengine.mechanisms.local.randomized_response import KaryResponse
+from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
@@ -163,6 +164,7 @@ def lab() -> None:
             numbers(asked, protocol, estimate)
             picture(asked, estimate, fitted=fitted)
     st.subheader("What it costs, and what it hides")
+    size = 10_000 if asked.private else asked.size  # in a text to be kept
     if asked.private:
         asked = made_up_like(asked)
         st.caption(f"For {asked.size:,} made-up people, about as many as your table has.")
@@ -171,6 +173,13 @@ def lab() -> None:
         if tab.open:
             with tab:
                 view(asked, protocol, run)
+    code = {
+        "answers": len(asked.labels),
+        "people": size,
+        "method": st.session_state["survey_method"],
+        "epsilon": exact_text(st.session_state.get("survey_epsilon", protocol.epsilon)),
+    }
+    show_code("survey", lambda: code)
 
 
 require_entry()

@@ -14,6 +14,10 @@ def parent() -> int:
     return os.getppid()
 
 
+def current_folder() -> str:
+    return os.getcwd()
+
+
 def refuse() -> None:
     raise TableError(["one", Fault(("columns", 2), "two")])
 

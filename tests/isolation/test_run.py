@@ -26,6 +26,12 @@ def test_what_a_function_returns_comes_back():
     assert call("parent") not in (os.getpid(), os.getppid())
 
 
+def test_a_relative_path_is_that_of_the_caller(tmp_path, monkeypatch):
+    assert call("current_folder") == os.getcwd()
+    monkeypatch.chdir(tmp_path)
+    assert call("current_folder") == str(tmp_path)
+
+
 def test_an_error_of_the_caller_comes_back_with_all_its_faults():
     with pytest.raises(TableError) as caught:
         call("refuse")

@@ -14,10 +14,12 @@ from dpengine.release import resembling
 from pages.parts.access.accounts import May
 from pages.parts.publish import approval_step, progress
 from pages.parts.publish.words_for_readers import ask_words
+from pages.parts.shared.code.show import show_code
 from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import all_faults
+from pages.parts.visit.project.as_code import table_values
 from pages.parts.visit.recognition import digest_of_table
 from pages.parts.visit.same_people import other_people
 from pages.parts.visit.state import visit
@@ -103,6 +105,11 @@ def publish_step(plan: Plan) -> None:
         on_click="ignore",
         help="Everything you have entered so far, without any data. This tab restores it after a reload; elsewhere, "
         "load it in step 2.",
+    )
+    show_code(
+        "publish",
+        lambda: {"plan": "plan.yaml", "bundle": "release.zip", "other_people": others} | table_values(),
+        {"plan.yaml": plan.dumps},
     )
 
 

@@ -87,6 +87,7 @@ def choose_from_database(databases: dict[str, Connection]) -> None:
         return
     visit().begin(plan_form.Entries(dataset=plan_form.stem(chosen), title=chosen))
     visit().hold(table, f"{name}: {chosen}")
+    visit().read_as = {"database": name, "table": chosen}
     _go_on(table)
 
 

@@ -77,7 +77,7 @@ def _say_that_the_plan_goes_on() -> None:
         icon=":material/sync:",
     )
     with st.container(horizontal=True):
-        st.button("Right", key="carried-right", on_click=_end_notice, type="tertiary", icon=":material/check:")
+        st.button("Keep the plan", key="carried-right", on_click=_end_notice, type="tertiary", icon=":material/check:")
         st.button("Begin a new plan instead", key="begin-anew", on_click=_begin_anew, type="tertiary")
 
 

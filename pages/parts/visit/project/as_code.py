@@ -1,0 +1,31 @@
+"""What the code of a page says of this visit: its table and how it was read, and whose budget is spent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pages.parts.visit.samples import SAMPLES
+from pages.parts.visit.state import visit
+
+__all__ = ["ledger_values", "table_values"]
+
+FOLDER = "data"  # of the samples
+
+
+def table_values() -> dict[str, Any]:
+    """Return how the table at hand is opened: by its file's name, as a sample, or from a database."""
+    here = visit()
+    read = {name: value for name, value in here.read_as.items() if name not in ("database", "table")}
+    database = here.read_as.get("database", "")
+    table = here.read_as["table"] if database else here.table_name
+    if here.sample:
+        table = f"{FOLDER}/{SAMPLES[here.sample].file}"
+    return {
+        "table": table, "options": read, "sample": bool(here.sample), "folder": FOLDER, "database": database,
+        **ledger_values(),
+    }  # fmt: skip
+
+
+def ledger_values() -> dict[str, Any]:
+    """Return whose part of the ledger it is; where the ledger is, only its operator may know."""
+    return {"owner": visit().account.owner, "ledger": None}
