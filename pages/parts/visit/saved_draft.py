@@ -95,7 +95,8 @@ def show_what_waits() -> None:
     draft, table = visit().waiting, visit().table
     if draft is None:
         return
-    if table is None and visit().waits_for_first_time:
+    lacking = [] if table is None else _lacking(draft, (field.name for field in table.columns))
+    if visit().waits_for_first_time and not lacking:
         text = (
             f"**The plan for {plain(draft.table or draft.entries.title)} is open.** Bring its table and go on from "
             "there; any table with its columns will do."
@@ -106,9 +107,8 @@ def show_what_waits() -> None:
             "the table again and go on where you were. The plan stays in this tab of your browser until you close it."
         )
     else:
-        lacking = ", ".join(map(plain, _lacking(draft, (field.name for field in table.columns))))
         text = f"Your plan for {plain(draft.table or draft.entries.title)} still waits for its table" + (
-            f"; this one has no {lacking}." if lacking else "."
+            f"; this one has no {', '.join(map(plain, lacking))}." if lacking else "."
         )
     st.info(text, icon=":material/history:")
     st.button("Forget that plan", key="forget-plan", on_click=forget, type="tertiary", icon=":material/close:")
@@ -133,10 +133,13 @@ def offer_earlier() -> None:
         )
 
 
-def take_over(draft: Draft) -> None:
-    """Go on with a plan, for the table at hand if that has its columns; else the plan waits for its table."""
+def take_over(draft: Draft, *, for_another_table: bool = False) -> None:
+    """Go on with a plan, for the table at hand if that has its columns; else the plan waits for its table.
+
+    A plan `for_another_table` waits for one, unless nothing was decided about the table at hand.
+    """
     here = visit()
-    if not fits(draft):
+    if not fits(draft) or (for_another_table and here.entries.chosen):
         here.waiting, here.waits_for_first_time = draft, True
         here.open_step("table")
         return

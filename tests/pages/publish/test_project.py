@@ -144,7 +144,7 @@ def test_a_sample_asks_before_it_takes_the_place_of_a_plan_and_the_plan_comes_ba
     assert held(clinic).entries == before
 
 
-def test_an_earlier_release_is_copied_to_next_year(clinic: AppTest) -> None:
+def test_an_earlier_release_is_copied_to_next_year() -> None:
     columns = [{"name": "region", "kind": "category", "values": ["North", "South"]}]
     plan = dpe.Plan(dataset="visits-2025", title="Visits 2025", epsilon="0.25", columns=columns, tables=[["region"]],
                     about={"period": "2025", "publisher": "Office"})  # fmt: skip
@@ -170,3 +170,9 @@ def test_an_earlier_release_is_copied_to_next_year(clinic: AppTest) -> None:
         "Visits 2026", "visits-2026", "2026", "Office",
     )  # fmt: skip
     assert (taken.key, taken.epsilon) == (plan.key, plan.epsilon)
+
+    offered = labelled(menu(page).selectbox, "Recent")
+    offered.set_value(offered.options[-1]).run()
+    press(page, "Copy it")
+    assert held(page).plan == taken, "a copy is for another table than the one that has a plan"
+    assert "The plan for Visits 2026 is open." in texts(page)

@@ -98,15 +98,15 @@ def _choose_recent() -> None:
         return
     st.button("Open it", key="open-recent", icon=":material/folder_open:", on_click=go_on_with, args=(draft,))
     if copied := next_year.ask(draft):
-        go_on_with(copied)
+        go_on_with(copied, for_another_table=True)
         st.rerun()
 
 
-def go_on_with(draft: Draft) -> None:
+def go_on_with(draft: Draft, *, for_another_table: bool = False) -> None:
     """Open a draft, and close the menu."""
     visit().turn(BOX)
     visit().turn("project-file")
-    saved_draft.take_over(draft)
+    saved_draft.take_over(draft, for_another_table=for_another_table)
 
 
 def _point_to_approval() -> None:

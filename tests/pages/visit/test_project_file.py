@@ -1,0 +1,75 @@
+"""A project file: what is written is read back, whatever was typed; what is no project is refused with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpengine import Plan, PlanError
+from pages.parts.visit import plan_form
+from pages.parts.visit.plan_form import Draft, Entries
+from pages.parts.visit.project import file
+from pages.parts.visit.project.history import History
+
+DATA = Path(__file__).parents[3] / "data"
+ODD = ["no", "1e3", "null", " padded ", 'a "quote"', "a: b", "# not a comment", "{x}", "é☃\u200b", "=1+1", "2024-01-01"]
+
+
+def half() -> Entries:
+    """A plan that is not finished, with texts that YAML could take for something else."""
+    day = plan_form.suggestion("day", "date")
+    wrong = {"name": "age", "kind": "number", "edges": [], "written": "0 to ninety"}
+    town = {"name": "town: a", "kind": "category", "values": ODD, "other": False, "source": "confirmed"}
+    return Entries(
+        title=ODD[5], dataset="no", chosen=("day", "age"), layout="own", own=(("day", "age"), ("day",)), margins=False,
+        declared={"day": day, "age": wrong, "town: a": town}, several_rows=True, id_column=None, rows=7, epsilon="1/3",
+        notes="two\nlines", about={"period": "2025"},
+        told={"town: a": {"label": "Town", "words": {"no": "Norway"}}, "age": {"whole": False}},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["census", "rand", "half"])
+def test_what_is_written_is_read_back(name: str) -> None:
+    entries = half() if name == "half" else plan_form.from_plan(Plan.load(DATA / f"{name}.plan.yaml"))
+    draft = Draft(ODD[4], "" if name == "half" else name, ("table", "columns"), entries, "group:clinic")
+    history = History().noted(Entries(), set()).noted(entries, set(), at="14:05")
+    text = file.write(draft, history)
+    again = file.read(text, "group:clinic")
+    assert (again.table, again.sample, again.settled) == (draft.table, draft.sample, draft.settled)
+    assert again.owner == "group:clinic"
+    assert "group:clinic" not in text, "a file is nobody's, and whoever opens it goes on in their own account"
+    if name == "half":
+        assert again.entries == entries
+        assert "14:05 ε 1 → 1/3" in text
+    else:
+        assert plan_form.to_plan(again.entries) == plan_form.to_plan(entries)
+
+
+def test_a_plan_file_is_a_project_that_is_complete() -> None:
+    draft = file.read((DATA / "rand.plan.yaml").read_text())
+    assert plan_form.to_plan(draft.entries) == Plan.load(DATA / "rand.plan.yaml")
+    assert draft.settled == file.STEPS
+
+
+@pytest.mark.parametrize(
+    ("changed", "to", "said"),
+    [
+        ("version: '1'", "version: '2'", "see project.version"),
+        ("published_as: own", "published_as: spiral", "see project.published_as"),
+        ("rows: 7", "rows: many", "see unit.rows"),
+        ("kind: date", "kind: secret", "see columns.0.kind"),
+        ("kind: date", "kind: date\n    rows_seen: 12", "see columns.0.rows_seen"),
+        ("title:", "counts: [1, 2]\ntitle:", "see counts"),
+        ("- name: age", "- name: old", "declares no column 'age'"),
+        ("project:", "project: &x", "cannot be read"),
+    ],
+)
+def test_what_is_no_project_is_refused_with_its_place(changed: str, to: str, said: str) -> None:
+    text = file.write(Draft("a.csv", "", (), half()))
+    assert changed in text
+    if said == "cannot be read":
+        text, to = text + "more: *x\n", changed
+        said = "not readable YAML"
+    with pytest.raises(PlanError, match=said):
+        file.read(text.replace(changed, to, 1))
