@@ -32,7 +32,7 @@ def python(page: str, **values: Any) -> str:
     >>> print(python("verify", bundle="it's.zip").splitlines()[-1])
     print("signed by", dpe.signed_by("it's.zip"))
     """
-    return MARK.sub("", _script(page, values))
+    return re.sub(r"(?m)^# # ", "# ", MARK.sub("", _script(page, values)))
 
 
 def shell(page: str, **values: Any) -> str:
