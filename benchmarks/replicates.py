@@ -115,10 +115,13 @@ def slopes(counts: np.ndarray) -> np.ndarray:
     return found if counts.ndim == 1 else found[1:]
 
 
-def held(numbers: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Return whether each interval holds the truth; `numbers` has the estimate first, then those of replicates."""
-    spread = np.sqrt(((numbers[1:] - numbers[0]) ** 2).mean(axis=0))
-    return np.abs(numbers[0] - truth) <= TIMES * spread
+def held(numbers: np.ndarray, truth: np.ndarray, *, whole: bool = False) -> np.ndarray:
+    """Return whether each interval holds the truth; `numbers` has the estimate first, then those of replicates.
+
+    Half-widths of `whole` numbers are rounded up, as the guide to replicates says.
+    """
+    half_width = TIMES * np.sqrt(((numbers[1:] - numbers[0]) ** 2).mean(axis=0))
+    return np.abs(numbers[0] - truth) <= (np.ceil(half_width) if whole else half_width)
 
 
 def coverage(case: Case, releases: int, sums: int) -> tuple[dict[str, float], int]:
@@ -142,7 +145,7 @@ def coverage(case: Case, releases: int, sums: int) -> tuple[dict[str, float], in
                 cells = cells_of(tables[table].shape[1:], kind)
                 if cells.any():
                     numbers = tables[table][:, cells].sum(axis=1)
-                    kept[kind].append(bool(held(numbers, known_sum(count(table), cells))))
+                    kept[kind].append(bool(held(numbers, known_sum(count(table), cells), whole=True)))
         for k in range(REGRESSIONS):
             table = plan.marginals[k % len(plan.marginals)]
             some = np.flatnonzero(chance.random(tables[table].shape[1]) < 0.7)

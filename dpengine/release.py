@@ -180,22 +180,25 @@ def summary(plan: Plan) -> str:
     return f"{len(tables)} tables: " + "; ".join(tables[:4]) + ("; …" if len(tables) > 4 else "")
 
 
-def true_counts(table: Table | Source, plan: Plan, ledger: Ledger) -> dict[Columns, Ints]:
+def true_counts(
+    table: Table | Source, plan: Plan, ledger: Ledger, tables: Sequence[Columns] | None = None
+) -> dict[Columns, Ints]:
     """Return the exact counts behind a release, for the owner's eyes only: they are private.
 
-    Nothing that is written, stored or exported calls this. Rows of a person beyond `plan.unit.rows` are left out by
-    the same choice as in the release.
+    They are of the published tables and the total, or of other `tables` over the same columns. Nothing that is written,
+    stored or exported calls this. Rows of a person beyond `plan.unit.rows` are left out by the same choice as in the
+    release.
     """
     if not isinstance(table, Table):
         with open_table(table) as opened:
-            return true_counts(opened, plan, ledger)
+            return true_counts(opened, plan, ledger, tables)
     count.check(table, plan)
     plan_id = decide(plan).plan_id
     key = _truncation_key(ledger, ledger.fingerprint(digest_for(table, plan_id, ledger)), plan_id)
-    tables = (*plan.marginals, ())
-    counts = count.count(table, plan, tables, truncation_key=key)
+    wanted = (*plan.marginals, ()) if tables is None else tuple(tables)
+    counts = count.count(table, plan, wanted, truncation_key=key)
     count.check_unchanged(table)
-    return dict(zip(tables, counts, strict=True))
+    return dict(zip(wanted, counts, strict=True))
 
 
 def _truncation_key(ledger: Ledger, fingerprint: bytes, plan_id: str) -> bytes:

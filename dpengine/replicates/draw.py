@@ -46,11 +46,11 @@ from dpengine.quasi_random import uniforms
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 
-__all__ = ["DRAWS", "MAX_VALUES", "Basis", "basis_of", "replicate"]
+__all__ = ["DRAWS", "MAX_CELLS", "Basis", "basis_of", "fits", "replicate"]
 
 DRAWS = 50
-MAX_VALUES = 20_000_000  # numbers of all draws together: some 150 MB of text
-SPREAD = 1.5  # standard deviation of a model's errors in cells of one size, over their mean as the audit gives it
+MAX_CELLS = 400_000  # of all tables, or of all that was measured: some 150 MB of text
+SPREAD = 1.75  # standard deviation of a model's errors in cells of one size, over their mean as the audit gives it
 TREND = 0.3  # the part of a model's error variance that is a trend along the columns
 SLOPE = 0.5  # the part of a trend that is a straight line; the rest differs from value to value
 SWEEPS = 8  # over the columns of a table, until its errors add up to theirs
@@ -88,20 +88,20 @@ def basis_of(result: Result) -> Basis:
     return basis
 
 
+def fits(result: Result) -> bool:
+    """Return whether a release has few enough cells for replicates of all its tables."""
+    return _cells(basis_of(result), [*result.plan.marginals, ()]) <= MAX_CELLS
+
+
 def replicate(basis: Basis, tables: Sequence[Columns]) -> Iterator[tuple[Columns, Floats]]:
     """Yield each of `tables` with its estimate and `DRAWS` replicates: one axis for these, then one for each column.
 
     Replicate 0 is the estimate itself. Equal releases give equal replicates. Raises `ReleaseError` if there are more
-    than `MAX_VALUES` numbers to draw.
+    than `MAX_CELLS` cells.
     """
-    plan = basis.plan
-    measured = basis.tree.boxes.columns if basis.tree else ()
-    cells = sum(map(plan.cells, tables)), sum(plan.cells(each.columns) for each in basis.allocations)
-    if DRAWS * max(*cells, plan.cells(measured)) > MAX_VALUES:
-        raise ReleaseError(
-            f"replicates of {max(cells):,} cells are too many to make at once: at most {MAX_VALUES // DRAWS:,} cells "
-            "have them"
-        )
+    cells = _cells(basis, tables)
+    if cells > MAX_CELLS:
+        raise ReleaseError(f"replicates of {cells:,} cells are too many at once: at most {MAX_CELLS:,} have them")
     if basis.tree is not None:
         draws = _of_boxes(basis.tree, basis.release_id)
         for table in tables:
@@ -112,6 +112,13 @@ def replicate(basis: Basis, tables: Sequence[Columns]) -> Iterator[tuple[Columns
         estimate = _published(basis, table)
         drawn = np.concatenate([estimate[None], estimate + errors(table)])
         yield table, drawn.round(DECIMALS) + 0.0
+
+
+def _cells(basis: Basis, tables: Sequence[Columns]) -> int:
+    """Return how many cells are drawn: those of all tables, or of all that was measured."""
+    shape = basis.plan.cells
+    boxes = shape(basis.tree.boxes.columns) if basis.tree else 0
+    return max(sum(map(shape, tables)), sum(shape(each.columns) for each in basis.allocations), boxes)
 
 
 def _published(basis: Basis, table: Columns) -> Floats:

@@ -60,7 +60,8 @@ HOW TO USE THEM
 Compute your number from r0, then from each replicate. Its distance from the first says how far off it may be:
 
 {recipe}
-The interval is meant to hold the true number 95 times in 100. {coverage}
+The interval is meant to hold the true number 95 times in 100. For counts, sums and differences, round the ± up to a
+whole number. {coverage}
 For a regression, let mine return its coefficient, with n as weights. Compute it by the normal equations, since many
 programs refuse negative weights:
 
@@ -79,11 +80,11 @@ mine = lambda n: np.linalg.solve((X.T * n.to_numpy()) @ X, (X.T * n.to_numpy()) 
 COVERAGE = {
     Estimator.LEAST_SQUARES: "The errors follow the exact distribution of the noise.",
     Estimator.MODEL: (
-        "Totals and single columns follow the\nnoise. Cells of larger tables come from a model. Its error was measured "
-        "privately, and what is drawn is modelled on\nthat: in trials, intervals held 85 to 100 in 100 true numbers."
+        "Totals and single columns follow the noise. Cells of larger tables come from a model. Its\nerror was measured "
+        "privately, and what is drawn is modelled on that: in trials, intervals held 88 to 100 in 100 true\nnumbers."
     ),
     Estimator.BOXES: (
-        "Boxes of cells that were measured\ntogether follow the noise. How a box is divided among its cells is "
+        "Boxes of cells that were measured together follow the noise. How a box is divided among\nits cells is "
         "unknown, and drawn by chance."
     ),
 }

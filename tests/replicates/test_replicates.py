@@ -116,7 +116,7 @@ def test_the_boxes_of_ranges_are_not_in_a_bundle() -> None:
 def test_too_many_cells_are_refused() -> None:
     basis = basis_of(dpe.preview(PAIRS))
     with pytest.raises(dpe.ReleaseError, match="too many"):
-        next(replicate(basis, [("a", "b")] * (draw.MAX_VALUES // DRAWS)))
+        next(replicate(basis, [("a", "b")] * draw.MAX_CELLS))
 
 
 def test_the_recipe_of_the_guide_runs_as_it_stands(tmp_path: Path) -> None:

@@ -5,43 +5,24 @@ from __future__ import annotations
 import io
 import zipfile
 
-import numpy as np
-import pandas as pd
 import streamlit as st
 
+from dpengine import replicates
 from dpengine.accounting.composition import posterior
-from dpengine.accounting.ledger import Ledger
-from dpengine.array_types import Columns, Ints
 from dpengine.bundle import write
 from dpengine.bundle.guide import model_errors
-from dpengine.charts import figures, style
 from dpengine.exact import exact_text
-from dpengine.release import Release, true_counts
-from dpengine.results.sample_share import sample_share
-from dpengine.sources.table import Table
-from dpengine.spec.wording import portion
+from dpengine.release import Release
 from pages.parts.release import chart
+from pages.parts.release.owner_view import show_truth
 from pages.parts.release.synthetic_rows import show_rows
-from pages.parts.shared.figures import is_dark
 from pages.parts.shared.made_on_click import OCTETS, made_on_click
-from pages.parts.shared.wording import counted_noun, name_of, people, plain, rows_counted, sure
-from pages.parts.visit import background_read
+from pages.parts.shared.wording import counted_noun, plain, rows_counted, sure
 from pages.parts.visit.state import visit
 
 __all__ = ["show_release"]
 
-NUMBERS = chart.NUMBERS | {
-    "true (private)": st.column_config.NumberColumn("true (private)", format="%,d"),
-    "off by": st.column_config.NumberColumn("off by", format="%+d", help="Published count less true count."),
-}
-TRUTH = {
-    "cells": st.column_config.NumberColumn("cells", format="%,d"),
-    "off on average": st.column_config.NumberColumn("off on average", format="%,.1f"),
-    "off at most": st.column_config.NumberColumn("off at most", format="%,d"),
-    "like a sample of": st.column_config.NumberColumn(
-        "like a sample of", format="percent", help="The share of the rows in a random sample that is as far off."
-    ),
-}
+REPLICATES = "replicates.zip"
 
 
 def show_release(release: Release) -> None:
@@ -62,12 +43,14 @@ def show_release(release: Release) -> None:
         _downloads(release)
         _promise(release)
     show_rows(release)
-    _for_the_owner(release, shown)
+    show_truth(release, shown)
     st.button("Start another release", icon=":material/add:", on_click=_leave)
     st.caption("For next year's table, *Project* on Publish copies this plan, with a new title and period.")
 
 
 def _single_file(release: Release, name: str) -> bytes:
+    if name == REPLICATES:
+        return replicates.pack(release)
     with zipfile.ZipFile(io.BytesIO(release.bundle)) as bundle:
         return bundle.read(name)
 
@@ -93,9 +76,18 @@ def _downloads(release: Release) -> None:
                 help="The key of this ledger. Give its fingerprint to readers on another way, such as your own site: "
                 "then they see that the file is yours, and unchanged.",
             )
-        names = write.file_names(release.plan)
+        names = [*write.file_names(release.plan), REPLICATES]
         name = st.selectbox("Or a single file", names, index=names.index("report.html"), key="single-file")
         file_name = name.split("/")[-1]
+        if name == REPLICATES:
+            st.caption(
+                f"All tables, drawn {replicates.DRAWS} times with fresh errors, so that readers can give intervals for "
+                "their own sums, differences and regressions. A guide is inside. They reveal nothing new and cost "
+                "nothing."
+            )
+            if not replicates.fits(release):
+                st.caption(f"This release has more than {replicates.MAX_CELLS:,} cells: too many to draw at once.")
+                return
         st.download_button(
             f"Download {file_name}",
             made_on_click(lambda: _single_file(release, name), file_name, OCTETS),
@@ -134,87 +126,6 @@ def _promise(release: Release) -> None:
                 "interval: it contains the true count 95 times in 100. Cells marked *mostly noise* cannot be "
                 "distinguished from empty ones."
             )
-
-
-def _for_the_owner(release: Release, shown: tuple[str, ...]) -> None:
-    """Show the true counts beside the published ones; only if the table is open, and written nowhere."""
-    table = visit().table
-    if table is None:
-        return
-    with st.container(border=True, key="private"):
-        st.markdown("**:material/lock: Only you see this; never share it**")
-        if not st.toggle("Compare with the true counts", key="compare"):
-            st.caption(
-                "The true counts are private. They enter no file. Showing them to others would undo the protection."
-            )
-            return
-        ledger, plan = visit().ledger, release.plan
-        found = background_read.read(
-            "truth", lambda _: _truth(release, table, ledger), table, question=(release.release_id, plan.key)
-        )
-        if found is None:
-            return
-        counted, tables = found
-        exact = counted[shown]
-        frame = release.tables[shown].copy()
-        frame["true (private)"] = exact.ravel()
-        frame["off by"] = frame["count"] - frame["true (private)"]
-        facts = _compared(frame)
-        _show_sample_share(tables, name_of(shown))
-        numbers, picture = st.columns([4, 3], gap="medium")
-        labels = [name for name in frame.columns if name not in NUMBERS]
-        order = [*labels, "true (private)", "count", "off by", "low", "high"]
-        numbers.dataframe(frame, hide_index=True, column_order=order, column_config=NUMBERS, height=420)
-        figure = figures.comparison_figure(release, shown, exact, dark=is_dark())
-        picture.plotly_chart(
-            figure.update_layout(height=420),
-            key="compare-figure",
-            theme=None,
-            alt=f"Published against true counts of {len(frame):,} cells. {facts}",
-            config={**style.CONFIG, "displayModeBar": False},
-        )
-
-
-def _truth(release: Release, table: Table, ledger: Ledger) -> tuple[dict[Columns, Ints], pd.DataFrame]:
-    """Return the true counts, and how far off each published table is, the worst first."""
-    counted = true_counts(table, release.plan, ledger)
-    rows = []
-    for columns, exact in counted.items():
-        off = np.abs(release.counts(columns) - exact)
-        share = sample_share(exact.ravel(), float(off.mean()))
-        share = np.nan if share is None else share
-        rows.append((name_of(columns), off.size, float(off.mean()), int(off.max()), share))
-    frame = pd.DataFrame(rows, columns=["table", "cells", "off on average", "off at most", "like a sample of"])
-    return counted, frame.sort_values("like a sample of", na_position="first", ignore_index=True)
-
-
-def _show_sample_share(tables: pd.DataFrame, shown: str) -> None:
-    """Say which random sample would be as far off as the table shown, and list all tables, the worst first."""
-    share = tables.set_index("table")["like a sample of"][shown]
-    if np.isnan(share):
-        st.markdown("This table is farther off than counts from any random sample of your rows would be.")
-    elif share < 1:
-        st.markdown(
-            f"This table is **as far off as counts from a random {portion(share)} sample** of your rows would be."
-        )
-    else:
-        st.markdown("This table is **exact**.")
-    st.dataframe(tables, hide_index=True, column_config=TRUTH)
-
-
-def _compared(frame: pd.DataFrame) -> str:
-    """Show the comparison in three numbers, and return them as a sentence."""
-    off, true = frame["off by"].abs().to_numpy(), frame["true (private)"]
-    inside = int(np.count_nonzero((frame["low"] <= true) & (true <= frame["high"])))
-    facts = {
-        "Off by, on average": people(off.mean()),
-        "Off by, at most": people(off.max()),
-        "Within their interval": f"{inside:,} of {off.size:,}",
-    }
-    with st.grid(3, min_column_width=100):
-        for label, value in facts.items():
-            st.metric(label, value)
-    return "; ".join(f"{label.lower()}: {value}" for label, value in facts.items()).capitalize() + "."
 
 
 def _leave() -> None:

@@ -230,3 +230,21 @@ def test_how_a_text_is_read_is_said_beside_the_options(clinic: AppTest) -> None:
     assert not clinic.exception
     said = "Read as UTF-8 (lines that are not, as Windows-1252), cells separated by commas."
     assert said in texts(clinic)
+
+
+def test_what_a_bound_on_rows_keeps_is_shown_on_request_alone(page: AppTest) -> None:
+    visits = "patient_id,age\n" + "".join(f"{k // 7},40\n" for k in range(49))
+    page.get("file_uploader")[0].upload("visits.csv", visits.encode()).run()
+    choose(page, "age")
+    press(page, "Confirm 1 suggestion")
+    go_on(page)
+    assert "All counts, and their total, are then of kept rows." in texts(page)
+    assert not page.dataframe
+    page.session_state[held(page).key("kept")] = True  # the popover is open
+    page.run()
+    assert not page.dataframe, "not before the switch"
+    labelled(page.toggle, "Show them to me").set_value(True).run()
+    settled(page)
+    kept = next(each.value for each in page.dataframe if "rows kept" in each.value)
+    assert kept["rows kept"].tolist()[:4] == [7, 14, 35, 49]
+    assert held(page).entries.rows == 1, "nothing is chosen for the owner"

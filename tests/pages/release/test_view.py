@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
+import struct
+import zipfile
 from pathlib import Path
 
 import pandas as pd
@@ -10,11 +13,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
+from dpengine import replicates
 from dpengine.measure.strategy import decide
 from dpengine.spec.plan import Plan
 from pages.parts.publish.outlook import preview
 from pages.parts.visit import strategies
-from tests.pages.visits import held, texts, visit
+from tests.pages.visits import held, settled, texts, visit
 from tests.plans import CLINIC, letters_plan
 
 
@@ -107,6 +111,54 @@ def test_true_counts_come_with_their_difference_numbers_first(tmp_path: Path) ->
     assert set(tables["table"]) == {"a × b", "total"}
     assert tables["like a sample of"].is_monotonic_increasing, "the worst first"
     assert "sample" in texts(at) or "exact" in texts(at)
+
+
+def test_means_and_a_regression_are_compared_and_nothing_of_it_is_kept(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The canary is a mean of the real rows, in digits and in bytes."""
+    plan = Plan(
+        dataset="clinic", epsilon="0.5", tables=[["region", "age"], ["smokes"]],
+        columns=[
+            {"name": "age", "kind": "number", "edges": [0, 20, 62, 104], "other": False, "missing": False},
+            {"name": "region", "kind": "category", "values": ["North", "South"], "other": False, "missing": False},
+            {"name": "smokes", "kind": "yesno", "other": False, "missing": False},
+        ],
+    )  # fmt: skip
+    rows = pd.DataFrame({
+        "age": [10] * 137 + [50] * 619 + [70] * 101, "region": ["North"] * 857, "smokes": ["yes", *["no"] * 856],
+    })  # fmt: skip
+    table = dpe.open_table(rows)
+    finished = dpe.release(table, plan, dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"]))
+    at = visit()
+    held(at).table = table
+    at.query_params["release"] = finished.release_id
+    at.run()
+    mean = (10 * 137 + 41 * 619 + 83 * 101) / 857
+    canaries = [f"{mean:.6f}".encode(), struct.pack("<d", mean)]
+    at.toggle(key="compare").set_value(True).run()
+    settled(at)
+    means = next(each.value for each in at.dataframe if "rows (private)" in each.value)
+    assert means["rows (private)"].tolist() == [857, 0]
+    assert means["true (private)"][0] == pytest.approx(mean)
+    assert means["off by"][0] == means["published"][0] - means["true (private)"][0] != 0
+    columns = next(each.value for each in at.dataframe if "column" in each.value)
+    assert set(columns["column"]) == {"age", "region", "smokes"}
+    assert columns["like a sample of"].is_monotonic_increasing
+    at.selectbox(key="compare-also").select("smokes").run()
+    settled(at)
+    assert not at.exception
+    assert {"(constant)", "smokes"} <= {
+        term for each in at.dataframe if "term" in each.value for term in each.value["term"]
+    } or "no one solution" in texts(at)
+    stored = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert stored, "the ledger at least"
+    with zipfile.ZipFile(io.BytesIO(finished.bundle)) as bundle:
+        stored += map(bundle.read, bundle.namelist())
+    stored += [caplog.text.encode(), str(at.query_params).encode(), replicates.pack(finished)]
+    assert not [canary for canary in canaries for content in stored if canary in content]
+    at.toggle(key="compare").set_value(False).run()
+    assert not [each for each in at.dataframe if "true (private)" in each.value]
 
 
 def test_both_charts_beside_the_steps_have_their_numbers_as_tables() -> None:

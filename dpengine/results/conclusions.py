@@ -1,0 +1,104 @@
+"""Means by group and small regressions from a table of counts, to see whether two tables lead to the same conclusions.
+
+A cell stands for the middle of its bin, for 1 (yes) or 0 (no). Cells without a number, *other* and *missing* of a
+numeric column, are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from dpengine.array_types import Columns, Floats, Ints
+from dpengine.results.result import Result
+from dpengine.spec.domain import Column, Number, YesNo
+from dpengine.spec.plan import Plan
+
+__all__ = ["MAX_TERMS", "coefficients", "group_means", "numeric", "released_counts", "scores"]
+
+MAX_TERMS = 40  # of a regression
+
+
+def numeric(plan: Plan) -> list[str]:
+    """Return the used columns whose mean means something: numbers, and yes or no."""
+    return [name for name in plan.used if isinstance(plan.column(name), Number | YesNo)]
+
+
+def scores(column: Column) -> Floats:
+    """Return the number that each cell of a column stands for; NaN where there is none.
+
+    >>> scores(Number(name="age", edges=[0, 10, 40])).tolist()
+    [5.0, 25.0, nan, nan]
+    """
+    found = np.full(column.size, np.nan)
+    if isinstance(column, Number):
+        edges = np.array([float(edge) for edge in column.edges])
+        found[: edges.size - 1] = (edges[:-1] + edges[1:]) / 2
+    elif isinstance(column, YesNo):
+        found[:2] = 1.0, 0.0
+    return found
+
+
+def released_counts(result: Result, columns: Columns) -> Ints:
+    """Return the counts over some used columns as a release has them: from its tables, or from its synthetic rows."""
+    if any(set(columns) <= set(table) for table in result.plan.marginals):
+        return result.counts(columns)
+    counts = np.zeros(result.plan.cells(columns), dtype=np.int64)
+    shape = result.plan.shape(columns)
+    for unique, index in result.row_blocks():
+        cells = np.ravel_multi_index(tuple(unique[name] for name in columns), shape)
+        counts += np.bincount(cells[index], minlength=counts.size)
+    return counts.reshape(shape)
+
+
+def group_means(plan: Plan, columns: Columns, counts: Ints) -> tuple[Ints, Floats]:
+    """Return for each cell of the first of two columns how many rows count, and the mean of the second in them.
+
+    >>> plan = Plan(dataset="d", epsilon=1, tables=[["smokes", "age"]], columns=[
+    ...     {"name": "smokes", "kind": "yesno", "other": False, "missing": False},
+    ...     {"name": "age", "kind": "number", "edges": [0, 10, 40], "other": False, "missing": False}])
+    >>> group_means(plan, ("smokes", "age"), np.array([[1, 3], [0, 0]]))[1]
+    array([20., nan])
+    """
+    score = scores(plan.column(columns[1]))
+    known = ~np.isnan(score)
+    rows = counts[:, known].sum(axis=1)
+    means = np.full(rows.size, np.nan)
+    np.divide(counts[:, known] @ score[known], rows, out=means, where=rows > 0)
+    return rows, means
+
+
+def coefficients(plan: Plan, columns: Columns, counts: Ints) -> Mapping[str, float]:
+    """Return the least-squares coefficients of the first column on the others, one row of the table a person.
+
+    A numeric column enters by its number, another by its values, compared with the first of them. Empty if there are
+    no rows or no one solution.
+
+    >>> plan = Plan(dataset="d", epsilon=1, tables=[["age", "smokes"]], columns=[
+    ...     {"name": "smokes", "kind": "yesno", "other": False, "missing": False},
+    ...     {"name": "age", "kind": "number", "edges": [0, 10, 40], "other": False, "missing": False}])
+    >>> found = coefficients(plan, ("age", "smokes"), np.array([[0, 2], [2, 0]]))
+    >>> {name: round(each, 6) for name, each in found.items()}
+    {'(constant)': 5.0, 'smokes': 20.0}
+    """
+    grids = np.indices(counts.shape).reshape(len(columns), -1)
+    weight = counts.ravel().astype(np.float64)
+    outcome = scores(plan.column(columns[0]))[grids[0]]
+    keep = ~np.isnan(outcome) & (weight > 0)
+    terms: dict[str, Floats] = {"(constant)": np.ones(weight.size)}
+    for name, codes in zip(columns[1:], grids[1:], strict=True):
+        column = plan.column(name)
+        if isinstance(column, Number | YesNo):
+            terms[name] = scores(column)[codes]
+            keep &= ~np.isnan(terms[name])
+        else:
+            labels: Sequence[str] = column.labels
+            terms |= {f"{name} = {labels[k]}": (codes == k).astype(np.float64) for k in range(1, column.size)}
+    present = {name: each[keep] for name, each in terms.items() if each[keep].any()}
+    if not present or len(present) > MAX_TERMS:
+        return {}
+    x, y, w = np.stack(list(present.values()), axis=1), outcome[keep], weight[keep]
+    root = np.sqrt(w)[:, None]
+    found, _, rank, _ = np.linalg.lstsq(x * root, y * root[:, 0], rcond=None)
+    return dict(zip(present, map(float, found), strict=True)) if rank == len(present) else {}

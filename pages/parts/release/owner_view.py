@@ -1,0 +1,226 @@
+"""What only the owner of the table may see: true counts, means and regressions beside the published ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dpengine.accounting.ledger import Ledger
+from dpengine.array_types import Columns, Ints
+from dpengine.charts import figures, style
+from dpengine.release import Release, true_counts
+from dpengine.results import conclusions
+from dpengine.results.sample_share import sample_share
+from dpengine.sources.table import Table
+from dpengine.spec.plan import Plan
+from dpengine.spec.wording import portion
+from pages.parts.release import chart
+from pages.parts.shared.figures import is_dark
+from pages.parts.shared.wording import name_of, people, plain
+from pages.parts.visit import background_read
+from pages.parts.visit.state import visit
+
+__all__ = ["show_truth"]
+
+NUMBERS = chart.NUMBERS | {
+    "true (private)": st.column_config.NumberColumn("true (private)", format="%,d"),
+    "off by": st.column_config.NumberColumn("off by", format="%+d", help="Published count less true count."),
+}
+TRUTH = {
+    "cells": st.column_config.NumberColumn("cells", format="%,d"),
+    "off on average": st.column_config.NumberColumn("off on average", format="%,.1f"),
+    "off at most": st.column_config.NumberColumn("off at most", format="%,d"),
+    "like a sample of": st.column_config.NumberColumn(
+        "like a sample of", format="percent", help="The share of the rows in a random sample that is as far off."
+    ),
+}
+MEANS = {
+    "rows (private)": st.column_config.NumberColumn("rows (private)", format="%,d"),
+    "true (private)": st.column_config.NumberColumn("true (private)", format="%.4g"),
+    "published": st.column_config.NumberColumn("published", format="%.4g"),
+    "off by": st.column_config.NumberColumn("off by", format="%+.3g", help="Published number less true number."),
+}
+MAX_CELLS = 200_000
+
+
+def show_truth(release: Release, shown: Columns) -> None:
+    """Show the true counts beside the published ones; only if the table is open, and written nowhere."""
+    table = visit().table
+    if table is None:
+        return
+    with st.container(border=True, key="private"):
+        st.markdown("**:material/lock: Only you see this; never share it**")
+        if not st.toggle("Compare with the true counts", key="compare"):
+            st.caption(
+                "The true counts are private. They enter no file. Showing them to others would undo the protection."
+            )
+            return
+        ledger, plan = visit().ledger, release.plan
+        found = background_read.read(
+            "truth", lambda _: _truth(release, table, ledger), table, question=(release.release_id, plan.key)
+        )
+        if found is None:
+            return
+        counted, tables, columns = found
+        exact = counted[shown]
+        frame = release.tables[shown].copy()
+        frame["true (private)"] = exact.ravel()
+        frame["off by"] = frame["count"] - frame["true (private)"]
+        facts = _compared(frame)
+        _show_sample_share(tables, name_of(shown))
+        if len(columns) > 1:
+            st.dataframe(columns.rename(columns={"table": "column"}), hide_index=True, column_config=TRUTH)
+        numbers, picture = st.columns([4, 3], gap="medium")
+        labels = [name for name in frame.columns if name not in NUMBERS]
+        order = [*labels, "true (private)", "count", "off by", "low", "high"]
+        numbers.dataframe(frame, hide_index=True, column_order=order, column_config=NUMBERS, height=420)
+        figure = figures.comparison_figure(release, shown, exact, dark=is_dark())
+        picture.plotly_chart(
+            figure.update_layout(height=420),
+            key="compare-figure",
+            theme=None,
+            alt=f"Published against true counts of {len(frame):,} cells. {facts}",
+            config={**style.CONFIG, "displayModeBar": False},
+        )
+        _show_conclusions(release, table, ledger)
+
+
+def _show_conclusions(release: Release, table: Table, ledger: Ledger) -> None:
+    """Show a mean by group and a small regression, from the rows and from the release, as the owner chooses them."""
+    plan = release.plan
+    outcomes = conclusions.numeric(plan)
+    if not outcomes or len(plan.used) < 2:
+        return
+    st.markdown("**Would a reader conclude the same?**")
+    st.caption(
+        "Means and regressions, from your rows and from the release. In both, a number counts as the middle of its "
+        "bin. Like the true counts, they are private."
+    )
+    of, by, also = st.columns(3)
+    outcome = of.selectbox("Mean of", outcomes, format_func=lambda name: _heading(plan, name), key="compare-of")
+    others = sorted(
+        (name for name in plan.used if name != outcome), key=lambda name: not _together(plan, outcome, name)
+    )
+    group = by.selectbox("By", others, format_func=lambda name: _heading(plan, name), key="compare-by")
+    rest = [name for name in others if name != group]
+    further = also.selectbox(
+        "In the regression also", [None, *rest], format_func=lambda name: _heading(plan, name) if name else "nothing",
+        key="compare-also",
+    )  # fmt: skip
+    columns = (outcome, group) if further is None else (outcome, group, further)
+    if plan.cells(columns) > MAX_CELLS:
+        st.caption("These columns have too many cells together. Choose others.")
+        return
+    found = background_read.read(
+        "conclusions",
+        lambda _: (true_counts(table, plan, ledger, [columns])[columns], conclusions.released_counts(release, columns)),
+        table,
+        question=(release.release_id, plan.key, columns),
+    )
+    if found is None:
+        return
+    true, published = found
+    _show_means(plan, columns, true, published)
+    _show_regression(plan, columns, true, published)
+
+
+def _together(plan: Plan, *names: str) -> bool:
+    return any(set(names) <= set(table) for table in plan.marginals)
+
+
+def _heading(plan: Plan, name: str) -> str:
+    return plain(plan.column(name).heading)
+
+
+def _show_means(plan: Plan, columns: Columns, true: Ints, published: Ints) -> None:
+    """Show the mean of the first column by the second."""
+    pair = columns[1::-1]
+    rows, exact = conclusions.group_means(plan, pair, _summed(true))
+    _, released = conclusions.group_means(plan, pair, _summed(published))
+    group = plan.column(columns[1])
+    frame = pd.DataFrame({
+        _heading(plan, columns[1]): group.shown, "rows (private)": rows,
+        "true (private)": exact, "published": released, "off by": released - exact,
+    })  # fmt: skip
+    off = np.abs(released - exact)
+    known = ~np.isnan(off) & (rows > 0)
+    if known.any():
+        typical = float(np.average(off[known], weights=rows[known]))
+        st.markdown(
+            f"The mean of {_heading(plan, columns[0])} by {_heading(plan, columns[1])} is off by "
+            f"**{typical:.3g}** for a typical person, and by {off[known].max():.3g} at most."
+        )
+    st.dataframe(frame, hide_index=True, column_config=MEANS)
+
+
+def _summed(counts: Ints) -> Ints:
+    """Return the counts of the first two columns, the second first."""
+    summed: Ints = counts.sum(axis=tuple(range(2, counts.ndim))).T
+    return summed
+
+
+def _show_regression(plan: Plan, columns: Columns, true: Ints, published: Ints) -> None:
+    """Show the coefficients of a regression of the first column on the others."""
+    exact, released = (conclusions.coefficients(plan, columns, counts) for counts in (true, published))
+    terms = [term for term in exact if term in released]
+    if len(terms) < 2:
+        st.caption("A regression on these columns has no one solution, or more terms than can be read.")
+        return
+    turned = sum(np.sign(exact[term]) != np.sign(released[term]) for term in terms[1:])
+    said = "each has the same sign" if turned == 0 else f"{turned:,} of {len(terms) - 1:,} have the other sign"
+    st.markdown(f"Coefficients of the regression of {_heading(plan, columns[0])}: **{said}** as from your rows.")
+    frame = pd.DataFrame({
+        "term": terms, "true (private)": [exact[term] for term in terms],
+        "published": [released[term] for term in terms], "off by": [released[term] - exact[term] for term in terms],
+    })  # fmt: skip
+    st.dataframe(frame, hide_index=True, column_config=MEANS)
+
+
+def _truth(release: Release, table: Table, ledger: Ledger) -> tuple[dict[Columns, Ints], pd.DataFrame, pd.DataFrame]:
+    """Return the true counts, and how far off each published table and each column is, the worst first."""
+    plan = release.plan
+    published = [*plan.marginals, ()]
+    singles: list[Columns] = [(name,) for name in plan.used]
+    counted = true_counts(table, plan, ledger, [*published, *singles])
+    return counted, _worst_first(release, counted, published), _worst_first(release, counted, singles)
+
+
+def _worst_first(release: Release, counted: dict[Columns, Ints], tables: list[Columns]) -> pd.DataFrame:
+    rows = []
+    for columns in tables:
+        off = np.abs(conclusions.released_counts(release, columns) - counted[columns])
+        share = sample_share(counted[columns].ravel(), float(off.mean()))
+        share = np.nan if share is None else share
+        rows.append((name_of(columns), off.size, float(off.mean()), int(off.max()), share))
+    frame = pd.DataFrame(rows, columns=["table", "cells", "off on average", "off at most", "like a sample of"])
+    return frame.sort_values("like a sample of", na_position="first", ignore_index=True)
+
+
+def _show_sample_share(tables: pd.DataFrame, shown: str) -> None:
+    """Say which random sample would be as far off as the table shown, and list all tables, the worst first."""
+    share = tables.set_index("table")["like a sample of"][shown]
+    if np.isnan(share):
+        st.markdown("This table is farther off than counts from any random sample of your rows would be.")
+    elif share < 1:
+        st.markdown(
+            f"This table is **as far off as counts from a random {portion(share)} sample** of your rows would be."
+        )
+    else:
+        st.markdown("This table is **exact**.")
+    st.dataframe(tables, hide_index=True, column_config=TRUTH)
+
+
+def _compared(frame: pd.DataFrame) -> str:
+    """Show the comparison in three numbers, and return them as a sentence."""
+    off, true = frame["off by"].abs().to_numpy(), frame["true (private)"]
+    inside = int(np.count_nonzero((frame["low"] <= true) & (true <= frame["high"])))
+    facts = {
+        "Off by, on average": people(off.mean()),
+        "Off by, at most": people(off.max()),
+        "Within their interval": f"{inside:,} of {off.size:,}",
+    }
+    with st.grid(3, min_column_width=100):
+        for label, value in facts.items():
+            st.metric(label, value)
+    return "; ".join(f"{label.lower()}: {value}" for label, value in facts.items()).capitalize() + "."
