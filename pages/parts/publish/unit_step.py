@@ -16,7 +16,7 @@ __all__ = ["choose_unit", "summary"]
 KEPT = {
     "at most": st.column_config.NumberColumn("rows per person, at most", format="%,d"),
     "rows kept": st.column_config.NumberColumn("rows kept", format="%,d"),
-    "of all": st.column_config.NumberColumn("of all rows", format="percent"),
+    "of all": st.column_config.NumberColumn("of all rows", format="%.0f %%"),
 }
 
 
@@ -107,7 +107,7 @@ def _show_rows_kept(table: Table, id_column: str) -> None:
                 pd.DataFrame({
                     "at most": found.bounds,
                     "rows kept": found.kept,
-                    "of all": [kept / rows for kept in found.kept],
+                    "of all": [100 * kept / rows for kept in found.kept],
                 }),
                 hide_index=True,
                 column_config=KEPT,

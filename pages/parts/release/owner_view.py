@@ -70,6 +70,7 @@ def show_truth(release: Release, shown: Columns) -> None:
         facts = _compared(frame)
         _show_sample_share(tables, name_of(shown))
         if len(columns) > 1:
+            st.caption("All columns, the worst first:")
             st.dataframe(columns.rename(columns={"table": "column"}), hide_index=True, column_config=TRUTH)
         numbers, picture = st.columns([4, 3], gap="medium")
         labels = [name for name in frame.columns if name not in NUMBERS]
@@ -208,6 +209,7 @@ def _show_sample_share(tables: pd.DataFrame, shown: str) -> None:
         )
     else:
         st.markdown("This table is **exact**.")
+    st.caption("All tables, the worst first:")
     st.dataframe(tables, hide_index=True, column_config=TRUTH)
 
 
