@@ -100,6 +100,8 @@ def test_a_sample_is_ready_in_a_click_and_the_truth_stays_behind_a_switch(new_pa
     assert "true (private)" not in page.content()
     press(page.get_by_text("Compare with the true counts"))
     expect(page.get_by_text("published against true")).to_be_visible()
+    expect(page.get_by_text("The mean of Age by Sex is off by")).to_be_visible()
+    expect(page.get_by_text("Coefficients of the regression of Age")).to_be_visible()
 
 
 def test_what_cannot_be_read_is_said_calmly(new_page: NewPage, tmp_path: Path) -> None:

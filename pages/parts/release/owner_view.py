@@ -150,7 +150,7 @@ def _show_means(plan: Plan, columns: Columns, true: Ints, published: Ints) -> No
         typical = float(np.average(off[known], weights=rows[known]))
         st.markdown(
             f"The mean of {_heading(plan, columns[0])} by {_heading(plan, columns[1])} is off by "
-            f"**{typical:.3g}** for a typical person, and by {off[known].max():.3g} at most."
+            f"**{typical:.3g}** on average over people, and by {off[known].max():.3g} at most."
         )
     st.dataframe(frame, hide_index=True, column_config=MEANS)
 
