@@ -27,13 +27,14 @@ from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.strategy import strategy_of
-from pages.parts.shared.wording import name_of, noun, people, percent, percent_at_most, plain, plural
+from pages.parts.shared.wording import counted_noun, name_of, noun, people, percent, percent_at_most, plain, plural
 from pages.parts.visit import saved_draft
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan_form import to_plan
 from pages.parts.visit.state import require_entry, visit
 from pages.parts.visit.strategies import is_adaptive, show_strategies
 
+ROUGH_SHARE = 0.4  # of a sample; below it the data may say another share (benchmarks/sample_share.py)
 DATA = Path(__file__).parent.parent / "data"
 SAMPLES = {"Census sample": "census.plan.yaml", "Health insurance sample": "rand.plan.yaml"}
 
@@ -166,7 +167,7 @@ def figures(plan: Plan, table: tuple[str, ...], row: pd.Series[float]) -> None:
             "Total within",
             f"±{people(row['total_half_width_95'])}",
             border=True,
-            help=f"95 times in 100. The total is the number of {noun(plan)} in the table.",
+            help=f"95 times in 100. The total is the number of {counted_noun(plan)}.",
         )
         if plan.rows_about is None:
             st.metric(
@@ -191,7 +192,11 @@ def figures(plan: Plan, table: tuple[str, ...], row: pd.Series[float]) -> None:
         if like is None:
             st.caption(f"Counts from any random sample would be less far off, {size}.")
         else:
-            st.caption(f"As far off as counts from a random {portion(like)} sample would be, {size}.")
+            rough = " A rough guide here: cells are so small that it depends much on your own table."
+            st.caption(
+                f"As far off as counts from a random {portion(like)} sample would be, {size}."
+                f"{rough if like < ROUGH_SHARE else ''}"
+            )
 
 
 @st.fragment

@@ -81,7 +81,7 @@ COVERAGE = {
     Estimator.LEAST_SQUARES: "The errors follow the exact distribution of the noise.",
     Estimator.MODEL: (
         "Totals and single columns follow the noise. Cells of larger tables come from a model. Its\nerror was measured "
-        "privately, and what is drawn is modelled on that: in trials, intervals held 88 to 100 in 100 true\nnumbers."
+        "privately, and what is drawn is modelled on that: in trials, intervals held 87 to 100 in 100 true\nnumbers."
     ),
     Estimator.BOXES: (
         "Boxes of cells that were measured together follow the noise. How a box is divided among\nits cells is "
