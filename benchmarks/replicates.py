@@ -5,11 +5,12 @@
 For each table, strategy and ε: the part of `--sums` random sums, and of 20 regressions, whose interval by the recipe of
 `dpengine.replicates` holds the true number, over some releases. Sums are of three kinds: of random values of each
 column, of ranges of neighbouring values, and of cells at random. A regression is of the last column's code on those of
-the others, among people with some values of the first column. The project holds itself to 93 to 97 %. Where errors follow
-the noise, that is met: 96 % on average, and 91 to 99 % in single lines of 16 releases. Where a model is fitted, its
-errors were set on adult, census and classes: 98 % on average, too wide for cells at random and 87 to 93 % for ranges of
-columns that depend on each other in leaps (census, adult). Where boxes are measured, intervals are rather too wide,
-since nothing is known of how a box is divided.
+the others, among people with some values of the first column. The project holds itself to 93 to 97 %.
+
+Where errors follow the noise, that is met: 96 % on average, and 91 to 99 % in single lines of 16 releases. Where a
+model is fitted, its errors were set on adult, census and classes: 98 % on average, too wide for cells at random, and 87
+to 93 % for ranges of columns that depend on each other in leaps (census, adult). Where boxes are measured, intervals
+are rather too wide, since nothing is known of how a box is divided.
 """
 
 from __future__ import annotations
