@@ -14,8 +14,8 @@ from typing import Any
 import plotly.graph_objects as go
 
 __all__ = [
-    "ACCENT", "CONFIG", "DASHES", "GREY", "INK", "SAVED_WIDTH", "SERIES", "SYMBOLS", "apply_style", "category_axis",
-    "crowded", "cut", "escape", "join_names", "room_below", "short_name", "shorten",
+    "ACCENT", "CONFIG", "DASHES", "GREY", "GRID", "INK", "SAVED_WIDTH", "SERIES", "SYMBOLS", "apply_style",
+    "category_axis", "crowded", "cut", "escape", "join_names", "look", "room_below", "short_name", "shorten",
 ]  # fmt: skip
 
 SAVED_WIDTH = 1000
@@ -31,6 +31,7 @@ MAX_LABEL = 24
 TITLE_LINE = 42  # letters that fit on a phone
 ACCENT = {False: "#0b6e75", True: "#4fc3c7"}
 GREY = {False: "#7b8789", True: "#97a3a5"}
+GRID = "rgba(128,140,142,0.25)"
 INK = {False: "#1c2526", True: "#e8eeee"}
 # Lines of one chart, which differ in lightness, dash and symbol too.
 SERIES = {False: ("#0b6e75", "#a85a00", "#6a3d9a", "#33475b"), True: ("#4fc3c7", "#e0a458", "#c6a5ea", "#b9c7d6")}
@@ -128,9 +129,25 @@ def category_axis(labels: Sequence[str], *, downwards: bool = False) -> dict[str
     }
 
 
+def look(dark: bool) -> dict[str, Any]:
+    """Return what the layouts of all figures share on a light or a dark page."""
+    return {
+        "template": {},  # that of the process, such as Streamlit's, would give one release other bytes on a page
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"color": INK[dark], "size": 12, "family": "Source Sans, system-ui, sans-serif"},
+        "hoverlabel": {"align": "left"},
+        "modebar": {
+            "bgcolor": "rgba(0,0,0,0)",
+            "color": GREY[dark],
+            "activecolor": ACCENT[dark],
+            "remove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+        },
+    }
+
+
 def apply_style(figure: go.Figure, title: str, dark: bool) -> go.Figure:
     """Give `figure` its title and the colours of a light or a dark page, and return it."""
-    grid = "rgba(128,140,142,0.25)"
     lines = textwrap.wrap(title, TITLE_LINE, break_on_hyphens=False, break_long_words=False)
     top = 44 + 19 * (len(lines) - 1) + 22 * bool(figure.layout.annotations)
     layout = figure.layout.to_plotly_json()
@@ -145,27 +162,17 @@ def apply_style(figure: go.Figure, title: str, dark: bool) -> go.Figure:
             "yanchor": "top",
             "pad": {"t": 12},
         },
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"color": INK[dark], "size": 12, "family": "Source Sans, system-ui, sans-serif"},
         "margin": {"l": 10, "r": 10, "t": top, "b": 10},
         "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0},
-        "hoverlabel": {"align": "left"},
-        "modebar": {
-            "bgcolor": "rgba(0,0,0,0)",
-            "color": GREY[dark],
-            "activecolor": ACCENT[dark],
-            "remove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
-        },
+        **look(dark),
     }
-    axis = {"gridcolor": grid, "linecolor": grid, "automargin": True}
+    axis = {"gridcolor": GRID, "linecolor": GRID, "automargin": True}
     for name in {"xaxis", "yaxis", *layout}:
         if name.startswith("xaxis"):
             own[name] = axis
         elif name.startswith("yaxis"):
             own[name] = axis | {"title": layout.get(name, {}).get("title", {}) | {"standoff": 12}}
     for name, value in own.items():
-        layout[name] = layout.get(name, {}) | value if isinstance(value, dict) else value
-    layout["template"] = {}  # that of the process, such as Streamlit's, would give one release other bytes on a page
+        layout[name] = layout.get(name, {}) | value if isinstance(value, dict) and value else value
     figure.layout = layout  # all at once: setting the parts one by one takes several times as long
     return figure

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import struct
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -58,6 +60,13 @@ def test_a_phone_never_scrolls_sideways_and_hides_no_words(new_page: NewPage) ->
     assert badge.evaluate("e => e.scrollWidth <= e.clientWidth + 1")
     press(page.get_by_role("button", name=BUY))
     expect(page.get_by_role("button", name="Download report.html")).to_be_visible()
+    with page.expect_download() as waiting:
+        press(page.get_by_role("button", name="Save this chart as PNG"))
+    assert waiting.value.suggested_filename == "age-sex.png"
+    assert struct.unpack(">I", Path(waiting.value.path()).read_bytes()[16:20]) == (2000,), "twice the size"
+    with page.expect_download() as waiting:
+        press(page.get_by_role("button", name="Save this chart as SVG"))
+    assert b'width="1000"' in Path(waiting.value.path()).read_bytes()
     press(page.get_by_text("Compare with the true counts"))
     expect(page.get_by_text("Within their interval")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
@@ -90,7 +99,8 @@ def test_the_keyboard_is_always_seen(new_page: NewPage, path: str, dark: bool) -
         unseen = page.evaluate(
             """() => { let at = document.activeElement;
             while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
-            const style = getComputedStyle(at);
+            const box = at.matches("input") && at.closest(":is(.stSelectbox, .stMultiSelect) [role=group]");
+            const style = getComputedStyle(box || at);
             return at !== document.body && !(style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2)
                 ? at.outerHTML.slice(0, 120) : "" }"""
         )

@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from dpengine.charts.style import ACCENT, CONFIG, GREY
+from dpengine.charts.style import ACCENT, CONFIG, GREY, GRID, look
 from pages.parts.shared.epsilon_ladder import TICKS
 
 __all__ = ["draw", "epsilon_axis", "hatched", "is_dark", "mark", "tones"]
@@ -31,21 +31,24 @@ def tones() -> dict[str, str]:
 def draw(
     figure: go.Figure, alt: str, key: str, height: int = 360, *, private: bool = False, zoom: bool = False
 ) -> None:
-    """Show a figure in the page's own fonts, with `alt` as its description for screen readers.
+    """Show a figure in the looks that all charts share, with `alt` as its description for screen readers.
 
     A `private` figure has no button to save it. With `zoom`, dragging enlarges a stretch of the x axis.
     """
+    dark = is_dark()
     figure.update_layout(
+        **look(dark),
         height=height,
         margin={"l": 8, "r": 8, "t": 28, "b": 8},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
-        hoverlabel={"align": "left"},
     )
-    figure.update_xaxes(automargin=True, fixedrange=not zoom, title_standoff=18)
-    figure.update_yaxes(automargin=True, fixedrange=True, title_standoff=18)
-    st.plotly_chart(figure, key=key, alt=alt, config=CONFIG | {"displayModeBar": False} if private else CONFIG)
+    figure.layout.template = {}  # left to an update, the one of the process would stay
+    axis = {"gridcolor": GRID, "linecolor": GRID, "zerolinecolor": GRID, "automargin": True, "title_standoff": 18}
+    figure.update_xaxes(**axis, fixedrange=not zoom)
+    figure.update_yaxes(**axis, fixedrange=True)
+    st.plotly_chart(
+        figure, key=key, theme=None, alt=alt, config=CONFIG | {"displayModeBar": False} if private else CONFIG
+    )
 
 
 def hatched(colour: str, shape: str) -> dict[str, Any]:
