@@ -46,10 +46,10 @@ from dpengine.quasi_random import uniforms
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 
-__all__ = ["DRAWS", "MAX_CELLS", "Basis", "basis_of", "fits", "replicate"]
+__all__ = ["DRAWS", "MAX_CELLS", "Basis", "basis_of", "check_size", "fits", "replicate"]
 
 DRAWS = 50
-MAX_CELLS = 400_000  # of all tables, or of all that was measured: some 150 MB of text
+MAX_CELLS = 100_000  # of all tables, or of all that was measured: some 250 MB of memory, 40 MB of text
 SPREAD = 1.75  # standard deviation of a model's errors in cells of one size, over their mean as the audit gives it
 TREND = 0.3  # the part of a model's error variance that is a trend along the columns
 SLOPE = 0.5  # the part of a trend that is a straight line; the rest differs from value to value
@@ -93,15 +93,19 @@ def fits(result: Result) -> bool:
     return _cells(basis_of(result), [*result.plan.marginals, ()]) <= MAX_CELLS
 
 
+def check_size(cells: int) -> None:
+    """Raise `ReleaseError` for more cells than can be drawn."""
+    if cells > MAX_CELLS:
+        raise ReleaseError(f"replicates of {cells:,} cells are too many at once: at most {MAX_CELLS:,} have them")
+
+
 def replicate(basis: Basis, tables: Sequence[Columns]) -> Iterator[tuple[Columns, Floats]]:
     """Yield each of `tables` with its estimate and `DRAWS` replicates: one axis for these, then one for each column.
 
     Replicate 0 is the estimate itself. Equal releases give equal replicates. Raises `ReleaseError` if there are more
     than `MAX_CELLS` cells.
     """
-    cells = _cells(basis, tables)
-    if cells > MAX_CELLS:
-        raise ReleaseError(f"replicates of {cells:,} cells are too many at once: at most {MAX_CELLS:,} have them")
+    check_size(_cells(basis, tables))
     if basis.tree is not None:
         draws = _of_boxes(basis.tree, basis.release_id)
         for table in tables:

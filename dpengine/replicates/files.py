@@ -24,7 +24,7 @@ from dpengine.bundle.wording import Estimator
 from dpengine.errors import ReleaseError
 from dpengine.estimate.estimates import mean_errors
 from dpengine.marginals.measurement import Allocation
-from dpengine.replicates.draw import DRAWS, Basis, basis_of, replicate
+from dpengine.replicates.draw import DRAWS, Basis, basis_of, check_size, replicate
 from dpengine.results.published_columns import NUMBERS, header, published_name
 from dpengine.results.result import Result
 from dpengine.spec import strict_yaml
@@ -138,7 +138,8 @@ def basis_from(source: Source) -> Basis:
                 "are not in this file"
             )
         files = table_files(plan)
-        largest = {table: _estimates(members, files[table], table, plan) for table in files}
+        check_size(sum(map(plan.cells, files)))
+        estimates = {table: _estimates(members, files[table], table, plan) for table in files}
     _, checked = read_manifest(json.dumps(manifest).encode())
     allocations = tuple(
         Allocation(tuple(entry.columns), Fraction(entry.epsilon), entry.sensitivity)
@@ -150,7 +151,7 @@ def basis_from(source: Source) -> Basis:
         if checked.model_error is None:
             raise ReleaseError("this release was made by an earlier version, which did not state its model's error")
         errors = partial(mean_errors, factor=checked.model_error.factor, power=checked.model_error.power)
-    return Basis(plan, checked.release_id, allocations, largest.__getitem__, errors)
+    return Basis(plan, checked.release_id, allocations, estimates.__getitem__, errors)
 
 
 def pack(source: Result | Source) -> bytes:

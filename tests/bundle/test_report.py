@@ -275,3 +275,18 @@ def test_long_labels_stay_different_where_columns_are_declared() -> None:
     text = words(render(preview(Plan(dataset="d", epsilon=1, columns=columns, tables=[["ward"]]))))
     (declared,) = re.findall(r"ward category 5: (.*?) typed by a person", text)
     assert len(set(declared.split(", "))) == 3
+
+
+def test_a_total_under_a_bound_on_rows_is_one_of_kept_rows_wherever_it_stands() -> None:
+    bounded = preview(letters_plan([2, 3], [["a", "b"]], unit={"id": "who", "rows": 3}))
+    manifest = describe(bounded)
+    assert manifest["counted"]["what"] == "kept rows"
+    assert manifest["counted"]["rows_per_person"] == 3
+    assert "at most 3 rows of each person in who" in manifest["counted"]["text"]
+    assert "Kept rows in all" in report.render(bounded, manifest)
+    guide_in_text = " ".join(report.read_me(bounded, manifest).split())
+    assert "the number of kept rows in all" in guide_in_text
+    assert "All counts, totals and intervals are of kept rows" in guide_in_text
+    free = preview(letters_plan([2, 3], [["a", "b"]]))
+    assert describe(free)["counted"] == {"what": "rows", "text": "Counts, totals and their intervals are of rows."}
+    assert "kept rows" not in report.read_me(free, describe(free))

@@ -138,6 +138,10 @@ CHANGES: dict[str, tuple[Callable[[Members], None], str]] = {
     "another way": (stated("post_processing", 0, value="x"), "post_processing is not what plan.yaml says"),
     "surer intervals": (stated("intervals", value="all"), "intervals is not what plan.yaml says"),
     "rows left out": (stated("coverage", value="x"), "coverage is not what plan.yaml says"),
+    "other rows counted": (stated("counted", "what", value="kept rows"), "counted is not what plan.yaml says"),
+    "a model's error where there is none": (
+        stated("model_error", value={"factor": 1.0, "power": 0.5}), "model_error is not what plan.yaml says",
+    ),
     "another title": (stated("title", value="Other"), "title is not what plan.yaml says"),
     "another dataset": (stated("dataset", value="other"), "dataset is not what plan.yaml says"),
     "other cells": (stated("domain", "age", "labels", value=[]), "domain → age is not what plan.yaml"),

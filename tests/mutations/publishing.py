@@ -132,6 +132,20 @@ FAULTS = [
         "question.sensitivity / scale / 2\n",
         ANSWERS,
     ),
+    Fault(
+        "estimates of the rows kept cost more together than was said",
+        "dpengine/ask.py",
+        "whole * weight / sum(weights)",
+        "whole * weight / max(weights)",
+        "tests/test_rows_kept.py",
+    ),
+    Fault(
+        "estimates of the rows kept are begun though the budget does not allow them all",
+        "dpengine/ask.py",
+        "left is not None and price > left",
+        "left is not None and due[0].epsilon > left",
+        "tests/test_rows_kept.py",
+    ),
     # Choices
     Fault(
         "scores are rounded to 12 digits",

@@ -9,7 +9,6 @@ from contextlib import chdir, redirect_stdout
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -120,8 +119,12 @@ def test_too_many_cells_are_refused() -> None:
 
 
 def test_the_recipe_of_the_guide_runs_as_it_stands(tmp_path: Path) -> None:
-    plan = letters_plan([3, 4], [["a", "b"]])
-    result = dpe.preview(plan)
+    odd = 'it\'s "a" \\ #'
+    columns = [
+        {"name": name, "kind": "category", "values": values, "other": False, "missing": False}
+        for name, values in ((odd, [odd, "a1", "a2"]), ("b", ["=1", "b1", "b2", "b3"]))
+    ]
+    result = dpe.preview(dpe.Plan(dataset="odd", epsilon="1", columns=columns, tables=[[odd, "b"]]))
     with zipfile.ZipFile(io.BytesIO(pack(result))) as packed:
         packed.extractall(tmp_path)
     guide = (tmp_path / "README.txt").read_text()
@@ -133,10 +136,10 @@ def test_the_recipe_of_the_guide_runs_as_it_stands(tmp_path: Path) -> None:
     said = io.StringIO()
     with chdir(tmp_path), redirect_stdout(said):
         exec("\n".join(lines[:5]), names := {})
-        table = pd.read_csv("01-a-x-b.csv")
+        table = names["table"]
         names |= {"np": np, "X": np.stack([np.ones(12), np.repeat(range(3), 4)], 1), "y": np.tile(range(4), 3)}
         exec("\n".join([lines[5], *lines[3:5]]), names)
     value, half = map(float, said.getvalue().splitlines()[0].split("±"))
-    assert value == pytest.approx(table.loc[table["a"] == "a0", "r0"].sum())
+    assert value == pytest.approx(table.loc[table[odd] == odd, "r0"].sum())
     assert 0 < half < 100
     assert "±" in said.getvalue().splitlines()[1]
