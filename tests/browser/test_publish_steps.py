@@ -30,6 +30,7 @@ def test_the_first_press_counts_and_chips_can_be_read(new_page: NewPage, tmp_pat
     for selector in ("button[kind^=primary]", "[data-testid=stMultiSelectTagsContainer] > span > span"):
         assert page.evaluate(CONTRAST, selector) >= 4.5
     rest(page)
+    on.scroll_into_view_if_needed()
     before = on.bounding_box()
     assert before is not None
     page.mouse.move(before["x"] + 20, before["y"] + 10)
