@@ -8,7 +8,8 @@ Proposition 2.1): no function here takes a table of people or an exact count. Th
 of the release, so that anyone can make the same draws again. The noise in the release itself is not: it came from the
 operating system, before that name existed. A draw is the published estimate plus a number that every reader can
 compute, and so tells nothing that the estimate does not. In particular it is not the truth plus other noise: what the
-release is off by stands in every draw.
+release is off by stands in every draw. (Of boxes of cells, the estimate is the unbiased one, before negative numbers
+are removed: it follows from measurements that were paid for like all others.)
 
 The distribution of the errors is
 

@@ -92,8 +92,8 @@ def _show_rows_kept(table: Table, id_column: str) -> None:
         )
         if not st.toggle("Show them to me", key=visit().key("kept-look")):
             st.caption(
-                "Or pay for estimates that may be published: private-release rows-kept --epsilon 0.1 on the command "
-                "line charges them to the budget."
+                "For numbers that may be published, the command *private-release rows-kept* estimates them privately, "
+                "at a price from the budget."
             )
             return
         found = background_read.read(
