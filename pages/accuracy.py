@@ -248,6 +248,11 @@ st.markdown(
 if (chosen := choose_plan()) is not None:
     if is_adaptive(chosen):
         show_strategies(chosen)
+        show_code(
+            "accuracy",
+            lambda: {"plan": "plan.yaml", "epsilon": exact_text(chosen.epsilon)},
+            {"plan.yaml": chosen.dumps},
+        )
     else:
         try:
             _ = strategy_of(chosen).allocations  # raises if the tables cannot agree

@@ -16,7 +16,7 @@ from pages.parts.shared.code.write import notebook  # noqa: E402  (the folder ab
 
 DATA = "../../data"
 LEDGER = "sqlite:///notebooks-ledger.db"  # beside the notebooks: what they spend is nobody's budget
-SAMPLE = {"options": {}, "sample": False, "folder": "", "database": "", "owner": "", "ledger": LEDGER}
+SAMPLE = {"options": {}, "sample": False, "folder": "", "database": "", "schema": "", "owner": "", "ledger": LEDGER}
 PLAN, TABLE, BUNDLE = f"{DATA}/rand.plan.yaml", f"{DATA}/rand.csv.gz", "rand-release.zip"
 VALUES: dict[str, dict[str, Any]] = {
     "publish": {"plan": PLAN, "table": TABLE, "bundle": BUNDLE, "other_people": False, **SAMPLE},

@@ -87,7 +87,7 @@ def choose_from_database(databases: dict[str, Connection]) -> None:
         return
     visit().begin(plan_form.Entries(dataset=plan_form.stem(chosen), title=chosen))
     visit().hold(table, f"{name}: {chosen}")
-    visit().read_as = {"database": name, "table": chosen}
+    visit().read_as = {"database": name, "table": chosen, "schema": entry.get("schema", "")}
     _go_on(table)
 
 

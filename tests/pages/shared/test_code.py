@@ -33,8 +33,8 @@ ROOT = Path(__file__).parents[3]
 NOTEBOOKS = ROOT / "docs" / "notebooks"
 SCHEMA = yaml.safe_load(Path(__file__).with_name("nbformat-schema.yaml").read_text(encoding="utf-8"))
 
-PLAINLY: dict[str, Any] = {"options": {}, "sample": False, "folder": "", "database": "", "owner": "", "ledger": None,
-                           "other_people": False}  # fmt: skip
+PLAINLY: dict[str, Any] = {"options": {}, "sample": False, "folder": "", "database": "", "schema": "", "owner": "",
+                           "ledger": None, "other_people": False}  # fmt: skip
 HOSTILE = "it's \"; import os; $(touch x) \\ {{ 7 * 7 }}\n# %%\nraise SystemExit.csv"
 
 
@@ -162,6 +162,7 @@ def test_a_choice_has_the_chances_of_the_page() -> None:
 def test_each_lab_shows_a_text_that_runs(page: str) -> None:
     at = visit()
     at.session_state[f"code-{page}"] = True
+    at.session_state["survey_people"] = 100
     at.switch_page(f"pages/labs/{page}.py").run()
     assert not at.exception
     text = at.get("code")[-1].value

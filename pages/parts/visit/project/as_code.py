@@ -15,13 +15,14 @@ FOLDER = "data"  # of the samples
 def table_values() -> dict[str, Any]:
     """Return how the table at hand is opened: by its file's name, as a sample, or from a database."""
     here = visit()
-    read = {name: value for name, value in here.read_as.items() if name not in ("database", "table")}
-    database = here.read_as.get("database", "")
+    database, schema = here.read_as.get("database", ""), here.read_as.get("schema", "")
+    read = {} if database else here.read_as
     table = here.read_as["table"] if database else here.table_name
     if here.sample:
         table = f"{FOLDER}/{SAMPLES[here.sample].file}"
     return {
         "table": table, "options": read, "sample": bool(here.sample), "folder": FOLDER, "database": database,
+        "schema": schema,
         **ledger_values(),
     }  # fmt: skip
 
