@@ -199,6 +199,11 @@ def figures(plan: Plan, table: tuple[str, ...], row: pd.Series[float]) -> None:
             )
 
 
+def in_code(plan: Plan, epsilon: Fraction) -> None:
+    """Show the prediction at this ε as code."""
+    show_code("accuracy", lambda: {"plan": "plan.yaml", "epsilon": exact_text(epsilon)}, {"plan.yaml": plan.dumps})
+
+
 @st.fragment
 def explore(plan: Plan) -> None:
     """Show errors at a chosen ε and over all ε, with closer looks in tabs."""
@@ -235,7 +240,7 @@ def explore(plan: Plan) -> None:
         if tab.open:
             with tab:
                 view(now, table)
-    show_code("accuracy", lambda: {"plan": "plan.yaml", "epsilon": exact_text(epsilon)}, {"plan.yaml": plan.dumps})
+    in_code(plan, epsilon)
     with right:  # last, since the search for an ε takes longest
         from_error(plan)
 
@@ -248,11 +253,7 @@ st.markdown(
 if (chosen := choose_plan()) is not None:
     if is_adaptive(chosen):
         show_strategies(chosen)
-        show_code(
-            "accuracy",
-            lambda: {"plan": "plan.yaml", "epsilon": exact_text(chosen.epsilon)},
-            {"plan.yaml": chosen.dumps},
-        )
+        in_code(chosen, chosen.epsilon)
     else:
         try:
             _ = strategy_of(chosen).allocations  # raises if the tables cannot agree
