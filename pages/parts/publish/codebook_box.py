@@ -93,7 +93,8 @@ def _take(books: Sequence[Codebook], *, to_confirm: bool) -> None:
         for name in declared
         if name in found or name in about
     }
-    visit().refresh(visit().entries.with_(declared=declared | found, told=told | said))
+    filled = visit().entries.with_(declared=declared | found, told=told | said)
+    visit().refresh(filled, f"codebook for {plural(len(found), 'column')}")
     st.toast(f"The codebook filled in {plural(len(found), 'column')}.", icon=":material/menu_book:")
     st.rerun()
 

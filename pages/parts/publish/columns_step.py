@@ -124,7 +124,7 @@ def _load_plan() -> None:
             is None
         ):
             return
-        visit().refresh(plan_form.from_plan(plan))
+        visit().refresh(plan_form.from_plan(plan), "load a plan")
         visit().settle(*STEPS)
         st.rerun()
 

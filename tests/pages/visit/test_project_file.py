@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from dpengine import Plan, PlanError
+from dpengine import Category, Date, Number, Plan, PlanError, YesNo
 from pages.parts.visit import plan_form
 from pages.parts.visit.plan_form import Draft, Entries
 from pages.parts.visit.project import file
@@ -23,7 +24,8 @@ def half() -> Entries:
     town = {"name": "town: a", "kind": "category", "values": ODD, "other": False, "source": "confirmed"}
     return Entries(
         title=ODD[5], dataset="no", chosen=("day", "age"), layout="own", own=(("day", "age"), ("day",)), margins=False,
-        declared={"day": day, "age": wrong, "town: a": town}, several_rows=True, id_column=None, rows=7, epsilon="1/3",
+        ranges=True, rows_about=5000, strategy="direct",
+        declared={"day": day, "age": wrong, "town: a": town}, several_rows=True, id_column="pid", rows=7, epsilon="1/3",
         notes="two\nlines", about={"period": "2025"},
         told={"town: a": {"label": "Town", "words": {"no": "Norway"}}, "age": {"whole": False}},
     )  # fmt: skip
@@ -44,6 +46,14 @@ def test_what_is_written_is_read_back(name: str) -> None:
         assert "14:05 ε 1 → 1/3" in text
     else:
         assert plan_form.to_plan(again.entries) == plan_form.to_plan(entries)
+
+
+def test_whatever_an_entry_or_a_column_may_say_has_its_place_in_the_file() -> None:
+    blank, filled = Entries(), half()
+    assert [field.name for field in fields(Entries) if getattr(filled, field.name) == getattr(blank, field.name)] == []
+    known = {field.alias or name for name, field in file.ColumnInFile.model_fields.items()}
+    for column in (Category, Date, Number, YesNo):
+        assert {field.alias or name for name, field in column.model_fields.items()} - known <= {"codebook"}
 
 
 def test_a_plan_file_is_a_project_that_is_complete() -> None:

@@ -19,7 +19,7 @@ from dpengine.spec.plan import About, Strategy
 from pages.parts.visit.plan_form import LAYOUTS, Draft, Entries, from_plan
 from pages.parts.visit.project.history import History
 
-__all__ = ["KEPT", "ColumnEntry", "read", "write"]
+__all__ = ["KEPT", "ColumnEntry", "ColumnInFile", "read", "write"]
 
 HEAD = """\
 # A project of Private Release: what was decided so far. No data, no counts, nothing made from the rows.
@@ -52,7 +52,9 @@ class ColumnEntry(BaseModel):
     written: str = ""
 
 
-class _Column(ColumnEntry):
+class ColumnInFile(ColumnEntry):
+    """A column in a project file: its entry, what readers are told of it, and what is still open."""
+
     model_config = ConfigDict(extra="forbid")
 
     open: list[Literal["format"]] = []  # what waits for an answer, which no text says
@@ -60,6 +62,7 @@ class _Column(ColumnEntry):
     description: str = ""
     whole: bool | None = None
     words: dict[str, str] = {}
+    shapes: dict[str, str] = {}
 
 
 class _Unit(_Part):
@@ -90,7 +93,7 @@ class _File(_Part):
     epsilon: str = "1"
     unit: _Unit | None = None
     rows_about: int | None = Field(None, ge=1)
-    columns: list[_Column] = []
+    columns: list[ColumnInFile] = []
     strategy: Strategy = "auto"
 
 
@@ -183,11 +186,11 @@ def _written(column: Mapping[str, Any], told: Mapping[str, Any]) -> dict[str, An
     return fields | opened | {key: value for key, value in told.items() if value not in ("", {}, None)}
 
 
-def _declared(column: _Column) -> dict[str, Any]:
+def _declared(column: ColumnInFile) -> dict[str, Any]:
     told = {*FOR_READERS, "open"}
     fields = column.model_dump(by_alias=True, exclude_unset=True, exclude=told)
     return fields | ({"format": None} if "format" in column.open else {})
 
 
-def _told(column: _Column) -> dict[str, Any]:
+def _told(column: ColumnInFile) -> dict[str, Any]:
     return column.model_dump(exclude_unset=True, include={*FOR_READERS})
