@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+
+import numpy as np
+from scipy.optimize import isotonic_regression
 
 from dpengine.accounting.drawing import check_reopens
 from dpengine.accounting.entry import Charge, Kind, Outcome, Resemblance
@@ -24,7 +27,7 @@ from dpengine.spec.numeric_grid import Grid
 from dpengine.spec.plan import exact_epsilon
 from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum
 
-__all__ = ["ask", "ask_rows_kept", "history", "published", "resembling", "rows_kept_questions"]
+__all__ = ["ask", "ask_rows_kept", "history", "published", "resembling", "rising", "rows_kept_questions"]
 
 
 def ask(
@@ -114,7 +117,7 @@ def ask_rows_kept(
     k, so it is the question for a count with a unit of k rows: discrete Laplace noise of scale k/ε_k makes the answer
     ε_k-differentially private (`ask`). Each answer is charged and recorded before the next one is drawn, and the
     answers together cost Σ ε_k (basic composition: Dwork & Roth 2014, Theorem 3.16). They are made with independent
-    noise, so a larger bound may get a smaller estimate.
+    noise, so a larger bound may get a smaller answer: see `rising`.
 
     Raises as `ask` does, and `BudgetError` before the first draw if the budget does not allow them all.
     """
@@ -133,6 +136,19 @@ def ask_rows_kept(
         question.unit.rows: ask(table, question, ledger, other_people=other_people, progress=progress)
         for question in questions
     }
+
+
+def rising(answers: Mapping[int, Answer]) -> dict[int, int]:
+    """Return what `ask_rows_kept` answered, brought nearest to numbers that rise with the bound and are not negative.
+
+    A larger bound keeps no fewer rows. The numbers are weighted by the precision of their noise. Free: it is
+    post-processing of what was paid for.
+    """
+    bounds = sorted(answers)
+    values = np.array([float(answers[bound].value) for bound in bounds])
+    precision = np.array([1 / float(answers[bound].question.scale) ** 2 for bound in bounds])
+    nearest = isotonic_regression(values, weights=precision).x
+    return {bound: max(0, round(float(value))) for bound, value in zip(bounds, nearest, strict=True)}
 
 
 def published(digest: bytes, question: Question, ledger: Ledger) -> Answer | None:

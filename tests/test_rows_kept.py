@@ -11,11 +11,11 @@ from click.testing import CliRunner
 
 import dpengine as dpe
 from dpengine import owner
-from dpengine.ask import _exact, ask_rows_kept, rows_kept_questions
+from dpengine.ask import _exact, ask_rows_kept, rising, rows_kept_questions
 from dpengine.cli import main
 from dpengine.counting.single_query import Selection
 
-VISITS = pd.DataFrame({"who": ["a"] * 7 + ["b"] * 2 + ["c"] + [None], "age": range(11)})
+VISITS = pd.DataFrame({"who": ["a"] * 7 + ["b"] * 2 + ["c", None, "", " "], "age": range(13)})
 BOUNDS = (1, 2, 5, 10)
 
 
@@ -50,6 +50,9 @@ def test_estimates_are_charged_once_and_all_or_none() -> None:
         questions = rows_kept_questions("visits", "who", BOUNDS, "0.7")
         first = ask_rows_kept(table, questions, ledger)
         assert list(first) == list(BOUNDS)
+        shown = list(rising(first).values())
+        assert shown == sorted(shown)
+        assert shown[0] >= 0
         assert ledger.spent("visits") == Fraction(7, 10)
         again = ask_rows_kept(table, questions, ledger)
         assert [each.drawn for each in again.values()] == [each.drawn for each in first.values()]

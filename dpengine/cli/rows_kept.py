@@ -58,7 +58,7 @@ def rows_kept(
     With --exact, the numbers are for your eyes only. With --epsilon and --dataset, they are estimated privately, and
     the ledger is charged before they are shown.
     """
-    from dpengine.ask import ask_rows_kept, rows_kept_questions
+    from dpengine.ask import ask_rows_kept, rising, rows_kept_questions
     from dpengine.owner import BOUNDS
     from dpengine.owner import rows_kept as count_kept
     from dpengine.sources.open import open_table
@@ -76,8 +76,11 @@ def rows_kept(
             questions = rows_kept_questions(dataset, person, wanted, epsilon)
             answers = ask_rows_kept(opened, questions, ledger, other_people=other_people)
             announce_new(ledger)
-            lines = {bound: int(answer.value) for bound, answer in answers.items()}
-            intervals = {bound: (int(each.low or 0), int(each.high or 0)) for bound, each in answers.items()}
+            lines = rising(answers)
+            intervals = {
+                bound: (min(int(each.low or 0), lines[bound]), max(int(each.high or 0), lines[bound]))
+                for bound, each in answers.items()
+            }
     if as_json:
         entries = [
             {"rows_per_person": bound, "kept": lines[bound], "low": low, "high": high}

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
-from dpengine import owner
-from dpengine.sources.table import Table
+from pages.parts.publish.rows_kept import show_rows_kept
 from pages.parts.shared.wording import plain, plural
-from pages.parts.visit import background_read, plan_form
+from pages.parts.visit import plan_form
 from pages.parts.visit.state import visit
 
 __all__ = ["choose_unit", "summary"]
-
-KEPT = {
-    "at most": st.column_config.NumberColumn("rows per person, at most", format="%,d"),
-    "rows kept": st.column_config.NumberColumn("rows kept", format="%,d"),
-    "of all": st.column_config.NumberColumn("of all rows", format="%.0f %%"),
-}
 
 
 def choose_unit() -> None:
@@ -59,7 +51,7 @@ def choose_unit() -> None:
             "their total, are then of kept rows."
         )
         if id_column is not None:
-            _show_rows_kept(table, id_column)
+            show_rows_kept(table, id_column)
     about = st.number_input(
         "Roughly how many rows (public knowledge)",
         min_value=1,
@@ -80,39 +72,6 @@ def choose_unit() -> None:
     ):
         visit().settle("unit")
         st.rerun()
-
-
-def _show_rows_kept(table: Table, id_column: str) -> None:
-    """Show the owner, on request, how many rows are kept under several bounds; it enters no file."""
-    with st.popover("How many rows are kept", icon=":material/filter_alt:", key=visit().key("kept"), on_change="rerun"):
-        st.markdown(
-            "This counts your real rows, and shows **you alone** how many are kept for each bound. The bound is "
-            "published with the plan: if you choose it by these numbers, it tells readers a little about them. So "
-            "take one that you can also give a public reason for, such as a usual number of visits a year."
-        )
-        if not st.toggle("Show them to me", key=visit().key("kept-look")):
-            st.caption(
-                "For numbers that may be published, the command *private-release rows-kept* estimates them privately, "
-                "at a price from the budget."
-            )
-            return
-        found = background_read.read(
-            "rows-kept", lambda _: owner.rows_kept(table, id_column), table, question=(id_column,)
-        )
-        if found is None:
-            return
-        rows = max(found.rows, 1)
-        with st.container(key="private-kept"):
-            st.dataframe(
-                pd.DataFrame({
-                    "at most": found.bounds,
-                    "rows kept": found.kept,
-                    "of all": [100 * kept / rows for kept in found.kept],
-                }),
-                hide_index=True,
-                column_config=KEPT,
-            )  # fmt: skip
-        st.caption(f"{plural(found.rows, 'row')} name a person. The more rows a person may keep, the wider the noise.")
 
 
 def summary() -> str:

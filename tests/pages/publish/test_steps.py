@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import date
+from fractions import Fraction
 
 import pandas as pd
 import pytest
@@ -248,3 +249,15 @@ def test_what_a_bound_on_rows_keeps_is_shown_on_request_alone(page: AppTest) -> 
     kept = next(each.value for each in page.dataframe if "rows kept" in each.value)
     assert kept["rows kept"].tolist()[:4] == [7, 14, 35, 49]
     assert held(page).entries.rows == 1, "nothing is chosen for the owner"
+    labelled(page.toggle, "Show them to me").set_value(False).run()
+    labelled(page.toggle, "Pay for estimates instead").set_value(True).run()
+    labelled(page.text_input, "Dataset whose budget pays").set_value("").run()
+    assert not page.dataframe
+    labelled(page.text_input, "Dataset whose budget pays").set_value("visits").run()
+    assert list(page.dataframe[0].value) == ["at most", "±"], "how far off they will be, before anything is paid"
+    assert ledger().spent("visits") == 0
+    labelled(page.button, "Estimate, for ε = 0.1").click().run()
+    settled(page)
+    assert list(page.dataframe[-1].value["at most"]) == [1, 2, 5, 10, 20]
+    assert "Charged and recorded" in texts(page)
+    assert ledger().spent("visits") == Fraction(1, 10)
