@@ -10,6 +10,7 @@ import streamlit as st
 
 from dpengine.charts.style import ACCENT, CONFIG, GREY, GRID, look
 from pages.parts.shared.epsilon_ladder import TICKS
+from pages.parts.shared.picture_buttons import picture_buttons
 
 __all__ = ["draw", "epsilon_axis", "hatched", "is_dark", "mark", "tones"]
 
@@ -33,7 +34,7 @@ def draw(
 ) -> None:
     """Show a figure in the looks that all charts share, with `alt` as its description for screen readers.
 
-    A `private` figure has no button to save it. With `zoom`, dragging enlarges a stretch of the x axis.
+    Buttons save it as a picture, but for a `private` one. With `zoom`, dragging enlarges a stretch of the x axis.
     """
     dark = is_dark()
     figure.update_layout(
@@ -46,9 +47,12 @@ def draw(
     axis = {"gridcolor": GRID, "linecolor": GRID, "zerolinecolor": GRID, "automargin": True, "title_standoff": 18}
     figure.update_xaxes(**axis, fixedrange=not zoom)
     figure.update_yaxes(**axis, fixedrange=True)
-    st.plotly_chart(
-        figure, key=key, theme=None, alt=alt, config=CONFIG | {"displayModeBar": False} if private else CONFIG
-    )
+    if private:
+        st.plotly_chart(figure, key=key, theme=None, alt=alt, config=CONFIG | {"displayModeBar": False})
+        return
+    with st.container(key=f"{key}-chart", gap="xxsmall"):
+        st.plotly_chart(figure, key=key, theme=None, alt=alt, config=CONFIG)
+        picture_buttons(f"{key}-chart", key)
 
 
 def hatched(colour: str, shape: str) -> dict[str, Any]:
