@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-__all__ = ["MAX_BYTES", "MAX_REGIONS", "check", "from_geojson", "rings"]
+__all__ = ["MAX_BYTES", "MAX_REGIONS", "Ring", "check", "from_geojson", "rings"]
 
 MAX_BYTES = 20_000_000  # of a GeoJSON file
 MAX_REGIONS = 500  # that a map draws

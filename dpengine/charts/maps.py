@@ -12,8 +12,8 @@ import plotly.graph_objects as go
 
 from dpengine import shapes
 from dpengine.charts.cells import Cells
-from dpengine.charts.heatmap import SCALE
-from dpengine.charts.style import GREY, INK, cut, escape
+from dpengine.charts.heatmap import SCALE, TURN, WRITTEN
+from dpengine.charts.style import GREY, INK, cut, escape, short_name
 from dpengine.spec.domain import Category
 
 __all__ = ["map_chart"]
@@ -29,26 +29,7 @@ def map_chart(cells: Cells, dark: bool) -> go.Figure:
     places = {value: k for k, value in enumerate(column.values)}
     drawn = {places[value]: shapes.rings(text) for value, text in column.shapes.items()}
     top = max(int(max(cells.count[k] for k in drawn)), 1)
-    figure = go.Figure()
-    for k, rings in drawn.items():
-        tone = _tone(int(cells.count[k]), top, dark)
-        outline = [point for ring in rings for point in [*ring, (None, None)]][:-1]
-        figure.add_scatter(
-            x=[x for x, _ in outline],
-            y=[y for _, y in outline],
-            mode="lines",
-            fill="toself",
-            fillcolor=tone,
-            line={"color": INK[dark], "width": 0.6},
-            hoveron="fills",
-            hoverinfo="text",
-            text=cells.words((k,)),
-            name=escape(cut(column.shown[k])),
-            showlegend=False,
-        )
-        if cells.noisy[k]:
-            pattern = {"shape": "/", "fgcolor": INK[dark], "bgcolor": tone, "size": 7, "solidity": 0.12}
-            figure.data[-1].fillpattern = pattern
+    figure = go.Figure([_region(cells, k, rings, top, dark) for k, rings in drawn.items()])
     _add_legend(figure, cells, top, dark, noisy=any(cells.noisy[k] for k in drawn))
     points = [point for rings in drawn.values() for ring in rings for point in ring]
     ratio = _stretch([y for _, y in points], [x for x, _ in points])
@@ -62,6 +43,27 @@ def map_chart(cells: Cells, dark: bool) -> go.Figure:
         )
     high = min(MAX_HEIGHT, max(MIN_HEIGHT, round(WIDTH * down * ratio / across)))
     return figure.update_layout(height=high + 80, hovermode="closest")
+
+
+def _region(cells: Cells, k: int, rings: list[shapes.Ring], top: int, dark: bool) -> go.Scatter:
+    """Return the filled outline of cell `k`, hatched where it is mostly noise."""
+    outline = [point for ring in rings for point in [*ring, (None, None)]][:-1]
+    tone, hatch = _tone(int(cells.count[k]), top, dark), WRITTEN[dark][int(cells.count[k] >= TURN**2 * top)]
+    pattern = {"shape": "/", "fgcolor": hatch, "bgcolor": tone, "size": 7, "solidity": 0.12}
+    return go.Scatter(
+        x=[x for x, _ in outline],
+        y=[y for _, y in outline],
+        mode="lines",
+        fill="toself",
+        fillcolor=tone,
+        fillpattern=pattern if cells.noisy[k] else None,
+        line={"color": INK[dark], "width": 0.6},
+        hoveron="fills",
+        hoverinfo="text",
+        text=cells.words((k,)),
+        name=short_name(cells.labels[0][k]),
+        showlegend=False,
+    )
 
 
 def _tone(count: int, top: int, dark: bool) -> str:
@@ -95,7 +97,7 @@ def _add_legend(figure: go.Figure, cells: Cells, top: int, dark: bool, *, noisy:
             mode="none",
             fillcolor=GREY[dark],
             fillpattern={"shape": "/", "fgcolor": INK[dark], "bgcolor": GREY[dark], "size": 7, "solidity": 0.2},
-            name="hatched: mostly noise",
+            name="mostly noise",
             hoverinfo="skip",
             showlegend=True,
         )

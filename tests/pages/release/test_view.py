@@ -188,3 +188,19 @@ def test_synthetic_rows_are_counted_on_request_and_reported_exact(tmp_path: Path
 def test_a_release_says_by_which_key_it_is_signed(tmp_path: Path) -> None:
     at = shown(letters_plan([2, 3], [["a", "b"]]), tmp_path)
     assert f"Signed with key `{held(at).release.signed_by}`" in texts(at)
+
+
+def test_the_preview_says_at_once_what_readers_are_told_and_draws_their_map() -> None:
+    at = visit()
+    at.button(key="sample_census").click().run()
+    entries = held(at).entries
+    shapes = {"Female": "POLYGON ((0 0, 1 0, 1 1, 0 0))", "Male": "POLYGON ((2 0, 3 0, 3 1, 2 0))"}
+    held(at).change(told=entries.told | {"sex": {"label": "Sex at birth", "shapes": shapes}})
+    at.run()
+    assert not at.exception
+    assert "Sex at birth" in at.get("plotly_chart")[0].proto.spec
+    (way,) = (box for box in at.segmented_control if "Map" in box.options)
+    way.set_value("Map").run()
+    assert not at.exception
+    assert '"hoveron":"fills"' in at.get("plotly_chart")[0].proto.spec
+    assert at.selectbox(key="preview-age").options[0] == "all"
