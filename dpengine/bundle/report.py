@@ -218,15 +218,26 @@ def _figure(result: Result, table: Columns, room: int) -> dict[str, Any]:
     if cells > room:
         return {"figure": None, "drawn": 0}
     figure = figures.release_figure(result, table, fixed=fixed)
-    across = plan.column(drawn[min(1, len(drawn) - 1)]).size
-    across *= figures.facets_across(across, plan.column(drawn[2]).size) if len(drawn) > 2 else 1
     return {
         "figure": _script_json(figure.to_json()),
         "drawn": cells,
         "fixed": [plan.column(name).heading for name in fixed],
-        "wide": min(900, 140 + across * (22 if len(drawn) == 1 or cells > 120 else 34)),
+        "wide": min(900, _width(plan, drawn)),
         "high": figure.layout.height or 380,
     }
+
+
+def _width(plan: Plan, drawn: Columns) -> int:
+    """Return the width in pixels below which a chart is moved sideways instead of shrunk."""
+    form = figures.forms(plan, drawn)[0]
+    if form not in ("bars", "heatmap", "facets"):
+        return 0
+    across = plan.column(drawn[min(1, len(drawn) - 1)]).size
+    if form == "bars":
+        return 140 + across * 22 if plan.column(drawn[0]).kind != "category" else 0  # bars of categories may lie
+    if form == "facets":
+        return 140 + 34 * across * figures.facets_across(across, plan.column(drawn[2]).size + 1)
+    return 140 + across * (22 if plan.cells(drawn) > 120 else 34)
 
 
 def _dark_colours() -> dict[str, str]:
