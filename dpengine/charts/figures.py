@@ -19,7 +19,6 @@ from dpengine.charts.grids import facets_across, facets_chart, heatmap_chart
 from dpengine.charts.lines import line_chart, lines_chart
 from dpengine.charts.maps import map_chart
 from dpengine.charts.style import ACCENT, DASHES, GREY, INK, SYMBOLS, apply_style, cut, escape, join_names, short_name
-from dpengine.marginals.marginal import Marginal
 from dpengine.results.predict import half_width_curves
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
@@ -27,8 +26,7 @@ from dpengine.spec.wording import noun
 
 __all__ = [
     "ALL", "MAX_FACETS", "Fixed", "Form", "alt_text", "columns_to_fix", "comparison_figure", "error_curve",
-    "error_curve_alt", "error_curve_numbers", "facets_across", "forms", "largest_label", "release_figure",
-    "shown_label",
+    "error_curve_alt", "error_curve_numbers", "facets_across", "forms", "release_figure", "shown_label",
 ]  # fmt: skip
 
 MAX_FACETS = 12
@@ -82,12 +80,6 @@ def columns_to_fix(plan: Plan, table: Columns) -> Columns:
     """Return the columns of `table` that a figure has no room for: the third if it has many cells, and all after it."""
     roomy = 3 if len(table) > 2 and plan.column(table[2]).size <= MAX_FACETS else 2
     return table[roomy:]
-
-
-def largest_label(result: Result, table: Columns, name: str) -> str:
-    """Return the label of a column with the largest count, for a figure that has room for one label only."""
-    counts = Marginal(table, result.counts(table)).project((name,)).values
-    return result.plan.column(name).labels[int(counts.argmax())]
 
 
 def alt_text(result: Result, table: Columns, *, made_up: bool = False) -> str:
