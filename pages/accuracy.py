@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -27,7 +28,7 @@ from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.strategy import strategy_of
-from pages.parts.shared.wording import counted_noun, name_of, noun, people, percent, percent_at_most, plain, plural
+from pages.parts.shared.wording import counted_noun, heading_of, noun, people, percent, percent_at_most, plain, plural
 from pages.parts.visit import saved_draft
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan_form import to_plan
@@ -87,7 +88,9 @@ def table_and_size(plan: Plan) -> tuple[tuple[str, ...], Plan]:
     places = st.columns(several + unsized, vertical_alignment="bottom") if several or unsized else []
     table = plan.marginals[0]
     if several:
-        table = places[0].selectbox("Table", plan.marginals, format_func=name_of, key="accuracy_table")
+        table = places[0].selectbox(
+            "Table", plan.marginals, format_func=partial(heading_of, plan), key="accuracy_table"
+        )
     if not unsized:
         return table, plan
     size = places[-1].number_input(
@@ -218,7 +221,7 @@ def explore(plan: Plan) -> None:
             st.switch_page("pages/publish.py")
         st.caption(f":material/arrow_back: more private · more exact :material/arrow_forward:{own}")
         table, sized = table_and_size(plan)
-    now, name = sized.at(epsilon), name_of(table)
+    now, name = sized.at(epsilon), heading_of(plan, table)
     row = predict_table(now, table).iloc[0]
     figures(now, table, row)
 

@@ -18,7 +18,7 @@ from pages.parts.publish.outlook.preview import in_words
 from pages.parts.shared.approval_wording import decision, name_of_actor, signed
 from pages.parts.shared.data_twin import PREDICTED
 from pages.parts.shared.entries_table import show_entries
-from pages.parts.shared.wording import name_of, plain, plural, protected
+from pages.parts.shared.wording import heading_of, plain, plural, protected
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry, visit
 from pages.parts.visit.strategies import is_adaptive
@@ -106,7 +106,7 @@ def show_price(book: Ledger, request: Request) -> None:
 
 def show_content(request: Request, plan: Plan) -> None:
     """Show what would be published of whom, and how wrong it would be."""
-    tables = [plain(name_of(table)) for table in plan.marginals]
+    tables = [plain(heading_of(plan, table)) for table in plan.marginals]
     listed = "; ".join(tables[:6]) + ("; …" if len(tables) > 6 else "")
     st.markdown(f"It publishes {plural(len(tables), 'table')}: {listed}. It protects {protected(plan)}.")
     if is_adaptive(plan):

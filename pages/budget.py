@@ -60,7 +60,9 @@ def choose_dataset(book: Ledger, plan: Plan | None) -> str | None:
         if names:
             st.markdown(f"Dataset **{plain(names[0])}**")
         return names[0] if names else None
-    first = names.index(plan.dataset) if plan is not None else 0
+    latest = book.history()[-1:]  # what was published last is what a visitor is likeliest to look for
+    named = plan.dataset if plan is not None else latest[0].dataset if latest else names[0]
+    first = names.index(named) if named in names else 0
     return st.selectbox(
         "Dataset",
         names,

@@ -27,6 +27,8 @@ from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.roles import publishes
 from pages.parts.visit.state import STEPS, require_entry, visit
 
+CHANGED = {"table": "the table", "columns": "the columns", "domain": "the values", "unit": "whom"}
+
 
 def main() -> None:
     """Draw a finished release, or the steps on the left and what they would give on the right."""
@@ -214,10 +216,15 @@ def _head(number: int, title: str) -> None:
 
 def _folded(line: str, name: str) -> None:
     with st.container(key=f"folded-{name}"):
-        text, change = st.columns([6, 1.5], vertical_alignment="center", gap="small")
+        text, change = st.columns([5, 2.2], vertical_alignment="center", gap="small")
         text.markdown(line)
         change.button(
-            "Change", key=f"change-{name}", on_click=visit().open_step, args=(name,), type="tertiary", width="stretch"
+            f"Change {CHANGED[name]}",
+            key=f"change-{name}",
+            on_click=visit().open_step,
+            args=(name,),
+            type="tertiary",
+            width="stretch",
         )
 
 

@@ -43,7 +43,8 @@ NUMBERS = {
         Entry(
             "low to high",
             "The true number lies in this interval 95 times in 100. This is said of each cell by itself: among many "
-            "cells, expect up to 1 in 20 outside.",
+            "cells, expect up to 1 in 20 outside. Where noise pulled the estimate far below 0, both ends are 0: the "
+            "true number is then likely small, but not certain to be 0.",
             "Quote it with every number.",
         ),
     ),

@@ -25,7 +25,7 @@ from dpengine.results.published_columns import header
 from dpengine.results.result import Result
 from dpengine.spec.domain import Category, Column, Date
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import counted_noun, people, percent, rows_counted, sure
+from dpengine.spec.wording import counted_noun, heading_of, people, percent, rows_counted, sure
 
 __all__ = ["read_me", "render"]
 
@@ -77,7 +77,7 @@ def render(result: Result, manifest: Mapping[str, Any]) -> str:
     page = _shared(result, manifest) | {
         "tables": tables,
         "folded": len(result.plan.marginals) > MAX_UNFOLDED,
-        "more": [(_heading(result.plan, table), files[table]) for table in result.plan.marginals[MAX_TABLES:]],
+        "more": [(heading_of(result.plan, table), files[table]) for table in result.plan.marginals[MAX_TABLES:]],
         "provenance": declared,
         "dictionary": [column for column in declared if column["description"] or column["words"]],
         "palette": _script_json(json.dumps(_dark_colours())),
@@ -178,7 +178,7 @@ def _table(result: Result, table: Columns, file: str, room: int) -> dict[str, An
     rows = noisy.size if whole else FIRST_ROWS
     shown = {name: cells[:rows] for name, cells in result.cells(table).items()}
     return {
-        "name": _heading(result.plan, table),
+        "name": heading_of(result.plan, table),
         "file": file,
         "cells": noisy.size,
         "typical": people(result.estimates.mean_abs_error(table)),
@@ -197,10 +197,6 @@ def _table(result: Result, table: Columns, file: str, room: int) -> dict[str, An
         "whole": whole,
         "alt": figures.alt_text(result, table),
     }
-
-
-def _heading(plan: Plan, table: Columns) -> str:
-    return " × ".join(plan.column(name).heading for name in table)
 
 
 def _in_words(column: Column, labels: Iterable[str]) -> list[str]:

@@ -6,14 +6,15 @@ A number that bounds another is rounded away from it, so that what is written ho
 from __future__ import annotations
 
 import math
+from collections import Counter
 from fractions import Fraction
 
 from dpengine.array_types import Columns
 from dpengine.spec.plan import Plan
 
 __all__ = [
-    "counted_noun", "factor", "name_of", "noun", "people", "percent", "percent_at_least", "percent_at_most", "portion",
-    "rows_counted", "sure",
+    "counted_noun", "factor", "heading_of", "name_of", "noun", "people", "percent", "percent_at_least",
+    "percent_at_most", "portion", "rows_counted", "sure",
 ]  # fmt: skip
 
 
@@ -102,6 +103,21 @@ def name_of(table: Columns) -> str:
     ('age × region', 'total')
     """
     return " × ".join(table) or "total"
+
+
+def heading_of(plan: Plan, table: Columns) -> str:
+    """Return the name of a table for readers: what its columns are called for them, or `total`.
+
+    A name that columns share is followed by the name in the table.
+
+    >>> age = {"name": "q7", "kind": "number", "edges": [0, 18, 65], "label": "Age"}
+    >>> plan = Plan(dataset="d", epsilon="1", columns=[age, {"name": "ill", "kind": "yesno"}], tables=[["q7", "ill"]])
+    >>> heading_of(plan, ("q7", "ill"))
+    'Age × ill'
+    """
+    times = Counter(column.heading for column in plan.columns)
+    columns = map(plan.column, table)
+    return " × ".join(c.heading if times[c.heading] == 1 else f"{c.heading} ({c.name})" for c in columns) or "total"
 
 
 def noun(plan: Plan) -> str:

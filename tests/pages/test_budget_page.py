@@ -242,8 +242,9 @@ def test_a_review_for_one_dataset_is_not_confirmed_for_another(book: Ledger) -> 
     spend(book, 1)
     spend(book, 2, dataset="school", data=OTHER)
     at = page()
+    assert at.selectbox(key="budget_dataset").value == "school", "what was published last is shown first"
     review(at, "3")
-    at.selectbox(key="budget_dataset").select("school").run()
+    at.selectbox(key="budget_dataset").select("clinic").run()
     assert "would leave" not in texts(at)
 
 

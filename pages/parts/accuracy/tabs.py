@@ -19,7 +19,8 @@ from pages.parts.shared.figures import draw
 from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.wording import (
     factor,
-    name_of,
+    headed,
+    heading_of,
     noun,
     people,
     percent,
@@ -48,7 +49,7 @@ def all_tables(plan: Plan, table: Columns) -> None:
         noisy = [float(noise_shares(plan, each, widths[k : k + 1])[0]) for k, each in enumerate(plan.marginals)]
         frame["noisy"] = [*noisy, float(widths.iloc[-1] >= plan.rows_about)]
     st.markdown(f"**Every published table at ε = {exact_text(plan.epsilon)}**")
-    st.dataframe(frame, hide_index=True, column_config=PREDICTED)
+    st.dataframe(headed(plan, frame), hide_index=True, column_config=PREDICTED)
     st.caption(
         f"Errors of the unbiased *estimate*, counted in {noun(plan)}. Every cell of a table has the same error. The "
         "total is always published."
@@ -70,9 +71,9 @@ def mostly_noise(plan: Plan, table: Columns) -> None:
         st.markdown("Enter a rough size at the top of the page to see how many cells would be mostly noise.")
         return
     others = [other for other in plan.marginals if other != table and len(plan.marginals) <= MAX_CURVES]
-    shares = {name_of(t): noise_shares(plan, t, curve(plan, t)["half_width_95"]) for t in (table, *others)}
+    shares = {heading_of(plan, t): noise_shares(plan, t, curve(plan, t)["half_width_95"]) for t in (table, *others)}
     here = float(noise_shares(plan, table, predict_table(plan, table)["half_width_95"])[0])
-    name, epsilons = name_of(table), curve(plan, table)["epsilon"].tolist()
+    name, epsilons = heading_of(plan, table), curve(plan, table)["epsilon"].tolist()
     cells = plan.cells(table)
     line = f"{name}: at ε = {exact_text(plan.epsilon)}, {round(here * cells):,} of {cells:,} cells are mostly noise"
     st.markdown(f"**{plain(line)}**")
@@ -144,7 +145,7 @@ def measured_tables(plan: Plan, table: Columns) -> None:
     st.markdown(why_measured(plan, allocations))
     frame = pd.DataFrame(
         {
-            "measured": [name_of(allocation.columns) for allocation in allocations],
+            "measured": [heading_of(plan, allocation.columns) for allocation in allocations],
             "part": [float(allocation.epsilon / plan.epsilon) for allocation in allocations],
             "epsilon": [float(allocation.epsilon) for allocation in allocations],
             "cells": [plan.cells(allocation.columns) for allocation in allocations],

@@ -19,6 +19,7 @@ from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import all_faults
+from pages.parts.visit.project import recent
 from pages.parts.visit.project.as_code import table_values
 from pages.parts.visit.recognition import digest_of_table
 from pages.parts.visit.same_people import other_people
@@ -56,12 +57,18 @@ def publish_step(plan: Plan) -> None:
     alike = [] if others else found
     spent, cap = ledger.spent(plan.dataset, data, alike), ledger.cap(plan.dataset, data, alike)
     bill = {"Spent so far": exact_text(spent), "This release": exact_text(price)}
-    bill["Left after"] = "no cap" if cap is None else exact_text(max(cap - spent - price, Fraction(0)))
+    if cap is not None and cap - spent < price:  # it is refused, and takes nothing away
+        bill["Left now"] = exact_text(max(cap - spent, Fraction(0)))
+    else:
+        bill["Left after"] = "no cap" if cap is None else exact_text(cap - spent - price)
     with st.grid(3, min_column_width=110):
         for label, value in bill.items():
             st.metric(label, value)
+    first = spent == 0 and not published
+    if first and not found:
+        _say_who_has_these_columns(dataset.strip())
     if cap is None and May.CAP in visit().account.may:
-        _offer_cap(plan.dataset)
+        _offer_cap(plan.dataset, asked=first)
     refusal = None if published else _refusal(plan, data, alike)
     ended = progress.outcome()
     if published:
@@ -122,8 +129,30 @@ def _refusal(plan: Plan, data: bytes, alike: Sequence[Resemblance]) -> BudgetErr
     return None
 
 
-def _offer_cap(dataset: str) -> None:
+def _say_who_has_these_columns(dataset: str) -> None:
+    """Ask before a first charge whether the people have a budget already, under another name."""
+    for name in recent.with_columns_of_the_table(dataset):
+        st.info(
+            f"**{plain(name)}** was published with columns of the same names. If this table is of the same people, use "
+            "that name: then both share one budget.",
+            icon=":material/group:",
+        )
+        key = visit().key("dataset")
+        st.button(
+            f"Use the name {plain(name)}", key=visit().key(f"same-{name}"), on_click=st.session_state.update,
+            args=({key: name},),
+        )  # fmt: skip
+
+
+def _offer_cap(dataset: str, *, asked: bool) -> None:
+    """Offer to set a cap; ask for it before the first charge."""
     name = "cap-box"
+    if asked:
+        st.info(
+            f"**No cap is set for {plain(dataset)}.** Nothing would stop later releases from adding up. Decide now how "
+            "much it may ever spend.",
+            icon=":material/lock_open:",
+        )
     with st.popover("Set a cap", icon=":material/lock:", key=visit().turned(name), on_change="rerun"):
         typed = st.text_input("Total ε that this dataset may ever spend", "4", key=visit().key("cap"))
         sure = st.checkbox(

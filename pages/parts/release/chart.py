@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -13,7 +15,7 @@ from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 from pages.parts.shared.figures import is_dark
 from pages.parts.shared.picture_buttons import picture_buttons
-from pages.parts.shared.wording import name_of, plain
+from pages.parts.shared.wording import heading_of, plain
 
 __all__ = ["NUMBERS", "figure_with_choice"]
 
@@ -45,7 +47,13 @@ def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> Co
     tables = list(result.plan.marginals)
     table = tables[0]
     if len(tables) > 1:
-        table = st.selectbox("Table", tables, format_func=name_of, key=f"{key}-table", label_visibility="collapsed")
+        table = st.selectbox(
+            "Table",
+            tables,
+            format_func=partial(heading_of, result.plan),
+            key=f"{key}-table",
+            label_visibility="collapsed",
+        )
     form, fixed = _choices(result.plan, table, key)
     figure = figures.release_figure(result, table, fixed=fixed, form=form, dark=is_dark())
     place = f"{key}-{_room(result.plan, [name for name in table if name not in fixed], form)}"
@@ -58,7 +66,7 @@ def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> Co
             config=style.CONFIG,
         )
     if not made_up:
-        picture_buttons(place, name_of(table))
+        picture_buttons(place, heading_of(result.plan, table))
     twin = st.expander("The same as a table", icon=":material/table:", key=f"{key}-twin", on_change="rerun")
     if twin.open:  # a browser redraws a table at each change, even a hidden one
         frame = result.tables[table].assign(**{"mostly noise": result.mostly_noise(table).ravel()})

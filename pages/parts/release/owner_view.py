@@ -17,7 +17,7 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
 from pages.parts.release import chart
 from pages.parts.shared.figures import is_dark
-from pages.parts.shared.wording import name_of, people, plain
+from pages.parts.shared.wording import heading_of, people, plain
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 
@@ -68,7 +68,7 @@ def show_truth(release: Release, shown: Columns) -> None:
         frame["true (private)"] = exact.ravel()
         frame["off by"] = frame["count"] - frame["true (private)"]
         facts = _compared(frame)
-        _show_sample_share(tables, name_of(shown))
+        _show_sample_share(tables, heading_of(release.plan, shown))
         if len(columns) > 1:
             st.caption("All columns, the worst first:")
             st.dataframe(columns.rename(columns={"table": "column"}), hide_index=True, column_config=TRUTH)
@@ -193,7 +193,7 @@ def _worst_first(release: Release, counted: dict[Columns, Ints], tables: list[Co
         off = np.abs(conclusions.released_counts(release, columns) - counted[columns])
         share = sample_share(counted[columns].ravel(), float(off.mean()))
         share = np.nan if share is None else share
-        rows.append((name_of(columns), off.size, float(off.mean()), int(off.max()), share))
+        rows.append((heading_of(release.plan, columns), off.size, float(off.mean()), int(off.max()), share))
     frame = pd.DataFrame(rows, columns=["table", "cells", "off on average", "off at most", "like a sample of"])
     return frame.sort_values("like a sample of", na_position="first", ignore_index=True)
 

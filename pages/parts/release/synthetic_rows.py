@@ -17,7 +17,7 @@ from dpengine.release import Release
 from dpengine.results.fidelity import compare
 from pages.parts.shared.figures import is_dark
 from pages.parts.shared.made_on_click import made_on_click
-from pages.parts.shared.wording import plain, plural
+from pages.parts.shared.wording import headed, plain, plural
 from pages.parts.visit.state import visit
 
 __all__ = ["show_rows"]
@@ -88,7 +88,7 @@ def _compare(release: Release, wanted: int | None) -> _Comparison:
 
 def _show(release: Release, comparison: _Comparison, rows: int, published: int) -> None:
     """Show whether `rows` synthetic rows give the published counts, which add up to `published`."""
-    frame = comparison.errors
+    frame = headed(release.plan, comparison.errors)
     tables = frame[frame["table"] != "total"]
     if (frame["most_off"] == 0).all():
         scaled = "" if rows == published else f", times {rows / published:g}"

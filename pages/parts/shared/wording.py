@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+import pandas as pd
+
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import Allocation
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import (
     counted_noun,
     factor,
+    heading_of,
     name_of,
     noun,
     people,
@@ -25,6 +28,8 @@ __all__ = [
     "counted_noun",
     "duration",
     "factor",
+    "headed",
+    "heading_of",
     "name_of",
     "noun",
     "people",
@@ -46,6 +51,12 @@ _LIVELY = re.compile(
     r"https?(?=://)|www(?=\.)|(?=@)|:(?=[\w+/-]+:)|(?:(?<=\s)|^)(?:<->|->|<-|--|>=|<=|~=)(?=\s|$)", re.IGNORECASE
 )
 _LIST = re.compile(r"^(\d*)([-+.)])(?=[-+\s]|$)")  # what begins a list, or draws a line
+
+
+def headed(plan: Plan, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame of tables, named in its column `table`, with their names for readers."""
+    names = {name_of(table): heading_of(plan, table) for table in (*plan.marginals, ())}
+    return frame.assign(table=[names.get(name, name) for name in frame["table"]])
 
 
 def plain(text: str) -> str:

@@ -119,7 +119,7 @@ def suggestion(
     fields = notation.read(text, "yesno" if text == "yes, no" else kind) if text else {"kind": ""}
     if not text or (keep_kind and fields["kind"] != kind):
         return column | _blank(kind, as_text)
-    return column | _blank(fields["kind"], as_text) | fields | {"suggested": True}
+    return column | _blank(fields["kind"], as_text) | fields | {"source": "standard", "suggested": True}
 
 
 def said(label: str, words: Sequence[tuple[str, str]]) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def test_one_suggestion_is_confirmed_by_its_tick_or_by_the_source(page: AppTest)
     edit(page, {"age": {CONFIRMED: True}, "smoker": {SOURCE: "a codebook"}})
     assert grid(page)[STATE]["age"] == "✓ 7 cells"
     assert declared(page, "smoker") == {"name": "smoker", "kind": "yesno", "source": "codebook"}
-    assert declared(page, "age")["source"] == "typed"
+    assert declared(page, "age")["source"] == "standard", "what was suggested was not typed by a person"
 
 
 def test_several_rows_are_filled_at_once_and_make_a_plan(page: AppTest) -> None:

@@ -7,7 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
-from tests.pages.visits import ENTRY, held, labelled, ledger, settled, texts, visit
+from pages.parts.visit.plan_form import to_plan
+from tests.pages.visits import ENTRY, held, labelled, ledger, metrics, settled, texts, visit
 
 CANARY = "ZZ_CANARY_7f3a"
 
@@ -41,6 +42,8 @@ def test_a_sample_settles_every_step(census: AppTest) -> None:
     assert "at most 73.2 % sure" in shown
     assert "95 in 100 are within" in shown
     assert [metric.value for metric in census.metric] == ["0", "1", "no cap"]
+    assert "No cap is set for census-1994" in shown
+    assert "columns of the same names" not in shown
 
 
 def test_moving_epsilon_moves_everything_and_spends_nothing(census: AppTest) -> None:
@@ -124,6 +127,7 @@ def test_a_refusal_says_why_and_offers_ways_out(census: AppTest) -> None:
     publish(census)
     assert "does not allow this" in texts(census)
     assert "Nothing was spent" in texts(census)
+    assert ("Left now", "0.25") in {(metric.label, metric.value) for metric in census.metric}
     next(button for button in census.button if button.label == "Use what is left: ε = 0.25").click().run()
     publish(census)
     assert not census.exception
@@ -186,3 +190,16 @@ def test_a_plan_that_cannot_be_measured_at_this_epsilon_is_refused_beside_the_sl
     held(census).entries = entries
     census.run()
     assert any(button.label == "Publish once" for button in census.button)
+
+
+def test_another_dataset_with_these_columns_is_named_before_a_first_charge(census: AppTest) -> None:
+    plan = to_plan(held(census).entries)
+    changed = plan.model_copy(update={"dataset": "adults"})
+    with dpe.open_table(pd.DataFrame({name: ["x"] for name in plan.used})) as table:
+        dpe.release(table, changed, ledger())
+    census.run()
+    assert "**adults** was published with columns of the same names" in texts(census)
+    next(button for button in census.button if button.label == "Use the name adults").click().run()
+    assert held(census).entries.dataset == "adults"
+    assert metrics(census)["Spent so far"] == "1"
+    assert "No cap is set" not in texts(census), "it is asked for at the first charge"

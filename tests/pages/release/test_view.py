@@ -204,3 +204,20 @@ def test_the_preview_says_at_once_what_readers_are_told_and_draws_their_map() ->
     assert not at.exception
     assert '"hoveron":"fills"' in at.get("plotly_chart")[0].proto.spec
     assert at.selectbox(key="preview-age").options[0] == "all"
+
+
+def test_tables_are_chosen_by_the_names_that_readers_see(tmp_path: Path) -> None:
+    plan = letters_plan([2, 2, 2], [["a", "b"], ["b", "c"]])
+    labels = {"a": "Sex", "b": "Group", "c": "Group"}
+    fields = plan.to_dict()
+    named = Plan(**fields | {"columns": [c | {"label": labels[c["name"]]} for c in fields["columns"]]})
+    at = shown(named, tmp_path)
+    assert at.selectbox(key="release-table").options == ["Sex × Group (b)", "Group (b) × Group (c)"]
+    at.get_by_key("compare").set_value(True).run()
+    settled(at)
+    assert any("Sex × Group (b)" in str(frame.value) for frame in at.dataframe)
+    at.session_state["accuracy_view"] = "Every table"
+    held(at).plan = named
+    at.switch_page("pages/accuracy.py").run()
+    assert at.selectbox(key="accuracy_table").options == ["Sex × Group (b)", "Group (b) × Group (c)"]
+    assert any("Sex × Group (b)" in str(frame.value) for frame in at.dataframe)

@@ -17,7 +17,7 @@ from pages.parts.publish.outlook import trial
 from pages.parts.release.chart import figure_with_choice
 from pages.parts.shared.data_twin import PREDICTED
 from pages.parts.shared.figures import is_dark
-from pages.parts.shared.wording import name_of, noun, people, plain
+from pages.parts.shared.wording import headed, heading_of, name_of, noun, people, plain
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategies import is_adaptive, show_strategies
 
@@ -75,7 +75,7 @@ def _show_head(title: str) -> bool:
 
 def _show_numbers(plan: Plan, numbers: dict[str, list[float]]) -> None:
     st.caption(f"At ε = {exact_text(plan.epsilon)}, every table")
-    st.dataframe(predict(plan), hide_index=True, column_config=PREDICTED)
+    st.dataframe(headed(plan, predict(plan)), hide_index=True, column_config=PREDICTED)
     st.caption("The curve in numbers: 95 in 100 counts are within ±, for each ε")
     formats = {name: st.column_config.NumberColumn(name, format="%.4g") for name in numbers}
     st.dataframe(numbers, hide_index=True, column_config=formats)
@@ -135,7 +135,7 @@ def _shown(plan: Plan) -> tuple[str, ...]:
 def _facts(plan: Plan, predicted: pd.DataFrame) -> str:
     table, unit = _shown(plan), noun(plan)
     row = predicted[predicted["table"] == name_of(table)].iloc[0]
-    at, name = f"At ε = {exact_text(plan.epsilon)}", plain(name_of(table))
+    at, name = f"At ε = {exact_text(plan.epsilon)}", plain(heading_of(plan, table))
     cell, total = float(row["half_width_95"]), float(row["total_half_width_95"])
     if cell >= EXACT:
         facts = [

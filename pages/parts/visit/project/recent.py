@@ -14,9 +14,10 @@ from dpengine.release import reopen
 from pages.parts.visit.plan_form import Draft, from_plan
 from pages.parts.visit.state import STEPS, visit
 
-__all__ = ["Recent", "draft_of", "last_published", "listed", "put_aside"]
+__all__ = ["Recent", "draft_of", "last_published", "listed", "put_aside", "with_columns_of_the_table"]
 
 MAX_LISTED = 12
+MIN_ALIKE, MAX_ALIKE = 2, 2  # columns that are no coincidence, datasets that are named
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,27 @@ def draft_of(recent: Recent) -> Draft | None:
 def put_aside() -> Draft | None:
     """Return the plan of the table before the one at hand."""
     return visit().earlier
+
+
+def with_columns_of_the_table(dataset: str) -> list[str]:
+    """Return other datasets whose last plan has no column that the open table lacks: maybe of the same people."""
+    here = visit()
+    entries = 0
+    with suppress(LedgerError):
+        entries = len(here.ledger.history())
+    names = {field.name for field in here.table.columns} if here.table is not None else set()
+
+    def look() -> list[str]:
+        found = []
+        for one in listed():
+            draft = draft_of(one) if one.release_id else None
+            if draft is None or same_name(draft.entries.dataset) == same_name(dataset):
+                continue
+            if len(draft.entries.chosen) >= MIN_ALIKE and names >= set(draft.entries.chosen):
+                found.append(draft.entries.dataset)
+        return found[:MAX_ALIKE]
+
+    return here.once("same-columns", (dataset, here.table_name, entries), look)
 
 
 def last_published(dataset: str) -> Draft | None:
