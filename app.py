@@ -13,6 +13,7 @@ def main() -> None:
     """Draw the page that the visitor has chosen."""
     from pages.parts.access.person import person
     from pages.parts.server import lifespan
+    from pages.parts.shared import demo
     from pages.parts.visit import samples, sign_in, tour
 
     st.set_page_config(page_title="Private Release", page_icon=LOOK / "logo.svg", layout="wide")
@@ -63,6 +64,7 @@ def main() -> None:
     if lifespan.is_served():
         tab_storage.recall()
     sign_in.show_corner()
+    demo.show_banner()
     samples.bring_sample()
     tour.show(page.url_path)
     page.run()

@@ -13,8 +13,9 @@ from typing import NoReturn
 
 from dpengine.errors import PrivateReleaseError
 
-__all__ = ["copy_samples", "page_command", "page_folder", "run_page"]
+__all__ = ["DEMO", "copy_samples", "page_command", "page_folder", "run_page"]
 
+DEMO = "PRIVATE_RELEASE_DEMO"  # says to a server of the page that it is a demonstration
 SAMPLES = (
     "README.md", "census.codebook.yaml", "census.parquet", "census.plan.yaml",
     "rand.codebook.yaml", "rand.csv.gz", "rand.plan.yaml",
@@ -41,15 +42,17 @@ def page_command(options: Sequence[str] = ()) -> list[str]:
     return [sys.executable, "-m", "streamlit", "run", str(page_folder() / "app.py"), *options]
 
 
-def run_page(options: Sequence[str] = ()) -> NoReturn:
+def run_page(options: Sequence[str] = (), *, demo: bool = False) -> NoReturn:
     """Serve the page until it is stopped; where the system allows it, the server replaces this process.
+
+    A `demo` takes no files, and keeps nothing.
 
     The server runs in the current folder, so relative addresses of ledgers and an operator's
     `.streamlit/secrets.toml` are found there.
     """
     command = page_command(options)
     path = os.pathsep.join(filter(None, (str(page_folder()), os.environ.get("PYTHONPATH"))))
-    environment = {**os.environ, "PYTHONPATH": path}
+    environment = {**os.environ, "PYTHONPATH": path} | ({DEMO: "1"} if demo else {})
     if os.name == "posix":
         os.execve(command[0], command, environment)  # signals reach the server itself
     sys.exit(subprocess.run(command, env=environment, check=False).returncode)

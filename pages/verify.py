@@ -15,6 +15,7 @@ from dpengine.bundle.signature import MEANING, read_key
 from dpengine.bundle.verify import PROSE, Verified
 from dpengine.errors import ReleaseError
 from pages.parts.shared.code.show import show_code
+from pages.parts.shared.demo import file_box
 from pages.parts.shared.wording import name_of, plain, sure
 from pages.parts.visit.state import require_entry
 
@@ -147,7 +148,7 @@ with st.container(horizontal_alignment="center"), st.container(width=READABLE):
     st.markdown(
         "See whether a release file is complete and consistent, who signed it, and what it promises to the people."
     )
-    bundle = st.file_uploader(
+    bundle = file_box(
         "Release file",
         type="zip",
         key="verify_file",

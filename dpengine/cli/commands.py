@@ -326,6 +326,19 @@ def app(options: tuple[str, ...]) -> None:
     installed.run_page(options)
 
 
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+@faults
+def demo(options: tuple[str, ...]) -> None:
+    """Open the page as a demonstration: public samples only, no files, a ledger in memory for each visitor.
+
+    OPTIONS go to Streamlit, e.g. --server.port 8502.
+    """
+    from dpengine import installed
+
+    installed.run_page(options, demo=True)
+
+
 @main.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @faults

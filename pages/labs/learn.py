@@ -24,6 +24,7 @@ from pages.parts.learn.charts import end_figure, time_figure
 from pages.parts.learn.numbers import NO_PRIVACY, RATES, Run, over_epsilon, rate, run, thinned
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
+from pages.parts.shared.demo import file_box
 from pages.parts.shared.epsilon_ladder import coarse
 from pages.parts.shared.figures import draw
 from pages.parts.shared.wording import plain
@@ -66,7 +67,7 @@ def market() -> tuple[str, Market] | None:
     )
     if kind != OWN:
         return kind, MARKETS[kind]()
-    file = st.file_uploader(
+    file = file_box(
         "Table of losses",
         type="csv",
         key="learn_file",

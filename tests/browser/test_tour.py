@@ -2,36 +2,54 @@
 
 from __future__ import annotations
 
-import pytest
-from playwright.sync_api import expect
+from pathlib import Path
 
-from tests.browser.actions import BUY, press
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser import access
+from tests.browser.actions import BUY, PATIENCE, follow, press, rest
 from tests.browser.conftest import NewPage
+from tests.serving import served
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
-def test_five_steps_lead_from_the_first_screen_to_a_sample_ready_to_publish(
-    new_page: NewPage, width: int, height: int
-) -> None:
-    page = new_page(width=width, height=height)
+def take_the_tour(page: Page, *, checked: bool) -> None:
+    """Walk through all five stops; with `checked`, each is looked at as everybody may see it."""
     press(page.get_by_role("button", name="Take the five-minute tour"))
     box = page.locator(".st-key-tour")
-    expect(box).to_contain_text("Step 1 of 5")
-    expect(page.get_by_role("heading", name="Definition")).to_be_visible()
-    press(box.get_by_role("button", name="Next"))
-    expect(box).to_contain_text("Step 2 of 5")
-    expect(page.get_by_text("right in 1,000 of 1,000. The attack wins")).to_be_visible()
-    expect(page.locator(".js-plotly-plot")).to_be_visible()
-    press(box.get_by_role("button", name="Next"))
-    expect(box).to_contain_text("Step 3 of 5")
-    expect(page.get_by_text("that is within what ε allows")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    press(box.get_by_role("button", name="Next"))
-    expect(box).to_contain_text("Step 4 of 5")
-    expect(page.get_by_text("Census income 1994–95").first).to_be_visible()
-    press(box.get_by_role("button", name="Next"))
-    expect(box).to_contain_text("Step 5 of 5")
-    expect(page.get_by_role("button", name=BUY)).to_be_visible()
+    stops = (
+        page.get_by_role("heading", name="Definition"),
+        page.get_by_text("right in 1,000 of 1,000. The attack wins"),
+        page.get_by_text("that is within what ε allows"),
+        page.get_by_text("Census income 1994–95").first,
+        page.get_by_role("button", name=BUY),
+    )
+    for number, shown in enumerate(stops, start=1):
+        expect(box).to_contain_text(f"Step {number} of 5")
+        expect(shown).to_be_visible()
+        expect(page.locator(".js-plotly-plot").first).to_be_visible()
+        rest(page)
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        if checked:
+            access.check(page)
+        if number < len(stops):
+            press(box.get_by_role("button", name="Next"))
     expect(box.get_by_role("button", name="Next")).to_be_hidden()
     press(box.get_by_role("button", name="End the tour"))
     expect(box).to_be_hidden()
+
+
+def test_five_steps_lead_from_the_first_screen_of_a_phone_to_a_sample_ready_to_publish(new_page: NewPage) -> None:
+    take_the_tour(new_page(width=390, height=844), checked=False)
+
+
+def test_the_tour_of_a_demonstration_is_for_everybody(chromium: Browser, tmp_path: Path) -> None:
+    with served(tmp_path, PRIVATE_RELEASE_DEMO="1") as app, chromium.new_context() as visitor:
+        visitor.on("page", follow)
+        page = visitor.new_page()
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.set_default_timeout(PATIENCE)
+        page.goto(app.address)
+        expect(page.get_by_text("Demonstration with public samples.")).to_be_visible()
+        expect(page.get_by_role("button", name="Upload")).to_have_count(0)
+        take_the_tour(page, checked=True)
+        assert not (tmp_path / "ledger.db").exists(), "a visitor's ledger is in no file"

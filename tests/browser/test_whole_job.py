@@ -9,6 +9,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 import dpengine as dpe
+from tests.browser import access
 from tests.browser.actions import (
     BUY,
     CANARY,
@@ -131,7 +132,10 @@ def test_it_fits_a_phone_in_the_dark(new_page: NewPage) -> None:
     assert page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor") != "rgb(255, 255, 255)"
 
 
-def test_a_direct_visit_to_any_page_comes_through_the_entry(new_page: NewPage) -> None:
-    for path in ("/accuracy", "/budget", "/verify"):
+def test_a_direct_visit_to_any_page_comes_through_the_entry_and_is_for_everybody(new_page: NewPage) -> None:
+    for path in ("/accuracy", "/budget", "/ask", "/verify"):
         page = new_page(path)
         expect(page.get_by_role("link", name="Publish").first).to_be_visible()
+        expect(page.get_by_role("heading", name=path.strip("/").capitalize(), level=1)).to_be_visible()
+        rest(page)
+        access.check(page)

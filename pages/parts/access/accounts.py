@@ -9,8 +9,9 @@ from dpengine import BudgetError
 from pages.parts.access import settings
 from pages.parts.access.person import LOCAL, Person
 from pages.parts.access.settings import Group, NoSignIn
+from pages.parts.shared.demo import is_demo
 
-__all__ = ["LOCAL_ACCOUNT", "Account", "May", "accounts_of"]
+__all__ = ["DEMO_ACCOUNT", "LOCAL_ACCOUNT", "Account", "May", "accounts_of"]
 
 
 class May(StrEnum):
@@ -42,13 +43,15 @@ class Account:
 
 # Without sign-in nobody is told from anybody, so there is no second person who could approve.
 LOCAL_ACCOUNT = Account("", "this server", frozenset({May.PUBLISH, May.CAP}), connections=None)
+DEMO_ACCOUNT = Account("", "this demonstration", frozenset({May.PUBLISH, May.CAP}))  # with a ledger for each visitor
 
 
 def accounts_of(person: Person) -> list[Account]:
     """Return all accounts that a person may use: those of their groups by name, else one of their own."""
     rules = settings.access()
     if isinstance(rules.sign_in, NoSignIn):
-        return [LOCAL_ACCOUNT] if person == LOCAL else []
+        local = DEMO_ACCOUNT if is_demo() else LOCAL_ACCOUNT
+        return [local] if person == LOCAL else []
     found = [_account(name, group, person.name) for name, group in sorted(rules.groups.items()) if person.name]
     groups = [account for account in found if account is not None]
     if groups or not rules.sign_in.personal:

@@ -16,6 +16,8 @@ from streamlit import config
 from streamlit.auth_util import get_signing_secret, validate_auth_credentials
 from streamlit.errors import StreamlitAuthError
 
+from pages.parts.shared.demo import is_demo
+
 __all__ = ["Access", "AccessError", "Group", "Header", "NoSignIn", "Oidc", "access", "check_start", "is_loopback"]
 
 VARIABLE = "PRIVATE_RELEASE_SIGN_IN"  # the way to sign in, where it needs no other settings
@@ -131,6 +133,8 @@ def access() -> Access:
 def check_start() -> None:
     """Raise `AccessError`, which says what to do, unless what is to be served is closed to strangers."""
     sign_in = access().sign_in
+    if is_demo() and not isinstance(sign_in, NoSignIn):
+        raise AccessError("A demonstration is for everybody who reaches it: serve it without sign-in.")
     if isinstance(sign_in, Oidc):
         _check_provider()
     if isinstance(sign_in, NoSignIn) and sign_in.way == "none" and not is_loopback(config.get_option("server.address")):

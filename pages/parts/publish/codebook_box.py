@@ -15,6 +15,7 @@ from dpengine.sources.open import STATISTICAL
 from dpengine.spec import codebook, codebook_sheet, strict_yaml
 from dpengine.spec.codebook import Codebook
 from dpengine.spec.domain import FOR_READERS
+from pages.parts.shared.demo import file_box
 from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.wording import plain, plural
 from pages.parts.visit import plan_form
@@ -52,7 +53,7 @@ def show() -> None:
                 on_click="ignore",
                 width="stretch",
             )
-        files = st.file_uploader(
+        files = file_box(
             "Bring a codebook: that sheet, a YAML file with columns as in a plan, or a file of SPSS, Stata or SAS; and "
             "shapes for maps, as GeoJSON",
             type=["csv", "yaml", "yml", *(ending[1:] for ending in codebook_file.ENDINGS), *SHAPES],

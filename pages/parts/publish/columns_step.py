@@ -11,6 +11,7 @@ from dpengine import Plan, PlanError, owner
 from dpengine.sources.table import Table
 from dpengine.spec import strict_yaml
 from dpengine.spec.limits import MAX_TABLE_CELLS
+from pages.parts.shared.demo import file_box
 from pages.parts.shared.wording import name_of, plain, plural
 from pages.parts.visit import background_read, plan_form, saved_draft
 from pages.parts.visit.checked import checked
@@ -111,7 +112,7 @@ def _sizes(tables: tuple[tuple[str, ...], ...]) -> None:
 def _load_plan() -> None:
     """Take a plan file that was saved earlier: it fills every step if the table has its columns."""
     with st.popover("Load a plan", icon=":material/upload_file:", key=visit().key("plan-box"), on_change="rerun"):
-        file = st.file_uploader("A plan file for this table", type=["yaml", "yml"], key=visit().key("plan-file"))
+        file = file_box("A plan file for this table", type=["yaml", "yml"], key=visit().key("plan-file"))
         table = visit().table
         if file is None or table is None:
             return

@@ -13,6 +13,7 @@ from dpengine.release import Release, release
 from dpengine.sources.table import Table
 from pages.parts.server import jobs
 from pages.parts.server.jobs import Job, Stopped
+from pages.parts.shared.demo import is_demo
 from pages.parts.shared.wording import duration, plain
 from pages.parts.visit.state import visit
 
@@ -34,7 +35,7 @@ def begin(table: Table, plan: Plan, *, other_people: bool = False) -> None:
 
     visit().unpublished = None
     owner = visit().account.owner
-    job = jobs.start(work, table, plan.title or plan.dataset, findable=True, binding=LAST_STAGE, owner=owner)
+    job = jobs.start(work, table, plan.title or plan.dataset, findable=not is_demo(), binding=LAST_STAGE, owner=owner)
     visit().publishing = job
     job.wait(QUICK)
     st.rerun()

@@ -16,6 +16,7 @@ from dpengine.sources.plan_template import header_doubt
 from dpengine.sources.table import Table
 from pages.parts.server import connections, lifespan, session_resources, uploads
 from pages.parts.server.jobs import Progress, Stopped
+from pages.parts.shared.demo import is_demo
 from pages.parts.shared.wording import plain, plural
 from pages.parts.visit import background_read, plan_form, saved_draft
 from pages.parts.visit.samples import show_samples
@@ -29,6 +30,10 @@ PLAINLY = {"encoding": None, "delimiter": None, "sheet": None, "skip_rows": 0, "
 def choose_table() -> None:
     """Show the drop zone, the reading options, the operator's databases and the two samples."""
     saved_draft.show_what_waits()
+    if is_demo():
+        st.caption("This demonstration takes no files: choose one of its public samples.")
+        show_samples("sample")
+        return
     arrived: uploads.Place | None
     label, note = "Drop a table here", "It stays on this server and is deleted when you leave."
     if lifespan.is_served():

@@ -9,6 +9,7 @@ from starlette.routing import Route
 
 from dpengine import Ledger, LedgerError
 from pages.parts.server.upload_route import address
+from pages.parts.shared.demo import is_demo, ledger_address
 
 __all__ = ["routes"]
 
@@ -26,7 +27,7 @@ async def answer(_: Request) -> Response:
     A check begins no ledger: where one is missing, that is the answer.
     """
     try:
-        await to_thread.run_sync(lambda: Ledger(begin=False).spent("health"))
+        await to_thread.run_sync(lambda: Ledger(ledger_address(), begin=is_demo()).spent("health"))
     except LedgerError:
         return PlainTextResponse("the ledger does not answer", status_code=503)
     return PlainTextResponse("ok")

@@ -62,6 +62,7 @@ def _warm() -> None:
     from dpengine.charts import figures
     from dpengine.lessons import reconstruction, survey  # noqa: F401  (the labs' slowest imports)
     from pages.parts.server import connections
+    from pages.parts.shared.demo import ledger_address
     from pages.parts.shared.example_plan import example
 
     run.warm()
@@ -70,7 +71,7 @@ def _warm() -> None:
     figures.error_curve(plan).to_json()
     predict(plan)
     with suppress(LedgerError):  # the health check reports it
-        Ledger().spent(plan.dataset)
+        Ledger(ledger_address()).spent(plan.dataset)
     if connections.known():
         import ibis  # noqa: F401  (takes a second or more, for which the first to choose a database would wait)
 

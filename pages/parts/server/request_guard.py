@@ -34,6 +34,7 @@ from pages.parts.access import settings
 from pages.parts.access.person import Person, from_proxy, of_request
 from pages.parts.access.settings import Header, NoSignIn, Oidc, is_loopback
 from pages.parts.server import session_resources
+from pages.parts.shared.demo import NO_FILES, is_demo
 
 __all__ = [
     "HEADERS", "XSRF_COOKIE", "RequestGuard", "claim_session", "failure", "is_same_origin", "may_join",
@@ -122,6 +123,8 @@ class RequestGuard:
         if (stranger := _refusal_of_strangers(request)) is not None:
             return stranger
         upload = UPLOAD.search(request.scope["path"])
+        if upload and is_demo():
+            return NO_FILES
         if upload and not may_join(upload[1], request):
             return "This page is not connected any more. Reload it, and try again."
         return None

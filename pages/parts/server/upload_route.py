@@ -24,6 +24,7 @@ from streamlit.web.server.starlette.starlette_app_utils import validate_xsrf_tok
 
 from pages.parts.server import uploads
 from pages.parts.server.request_guard import XSRF_COOKIE, is_same_origin, may_join
+from pages.parts.shared.demo import NO_FILES, is_demo
 
 __all__ = ["ADDRESS", "address", "check_origin", "is_live", "routes"]
 
@@ -47,6 +48,8 @@ def routes() -> list[Route]:
 
 async def receive(request: Request) -> Response:
     """Take one file, sent as the body. Answers 204, or a sentence for whoever sent it."""
+    if is_demo():
+        raise HTTPException(403, NO_FILES)
     place = _place_of(request)
     name = "".join(filter(str.isprintable, unquote(request.headers.get("X-File-Name", ""))))[-255:]
     if not uploads.ending(name):

@@ -26,6 +26,7 @@ from pages.parts.server import jobs, session_resources
 from pages.parts.server.jobs import Job
 from pages.parts.server.tab_route import Question
 from pages.parts.server.uploads import Place
+from pages.parts.shared import demo
 from pages.parts.visit.plan_form import Draft, Entries
 from pages.parts.visit.project.history import History
 
@@ -82,8 +83,11 @@ class VisitState:
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The account's part of the ledger: where PRIVATE_RELEASE_LEDGER says, else in this system account's folder."""
-        return Ledger(owner=self.account.owner)
+        """The account's part of the ledger: where PRIVATE_RELEASE_LEDGER says, else in this system account's folder.
+
+        In a demonstration it is this visitor's own, in memory.
+        """
+        return Ledger(demo.ledger_address(), owner=self.account.owner)
 
     @property
     def ledger_to_charge(self) -> Ledger:
@@ -257,6 +261,13 @@ class VisitState:
         """The step whose controls are shown; "" when all are settled."""
         return "table" if self.table is None else self.step
 
+    def close(self) -> None:
+        """Forget all that a visitor of a demonstration did, when they have left: their ledger with it."""
+        self.let_go()
+        self.release = self.publishing = self.plan = self.waiting = self.earlier = None
+        self._results.clear()
+        self.__dict__.pop("ledger", None)
+
     def drop_readings(self) -> None:
         """Stop and forget all that is being read of the table."""
         for _, job in self.readings.values():
@@ -314,6 +325,8 @@ def _begin(who: Person, account: Account) -> VisitState:
         before.let_go()
         st.session_state.clear()  # what was typed, too
     fresh = st.session_state[VISIT] = VisitState(who, account)
+    if demo.is_demo():
+        session_resources.keep(fresh)
     return fresh
 
 

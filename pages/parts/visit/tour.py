@@ -48,31 +48,31 @@ STEPS = (
         "pages/labs/definition.py",
         "definition",
         "What is promised",
-        "Two tables differ in one person, and every answer is nearly as likely from both. Move ε: the smaller it is, "
-        "the closer the two curves are.",
+        "Two tables differ in one person, and every answer is nearly as likely from both. At ε = 1, somebody who is "
+        "50 % sure that the person is in becomes **at most 73.2 % sure**. Move ε and see the curves come closer.",
     ),
     Step(
         "pages/labs/attacks.py",
         "attacks",
         "Why true counts are not safe",
-        "Two harmless questions about true counts reveal who is in a register. Choose *Rounded to 10s*: the attack "
-        "only takes more questions.",
+        "Harmless questions about true counts reveal who is in a register: **right in 1,000 of 1,000**. Choose "
+        "*Rounded to 10s*: the attack only takes more questions.",
         partial(_attack, "True counts"),
     ),
     Step(
         "pages/labs/attacks.py",
         "attacks",
         "The same attack here",
-        "On this engine the attacker stays within what ε allows, however many questions are asked. Move ε to 0.1: now "
-        "tossing a coin works almost as well.",
+        "At ε = 1 it is **right about 73 times in 100**, where a coin is right 50 times, and more questions do not "
+        "help. Move ε to 0.1: now tossing a coin works almost as well.",
         partial(_attack, OURS),
     ),
     Step(
         "pages/publish.py",
         "",
         "What it costs",
-        "A sample is loaded. Move ε in step 5 and watch how wrong the made-up table becomes: that is the price, and "
-        "you see it before anything is spent.",
+        "In the census sample of 199,523 people, a typical count by age and sex is **off by about 4** at ε = 1, and "
+        "by about 38 at ε = 0.1. You see it before anything is spent: move ε in step 5.",
         _sample,
     ),
     Step(
@@ -80,7 +80,7 @@ STEPS = (
         "",
         "Publish once",
         "Press *Publish once* in step 6: noise is drawn a single time, ε is taken from the budget, and readers get "
-        "counts with honest intervals.",
+        "counts with honest intervals. The same again **costs 0** and gives the same numbers.",
         _sample,
     ),
 )

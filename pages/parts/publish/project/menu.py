@@ -8,6 +8,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from dpengine import PlanError
 from dpengine.spec import strict_yaml
 from pages.parts.publish.project import next_year
+from pages.parts.shared.demo import file_box
 from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.wording import plain
 from pages.parts.visit import saved_draft
@@ -56,7 +57,7 @@ def _save() -> None:
 
 
 def _open() -> None:
-    chosen = st.file_uploader(
+    chosen = file_box(
         "Open a project or a plan",
         type=["yaml", "yml"],
         key=visit().turned("project-file"),

@@ -1,0 +1,49 @@
+"""A demonstration for visitors: public samples only, no file and no database, and nothing that stays.
+
+`private-release demo` serves it. Each visitor has a ledger of their own in memory, which goes when they leave.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import streamlit as st
+
+from dpengine.installed import DEMO
+
+__all__ = ["NO_FILES", "file_box", "is_demo", "ledger_address", "show_banner"]
+
+NO_FILES = "This demonstration takes no files."
+
+
+def is_demo() -> bool:
+    """Whether this server is a demonstration."""
+    return os.environ.get(DEMO, "") not in ("", "0")
+
+
+def ledger_address() -> str | None:
+    """Return the address of a visitor's ledger: one in memory in a demonstration, else None, the operator's.
+
+    >>> ledger_address()
+    """
+    return "sqlite://" if is_demo() else None
+
+
+def show_banner() -> None:
+    """Say on a page of a demonstration that it is one."""
+    if is_demo():
+        with st.container(key="demo-banner"):
+            st.info(
+                "**Demonstration with public samples.** It takes no files. What you do here is seen by nobody else and "
+                "is gone when you leave.",
+                icon=":material/co_present:",
+            )
+
+
+def file_box(label: str, **options: Any) -> Any:
+    """Show Streamlit's box for a file and return what it returns; a demonstration says that it takes none."""
+    if is_demo():
+        st.caption(f":material/block: {label}: {NO_FILES[0].lower()}{NO_FILES[1:]}")
+        return [] if options.get("accept_multiple_files") else None
+    return st.file_uploader(label, **options)

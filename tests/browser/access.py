@@ -1,0 +1,76 @@
+"""Whether everybody can use a page: what axe finds, charts whose alternatives say something, room at twice the size,
+and rest for those who ask for less motion."""
+
+from __future__ import annotations
+
+import os
+
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import Page
+
+from tests.browser.actions import DRAWN, STILL, rest
+
+# Width, and whether in the other theme: two opposite ways to look at each page; PRIVATE_RELEASE_LOOKS=4 asks for all.
+LOOKS = [(1280, False), (390, True), (1280, True), (390, False)][: int(os.environ.get("PRIVATE_RELEASE_LOOKS", "2"))]
+TWICE = 640  # what a window of 1280 shows at 200 %
+GRAVE = ("serious", "critical")
+
+# Drawings hold no controls, and what they say stands in their alternative. Of many like rows the first few will do.
+RUN = r"""() => axe.run({ exclude: [["svg.main-svg"], ["tbody tr:nth-child(n+4)"]] }, { resultTypes: ["violations"] })
+  .then(found => found.violations.map(each => [each.impact, each.id, each.nodes.map(node => node.html).join("\n")]))"""
+
+SILENT = r"""() => [...document.querySelectorAll(".stPlotlyChart, figure:has(.js-plotly-plot)")]
+  .filter(chart => chart.checkVisibility() && !/\d/.test(chart.ariaLabel)).map(chart => chart.ariaLabel ?? "no text")"""
+
+# Texts that begin or end where their box has ended, and that no scrolling brings into sight.
+CUT = """() => {
+  const cut = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const kept = "svg, script, style, [aria-hidden=true], [data-testid=stIconMaterial], [hidden]";
+  for (let text; (text = texts.nextNode()); ) {
+    const own = text.parentElement, range = document.createRange();
+    if (!text.data.trim() || own.closest(kept) || !own.checkVisibility({ visibilityProperty: true })) continue;
+    range.selectNodeContents(text);
+    const { left, right } = range.getBoundingClientRect();
+    if (right - left < 2) continue;
+    for (let box = own; ; box = box.parentElement) {
+      if (box === document.body) { if (right > innerWidth + 1) cut.push(text.data); break; }
+      const style = getComputedStyle(box), frame = box.getBoundingClientRect();
+      if (frame.width < 2 || (/auto|scroll/.test(style.overflowX) && box.scrollWidth > box.clientWidth)) break;
+      if (style.overflowX !== "visible" && (left < frame.left - 1 || right > frame.right + 1)) {
+        cut.push(text.data); break;
+      }
+    }
+  }
+  return cut; }"""
+
+MOVING = """() => [...document.querySelectorAll("*")].filter(each => {
+  const style = getComputedStyle(each);
+  return style.scrollBehavior !== "auto" || [style.transitionDuration, style.animationDuration].some(all =>
+    all.split(",").some(one => parseFloat(one) > 0.01)); }).map(each => each.outerHTML.slice(0, 150))"""
+
+
+def check(page: Page) -> None:
+    """Assert that all people can use `page` as it stands. Its theme may be another afterwards, its width is not."""
+    size = page.viewport_size
+    found: dict[tuple[object, ...], str] = {}
+    dark = bool(page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches"))
+    for width, other in LOOKS:
+        _look(page, width, dark=dark != other)
+        if not page.evaluate("'axe' in window"):
+            page.evaluate(AXE_SCRIPT)
+        found |= {(width, *each[1:]): each[0] for each in map(tuple, page.evaluate(RUN)) if each[0] in GRAVE}
+    page.set_viewport_size({"width": TWICE, "height": 400})
+    page.evaluate(DRAWN)
+    wide = page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+    faults = [found, *(page.evaluate(each) for each in (SILENT, CUT, MOVING)), wide]
+    if size is not None:
+        page.set_viewport_size(size)
+    assert faults == [{}, [], [], [], False], faults
+
+
+def _look(page: Page, width: int, *, dark: bool) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    page.emulate_media(color_scheme="dark" if dark else "light", reduced_motion="reduce")
+    page.evaluate(DRAWN)
+    if page.locator(STILL).count():  # a page of the app, which draws itself anew for another theme
+        rest(page)
