@@ -13,6 +13,7 @@ from dpengine.accounting.approval.request import Request, State
 from dpengine.accounting.entry import same_name
 from dpengine.exact import exact_text
 from pages.parts.access.accounts import May
+from pages.parts.publish.approval_step import offer_withdrawal
 from pages.parts.publish.outlook import trial
 from pages.parts.publish.outlook.preview import in_words
 from pages.parts.shared.approval_wording import decision, name_of_actor, signed
@@ -141,17 +142,6 @@ def decide(request: Request) -> None:
             st.warning(all_faults(error), icon=":material/block:")
         else:
             st.toast("Approved." if approve else "Declined.", icon=":material/check:")
-            st.rerun()
-
-
-def offer_withdrawal(request: Request) -> None:
-    """Offer to take back a request or an approval."""
-    if st.button("Withdraw it", key=f"approval-withdraw-{request.request_id}", icon=":material/undo:", type="tertiary"):
-        try:
-            visit().withdraw(request.request_id)
-        except BudgetError as error:
-            st.warning(all_faults(error), icon=":material/block:")
-        else:
             st.rerun()
 
 

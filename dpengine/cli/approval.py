@@ -105,30 +105,23 @@ def show(request: str, url: str | None, owner: str) -> None:
     click.echo(frame.to_string(index=False, float_format=lambda number: f"{number:.4g}"))
 
 
-@approval.command()
-@click.argument("request")
-@note_option
-@ledger_option
-@owner_option
-@faults
-def approve(request: str, note: str, url: str | None, owner: str) -> None:
-    """Approve REQUEST of somebody else: its plan may then be published, once."""
-    desk = open_ledger(url, owner).approvals
-    desk.approve(request, _me(), note)
-    say(_line(desk.request(request)))
+def _decision(name: str, about: str) -> None:
+    """Add a command that decides on a request: to approve it, or to decline it."""
+
+    @approval.command(name=name, help=about)
+    @click.argument("request")
+    @note_option
+    @ledger_option
+    @owner_option
+    @faults
+    def decide(request: str, note: str, url: str | None, owner: str) -> None:
+        desk = open_ledger(url, owner).approvals
+        (desk.approve if name == "approve" else desk.decline)(request, _me(), note)
+        say(_line(desk.request(request)))
 
 
-@approval.command()
-@click.argument("request")
-@note_option
-@ledger_option
-@owner_option
-@faults
-def decline(request: str, note: str, url: str | None, owner: str) -> None:
-    """Decline REQUEST of somebody else."""
-    desk = open_ledger(url, owner).approvals
-    desk.decline(request, _me(), note)
-    say(_line(desk.request(request)))
+_decision("approve", "Approve REQUEST of somebody else: its plan may then be published, once.")
+_decision("decline", "Decline REQUEST of somebody else.")
 
 
 @approval.command()

@@ -11,7 +11,7 @@ from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit
 
-__all__ = ["show"]
+__all__ = ["offer_withdrawal", "show"]
 
 
 def show(plan: Plan, *, other_people: bool, needed: bool = True) -> bool:
@@ -44,8 +44,7 @@ def show(plan: Plan, *, other_people: bool, needed: bool = True) -> bool:
     with st.container(horizontal=True):
         if not approved:
             st.button("Look again", key=visit().key("look-again"), icon=":material/refresh:")
-        if st.button("Withdraw it", key=visit().key("withdraw"), icon=":material/undo:", type="tertiary"):
-            _withdraw(request)
+        offer_withdrawal(request)
     return approved
 
 
@@ -75,10 +74,13 @@ def _offer(plan: Plan, before: Request | None, *, other_people: bool, needed: bo
             st.rerun()
 
 
-def _withdraw(request: Request) -> None:
-    try:
-        visit().withdraw(request.request_id)
-    except BudgetError as error:
-        st.warning(all_faults(error), icon=":material/block:")
-    else:
-        st.rerun()
+def offer_withdrawal(request: Request) -> None:
+    """Offer to take back a request or an approval."""
+    key = f"approval-withdraw-{request.request_id}"  # if the request is gone when the press arrives, it means no other
+    if st.button("Withdraw it", key=key, icon=":material/undo:", type="tertiary"):
+        try:
+            visit().withdraw(request.request_id)
+        except BudgetError as error:
+            st.warning(all_faults(error), icon=":material/block:")
+        else:
+            st.rerun()
