@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from dpengine.sources.open import open_table
     from dpengine.sources.table import Table
     from dpengine.spec.domain import Category, Date, Number, YesNo
-    from dpengine.spec.numeric_grid import Grid
+    from dpengine.spec.numeric.grid import Grid
     from dpengine.spec.plan import Plan, Unit
     from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
 
@@ -71,7 +71,7 @@ _MODULES = {
     "sources.open": ("open_table",),
     "sources.table": ("Table",),
     "spec.domain": ("Category", "Date", "Number", "YesNo"),
-    "spec.numeric_grid": ("Grid",),
+    "spec.numeric.grid": ("Grid",),
     "spec.plan": ("Plan", "Unit"),
     "spec.query": ("Condition", "Count", "Mean", "Mode", "Proportion", "Quantile", "Question", "Sum"),
 }

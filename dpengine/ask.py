@@ -23,7 +23,7 @@ from dpengine.results.answer import Answer, conclude, reopen
 from dpengine.sources.open import Source, open_table
 from dpengine.sources.table import Table
 from dpengine.spec.domain import Column
-from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import exact_epsilon
 from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum
 

@@ -12,6 +12,15 @@ from dpengine import Plan
 from dpengine.array_types import Ints
 from dpengine.marginals.measurement import Allocation
 
+MEANS = """
+dataset: pay
+epsilon: "5"
+columns:
+  - {name: sex, kind: category, values: [f, m], other: false}
+  - {name: pay, kind: amount, from: 0, to: 100}
+tables:
+  - {columns: [sex], mean: [pay]}
+"""
 CLINIC = """
 title: Clinic survey 2026
 dataset: clinic-2026

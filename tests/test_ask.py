@@ -23,7 +23,7 @@ from dpengine.noise.selection import permute_and_flip_probabilities
 from dpengine.results.answer import conclude, expect, reopen
 from dpengine.sources.table import Table
 from dpengine.spec.domain import Category, Number, YesNo
-from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
 
 ALPHA = 2e-9  # false alarms: two assertions for each of seven statistics

@@ -7,13 +7,16 @@ import os
 import socket
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from dpengine import Ledger, signed_by, verify
-from tests.plans import CLINIC
+from dpengine import Ledger, Plan, release, signed_by, verify
+from dpengine.bundle.checks.cross_check import CrossCheck
+from tests.plans import CLINIC, MEANS
 from tests.test_cli import run
 
 
@@ -146,3 +149,43 @@ def test_what_concerns_the_whole_ledger_takes_no_owner(command: str, tmp_path: P
 @pytest.mark.parametrize("command", ["backup", "restore"])
 def test_the_help_says_that_a_backup_is_of_all_owners(command: str) -> None:
     assert "the parts of all owners" in " ".join(run("ledger", command, "--help").stdout.split()).replace("\n", " ")
+
+
+def test_means_and_sums_go_from_plan_to_verified_bundle(tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text(MEANS)
+    pd.DataFrame({"sex": ["f", "m"] * 50, "pay": [*range(99), None]}).to_csv(tmp_path / "people.csv", index=False)
+    said = run("predict", tmp_path / "plan.yaml", "--json")
+    total, by_sex = (
+        {row["table"]: row for row in json.loads(said.stdout)["tables"]}[name] for name in ("total", "sex")
+    )
+    assert 0 < total["mean_pay_half_width_95"] < by_sex["mean_pay_half_width_95"]
+    run("release", tmp_path / "plan.yaml", tmp_path / "people.csv", "-o", tmp_path / "release.zip")
+    assert "whole and consistent" in run("verify", tmp_path / "release.zip").stdout
+    with zipfile.ZipFile(tmp_path / "release.zip") as bundle:
+        table = pd.read_csv(bundle.open("tables/01-sex.csv"))
+        rows = pd.read_csv(bundle.open("synthetic.csv"))
+    assert table.columns.tolist()[5:] == ["known_pay", "mean_pay", "mean_pay_low", "mean_pay_high"]
+    assert ((table.mean_pay_low <= table.mean_pay) & (table.mean_pay <= table.mean_pay_high)).all()
+    assert rows.groupby("sex").pay.count().to_dict() == table.set_index("sex").known_pay[["f", "m"]].to_dict()
+    assert rows.groupby("sex").pay.mean().tolist() == pytest.approx(table.mean_pay[:2].tolist(), abs=0.01)
+
+
+def test_a_changed_mean_is_found(tmp_path: Path) -> None:
+    plan = Plan.loads(MEANS)
+    path = tmp_path / "release.zip"
+    release(pd.DataFrame({"sex": ["f", "m"] * 50, "pay": range(100)}), plan).save(path)
+    with zipfile.ZipFile(path) as bundle:
+        table = pd.read_csv(bundle.open("tables/01-sex.csv"))
+    check = CrossCheck(plan, estimates=True)
+
+    def faults(changed: pd.DataFrame) -> list[str]:
+        return check.add_table([changed.to_csv(index=False, lineterminator="\r\n").encode()], "sex.csv", ("sex",), None)
+
+    assert faults(table) == []
+    for change, fragment in [
+        ({"mean_pay": table.mean_pay_high + 5}, "mean_pay lies outside its interval"),
+        ({"mean_pay": 150.0, "mean_pay_high": 160.0}, "outside the declared bounds"),
+        ({"known_pay": table["count"] + 1}, "known_pay is not a whole number of the people counted"),
+        ({"mean_pay": (table.mean_pay_low + table.mean_pay_high) / 2 + 0.3}, "disagree on pay"),
+    ]:
+        assert any(fragment in fault for fault in faults(table.assign(**change))), change

@@ -57,7 +57,7 @@ def test_the_command_line_in_a_minute(folder: Path) -> None:
 
 def test_the_plan_is_one() -> None:
     (plan,) = blocks("yaml")
-    assert Plan.loads(plan).marginals == (("age", "region"), ("region", "visit"))
+    assert Plan.loads(plan).marginals == (("age", "region"), ("region", "visit"), ("region",))
 
 
 def test_its_first_picture_is_small() -> None:

@@ -33,14 +33,18 @@ STRATEGIES: dict[str, dict[str, Any]] = {
     "adaptive": {"tables": {"each": 2}, "strategy": "adaptive"},
     "adaptive, one table": {"tables": [["a", "b", "c"]], "strategy": "adaptive"},
     "ranges": {"tables": [{"columns": ["n"], "ranges": True}], "strategy": "adaptive"},
+    "amounts": {"tables": [{"columns": ["a"], "mean": ["n"]}, ["a", "b"]], "strategy": "direct"},
+    "amounts, adaptive": {"tables": [{"columns": ["a", "b"], "sum": ["n"]}, ["b", "c"]], "strategy": "adaptive"},
 }
 UNITS = {"a row": {"rows": 1}, "a person of two rows": {"id": "who", "rows": 2}}
 
 
 def plan_of(strategy: str, unit: str, epsilon: object) -> Plan:
-    """A plan over three categories and a number with many bins."""
+    """A plan over three categories and a number with many bins, or an amount with few cells."""
     letters = [{"name": name, "kind": "category", "values": [f"{name}{k}" for k in range(4)]} for name in "abc"]
-    columns = [*letters, {"name": "n", "kind": "number", "edges": list(range(41))}]
+    amount = {"kind": "amount", "from": 0, "to": 40, "step": "0.5"}
+    number = {"kind": "number", "edges": list(range(41))}
+    columns = [*letters, {"name": "n"} | (amount if strategy.startswith("amounts") else number)]
     return Plan(dataset="toy", epsilon=epsilon, unit=UNITS[unit], columns=columns, **STRATEGIES[strategy])
 
 

@@ -77,6 +77,14 @@ NUMBERS = {
         ),
     ),
 }
+AMOUNTS = Entry(
+    "mean, sum",
+    "The mean or the sum of an amount over the people of a cell whose amount is known. Values beyond the declared "
+    "bounds count as the bound. Means of small groups are drawn towards those of larger ones, as far as they are "
+    "noise. The interval holds the true mean or sum 95 times in 100; where a group is too small for its noise, it is "
+    "the whole range.",
+    "Quote the interval with every mean.",
+)
 MOSTLY_NOISE = Entry(
     "Mostly noise",
     "A cell is marked as mostly noise where its count is no larger than its ± (and the ± is at least 0.5). Such a cell "
@@ -133,7 +141,8 @@ def number_columns(result: Result) -> list[Entry]:
     errors = model_errors(result)
     if errors:
         errors = f" For larger tables it follows from the error of the model, which was measured privately: {errors}."
-    return [entry._replace(text=entry.text.format(model_errors=errors)) for entry in entries]
+    found = [entry._replace(text=entry.text.format(model_errors=errors)) for entry in entries]
+    return found + ([AMOUNTS] if result.plan.amounts(()) else [])
 
 
 def reading(result: Result) -> list[Entry]:

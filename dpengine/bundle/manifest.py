@@ -77,7 +77,7 @@ def measurements(measured: Measurements) -> list[dict[str, Any]]:
 
 
 def _marginal(allocation: Allocation, cells: int) -> dict[str, Any]:
-    return {
+    entry = {
         "columns": list(allocation.columns),
         "mechanism": DISCRETE_LAPLACE,
         "sensitivity": allocation.sensitivity,
@@ -85,3 +85,5 @@ def _marginal(allocation: Allocation, cells: int) -> dict[str, Any]:
         "scale": exact_text(allocation.scale),
         "cells": cells,
     }
+    # Amounts share a row among cells: noise is whole in these units, and scales are in rows.
+    return entry | ({"units_per_row": allocation.grain} if allocation.grain > 1 else {})

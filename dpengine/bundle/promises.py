@@ -99,8 +99,11 @@ def _coverage(plan: Plan) -> str:
     """Return a sentence on which rows are counted; it holds for every table."""
     left_out = [
         f"rows whose {column.name} is {'not a declared cell' if column.missing else 'missing or not a declared cell'}"
-        for column in map(plan.column, plan.used)
+        for column in map(plan.column, plan.counted)
         if not column.other
+    ]
+    left_out += [
+        f"rows whose {name} is missing or no number" for name in plan.amounts(()) if not plan.column(name).missing
     ]
     if plan.unit.id is not None:
         left_out += [f"rows without {plan.unit.id}", f"rows of a person beyond {plan.unit.rows}"]

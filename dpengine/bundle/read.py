@@ -51,6 +51,7 @@ class MeasurementEntry(_Shape):
     cells: int
     purpose: str | None = None
     merged_to: list[int] | None = None
+    units_per_row: int = 1
 
 
 class TableEntry(_Shape):

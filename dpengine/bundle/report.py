@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import textwrap
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
@@ -21,7 +22,7 @@ from dpengine.bundle import guide
 from dpengine.bundle.promises import table_files
 from dpengine.charts import figures, heatmap, style
 from dpengine.charts.style import join_names, shorten
-from dpengine.results.published_columns import header
+from dpengine.results.published_columns import NUMBERS, number_columns, published_name
 from dpengine.results.result import Result
 from dpengine.spec.domain import Category, Column, Date
 from dpengine.spec.plan import Plan
@@ -97,7 +98,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"fold": _fold, "item": _item}
+    environment.filters |= {"fold": _fold, "item": _item, "capitalise_first": _capitalise_first}
     return environment
 
 
@@ -106,6 +107,10 @@ def _fold(text: str, first: str = "", later: str = "") -> str:
     return textwrap.fill(
         text, LINE, initial_indent=first, subsequent_indent=later, break_long_words=False, break_on_hyphens=False
     )
+
+
+def _capitalise_first(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _item(text: str, label: str, width: int) -> str:
@@ -128,6 +133,7 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "counted": counted_noun(plan),
         "rows_counted": rows_counted(plan),
         "total": _texts(result.cells(()))[0],
+        "amounts": [(heading, *_spans(result.cells(()), name)[0]) for name, heading in _of_amounts(plan, ()).items()],
         "large_epsilon": plan.epsilon > LARGE_EPSILON,
         "odds": [(percent(prior), sure(posterior(prior, plan.epsilon))) for prior in PRIORS],
         "number_columns": guide.number_columns(result),
@@ -173,7 +179,9 @@ def _texts(cells: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, str]]:
 def _table(result: Result, table: Columns, file: str, room: int) -> dict[str, Any]:
     """Return the values of one table of the page: its facts, and its rows or, without `room` for them, the first."""
     noisy = result.mostly_noise(table)
-    names, columns = header(table), [result.plan.column(name) for name in table]
+    columns = [result.plan.column(name) for name in table]
+    names = [published_name(name, number_columns(result.plan, table)) for name in table]
+    of_amounts = [f"{heading} (95 %)" for heading in _of_amounts(result.plan, table).values()]
     whole = noisy.size <= max(room, FIRST_ROWS)
     rows = noisy.size if whole else FIRST_ROWS
     shown = {name: cells[:rows] for name, cells in result.cells(table).items()}
@@ -184,19 +192,50 @@ def _table(result: Result, table: Columns, file: str, room: int) -> dict[str, An
         "typical": people(result.estimates.mean_abs_error(table)),
         "within": people(result.half_width(table)),
         "noisy": int(noisy.sum()),
-        "header": [*(column.heading for column in columns), *names[len(table) :]],
+        "header": [*(column.heading for column in columns), *NUMBERS, *of_amounts],
+        "number_columns": len(NUMBERS) + len(of_amounts),
         "rows": [
-            {"labels": texts, "noisy": bool(mark), **numbers}
-            for *texts, mark, numbers in zip(
-                *(_in_words(column, shown[name]) for column, name in zip(columns, names, strict=False)),
+            {"labels": texts, "noisy": bool(mark), "amounts": amounts, **numbers}
+            for *texts, mark, numbers, amounts in zip(
+                *(_in_words(column, shown[name]) for column, name in zip(columns, names, strict=True)),
                 noisy.ravel()[:rows],
                 _texts(shown),
+                _amount_texts(result.plan, table, shown),
                 strict=True,
             )
         ],
         "whole": whole,
         "alt": figures.alt_text(result, table),
     }
+
+
+def _of_amounts(plan: Plan, table: Columns) -> dict[str, str]:
+    """Map the columns of numbers for means and sums of a table to their headings."""
+    found: dict[str, str] = {}
+    for name in plan.amounts(table):
+        heading = plan.column(name).heading
+        found |= {f"mean_{name}": f"mean {heading}"} if name in plan.means(table) else {}
+        found |= {f"sum_{name}": f"sum of {heading}"} if name in plan.sums(table) else {}
+    return found
+
+
+def _spans(cells: Mapping[str, npt.NDArray[Any]], name: str) -> list[tuple[str, str, str]]:
+    """Write the numbers of a column with their intervals, to the digits that matter: two of a typical width."""
+    numbers = [np.atleast_1d(cells[f"{name}{end}"]) for end in ("", "_low", "_high")]
+    width = float(np.median(numbers[2] - numbers[1]))
+    digits = min(6, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 2
+
+    def written(number: float) -> str:
+        return f"{number:,.{digits}f}".replace("-", "−")
+
+    return [(written(middle), written(low), written(high)) for middle, low, high in zip(*numbers, strict=True)]
+
+
+def _amount_texts(plan: Plan, table: Columns, cells: Mapping[str, npt.NDArray[Any]]) -> list[list[str]]:
+    """Write the means and sums of each cell with their intervals."""
+    spans = [_spans(cells, name) for name in _of_amounts(plan, table)]
+    texts = [[f"{middle} ({low} to {high})" for middle, low, high in span] for span in spans]
+    return [list(row) for row in zip(*texts, strict=True)] if texts else [[] for _ in cells["count"]]
 
 
 def _in_words(column: Column, labels: Iterable[str]) -> list[str]:

@@ -22,9 +22,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from dpengine.array_types import Columns
-from dpengine.bundle import sizes
 from dpengine.bundle.archive import Archive, Source, opened
-from dpengine.bundle.cross_check import CrossCheck
+from dpengine.bundle.checks import sizes
+from dpengine.bundle.checks.cross_check import CrossCheck
 from dpengine.bundle.promises import estimator, file_names, promises, table_files
 from dpengine.bundle.read import Manifest, MeasurementEntry, count_values, read_manifest
 from dpengine.bundle.signature import read_key
@@ -202,7 +202,10 @@ def _allocation(entry: MeasurementEntry, plan: Plan, *, adaptive: bool) -> tuple
         return None, [": its columns are not all in plan.yaml"]
     if len(set(entry.columns)) < len(entry.columns):
         return None, [": it names a column twice"]
-    return Allocation(tuple(entry.columns), epsilon, entry.sensitivity), []
+    grain = plan.grain(entry.columns)
+    if entry.units_per_row != grain:
+        return None, [f": a row is not {grain:,} units of these columns"]
+    return Allocation(tuple(entry.columns), epsilon, entry.sensitivity, grain), []
 
 
 def _wrong_noise(entry: MeasurementEntry, allocation: Allocation, plan: Plan, *, adaptive: bool) -> list[str]:
@@ -227,7 +230,7 @@ def _wrong_coverage(checked: Manifest, plan: Plan, marginals: list[Allocation], 
     if len({frozenset(marginal.columns) for marginal in marginals}) < len(marginals):
         sound = False
         yield "manifest.json: the same columns are measured twice"
-    for table in plan.marginals:
+    for table in plan.supports:
         if not any(set(table) <= set(marginal.columns) for marginal in marginals):
             sound = False
             yield f"manifest.json: table {' × '.join(table)} lies within no measured marginal"

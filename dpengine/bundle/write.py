@@ -23,7 +23,7 @@ from dpengine.bundle import archive, registry, signature
 from dpengine.bundle.archive import Piece
 from dpengine.bundle.manifest import describe
 from dpengine.bundle.promises import file_names, table_files
-from dpengine.results.published_columns import NUMBERS, header
+from dpengine.results.published_columns import header, number_columns
 from dpengine.results.result import Result
 from dpengine.synthesis import cell_values
 
@@ -118,10 +118,10 @@ def _contents(result: Result, manifest: dict[str, Any]) -> Iterator[tuple[str, I
 def _table(result: Result, table: Columns) -> Iterator[Piece]:
     """Yield a published table as CSV."""
     cells, plan = result.cells(table), result.plan
-    yield safe_csv.header_line(header(table))
+    yield safe_csv.header_line(header(plan, table))
     positions = np.unravel_index(np.arange(plan.cells(table)), plan.shape(table)) if table else ()
     texts = [safe_csv.label_column(plan.column(name).labels, at) for name, at in zip(table, positions, strict=True)]
-    yield safe_csv.write_rows([*texts, *(safe_csv.number_column(cells[name]) for name in NUMBERS)])
+    yield safe_csv.write_rows([*texts, *(safe_csv.number_column(cells[name]) for name in number_columns(plan, table))])
 
 
 def synthetic_csv(result: Result, count: int | None = None) -> bytes:
@@ -134,14 +134,13 @@ def synthetic_csv(result: Result, count: int | None = None) -> bytes:
 
 def _synthetic(result: Result, count: int | None = None) -> Iterator[Piece]:
     """Yield the synthetic rows as CSV, a part at a time."""
-    columns = [result.plan.column(name) for name in result.plan.used]
     yield safe_csv.header_line(list(result.plan.used))
-    for rows, taken in result.row_blocks(count):
-        values = [cell_values.values(column, rows[column.name][taken], salt) for salt, column in enumerate(columns)]
-        for start in range(0, len(taken), CHUNK_ROWS):
+    for block in result.value_blocks(count):
+        rows = len(block[result.plan.counted[0]][1])
+        for start in range(0, rows, CHUNK_ROWS):
             part = slice(start, start + CHUNK_ROWS)
             texts = (
-                cell_values.texts(column, value[part], rows[column.name][taken[part]])
-                for column, value in zip(columns, values, strict=True)
+                cell_values.texts(result.plan.column(name), values[part], codes[part])
+                for name, (values, codes) in block.items()
             )
             yield safe_csv.write_rows([safe_csv.text_column(text) for text in texts])

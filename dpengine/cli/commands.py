@@ -129,7 +129,7 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
     loaded = Plan.load(plan)
     frame = prediction.predict(loaded, epsilons or None)
     if as_json:
-        rows = frame.to_dict(orient="records")
+        rows = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
         click.echo(json.dumps({"dataset": loaded.dataset, "epsilon": exact_text(loaded.epsilon), "tables": rows}))
         return
     say(f"ε = {exact_text(loaded.epsilon)} from the budget of {loaded.dataset}")

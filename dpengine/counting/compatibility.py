@@ -12,7 +12,7 @@ from dpengine.sources.mixed import member_types
 from dpengine.sources.plan_template import header_doubt
 from dpengine.sources.table import Field
 from dpengine.spec.domain import Column
-from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Unit
 
 __all__ = ["column_faults", "missing_column"]

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dpengine.array_types import Columns, Ints
+from dpengine.spec.domain import Amount
 from dpengine.spec.plan import Plan
 
 __all__ = ["JointTables", "cover"]
@@ -20,7 +21,8 @@ class JointTables:
     """The joint tables in which some marginals of a plan are counted.
 
     `columns` are the columns used by the plan, `sizes` their numbers of cells, and `axes` holds, for each joint table,
-    the places of its columns among them.
+    the places of its columns among them. A joint table over amounts is counted in the units of their grains, so only
+    marginals over the same amounts are sums of it.
     """
 
     def __init__(self, plan: Plan, marginals: Sequence[Columns]) -> None:
@@ -28,7 +30,15 @@ class JointTables:
         self.columns = [plan.column(name) for name in sorted(plan.used)]
         self.sizes = [column.size for column in self.columns]
         self._names = [column.name for column in self.columns]
-        self._joints = cover(marginals, dict(zip(self._names, self.sizes, strict=True)), _MAX_CELLS)
+        self.amounts = {axis: each for axis, each in enumerate(self.columns) if isinstance(each, Amount)}
+        self._soft = {each.name for each in self.amounts.values()}
+        sizes = dict(zip(self._names, self.sizes, strict=True))
+        apart = {soft: [each for each in marginals if self._soft & {*each} == soft] for soft in self._kinds(marginals)}
+        self._joints = [
+            joint
+            for tables in apart.values()
+            for joint in cover(tables, self._without_others(sizes, tables), _MAX_CELLS)
+        ]
         self._marginals = marginals
         self.axes = [[self._names.index(name) for name in joint] for joint in self._joints]
 
@@ -38,8 +48,19 @@ class JointTables:
 
     def marginals(self, counts: Sequence[Ints]) -> list[Ints]:
         """Sum the counts of the joint tables to those of the marginals, with axes in the marginals' order."""
-        by_joint = dict(zip(self._joints, counts, strict=True))
-        return [_marginal(by_joint, marginal) for marginal in self._marginals]
+        by_joint = list(zip(self._joints, counts, strict=True))
+        of_kind = {soft: {joint: table for joint, table in by_joint if self._soft & {*joint} == soft}
+                   for soft in self._kinds(self._joints)}  # fmt: skip
+        return [_marginal(of_kind[frozenset(self._soft & {*marginal})], marginal) for marginal in self._marginals]
+
+    def _kinds(self, tables: Sequence[Columns]) -> list[frozenset[str]]:
+        """Return the different sets of amounts that are columns of `tables`."""
+        return list(dict.fromkeys(frozenset(self._soft & {*each}) for each in tables))
+
+    def _without_others(self, sizes: Mapping[str, int], tables: Sequence[Columns]) -> dict[str, int]:
+        """Return the sizes of all columns but of amounts that are in none of `tables`."""
+        used = {name for table in tables for name in table}
+        return {name: size for name, size in sizes.items() if name in used or name not in self._soft}
 
 
 def cover(tables: Sequence[Columns], sizes: Mapping[str, int], max_cells: int) -> list[Columns]:

@@ -16,6 +16,7 @@ from dpengine.accounting.sketch import BINS, ROWS, VALUES, Histogram, Sketch
 from dpengine.array_types import Columns, Ints
 from dpengine.counting.fingerprint import Words, bins_of, words_of
 from dpengine.sources.table import Table
+from dpengine.spec.domain import Amount
 from dpengine.spec.plan import Plan
 
 __all__ = ["of_table", "of_values"]
@@ -42,7 +43,8 @@ def of_values(table: Table, used: Sequence[str]) -> Sketch:
 
 def _of_cells(plan: Plan, marginals: Sequence[Columns], counts: Sequence[Ints]) -> list[Histogram]:
     """Return the histograms of each used column's cells, and of the largest of the counted marginals."""
-    counted = sorted(zip(marginals, counts, strict=True), key=lambda each: each[1].size)
+    rows = (_in_rows(plan, columns, cells) for columns, cells in zip(marginals, counts, strict=True))
+    counted = sorted(rows, key=lambda each: each[1].size)
     single: dict[str, Ints] = {}
     for columns, cells in counted:
         for axis, name in enumerate(columns):
@@ -52,6 +54,13 @@ def _of_cells(plan: Plan, marginals: Sequence[Columns], counts: Sequence[Ints]) 
     shown = [*(((name,), cells) for name, cells in single.items()), *several[-_MAX_MARGINALS:]]
     words = {name: words_of(plan.column(name).labels) for columns, _ in shown for name in columns}
     return [_histogram([words[name] for name in columns], cells) for columns, cells in shown]
+
+
+def _in_rows(plan: Plan, columns: Columns, cells: Ints) -> tuple[Columns, Ints]:
+    """Return a marginal without its amounts, in numbers of rows."""
+    axes = tuple(axis for axis, name in enumerate(columns) if isinstance(plan.column(name), Amount))
+    rows = cells.sum(axis=axes) // plan.grain(columns) if axes else cells
+    return tuple(name for axis, name in enumerate(columns) if axis not in axes), rows
 
 
 def _histogram(words: Sequence[Words], cells: Ints) -> Histogram:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -15,11 +17,40 @@ from dpengine.counting.fingerprint import TEXT_SUMS, digest_of_text_sums, text_s
 from dpengine.counting.joint_tables import JointTables
 from dpengine.errors import TableError
 from dpengine.sources.databases.remote import RemoteTable
-from dpengine.spec.domain import Column
-from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.domain import Amount, Column
+from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Plan
 
 __all__ = ["RemoteRows"]
+
+
+def _subsets(axes: Sequence[int]) -> list[tuple[int, ...]]:
+    return [each for size in range(len(axes) + 1) for each in combinations(axes, size)]
+
+
+def _products(groups: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+    """Return the sets of amounts, by their axes, of which sums of products of units are needed."""
+    return sorted({each for group in groups for each in _subsets(group) if each})
+
+
+def _name(group: Sequence[int]) -> str:
+    return "_".join(["n", *map(str, group)])
+
+
+def _cell(amount: Amount, axis: int) -> str:
+    """Write the cell of a row's place, the lower of its two knots or that for missing values (`Amount.split`)."""
+    inner = amount.knot_places[1:-1]
+    whens = " ".join(f"WHEN k{axis} < {place} THEN {cell}" for cell, place in enumerate(inner))
+    last = f"WHEN k{axis} > {amount.grid.steps} THEN {amount.declared_size} {whens} ELSE {len(inner)}"
+    return f"CASE {last} END AS j{axis}"
+
+
+def _units(amount: Amount, axis: int) -> str:
+    """Write the units of a row that belong to the next cell."""
+    pieces = [(low, high, amount.grain // (high - low)) for low, high in pairwise(amount.knot_places)]
+    whens = " ".join(f"WHEN k{axis} < {high} THEN (k{axis} - {low}) * {part}" for low, high, part in pieces[:-1])
+    low, _, part = pieces[-1]
+    return f"CASE WHEN k{axis} > {amount.grid.steps} THEN 0 {whens} ELSE (k{axis} - {low}) * {part} END AS u{axis}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +84,21 @@ class RemoteRows:
         if person is not None:
             rows = bounded_rows(rows, len(codings), plan.unit.rows, key, dialect)
         used = sorted({axis for axes in joints.axes for axis in axes})
-        sets = ", ".join(f"({', '.join(f'k{axis}' for axis in axes)})" for axes in joints.axes)
-        outputs = [f"coalesce(CAST(k{axis} AS BIGINT), -1) AS g{axis}" for axis in used] + ["count(*) AS n"]
+        amounts = {axis: joints.amounts[axis] for axis in used if axis in joints.amounts}
+        cell = {axis: f"j{axis}" if axis in amounts else f"k{axis}" for axis in used}
+        if amounts:
+            split = ", ".join(f"{_cell(amount, axis)}, {_units(amount, axis)}" for axis, amount in amounts.items())
+            rows = f"SELECT *, {split} FROM ({rows}) AS whole"
+        sets = ", ".join(f"({', '.join(cell[axis] for axis in axes)})" for axes in joints.axes)
+        products = _products([[axis for axis in axes if axis in amounts] for axes in joints.axes])
+        outputs = [f"coalesce(CAST({cell[axis]} AS BIGINT), -1) AS g{axis}" for axis in used] + ["count(*) AS n"]
+        outputs += [
+            f"CAST(sum({' * '.join(f'u{axis}' for axis in group)}) AS BIGINT) AS {_name(group)}" for group in products
+        ]
+        numbers = ["n", *map(_name, products)]
         answer = self.table.ask(
             f"SELECT {', '.join(outputs)} FROM ({rows}) AS d GROUP BY GROUPING SETS ({sets})",
-            {**{f"g{axis}": "int64" for axis in used}, "n": "int64"},
+            {**{f"g{axis}": "int64" for axis in used}, **dict.fromkeys(numbers, "int64")},
         )
         columns = {name: arrow.to_numpy(answer.column(name)).astype(np.int64) for name in answer.column_names}
         return [self._of_joint(columns, axes, used, joints) for axes in joints.axes]
@@ -68,7 +109,18 @@ class RemoteRows:
         for axis in used:
             in_set &= (columns[f"g{axis}"] >= 0) == (axis in axes)
         counts = np.zeros(joints.shape(axes), dtype=np.int64)
-        counts[tuple(columns[f"g{axis}"][in_set] for axis in axes)] = columns["n"][in_set]
+        found = {name: values[in_set] for name, values in columns.items()}
+        shared = [axis for axis in axes if axis in joints.amounts]
+        for upper in _subsets(shared):
+            # Π units (upper) · Π (grain − units) (others), multiplied out into the sums of products that were asked for
+            weights = np.zeros(len(found["n"]), dtype=np.int64)
+            for more in _subsets([axis for axis in shared if axis not in upper]):
+                group = tuple(axis for axis in shared if axis in (*upper, *more))
+                grain = math.prod(joints.amounts[axis].grain for axis in shared if axis not in group)
+                weights += (-1) ** len(more) * grain * found[_name(group)]
+            some = weights != 0
+            places = tuple(found[f"g{axis}"][some] + (axis in upper) for axis in axes)
+            np.add.at(counts, places, weights[some])
         return counts
 
     def digest(self) -> bytes:

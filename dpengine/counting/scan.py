@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -30,7 +31,7 @@ from dpengine.sources.databases.dialects import LOCAL
 from dpengine.sources.mixed import text_of
 from dpengine.sources.table import LocalTable
 from dpengine.spec.domain import Column, Date
-from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Plan
 from dpengine.sql import literal
 
@@ -171,6 +172,7 @@ class Totals:
         self.counts = [np.zeros(joints.shape(axes), dtype=np.int64) for axes in joints.axes]
         self.columns = columns
         self._axes = joints.axes
+        self._amounts = joints.amounts
         self._adding = threading.Lock()
 
     def add(self, arrays: Sequence[Any], rows: int) -> None:
@@ -181,16 +183,37 @@ class Totals:
         if lacking and (left_out := np.logical_or.reduce(lacking)).any():
             codes = [column[~left_out] for column in codes]
             rows = len(codes[0])
+        shared = {axis: amount.split(codes[axis].astype(np.int64)) for axis, amount in self._amounts.items()}
+        codes = [shared[axis][0].astype(np.int32) if axis in shared else code for axis, code in enumerate(codes)]
         cells = np.empty(rows, dtype=np.int64)
         for counts, axes in zip(self.counts, self._axes, strict=True):
             _flat_index(cells, [codes[axis] for axis in axes], counts.shape)
-            if counts.size <= rows:
-                batch = np.bincount(cells, minlength=counts.size)
-                with self._adding:
-                    counts += batch.reshape(counts.shape)
-            else:
-                with self._adding:
-                    np.add.at(counts.reshape(-1), cells, 1)
+            for corner, weights in self._corners(cells, axes, counts.shape, shared):
+                if counts.size <= rows:
+                    # Weights are added up as floats: those of a batch are far below 2⁵³, so the sums are exact.
+                    batch = np.bincount(corner, weights, minlength=counts.size).astype(np.int64)
+                    with self._adding:
+                        counts += batch.reshape(counts.shape)
+                else:
+                    with self._adding:
+                        np.add.at(counts.reshape(-1), corner, 1 if weights is None else weights)
+
+    def _corners(
+        self, cells: Ints, axes: Sequence[int], shape: Sequence[int], shared: Mapping[int, tuple[Ints, Ints]]
+    ) -> Iterator[tuple[Ints, Ints | None]]:
+        """Yield the cells among which each row is shared, with its units in them; None for one unit in one cell."""
+        corners: list[tuple[Ints, Ints | None]] = [(cells, None)]
+        for place, axis in enumerate(axes):
+            if axis in shared:
+                _, units = shared[axis]
+                rest, step = self._amounts[axis].grain - units, math.prod(shape[place + 1 :])
+                beside = step * (units > 0)  # a row that is in one cell has no next one
+                corners = [
+                    (cell + move, part if weights is None else weights * part)
+                    for cell, weights in corners
+                    for move, part in ((0, rest), (beside, units))
+                ]
+        yield from corners
 
 
 def _flat_index(cells: npt.NDArray[np.int64], codes: Sequence[Codes], shape: Sequence[int]) -> None:

@@ -18,7 +18,7 @@ from dpengine.errors import TableError
 from dpengine.sources.databases.dialects import LOCAL
 from dpengine.sources.table import LocalTable, Table
 from dpengine.spec.domain import Column
-from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Unit
 from dpengine.spec.query import Condition
 

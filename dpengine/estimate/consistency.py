@@ -70,22 +70,26 @@ def round_boxes(tree: BoxTree) -> ConsistentTables:
     return ConsistentTables((Marginal(boxes.columns, counts.reshape(boxes.shape)),))
 
 
-def make_consistent(squares: LeastSquares, values: Sequence[Ints]) -> ConsistentTables | Pairwise:
+def make_consistent(
+    squares: LeastSquares, values: Sequence[Ints | Floats], amounts: frozenset[str] = frozenset()
+) -> ConsistentTables | Pairwise:
     """Make the measured `values` of the marginals of `squares` agree: a fixed function of its arguments.
 
-    Returns tables that are non-negative, whole, and of one total; or the fitted pairs, where a joint table that holds
-    all of them would be too large.
+    Counts are over the columns other than `amounts`, over which measured marginals are summed (`estimate.amounts` comes
+    after them). Returns tables that are non-negative, whole, and of one total; or the fitted pairs, where a joint table
+    that holds all of them would be too large.
     """
     sums = [float(one.astype(np.float64).sum()) for one in values]
     total = max(0, round(float(squares.estimate((), values, sums))))
-    names = sorted({name for columns in squares.measured for name in columns})
+    counted = (tuple(name for name in columns if name not in amounts) for columns in squares.measured)
+    tables = tuple(dict.fromkeys(columns for columns in counted if columns))
+    names = sorted({name for columns in tables for name in columns})
     estimates = {
-        columns: squares.estimate(columns, values, sums)
-        for columns in {*squares.measured, *((name,) for name in names)}
+        columns: squares.estimate(columns, values, sums) for columns in {*tables, *((name,) for name in names)}
     }
     single = {name: project(estimates[name,], total) for name in names}
-    fitted = {columns: _fit(squares, estimates[columns], columns, single, total) for columns in squares.measured}
-    order = junction_order(squares.measured)
+    fitted = {columns: _fit(squares, estimates[columns], columns, single, total) for columns in tables}
+    order = junction_order(tables)
     if order is not None:
         return ConsistentTables(_round_along(order, fitted, total))
     if math.prod(squares.sizes[name] for name in names) > MAX_JOINT_CELLS:

@@ -17,14 +17,23 @@ import numpy as np
 
 from dpengine.array_types import Columns, Floats
 from dpengine.errors import PlanError
-from dpengine.marginals.least_squares import LeastSquares
+from dpengine.marginals.least_squares import LeastSquares, NoiseTerm
 from dpengine.marginals.measurement import Allocation
 from dpengine.noise import moments
 from dpengine.spec.plan import Plan
 
-__all__ = ["CONFIDENCE", "ErrorDistribution", "least_squares", "sum_error", "table_error", "table_errors"]
+__all__ = [
+    "CONFIDENCE",
+    "ErrorDistribution",
+    "error_of_terms",
+    "least_squares",
+    "sum_error",
+    "table_error",
+    "table_errors",
+]
 
 CONFIDENCE = 0.95
+MAX_STEPS = 100_000  # standard deviation of a sum, in steps of its lattice, beyond which a grid is as good
 
 
 def least_squares(plan: Plan, allocations: Sequence[Allocation]) -> LeastSquares:
@@ -32,7 +41,7 @@ def least_squares(plan: Plan, allocations: Sequence[Allocation]) -> LeastSquares
     return LeastSquares(
         {name: plan.column(name).size for name in plan.used},
         tuple(allocation.columns for allocation in allocations),
-        tuple(moments.variance(allocation.scale) for allocation in allocations),
+        tuple(moments.variance(each.scale_in_units) / each.grain**2 for each in allocations),
     )
 
 
@@ -71,7 +80,7 @@ def _weighted_sum(terms: tuple[tuple[float, int, Fraction], ...]) -> ErrorDistri
     parts = [weight**2 * times * each for (weight, times, _), each in zip(terms, variances, strict=True)]
     variance = math.fsum(parts)
     sd = math.sqrt(variance)
-    lattice = len(terms) == 1 and sd < 2000
+    lattice = len(terms) == 1 and sd < 2000 and sd < MAX_STEPS * abs(terms[0][0])
     if lattice:
         step, width = abs(terms[0][0]), 80 * sd / abs(terms[0][0]) + 120 * float(terms[0][2]) + 16
         points = 2 ** math.ceil(math.log2(width))
@@ -110,15 +119,21 @@ def table_error(plan: Plan, allocations: Sequence[Allocation], table: Columns) -
 
 def table_errors(plan: Plan, allocations: Sequence[Allocation]) -> Callable[[Columns], ErrorDistribution]:
     """Return `table_error` as a function of the table, for many tables of one plan."""
-    squares = least_squares(plan, allocations)
-    scales = [allocation.scale for allocation in allocations]
+    squares, error_of = least_squares(plan, allocations), error_of_terms(allocations)
+    return lambda table: error_of(squares.noise(table))
+
+
+def error_of_terms(allocations: Sequence[Allocation]) -> Callable[[Sequence[NoiseTerm]], ErrorDistribution]:
+    """Return the distribution of a weighted sum of draws, in rows, as a function of its terms."""
+    scales = [allocation.scale_in_units for allocation in allocations]
     places = {scale: place for place, scale in enumerate(scales)}
     kinds = [places[scale] for scale in scales]  # fractions are slow to hash
 
-    def error(table: Columns) -> ErrorDistribution:
+    def error(terms: Sequence[NoiseTerm]) -> ErrorDistribution:
         merged: dict[tuple[float, int], int] = {}
-        for term in squares.noise(table):
-            key = (float(f"{abs(term.weight):.12g}"), kinds[term.measured])
+        for term in terms:
+            weight = abs(term.weight) / allocations[term.measured].grain
+            key = (float(f"{weight:.12g}"), kinds[term.measured])
             merged[key] = merged.get(key, 0) + term.times
         return _weighted_sum(tuple((weight, times, scales[kind]) for (weight, kind), times in merged.items()))
 

@@ -9,6 +9,7 @@ boxes of cells were measured, a cell that was not measured by itself may hold an
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -16,13 +17,15 @@ from typing import Protocol
 import numpy as np
 
 from dpengine.array_types import Columns, Floats
+from dpengine.estimate.amounts import SoftEstimates
 from dpengine.estimate.consistency import ConsistentTables, make_consistent, round_boxes
-from dpengine.estimate.error_distribution import ErrorDistribution, least_squares, table_error
+from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms, least_squares, table_error
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.measurement import Allocation, Audit, Measurement, Measurements
 from dpengine.marginals.pairwise import Pairwise, fit
 from dpengine.measure.strategy import resolved
+from dpengine.spec.domain import Amount
 from dpengine.spec.plan import Plan
 
 __all__ = [
@@ -57,6 +60,10 @@ class Estimates(Protocol):
     def fitted(self) -> ConsistentTables | Pairwise:
         """Non-negative counts that agree with each other: whole tables, or a model of pairs of columns."""
 
+    @property
+    def soft(self) -> SoftEstimates:
+        """Unbiased estimates of the tables with amounts, which are always measured themselves."""
+
 
 @dataclass(frozen=True)
 class UnbiasedEstimates:
@@ -74,9 +81,20 @@ class UnbiasedEstimates:
         return least_squares(self.plan, self._allocations)
 
     def estimate(self, table: Columns) -> Floats:
-        values = self._squares.estimate(table, [one.values for one in self.marginals])
+        values = self._squares.estimate(table, [one.rows for one in self.marginals])
         # A value this near to a whole number is one; the rest comes from the order of summation.
         return np.where(np.abs(values - np.rint(values)) < 1e-6, np.rint(values), values) + 0.0
+
+    @property
+    def soft(self) -> SoftEstimates:
+        return self
+
+    def noise_along(self, table: Columns, coefficients: Sequence[float]) -> tuple[float, float]:
+        """Return the variance of Σ coefficient · estimate over the last column's cells, and its 95 % half-width."""
+        terms = self._squares.noise(table, table[-1], coefficients)
+        variances = self._squares.variances
+        variance = math.fsum(term.weight**2 * term.times * variances[term.measured] for term in terms)
+        return variance, error_of_terms(self._allocations)(terms).half_width()
 
     def intervals(self, table: Columns) -> tuple[Floats, Floats]:
         return self.estimate(table), np.array(self.half_width(table))
@@ -89,7 +107,8 @@ class UnbiasedEstimates:
 
     @property
     def fitted(self) -> ConsistentTables | Pairwise:
-        return make_consistent(self._squares, [one.values for one in self.marginals])
+        amounts = frozenset(name for name in self.plan.used if isinstance(self.plan.column(name), Amount))
+        return make_consistent(self._squares, [one.rows for one in self.marginals], amounts)
 
     def _error(self, table: Columns) -> ErrorDistribution:
         return table_error(self.plan, self._allocations, table)
@@ -108,15 +127,25 @@ class ModelledEstimates:
 
     @cached_property
     def fitted(self) -> Pairwise:
-        sizes = {name: self.plan.column(name).size for name in sorted(self.plan.used)}
-        return fit(sizes, self.measured.marginals)
+        sizes = {name: self.plan.column(name).size for name in sorted(self.plan.counted)}
+        return fit(sizes, self._of_counts)
+
+    @property
+    def _of_counts(self) -> tuple[Measurement, ...]:
+        return tuple(one for one in self.measured.marginals if not self.plan.has_amount(one.allocation.columns))
+
+    @cached_property
+    def soft(self) -> SoftEstimates:
+        return UnbiasedEstimates(
+            self.plan, tuple(one for one in self.measured.marginals if self.plan.has_amount(one.allocation.columns))
+        )
 
     def estimate(self, table: Columns) -> Floats:
         return np.round(self.fitted.table(table), 3) + 0.0
 
     def intervals(self, table: Columns) -> tuple[Floats, Floats]:
         if len(table) < 2:
-            return UnbiasedEstimates(self.plan, _best_singles(self.measured)).intervals(table)
+            return UnbiasedEstimates(self.plan, _best_singles(self._of_counts)).intervals(table)
         expected = self.estimate(table)
         return expected, np.maximum(MIN_HALF_WIDTH, TAIL * self.mean_errors(expected))
 
@@ -158,6 +187,10 @@ class HierarchicalEstimates:
         return float(self.intervals(table)[1].mean()) / NOISE_TAIL
 
     @property
+    def soft(self) -> SoftEstimates:
+        raise AssertionError("a plan for ranges has no amounts")
+
+    @property
     def fitted(self) -> ConsistentTables:
         return round_boxes(self.tree)
 
@@ -185,10 +218,10 @@ def mean_errors(expected: Floats, factor: float, power: float) -> Floats:
     return mean
 
 
-def _best_singles(measured: Measurements) -> tuple[Measurement, ...]:
+def _best_singles(measured: Sequence[Measurement]) -> tuple[Measurement, ...]:
     """Return the measurement of each single column with most ε; the model uses the others too."""
     best: dict[Columns, Measurement] = {}
-    for one in measured.marginals:
+    for one in measured:
         columns = one.allocation.columns
         if len(columns) == 1 and (columns not in best or one.allocation.epsilon > best[columns].allocation.epsilon):
             best[columns] = one

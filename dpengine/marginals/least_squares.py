@@ -126,7 +126,7 @@ class LeastSquares:
         return total
 
     def estimate(
-        self, table: Columns, values: Sequence[npt.NDArray[np.int64]], totals: Sequence[float] | None = None
+        self, table: Columns, values: Sequence[npt.NDArray[np.int64] | Floats], totals: Sequence[float] | None = None
     ) -> Floats:
         """Return the unbiased least-squares estimate of `table`, one axis a column, from the measured `values`.
 
@@ -157,25 +157,30 @@ class LeastSquares:
                 result += weight * part.reshape(spread)
         return result
 
-    def noise(self, table: Columns) -> list[NoiseTerm]:
+    def noise(
+        self, table: Columns, along: str | None = None, coefficients: Sequence[float] = (1.0,)
+    ) -> list[NoiseTerm]:
         """Return the noise in one cell of the estimate of `table`, as a weighted sum of independent draws.
 
-        By symmetry, the weight of a measured cell depends only on the set of shared columns in which it differs from
-        the estimated cell.
+        With a column `along` of the table, it is the noise in Σ_k coefficient_k · estimate over the cells k of that
+        column, the others fixed. By symmetry, the weight of a measured cell depends only on its cell in that column and
+        on the set of other shared columns in which it differs from the estimated cell.
         """
+        sums = math.fsum(coefficients)
         if len(self.measured) == 1:
-            return [NoiseTerm(0, 1.0, self._cells(frozenset(self.measured[0]) - frozenset(table)))]
+            outside = self._cells(frozenset(self.measured[0]) - frozenset(table))
+            return [NoiseTerm(0, each, outside) for each in coefficients if each]
         weights_of = self._weights(table)
         in_all, cells = weights_of[frozenset()], self._cells(frozenset(table))
         touching = {s for name in table for s in self._holding.get(name, ())}
         terms = []
         for alike in self._alike:
             apart = [s for s in alike if s not in touching]
-            if apart and abs(weight := in_all.get(apart[0], 0.0) / cells) > 1e-15:
+            if apart and abs(weight := sums * in_all.get(apart[0], 0.0) / cells) > 1e-15:
                 terms.append(NoiseTerm(apart[0], weight, self._cells(self._sets[apart[0]]) * len(apart)))
         for s in touching:
             columns = self.measured[s]
-            shared = tuple(name for name in table if name in columns)
+            shared = tuple(sorted((name for name in table if name in columns), key=lambda name: name == along))
             outside = self._cells(frozenset(columns) - frozenset(shared))
             # weights[d] is the weight of cells that differ along the axes where d is 1. It starts as the contribution
             # of each component, and is summed over components one axis at a time: 2^k·k steps, not 4^k.
@@ -183,15 +188,24 @@ class LeastSquares:
             for component in subsets(shared):
                 weight = weights_of[component].get(s, 0.0) / self._cells(frozenset(table) - component)
                 weights[tuple(int(name in component) for name in shared)] = weight
-            for axis, name in enumerate(shared):
+            others = shared[:-1] if along in shared else shared
+            for axis, name in enumerate(others):
                 mean, contrast = np.split(weights, 2, axis=axis)
                 weights = np.concatenate([mean + (1 - 1 / self.sizes[name]) * contrast,
                                           mean - contrast / self.sizes[name]], axis=axis)  # fmt: skip
-            for differing in np.ndindex(weights.shape):
-                places = zip(shared, differing, strict=True)
+            if (
+                along in shared
+            ):  # the last axis: its mean is in all cells alike, its contrast in each by its coefficient
+                mean, contrast = np.split(weights, 2, axis=-1)
+                weights = mean * sums + contrast * (np.array(coefficients) - sums / len(coefficients))
+            else:
+                weights = weights[..., None] * sums
+            for *differing, cell in np.ndindex(weights.shape):
+                places = zip(others, differing, strict=True)
                 times = outside * math.prod(self.sizes[name] - 1 for name, differs in places if differs)
-                if times and abs(weights[differing]) > 1e-15:
-                    terms.append(NoiseTerm(s, float(weights[differing]), times))
+                weight = float(weights[(*differing, cell)])
+                if times and abs(weight) > 1e-15:
+                    terms.append(NoiseTerm(s, weight, times))
         return sorted(terms, key=lambda term: term.measured)
 
 

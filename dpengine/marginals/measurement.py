@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from dpengine.array_types import Columns, Ints
+from dpengine.array_types import Columns, Floats, Ints
 
 __all__ = [
     "AUDIT_EDGES", "DISCRETE_LAPLACE", "PARTS", "PERMUTE_AND_FLIP", "Allocation", "Audit", "Boxes", "Choice",
@@ -24,21 +24,30 @@ AUDIT_EDGES = (0.5, 2.0, 10.0, 50.0, 200.0, 1000.0)  # expected counts that sepa
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """One marginal to measure, with its part of ε and the L1 sensitivity of its counts."""
+    """One marginal to measure, with its part of ε and the L1 sensitivity of its counts, in rows.
+
+    Where rows are shared among cells (`spec.numeric.amount`), counts are whole units, `grain` of them to a row.
+    """
 
     columns: Columns
     epsilon: Fraction
     sensitivity: int
+    grain: int = 1
 
     @property
     def scale(self) -> Fraction:
-        """Scale of the discrete Laplace noise: sensitivity/ε."""
+        """Scale of the discrete Laplace noise, in rows: sensitivity/ε."""
         return self.sensitivity / self.epsilon
+
+    @property
+    def scale_in_units(self) -> Fraction:
+        """The same in the units in which the noise is whole."""
+        return self.scale * self.grain
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Noisy counts of a marginal, one axis a column, with the allocation of ε that they cost.
+    """Noisy counts of a marginal in units, one axis a column, with the allocation of ε that they cost.
 
     Where neighbouring cells were merged before counting, `merged` gives for each axis the merged bin of every cell.
     """
@@ -46,6 +55,11 @@ class Measurement:
     allocation: Allocation
     values: Ints
     merged: tuple[Ints, ...] = ()
+
+    @property
+    def rows(self) -> Ints | Floats:
+        """The noisy counts in rows."""
+        return self.values if self.allocation.grain == 1 else self.values / self.allocation.grain
 
 
 @dataclass(frozen=True, slots=True)

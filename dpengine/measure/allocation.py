@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -20,9 +21,18 @@ from dpengine.marginals.graphs import junction_order, maximal
 from dpengine.marginals.least_squares import LeastSquares, subsets
 from dpengine.marginals.measurement import PARTS, Allocation
 from dpengine.spec.limits import MAX_TABLE_CELLS
+from dpengine.spec.numeric.amount import MAX_GRAIN
 from dpengine.spec.plan import Plan
 
-__all__ = ["MAX_JOINT_CELLS", "allocate_by_cells", "allocate_directly", "allocate_optimally", "needs_a_model"]
+__all__ = [
+    "MAX_JOINT_CELLS",
+    "allocate",
+    "allocate_amounts",
+    "allocate_by_cells",
+    "allocate_directly",
+    "allocate_optimally",
+    "needs_a_model",
+]
 
 MAX_JOINT_CELLS = 2_000_000  # of a table of all columns through which others agree
 MAX_OPTIMISED = 60  # marginals beyond which the numerical search takes too long
@@ -42,11 +52,11 @@ def allocate_directly(plan: Plan) -> tuple[Allocation, ...]:
     Columns are in sorted order, so that the order of a plan's tables changes nothing. Raises `PlanError` if the tables
     could not be made to agree.
     """
-    tables = maximal(plan.marginals)
+    tables = maximal(plan.supports)
     if len(tables) == 1:
         return allocate_by_cells(plan, tables)
     everything = tuple(sorted(plan.used))
-    small = plan.cells(everything) <= MAX_TABLE_CELLS
+    small = _is_small(plan, everything)
     if not small and needs_a_model(plan, tables) and max(map(len, tables)) > 2:
         raise PlanError(
             f"these tables overlap in a ring, so they can agree only through one table of all {len(everything)} "
@@ -62,13 +72,32 @@ def allocate_directly(plan: Plan) -> tuple[Allocation, ...]:
     return split
 
 
+def allocate_amounts(plan: Plan) -> tuple[Allocation, ...]:
+    """Return the parts of ε for tables with amounts, beside tables of counts that a model needs not measure at all.
+
+    They are those that the tables with amounts would have by `allocate_by_cells`, were all tables measured.
+    """
+    soft = maximal([table for table in plan.supports if plan.has_amount(table)])
+    every = allocate_by_cells(plan, [*soft, *maximal(plan.marginals)]) if soft else ()
+    return every[: len(soft)]
+
+
+def _is_small(plan: Plan, columns: Columns) -> bool:
+    """Return whether a table of these columns can be measured: its cells can be written down, and its units counted."""
+    return plan.cells(columns) <= MAX_TABLE_CELLS and plan.grain(columns) <= MAX_GRAIN
+
+
+def allocate(plan: Plan, columns: Columns, epsilon: Fraction) -> Allocation:
+    """Return the allocation of a part of ε to a marginal: one person moves it by `plan.unit.rows` rows in L1."""
+    return Allocation(columns, epsilon, plan.unit.rows, plan.grain(columns))
+
+
 def allocate_by_cells(plan: Plan, tables: Sequence[Columns]) -> tuple[Allocation, ...]:
     """Divide ε over `tables` in proportion to the cube roots of their numbers of cells, rounded to thousandths."""
     weights = [max(1, round(1000 * plan.cells(table) ** (1 / 3))) for table in tables]
     total = sum(weights)
     return tuple(
-        Allocation(table, plan.epsilon * weight / total, plan.unit.rows)
-        for table, weight in zip(tables, weights, strict=True)
+        allocate(plan, table, plan.epsilon * weight / total) for table, weight in zip(tables, weights, strict=True)
     )
 
 
@@ -101,12 +130,12 @@ def allocate_optimally(plan: Plan) -> tuple[Allocation, ...]:
     whole[whole < PARTS // 1000] = 0  # a marginal that is not worth measuring
     whole[int(whole.argmax())] += PARTS - int(whole.sum())
     found = tuple(
-        Allocation(columns, plan.epsilon * int(part) / PARTS, plan.unit.rows)
+        allocate(plan, columns, plan.epsilon * int(part) / PARTS)
         for columns, part in zip(candidates, whole, strict=True)
         if part
     )
-    covered = all(any(set(table) <= set(each.columns) for each in found) for table in plan.marginals)
-    better = covered and _total_variance(plan, found, plan.marginals) < _total_variance(plan, direct, plan.marginals)
+    covered = all(any(set(table) <= set(each.columns) for each in found) for table in plan.supports)
+    better = covered and _total_variance(plan, found, plan.supports) < _total_variance(plan, direct, plan.supports)
     return found if better else direct
 
 
@@ -122,11 +151,11 @@ def _total_variance(plan: Plan, allocations: Sequence[Allocation], tables: Seque
 
 def _candidates(plan: Plan, measured: Sequence[Columns]) -> list[Columns]:
     """Return maximal tables, their common parts, and the table of all columns if it can be written down."""
-    tables = maximal(plan.marginals)
+    tables = maximal(plan.supports)
     common = {tuple(sorted(set(a) & set(b))) for a, b in combinations(tables, 2)} - {()}
     everything = tuple(sorted(plan.used))
-    whole = [everything] if plan.cells(everything) <= MAX_TABLE_CELLS else []
-    return sorted({*tables, *maximal([*plan.marginals, *measured]), *common, *whole})
+    whole = [everything] if _is_small(plan, everything) else []
+    return sorted({*tables, *maximal([*plan.supports, *measured]), *common, *whole})
 
 
 def _least_variance(plan: Plan, candidates: Sequence[Columns], start: Sequence[float]) -> Floats:
@@ -134,7 +163,7 @@ def _least_variance(plan: Plan, candidates: Sequence[Columns], start: Sequence[f
     from scipy.optimize import minimize  # here, since it takes long to load and few plans need it
 
     costs: dict[frozenset[str], float] = defaultdict(float)  # of each component
-    for table in plan.marginals:
+    for table in plan.supports:
         for part in subsets(table):
             contrast = math.prod(plan.column(name).size - 1 for name in part)  # cells × Π (n−1)/n
             costs[part] += contrast / plan.cells(tuple(frozenset(table) - part))

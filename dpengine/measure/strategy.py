@@ -26,7 +26,14 @@ from dpengine.errors import PlanError
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Allocation, Choice, Measurement, Measurements
 from dpengine.measure.adaptive import blank_audit, measure_adaptively
-from dpengine.measure.allocation import allocate_by_cells, allocate_directly, allocate_optimally, needs_a_model
+from dpengine.measure.allocation import (
+    allocate,
+    allocate_amounts,
+    allocate_by_cells,
+    allocate_directly,
+    allocate_optimally,
+    needs_a_model,
+)
 from dpengine.measure.hierarchical import blank_boxes, measure_boxes, strata
 from dpengine.measure.measure import add_noise
 from dpengine.measure.workload import Workload
@@ -111,7 +118,7 @@ class Strategy(ABC):
     def _zeros(self, columns: Columns, epsilon: Fraction) -> Measurement:
         """Return one marginal of zeros."""
         values = np.zeros(self.plan.shape(columns), dtype=np.int64)
-        return Measurement(Allocation(columns, epsilon, self.plan.unit.rows), values)
+        return Measurement(allocate(self.plan, columns, epsilon), values)
 
 
 class Direct(Strategy):
@@ -123,7 +130,7 @@ class Direct(Strategy):
     def why(self) -> str:
         if self.plan.strategy == "direct":
             return "Direct, as the plan says: what is asked is what is measured."
-        tables = maximal(self.plan.marginals)
+        tables = maximal(self.plan.supports)
         if not needs_a_model(self.plan, tables):
             return "Direct: the tables can be measured and made to agree as they are."
         noise = f"{portion(_noise_in_a_table(self.plan, tables))} of all rows"
@@ -145,8 +152,7 @@ class Direct(Strategy):
 
     def check(self) -> None:
         plan = self.plan
-        smallest = min(allocation.epsilon for allocation in self.allocations)
-        if plan.unit.rows / smallest > MAX_SCALE:
+        if max(allocation.scale_in_units for allocation in self.allocations) > MAX_SCALE:
             raise PlanError("epsilon is too small for so many tables: the noise would be beyond all counts; raise it")
         # A bound for the total's standard deviation: that of the best single marginal's sum.
         sd = min(math.sqrt(2 * plan.cells(each.columns)) * float(each.scale) for each in self.allocations)
@@ -194,7 +200,7 @@ class Adaptive(_Private):
 
     @property
     def why(self) -> str:
-        plan, tables = self.plan, maximal(self.plan.marginals)
+        plan, tables = self.plan, maximal(self.plan.supports)
         beside = "part of ε measures columns and pairs, the rest the whole table, and a model draws on all of these."
         if self.decided and _is_sparse(plan, tables):
             return f"Adaptive: with about {plan.rows_about:,} rows, noise would bury so many cells; so {beside}"
@@ -212,24 +218,32 @@ class Adaptive(_Private):
 
     @property
     def marginals(self) -> Sequence[Columns]:
-        return self.workload.marginals
+        return [*self.workload.marginals, *(each.columns for each in self._for_amounts)]
+
+    @cached_property
+    def _for_amounts(self) -> tuple[Allocation, ...]:
+        return allocate_amounts(self.plan)
 
     @property
     def plan_id(self) -> str:
         """It names all tables, since pairs are chosen later; a single maximal table stands for its sums."""
-        tables = maximal(self.plan.marginals)
+        tables = maximal(self.plan.supports)
         return self.plan.identity("adaptive", *tables) if len(tables) == 1 else self.plan.key
 
     def _measure(self, counts: Sequence[Ints]) -> Measurements:
         exact = dict(zip(self.marginals, counts, strict=True))
-        return measure_adaptively(self.workload, exact, self.plan.epsilon, self.plan.unit.rows)
+        amounts = tuple(add_noise(exact[each.columns], each) for each in self._for_amounts)
+        for_counts = self.plan.epsilon - sum((each.epsilon for each in self._for_amounts), Fraction(0))
+        measured = measure_adaptively(self.workload, exact, for_counts, self.plan.unit.rows)
+        return replace(measured, marginals=(*measured.marginals, *amounts))
 
     def blank(self) -> Measurements:
         workload, epsilon = self.workload, self.plan.epsilon
         columns = [(), *((name,) for name in workload.sizes), *([workload.whole] if workload.whole else [])]
         choice = Choice("nothing", PERMUTE_AND_FLIP, epsilon, self.plan.unit.rows)
         audit = blank_audit(workload, epsilon, self.plan.unit.rows) if workload.audited else None
-        return Measurements(tuple(self._zeros(each, epsilon) for each in columns), (choice,), audit)
+        amounts = (self._zeros(each.columns, each.epsilon) for each in self._for_amounts)
+        return Measurements((*(self._zeros(each, epsilon) for each in columns), *amounts), (choice,), audit)
 
 
 class Hierarchical(_Private):
@@ -276,7 +290,7 @@ def decide(plan: Plan) -> Strategy:
     """
     if plan.strategy != "auto":
         return resolved(plan)
-    tables = maximal(plan.marginals)
+    tables = maximal(plan.supports)
     if not (_is_long(plan) or _is_sparse(plan, tables) or _noise_is_too_much(plan, tables)):
         return Direct(plan)
     private = plan.model_copy(update={"strategy": "adaptive"})

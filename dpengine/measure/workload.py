@@ -41,10 +41,10 @@ class Workload:
         """Return the workload of `plan`; up to `MAX_AUDITED` tables, spread evenly, stand for all in the audit."""
         pairs = sorted({pair for table in plan.marginals for pair in combinations(sorted(table), 2)})
         largest = maximal(plan.marginals)
-        whole = largest[0] if len(largest) == 1 and len(plan.used) > 1 else ()
+        whole = largest[0] if len(largest) == 1 and len(plan.counted) > 1 else ()
         joint = [table for table in plan.marginals if len(table) > 1]
         audited = [whole] if whole else joint[:: max(1, -(-len(joint) // MAX_AUDITED))]
-        return cls({name: plan.column(name).size for name in sorted(plan.used)}, pairs, audited, whole)
+        return cls({name: plan.column(name).size for name in sorted(plan.counted)}, pairs, audited, whole)
 
     @property
     def marginals(self) -> list[Columns]:

@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from dpengine import safe_csv
 from dpengine.array_types import Columns, Floats, Ints
-from dpengine.bundle import archive, sizes
+from dpengine.bundle import archive
 from dpengine.bundle.archive import Archive, Piece, Source
+from dpengine.bundle.checks import sizes
 from dpengine.bundle.promises import estimator, table_files
 from dpengine.bundle.read import read_manifest
 from dpengine.bundle.verify import verify
@@ -210,7 +211,7 @@ def _lines(plan: Plan, table: Columns, drawn: Floats) -> Iterator[Piece]:
 def _estimates(members: Archive, file: str, table: Columns, plan: Plan) -> Floats:
     """Read the estimates of a table from its file, which was verified before."""
     place = len(table) + NUMBERS.index("estimate")
-    blocks = safe_csv.read_blocks(members.pieces(file, sizes.file_bytes(plan, file, table)), header(table))
+    blocks = safe_csv.read_blocks(members.pieces(file, sizes.file_bytes(plan, file, table)), header(plan, table))
     values = [safe_csv.read_numbers(block[place], pa.float64()) for block in blocks]
     estimates: Floats = np.concatenate(values).reshape(plan.shape(table))
     return estimates

@@ -17,6 +17,7 @@ from dpengine.array_types import Columns, Floats, Ints
 from dpengine.errors import PlanError
 from dpengine.estimate.error_distribution import table_error, table_errors
 from dpengine.marginals.measurement import Allocation
+from dpengine.measure.allocation import allocate
 from dpengine.measure.strategy import decide, resolved
 from dpengine.results.mock_table import ASSUMED_ROWS, mock_counts
 from dpengine.results.predict import predict_by_trials
@@ -104,10 +105,10 @@ def compare_allocations(plan: Plan) -> pd.DataFrame:
 
     columns = tuple(sorted(plan.used))
     even = plan.epsilon / len(plan.marginals)
-    planned, joint = allocations_of(plan), (Allocation(columns, plan.epsilon, plan.unit.rows),)
+    planned, joint = allocations_of(plan), (allocate(plan, columns, plan.epsilon),)
     widths = []
     for table in plan.marginals:
-        alone = (Allocation(tuple(sorted(table)), even, plan.unit.rows),)
+        alone = (allocate(plan, tuple(sorted(table)), even),)
         row = [table_error(plan, allocations, table).half_width() for allocations in (planned, alone)]
         fits = plan.cells(columns) <= MAX_TABLE_CELLS
         widths.append([*row, table_error(plan, joint, table).half_width() if fits else math.nan])

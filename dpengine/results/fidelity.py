@@ -29,15 +29,13 @@ def compare(result: Result, rows: int | None = None) -> pd.DataFrame:
     plan = result.plan
     tables = dict.fromkeys((*plan.marginals, ()))
     counted = {table: np.zeros(plan.cells(table), dtype=np.int64) for table in tables}
-    for unique, index in result.row_blocks(rows):
-        read = {}
-        for salt, name in enumerate(plan.used):
-            column, codes = plan.column(name), unique[name][index]
-            read[name] = cell_values.cells(
-                column, cell_values.texts(column, cell_values.values(column, codes, salt), codes)
-            )
+    for block in result.value_blocks(rows):
+        read = {
+            name: cell_values.cells(plan.column(name), cell_values.texts(plan.column(name), values, codes))
+            for name, (values, codes) in block.items()
+        }
         for table, counts in counted.items():
-            cells = np.zeros(len(index), dtype=np.int64)
+            cells = np.zeros(len(read[plan.counted[0]]), dtype=np.int64)
             for name in table:
                 cells = cells * plan.column(name).size + read[name]
             counts += np.bincount(cells, minlength=counts.size)

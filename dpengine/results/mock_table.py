@@ -14,27 +14,31 @@ import numpy as np
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.marginals.fitting import round_to_total
 from dpengine.measure.strategy import ASSUMED_ROWS
-from dpengine.spec.domain import Category, Column, Date, Number
+from dpengine.spec.domain import Amount, Category, Column, Date, Number
 from dpengine.spec.plan import Plan
 
-__all__ = ["ASSUMED_ROWS", "mock_counts"]
+__all__ = ["ASSUMED_ROWS", "mock_counts", "mock_rows"]
 
 LATENT_CLASSES = (0.5, 0.3, 0.2)  # parts of all people
+MOCK_VALUES = 200  # of an amount
 
 
 def mock_counts(plan: Plan, table: Columns) -> Ints:
     """Return whole counts of `table`, one axis a column, that add up to the plan's rough number of rows.
+
+    Counts of a table with amounts are in units, `plan.grain` to a row.
 
     >>> plan = Plan(dataset="demo", epsilon="1", tables=[["smokes"]], columns=[{"name": "smokes", "kind": "yesno"}])
     >>> mock_counts(plan, ("smokes",))
     array([4656, 5044,  100,  200])
     """
     rows = plan.rows_about or ASSUMED_ROWS
-    counts: Ints = round_to_total(_expected(plan, table), rows)
+    counts: Ints = round_to_total(mock_rows(plan, table), rows * plan.grain(table))
     return counts
 
 
-def _expected(plan: Plan, table: Columns) -> Floats:
+def mock_rows(plan: Plan, table: Columns) -> Floats:
+    """Return the expected rows in each cell, of which `mock_counts` makes whole numbers of units."""
     total = np.zeros(plan.shape(table))
     for latent_class, part in enumerate(LATENT_CLASSES):
         product: Floats = np.full((), part * (plan.rows_about or ASSUMED_ROWS))
@@ -54,6 +58,12 @@ def _profile(column: Column, latent_class: int) -> Floats:
         weights = 1 / (np.roll(np.arange(size), latent_class * max(1, size // 4)) + 1.5) ** 0.7
     elif isinstance(column, Date):
         weights = 1.2 + np.sin(2 * math.pi * (2 * place + 0.2 * latent_class)) + place
+    elif isinstance(column, Amount):
+        values = np.linspace(0, 1, MOCK_VALUES)
+        likely = np.exp(-(((values - (0.3, 0.45, 0.2)[latent_class]) / 0.2) ** 2))
+        cells, units = column.split((values * column.grid.steps).astype(np.int64))
+        weights = np.bincount(cells, likely * (column.grain - units), minlength=size)
+        weights += np.bincount(np.minimum(cells + 1, size - 1), likely * units, minlength=size)
     else:
         weights = np.array([(0.35, 0.55, 0.7)[latent_class], (0.65, 0.45, 0.3)[latent_class]])
     extra = [0.01] * column.other + [0.02] * column.missing

@@ -18,10 +18,11 @@ import numpy as np
 
 from dpengine.array_types import Columns, Floats
 from dpengine.errors import PlanError
+from dpengine.estimate.amounts import mean_half_widths
 from dpengine.estimate.error_distribution import CONFIDENCE, ErrorDistribution, table_error, table_errors
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.measure.strategy import Strategy, decide
-from dpengine.results.mock_table import mock_counts
+from dpengine.results.mock_table import mock_counts, mock_rows
 from dpengine.spec.plan import MAX_EPSILON, MIN_EPSILON, Plan
 from dpengine.spec.wording import name_of
 
@@ -41,8 +42,9 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
     """Predict the errors of a release of `plan`; no data is needed and nothing is spent.
 
     Returns one row a published table, then `total`: `table` (column names joined by ` × `), `cells`, `mean_abs_error`
-    and `half_width_95` of `estimate` in each cell, and `total_half_width_95` of the grand total. With `epsilons`, the
-    same for each of them, after a column `epsilon`. Errors are exact, or simulated under the strategy *adaptive*;
+    and `half_width_95` of `estimate` in each cell, and `total_half_width_95` of the grand total. For each amount a
+    column `mean_…_half_width_95` follows, averaged over the people of the mock table's cells. With `epsilons`, the same
+    for each of them, after a column `epsilon`. Errors are exact, or simulated under the strategy *adaptive*;
     `frame.attrs["simulated"]` says which. Raises `PlanError` for an unusable ε.
     """
     import pandas as pd
@@ -76,8 +78,23 @@ def predict_by_trials(
     errors = _exact_errors(strategy) if strategy.closed_form else _simulated_errors(strategy, trials, before_each)
     rows = [(name_of(table), plan.cells(table), *error) for table, error in errors.items()]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    for name in plan.amounts(()):
+        frame[f"mean_{name}_half_width_95"] = [mean_half_width(strategy, table, name) for table in errors]
     frame.attrs["simulated"] = not strategy.closed_form
     return frame
+
+
+def mean_half_width(strategy: Strategy, table: Columns, name: str) -> float:
+    """Return the half-width of the mean of an amount, averaged over the people of the mock table's cells.
+
+    NaN where the table has no such mean.
+    """
+    plan = strategy.plan
+    if name not in plan.amounts(table):
+        return math.nan
+    soft, rows = derive_estimates(plan, strategy.blank()).soft, mock_rows(plan, (*table, name))
+    widths = mean_half_widths(plan.amount(name), rows, table, soft)
+    return float(np.average(widths, weights=rows.sum(axis=-1)))
 
 
 def _exact_errors(strategy: Strategy) -> dict[Columns, tuple[float, float, float]]:

@@ -1,27 +1,58 @@
-"""The columns of a published table: a label column for each of its own columns, then four numbers."""
+"""The columns of a published table: a label column for each of its own columns, then its numbers."""
 
 from __future__ import annotations
 
-from dpengine.array_types import Columns
+from collections.abc import Iterable
 
-__all__ = ["NUMBERS", "header", "published_name"]
+from dpengine.array_types import Columns
+from dpengine.spec.plan import Plan
+
+__all__ = ["NUMBERS", "decimals_of_mean", "header", "number_columns", "published_name"]
 
 NUMBERS = ("count", "estimate", "low", "high")
 
 
-def published_name(column: str) -> str:
+def number_columns(plan: Plan, table: Columns) -> list[str]:
+    """Return the names of the columns of numbers of a published table, in order.
+
+    After the numbers of every table come those of its amounts: people whose value is known, if any may be missing; the
+    mean and the sum, if they are asked for, each with the ends of its interval.
+    """
+    names = list(NUMBERS)
+    for name in plan.amounts(table):
+        names += [f"known_{name}"] if plan.amount(name).missing else []
+        for kind, wanted in (("mean", plan.means(table)), ("sum", plan.sums(table))):
+            names += [f"{kind}_{name}", f"{kind}_{name}_low", f"{kind}_{name}_high"] if name in wanted else []
+    return names
+
+
+def published_name(column: str, numbers: Iterable[str] = NUMBERS) -> str:
     """Return the name of a label column: the column's own, with an underscore if it could be taken for a number column.
 
     >>> published_name("age"), published_name("count"), published_name("count_")
     ('age', 'count_', 'count__')
     """
-    return f"{column}_" if column.rstrip("_") in NUMBERS else column
+    return f"{column}_" if column.rstrip("_") in numbers else column
 
 
-def header(table: Columns) -> list[str]:
+def header(plan: Plan, table: Columns) -> list[str]:
     """Return the names of all columns of a published table, in order.
 
-    >>> header(("age", "low"))
+    >>> columns = [{"name": name, "kind": "yesno"} for name in ("age", "low")]
+    >>> header(Plan(dataset="demo", epsilon=1, columns=columns, tables=[["age", "low"]]), ("age", "low"))
     ['age', 'low_', 'count', 'estimate', 'low', 'high']
     """
-    return [*map(published_name, table), *NUMBERS]
+    numbers = number_columns(plan, table)
+    return [*(published_name(name, numbers) for name in table), *numbers]
+
+
+def decimals_of_mean(plan: Plan, amount: str) -> int:
+    """Return to how many decimals the means of an amount are published: four more than its step has, 2 to 6.
+
+    >>> income = {"name": "income", "kind": "amount", "from": 0, "to": 1000, "step": 100}
+    >>> columns = [{"name": "sex", "kind": "yesno"}, income]
+    >>> plan = Plan(dataset="demo", epsilon=1, columns=columns, tables=[{"columns": ["sex"], "mean": ["income"]}])
+    >>> decimals_of_mean(plan, "income")
+    2
+    """
+    return min(6, max(2, 4 - plan.amount(amount).step.adjusted()))

@@ -16,14 +16,19 @@ import numpy.typing as npt
 
 from dpengine.array_types import Bools, Columns, Floats, Ints
 from dpengine.errors import LedgerError, ReleaseError
+from dpengine.estimate import amounts
+from dpengine.estimate.amounts import AmountTable, fit_amount
 from dpengine.estimate.consistency import ConsistentTables
 from dpengine.estimate.estimates import Estimates, derive_estimates
 from dpengine.marginals.measurement import Measurement, Measurements
+from dpengine.measure.allocation import MAX_JOINT_CELLS
 from dpengine.measure.strategy import MAX_SYNTHETIC
 from dpengine.results import serialise
-from dpengine.results.published_columns import published_name
+from dpengine.results.published_columns import decimals_of_mean, number_columns, published_name
+from dpengine.spec.domain import Amount
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values, resample
+from dpengine.synthesis.amount_values import AmountValues
 from dpengine.synthesis.blocks import blocks
 from dpengine.synthesis.generate_rows import SyntheticRows, realise
 from dpengine.version import VERSION
@@ -51,7 +56,8 @@ def mostly_noise(counts: Ints, half_width: float | Floats) -> Bools:
 
 def conclude(plan: Plan, measured: Measurements) -> Result:
     """Return the result of what was measured for `plan`, whose strategy is resolved, with a fresh id and the time."""
-    return Result(plan, measured, _model(plan, measured), **_story())
+    model = _model(plan, measured)
+    return Result(plan, measured, model, amounts=_amounts(plan, measured, model), **_story())
 
 
 def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
@@ -62,7 +68,8 @@ def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
     """
     story = _story()
     try:
-        payload = Result(plan, measured, _model(plan, measured), **story).to_bytes()
+        model = _model(plan, measured)
+        payload = Result(plan, measured, model, amounts=_amounts(plan, measured, model), **story).to_bytes()
     except _CAUSES:
         payload = serialise.pack(_plain(plan), measured, None, story)
     return story["release_id"], story["created"], payload
@@ -74,6 +81,16 @@ _CAUSES = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryE
 def _model(plan: Plan, measured: Measurements) -> ConsistentTables | SyntheticRows:
     """Return whole counts that agree everywhere: a fixed function of its arguments."""
     return realise(derive_estimates(plan, measured).fitted, max(map(len, plan.marginals)))
+
+
+def _amounts(plan: Plan, measured: Measurements, model: ConsistentTables | SyntheticRows) -> tuple[AmountTable, ...]:
+    """Return the amounts of each table in whole numbers that agree with `model`: a fixed function of its arguments."""
+    if not plan.amounts(()):
+        return ()
+    soft = derive_estimates(plan, measured).soft
+    tables = {name: [table for table in plan.marginals if name in plan.amounts(table)] for name in plan.amounts(())}
+    fitted = (fit_amount(plan.amount(name), of, model.table, soft) for name, of in tables.items())
+    return tuple(table for group in fitted for table in group)
 
 
 def _story() -> dict[str, Any]:
@@ -102,6 +119,7 @@ class Result:
     release_id: str
     created: str
     software: dict[str, str]
+    amounts: tuple[AmountTable, ...] = ()
 
     @property
     def key(self) -> str:
@@ -138,12 +156,39 @@ class Result:
         low = np.minimum(np.maximum(np.ceil(middle - half_width - 1e-6), 0), count).astype(np.int64)
         high = np.maximum(np.floor(middle + half_width + 1e-6), count).astype(np.int64)
         codes = np.unravel_index(np.arange(count.size), self.plan.shape(table)) if table else ()
+        names = number_columns(self.plan, table)
         labels = {
-            published_name(name): np.array(self.plan.column(name).labels, dtype=object)[code]
+            published_name(name, names): np.array(self.plan.column(name).labels, dtype=object)[code]
             for name, code in zip(table, codes, strict=True)
         }
         numbers = {"count": count, "estimate": estimate, "low": low, "high": high}
+        for name in self.plan.amounts(table):
+            numbers |= self._of_amount(table, self.plan.amount(name))
         return labels | {name: np.ravel(values) for name, values in numbers.items()}
+
+    def _of_amount(self, table: Columns, amount: Amount) -> dict[str, Ints | Floats]:
+        """Return the columns that a published table has for one amount: see `results.published_columns`."""
+        name, low, step = amount.name, float(amount.low), float(amount.step)
+        found = self.amount_table(table, name)
+        numbers: dict[str, Ints | Floats] = {f"known_{name}": found.known} if amount.missing else {}
+        if name in self.plan.means(table):
+            ends = amounts.mean_intervals(amount, table, self.estimates.soft)
+            means = amounts.means(found, self.amount_table((), name)) / amount.grid.steps
+            spans = means, np.minimum(ends[0], means), np.maximum(ends[1], means)
+            wide, decimals = float(amount.high - amount.low), decimals_of_mean(self.plan, name)
+            labels = (f"mean_{name}", f"mean_{name}_low", f"mean_{name}_high")
+            numbers |= {label: np.round(low + wide * each, decimals) for label, each in zip(labels, spans, strict=True)}
+        if name in self.plan.sums(table):
+            sums = low * found.known + step * found.steps
+            middle, half_width = amounts.sum_intervals(amount, table, self.estimates.soft)
+            spans = sums, np.minimum(middle - half_width, sums), np.maximum(middle + half_width, sums)
+            labels = (f"sum_{name}", f"sum_{name}_low", f"sum_{name}_high")
+            numbers |= dict(zip(labels, spans, strict=True))
+        return numbers
+
+    def amount_table(self, table: Columns, name: str) -> AmountTable:
+        """Return the people whose amount of this name is known, and its sum in steps, in each cell of `table`."""
+        return next(each.project(table) for each in self.amounts if each.amount == name and {*table} <= {*each.columns})
 
     def half_width(self, table: Columns) -> float:
         """Return the 95 % half-width of a cell of `table`, the widest if they differ."""
@@ -164,14 +209,14 @@ class Result:
         (`synthesis.resample`). Raises `ReleaseError` if there are no rows to scale, or too many are asked for.
         """
         parts = [{name: cells[index] for name, cells in unique.items()} for unique, index in self.row_blocks(count)]
-        return {name: np.concatenate([part[name] for part in parts]) for name in self.plan.used}
+        return {name: np.concatenate([part[name] for part in parts]) for name in self.plan.counted}
 
     def row_blocks(self, count: int | None = None) -> Iterator[tuple[dict[str, Ints], Ints]]:
         """Yield the rows a block at a time, each as unique rows and one index per output row.
 
         All published rows may be more than memory holds. Raises `ReleaseError` as `rows` does.
         """
-        used = self.plan.used
+        used = self.plan.counted
         if count is None:
             for part in blocks(self.model, max(1, MAX_BLOCK_VALUES // len(used))):
                 rows, times = resample.unique_rows(part)
@@ -202,25 +247,64 @@ class Result:
         """Yield the rows of `synthetic` a block at a time."""
         import pandas as pd
 
-        columns = [self.plan.column(name) for name in self.plan.used]
+        for block in self.value_blocks(rows):
+            yield pd.DataFrame({name: cell_values.series(self.plan.column(name), *block[name]) for name in block})
+
+    def value_blocks(self, rows: int | None = None) -> Iterator[dict[str, tuple[Any, Ints]]]:
+        """Yield the rows a block at a time: by column an Arrow array of values, and their cells.
+
+        Raises `ReleaseError` as `rows` does.
+        """
+        counted = [self.plan.column(name) for name in self.plan.counted]
+        sources: dict[str, AmountValues] = {}
         for unique, index in self.row_blocks(rows):
-            yield pd.DataFrame({
-                column.name: cell_values.series(column, unique[column.name][index], salt)
-                for salt, column in enumerate(columns)
-            })  # fmt: skip
+            codes = {name: cells[index] for name, cells in unique.items()}
+            sources = sources or {name: self._amount_values(name, rows) for name in self.plan.amounts(())}
+            block = {column.name: (cell_values.values(column, codes[column.name], salt), codes[column.name])
+                     for salt, column in enumerate(counted)}  # fmt: skip
+            for name, source in sources.items():
+                places = source.next([codes[each] for each in source.columns])
+                block[name] = cell_values.amounts(self.plan.amount(name), places)
+            yield {name: block[name] for name in self.plan.used}
+
+    def _amount_values(self, name: str, rows: int | None) -> AmountValues:
+        """Return the source of an amount's values in the published rows, or in that number of rows."""
+        top, tables = self.plan.amount(name).grid.steps, [each for each in self.amounts if each.amount == name]
+        table = tables[0]
+        if len(tables) > 1:
+            columns = tuple(sorted({name for each in tables for name in each.columns}))
+            few = self.plan.cells(columns) <= MAX_JOINT_CELLS
+            largest = max(tables, key=lambda each: each.known.size)
+            table = amounts.join(tables, self._people(columns, None), top) if few else largest
+        people = self._people(table.columns, rows)
+        counts = people if rows is None else self._people(table.columns, None)
+        return AmountValues(table, counts, people, top)
+
+    def _people(self, columns: Columns, rows: int | None) -> Ints:
+        """Count the published rows, or that number of rows, by `columns`, which may be in no published table."""
+        if rows is None and any({*columns} <= {*table} for table in self.plan.marginals):
+            return self.counts(columns)
+        counts = np.zeros(self.plan.shape(columns), dtype=np.int64)
+        for unique, index in self.row_blocks(rows):
+            weights = np.bincount(index, minlength=len(unique[columns[0]]))
+            np.add.at(counts, tuple(unique[name] for name in columns), weights)
+        return counts
 
     def to_bytes(self) -> bytes:
         """Return the release as the ledger keeps it: whole, and readable without running code."""
         story = {"release_id": self.release_id, "created": self.created, "software": self.software}
-        return serialise.pack(_plain(self.plan), self.measured, self.model, story)
+        return serialise.pack(_plain(self.plan), self.measured, self.model, story, self.amounts)
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> Self:
         """Read what `to_bytes` or `payload_of` wrote. Raises `LedgerError` if it is damaged, or cannot be finished."""
-        fields, measured, model, story = serialise.unpack(payload)
+        fields, measured, model, story, kept = serialise.unpack(payload)
         plan = Plan(**fields)
         try:
-            return cls(plan, measured, _model(plan, measured) if model is None else model, **story)
+            if model is None:
+                model = _model(plan, measured)
+                kept = _amounts(plan, measured, model)
+            return cls(plan, measured, model, amounts=kept, **story)
         except _CAUSES as error:
             raise LedgerError(
                 f"The release {story['release_id']} is recorded and paid for, but its tables cannot be made here. Ask "

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.errors import LedgerError
+from dpengine.estimate.amounts import AmountTable
 from dpengine.estimate.consistency import ConsistentTables
 from dpengine.marginals.marginal import Domain, Marginal
 from dpengine.marginals.measurement import Allocation, Audit, Boxes, Choice, Measurement, Measurements
@@ -31,11 +32,18 @@ def pack(
     measured: Measurements,
     model: ConsistentTables | SyntheticRows | None,
     story: Mapping[str, Any],
+    amounts: Sequence[AmountTable] = (),
 ) -> bytes:
     """Return the payload; `plan` and `story` hold plain values. `model` is None if it could not be made yet."""
     header: dict[str, Any] = {"plan": plan, **story}
     header["shares"] = [
-        (one.allocation.columns, str(one.allocation.epsilon), one.allocation.sensitivity, len(one.merged))
+        (
+            one.allocation.columns,
+            str(one.allocation.epsilon),
+            one.allocation.sensitivity,
+            len(one.merged),
+            *([one.allocation.grain] if one.allocation.grain > 1 else []),
+        )
         for one in measured.marginals
     ]
     header["choices"] = [(one.what, one.mechanism, str(one.epsilon), one.sensitivity) for one in measured.choices]
@@ -55,6 +63,10 @@ def pack(
     elif model is not None:
         header["cliques"] = [table.columns for table in model.tables]
         arrays |= {f"model{k}": table.values for k, table in enumerate(model.tables)}
+    if amounts:
+        header["amounts"] = [(table.amount, table.columns) for table in amounts]
+        arrays |= {f"known{k}": table.known for k, table in enumerate(amounts)}
+        arrays |= {f"steps{k}": table.steps for k, table in enumerate(amounts)}
     arrays["header"] = np.frombuffer(json.dumps(header, default=str).encode(), dtype=np.uint8)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
@@ -63,18 +75,20 @@ def pack(
 
 def unpack(
     payload: bytes,
-) -> tuple[dict[str, Any], Measurements, ConsistentTables | SyntheticRows | None, dict[str, Any]]:
+) -> tuple[
+    dict[str, Any], Measurements, ConsistentTables | SyntheticRows | None, dict[str, Any], tuple[AmountTable, ...]
+]:
     """Return what `pack` was given. Raises `LedgerError` if the payload is damaged."""
     try:
         with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
             header: dict[str, Any] = json.loads(arrays["header"].tobytes())
             measurements = tuple(
                 Measurement(
-                    Allocation(tuple(columns), Fraction(epsilon), sensitivity),
+                    Allocation(tuple(columns), Fraction(epsilon), sensitivity, *grain),
                     arrays[f"measured{k}"],
                     tuple(arrays[f"merged{k}_{axis}"] for axis in range(merged)),
                 )
-                for k, (columns, epsilon, sensitivity, merged) in enumerate(header["shares"])
+                for k, (columns, epsilon, sensitivity, merged, *grain) in enumerate(header["shares"])
             )
             choices = tuple(Choice(what, how, Fraction(epsilon), s) for what, how, epsilon, s in header["choices"])
             audit = None
@@ -97,7 +111,11 @@ def unpack(
             elif "cliques" in header:
                 cliques = enumerate(header["cliques"])
                 model = ConsistentTables(tuple(Marginal(tuple(names), arrays[f"model{k}"]) for k, names in cliques))
+            amounts = tuple(
+                AmountTable(tuple(columns), name, arrays[f"known{k}"], arrays[f"steps{k}"])
+                for k, (name, columns) in enumerate(header.get("amounts", ()))
+            )
     except (ValueError, KeyError, OSError, EOFError) as error:
         raise LedgerError("a stored release cannot be read; restore the ledger from a backup") from error
     story = {key: header[key] for key in ("release_id", "created", "software")}
-    return header["plan"], Measurements(measurements, choices, audit, boxes), model, story
+    return header["plan"], Measurements(measurements, choices, audit, boxes), model, story, amounts

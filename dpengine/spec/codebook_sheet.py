@@ -24,7 +24,7 @@ HEADER = (
 )  # fmt: skip
 KIND_WORDS = ("number", "category", "yes or no", "date")
 Told: TypeAlias = Mapping[str, Mapping[str, Any]]  # by column: what readers are told of it, as in a plan
-_KINDS = {kind: kind for kind in KINDS} | {"yes or no": "yesno", "yes/no": "yesno"}
+_KINDS = {kind: kind for kind in KINDS if kind != "amount"} | {"yes or no": "yesno", "yes/no": "yesno"}
 _TRUTHS = {"yes": True, "y": True, "true": True, "1": True, "no": False, "n": False, "false": False, "0": False}
 _DELIMITERS = ",;\t"
 

@@ -13,7 +13,7 @@ from dpengine.errors import Fault, PlanError
 
 __all__ = ["KINDS", "NEEDED", "Declared", "Line", "Name", "NumberFormat", "Text", "Texts", "at_most", "readable_faults"]
 
-KINDS = ("number", "category", "yesno", "date")
+KINDS = ("number", "category", "yesno", "date", "amount")
 MAX_FAULTS = 100
 NEEDED = "this is needed and is not given"
 

@@ -17,108 +17,34 @@ keep the declared values, and charts and the report show the words, and maps of 
 from __future__ import annotations
 
 import calendar
-from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 from pydantic import Field, PlainSerializer, SkipValidation, field_validator, model_validator
 
 from dpengine import shapes as outlines
 from dpengine.exact import DecimalLike
-from dpengine.spec.declared import Declared, Line, Name, NumberFormat, Text, Texts, at_most
-from dpengine.spec.edges import EqualEdges, check_edges, read_edges
+from dpengine.spec.column import MISSING, OTHER, ColumnBase, ColumnOptions
+from dpengine.spec.declared import Line, NumberFormat, Text, Texts, at_most
 from dpengine.spec.limits import check_column_size
+from dpengine.spec.numeric.amount import Amount
+from dpengine.spec.numeric.edges import EqualEdges, check_edges, read_edges
 from dpengine.spec.standard_lists import standard_lists
 
-__all__ = ["FOR_READERS", "MISSING", "OTHER", "Category", "Column", "Date", "Number", "YesNo", "cells_payload"]
+__all__ = [
+    "FOR_READERS", "MISSING", "OTHER", "Amount", "Category", "Column", "Date", "Number", "YesNo", "cells_payload",
+]  # fmt: skip
 
-OTHER = "(other)"
-MISSING = "(missing)"
 FOR_READERS = ("label", "description", "words", "whole", "shapes")  # fields of a column that change no cell
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}  # in a period
 
-Source = Literal["typed", "codebook", "standard", "confirmed"]
 
-
-class ColumnOptions(TypedDict, total=False):
-    """Options that columns of every kind have."""
-
-    other: bool
-    missing: bool
-    missing_as: Sequence[str]
-    source: Source
-    label: str
-    description: str
-
-
-class _Column(Declared):
-    name: Name
-    label: Annotated[Line, at_most(200)] = Field(default="", description="what readers see instead of the name")
-    description: Annotated[Text, at_most(2_000)] = Field(default="", description="what the column says, for readers")
-    other: bool = True
-    missing: bool = True
-    missing_as: Texts = Field(default=(), description="texts that mean 'missing', such as ? or -99")
-    source: Source = "typed"
-
-    @field_validator("name")
-    @classmethod
-    def _has_a_name(cls, name: str) -> str:
-        if not name.strip():
-            raise ValueError("a column needs its name, as in the table's header")
-        return name
-
-    @property
-    @abstractmethod
-    def declared(self) -> tuple[str, ...]:
-        """Labels of the declared cells in order, without *other* and *missing*."""
-
-    @property
-    @abstractmethod
-    def declared_size(self) -> int:
-        """Number of declared cells, known without making their labels."""
-
-    @property
-    def heading(self) -> str:
-        """What readers see instead of the name, if that is given."""
-        return self.label or self.name
-
-    @property
-    def words_of_declared(self) -> tuple[str, ...]:
-        """What readers see instead of the declared labels."""
-        return self.declared
-
-    @cached_property
-    def shown(self) -> tuple[str, ...]:
-        """What readers of charts and of the report see in place of `labels`, in the same order."""
-        return self.words_of_declared + self.labels[self.declared_size :]
-
-    @cached_property
-    def labels(self) -> tuple[str, ...]:
-        """Labels of all cells, in the order in which they are published."""
-        return self.declared + ((OTHER,) if self.other else ()) + ((MISSING,) if self.missing else ())
-
-    @property
-    def size(self) -> int:
-        """Number of cells, *other* and *missing* included."""
-        return self.declared_size + self.other + self.missing
-
-    @property
-    def other_code(self) -> int:
-        """Index of the cell for undeclared values; -1 means that such rows are left out."""
-        return self.declared_size if self.other else -1
-
-    @property
-    def missing_code(self) -> int:
-        """Index of the cell for missing values; `other_code` if they have none of their own."""
-        return self.size - 1 if self.missing else self.other_code
-
-
-class Number(_Column):
+class Number(ColumnBase):
     """A numeric column, divided at `edges` into bins [a, b), of which the last is closed.
 
     Edges are a list, or ``{"from": 0, "to": 100, "bins": 20}`` for bins of one width. Values are read as 64-bit
@@ -180,7 +106,7 @@ class Number(_Column):
         )
 
 
-class Category(_Column):
+class Category(ColumnBase):
     """A column of texts with one cell for each of `values`, or of a codebook or standard list.
 
     A value matches exactly or, failing that, without the blanks around it. Readers see the `words` of a value instead
@@ -287,7 +213,7 @@ class Category(_Column):
         return len(self.values)
 
 
-class YesNo(_Column):
+class YesNo(ColumnBase):
     """A column of yes and no in any usual spelling and case: yes/no, true/false, y/n, t/f, 1/0."""
 
     kind: Literal["yesno"] = "yesno"
@@ -305,7 +231,7 @@ class YesNo(_Column):
         return 2
 
 
-class Date(_Column):
+class Date(ColumnBase):
     """A column of dates or times, in periods from day `first` to day `last`, both included.
 
     Plan files call these days ``from`` and ``to``. Texts are read as ISO dates or times, or in the strptime
@@ -380,7 +306,7 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, bool | int | float) else value
 
 
-Column = Annotated[Number | Category | YesNo | Date, Field(discriminator="kind")]
+Column = Annotated[Number | Category | YesNo | Date | Amount, Field(discriminator="kind")]
 
 
 def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:
@@ -388,6 +314,12 @@ def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:
     plain = column.model_dump(mode="json", by_alias=by_alias, exclude={"source", "codebook", "edges", *FOR_READERS})
     if isinstance(column, Number):
         plain["edges"] = [f"{edge:f}" for edge in column.edges]
-        if column.format == "1234.5":  # plans from before there were formats keep their identity
-            del plain["format"]
+    if isinstance(column, Amount):
+        numbers = {
+            "knots": [f"{knot.normalize():f}" for knot in column.all_knots],
+            "step": f"{column.step.normalize():f}",
+        }
+        plain = {name: value for name, value in plain.items() if name not in ("low", "high", "from", "to")} | numbers
+    if isinstance(column, Number | Amount) and column.format == "1234.5":
+        del plain["format"]  # plans from before there were formats keep their identity
     return plain

@@ -21,8 +21,8 @@ from typing import Any, get_args
 
 from dpengine.exact import decimal
 from dpengine.spec.declared import NumberFormat
-from dpengine.spec.edges import equal_edges
 from dpengine.spec.limits import MAX_COLUMN_CELLS
+from dpengine.spec.numeric.edges import equal_edges
 from dpengine.spec.standard_lists import standard_lists
 
 __all__ = ["DATE_FORMATS", "is_standard", "read", "write"]

@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -23,10 +23,10 @@ from dpengine.errors import Fault, PlanError
 from dpengine.exact import ExactLike, exact_text, rational
 from dpengine.spec import codebook, strict_yaml
 from dpengine.spec.declared import Declared, Line, Text, at_most
-from dpengine.spec.domain import Column, Number, cells_payload
+from dpengine.spec.domain import Amount, Column, Number, cells_payload
 from dpengine.spec.limits import MAX_TABLE_CELLS, MAX_TABLE_COLUMNS, MAX_TABLES, check_columns, check_declared
 
-__all__ = ["About", "Each", "Plan", "Strategy", "Unit", "exact_epsilon"]
+__all__ = ["About", "Each", "Plan", "PublishedTable", "Strategy", "Unit", "exact_epsilon"]
 
 MIN_EPSILON, MAX_EPSILON = Fraction(1, 10**6), Fraction(1000)
 
@@ -85,19 +85,33 @@ class Each(Declared):
     each: int = Field(ge=1, le=MAX_TABLE_COLUMNS)
 
 
-class ForRanges(Declared):
-    """A table published for its ranges: sums over intervals of its columns, such as all ages up to 40."""
+Names = Annotated[tuple[Text, ...], Field(max_length=MAX_TABLE_COLUMNS)]
 
-    columns: Annotated[tuple[Text, ...], Field(max_length=MAX_TABLE_COLUMNS)]
-    ranges: bool
+
+class PublishedTable(Declared):
+    """A table that says more than its columns.
+
+    With `ranges`, it is published for sums over intervals of its columns, such as all ages up to 40. With `mean` or
+    `sum`, it has the means or sums of these amounts too, in each cell.
+    """
+
+    columns: Names
+    ranges: bool = False
+    mean: Names = ()
+    sum: Names = ()
+
+    @property
+    def amounts(self) -> tuple[str, ...]:
+        """Names of the amounts that are measured in the table."""
+        return tuple(dict.fromkeys((*self.mean, *self.sum)))
 
 
 def _table(value: Any) -> Any:
-    """Read a table: a list of columns, or ``{columns: [...], ranges: true}`` for one published for its ranges."""
+    """Read a table: a list of columns, or the fields of a `PublishedTable` if it says more."""
     if isinstance(value, dict):
-        value = ForRanges(**value)
-    if isinstance(value, ForRanges):
-        return value if value.ranges else value.columns
+        value = PublishedTable(**value)
+    if isinstance(value, PublishedTable):
+        return value if value.ranges or value.amounts else value.columns
     if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
         raise ValueError("a table is a list of columns, such as [age, region]")
     if len(value) > MAX_TABLE_COLUMNS:
@@ -121,14 +135,14 @@ class Plan(Declared):
     unit: Unit = Unit()
     rows_about: int | None = Field(default=None, ge=1, le=10**12)
     columns: Annotated[tuple[Column, ...], BeforeValidator(check_columns)]
-    tables: tuple[Annotated[tuple[Text, ...] | ForRanges, BeforeValidator(_table)], ...] | Each
+    tables: tuple[Annotated[tuple[Text, ...] | PublishedTable, BeforeValidator(_table)], ...] | Each
     strategy: Strategy = "auto"
 
     if TYPE_CHECKING:
 
         def __init__(
             self, *, dataset: str, epsilon: ExactLike, columns: Sequence[Column | Mapping[str, Any]],
-            tables: Sequence[Sequence[str] | ForRanges | Mapping[str, Any]] | Each | Mapping[str, int],
+            tables: Sequence[Sequence[str] | PublishedTable | Mapping[str, Any]] | Each | Mapping[str, int],
             unit: Unit | Mapping[str, Any] = ..., title: str = ..., notes: str = ...,
             about: About | Mapping[str, str] = ..., rows_about: int | None = ..., strategy: Strategy = ...,
         ) -> None: ...  # fmt: skip
@@ -178,7 +192,8 @@ class Plan(Declared):
                     f"table {name} would have {cells:,} cells, above the limit of {MAX_TABLE_CELLS:,}: "
                     "use fewer columns, or wider bins"
                 )
-        ranged = [table for table in self._listed if isinstance(table, ForRanges)]
+            self._check_amounts(table, name)
+        ranged = [table for table in self._listed if isinstance(table, PublishedTable) and table.ranges]
         if ranged and (len(ranged) > 1 or not self._used <= set(ranged[0].columns)):
             raise ValueError(
                 f"table {' × '.join(ranged[0].columns)} is for ranges: such a plan publishes only that table "
@@ -188,21 +203,75 @@ class Plan(Declared):
             raise ValueError(f"the ID column {self.unit.id!r} names persons and cannot be published")
         return self
 
+    def _check_amounts(self, table: tuple[str, ...], name: str) -> None:
+        for column in table:
+            if isinstance(self._by_name[column], Amount):
+                raise ValueError(
+                    f"table {name}: {column!r} is an amount, which has no cells to count in; ask for its mean or sum "
+                    f"in a table of other columns, such as {{columns: [...], mean: [{column}]}}"
+                )
+        for amount in self.amounts(table):
+            if not isinstance(self._by_name.get(amount), Amount):
+                raise ValueError(
+                    f"table {name}: means and sums are of columns of kind amount; {amount!r} is none that is declared"
+                )
+            if self.amount(amount).grain * (self.rows_about or 1) > 2**62:
+                raise ValueError(f"the step of {amount!r} is too fine for so many rows")
+
     @cached_property
     def marginals(self) -> tuple[tuple[str, ...], ...]:
         """The published tables in order, each a tuple of column names, without the total, which is always published."""
         if isinstance(self.tables, Each):
-            return tuple(combinations((column.name for column in self.columns), self.tables.each))
-        return tuple(table.columns if isinstance(table, ForRanges) else table for table in self._listed)
+            counted = (column.name for column in self.columns if not isinstance(column, Amount))
+            return tuple(combinations(counted, self.tables.each))
+        return tuple(table.columns if isinstance(table, PublishedTable) else table for table in self._listed)
 
     @property
-    def _listed(self) -> tuple[tuple[str, ...] | ForRanges, ...]:
+    def _listed(self) -> tuple[tuple[str, ...] | PublishedTable, ...]:
         return () if isinstance(self.tables, Each) else self.tables
 
     @cached_property
     def ranged(self) -> tuple[str, ...] | None:
         """The columns, sorted, of the table that is published for its ranges; None if there is none."""
-        return next((tuple(sorted(table.columns)) for table in self._listed if isinstance(table, ForRanges)), None)
+        ranged = (table for table in self._listed if isinstance(table, PublishedTable) and table.ranges)
+        return next((tuple(sorted(table.columns)) for table in ranged), None)
+
+    @cached_property
+    def _measures(self) -> dict[tuple[str, ...], PublishedTable]:
+        """By their columns, the tables that have means or sums, and the total, which has all of these."""
+        listed = [table for table in self._listed if isinstance(table, PublishedTable) and table.amounts]
+        if not listed:
+            return {}
+        mean, sums = (tuple(dict.fromkeys(name for table in listed for name in getattr(table, kind)))
+                      for kind in ("mean", "sum"))  # fmt: skip
+        return {table.columns: table for table in listed} | {(): PublishedTable(columns=(), mean=mean, sum=sums)}
+
+    def means(self, table: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the amounts whose means are published in `table`, or in the total of no columns."""
+        return tuple(self._measures[table].mean) if table in self._measures else ()
+
+    def sums(self, table: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the amounts whose sums are published in `table`, or in the total of no columns."""
+        return tuple(self._measures[table].sum) if table in self._measures else ()
+
+    def amounts(self, table: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the amounts that are measured in `table`, or in any table for the total of no columns."""
+        return self._measures[table].amounts if table in self._measures else ()
+
+    @cached_property
+    def supports(self) -> tuple[tuple[str, ...], ...]:
+        """The tables that must be known: each published one, or those with one of its amounts as a further column."""
+        wanted = [[(*table, amount) for amount in self.amounts(table)] or [table] for table in self.marginals]
+        return tuple(each for group in wanted for each in group)
+
+    def has_amount(self, table: Iterable[str]) -> bool:
+        """Return whether one of the columns is an amount, between whose cells rows are shared."""
+        return any(isinstance(self._by_name[name], Amount) for name in table)
+
+    def grain(self, table: Iterable[str]) -> int:
+        """Return the number of units in a row of a table over columns and amounts: all counts are whole in these."""
+        columns = (self._by_name[name] for name in table)
+        return math.prod(column.grain for column in columns if isinstance(column, Amount))
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:
@@ -210,12 +279,23 @@ class Plan(Declared):
 
     @cached_property
     def _used(self) -> frozenset[str]:
-        return frozenset(name for table in self.marginals for name in table)
+        return frozenset(name for table in self.supports for name in table)
 
     @property
     def used(self) -> tuple[str, ...]:
         """Names of the columns that a table uses, in declared order; no other column is read."""
         return tuple(column.name for column in self.columns if column.name in self._used)
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """Names of the used columns in whose cells rows are counted: all but amounts."""
+        return tuple(name for name in self.used if not isinstance(self._by_name[name], Amount))
+
+    def amount(self, name: str) -> Amount:
+        """Return the amount of this name."""
+        column = self._by_name[name]
+        assert isinstance(column, Amount), "the name of an amount"
+        return column
 
     def column(self, name: str) -> Column:
         """Return the column of this name."""
@@ -246,7 +326,7 @@ class Plan(Declared):
         """
         ranges = [] if self.ranged is None else ["ranges", *self.ranged]
         strategy = "direct" if self.strategy == "auto" else self.strategy
-        return self.identity(strategy, ranges, *map(sorted, self.marginals))
+        return self.identity(strategy, ranges, *map(sorted, dict.fromkeys((*self.marginals, *self.supports))))
 
     def identity(self, *measured: object) -> str:
         """Return the SHA-256 of ε, the unit, the cells of all used columns and `measured`, JSON values in any order."""

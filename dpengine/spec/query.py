@@ -21,7 +21,7 @@ from dpengine.exact import DecimalLike, ExactLike, exact_text, rational
 from dpengine.noise.moments import MAX_SCALE
 from dpengine.spec.declared import Declared, Text
 from dpengine.spec.domain import Column, Number, cells_payload
-from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Dataset, Epsilon, Unit
 
 __all__ = ["MAX_CANDIDATES", "Condition", "Count", "Mean", "Mode", "Proportion", "Quantile", "Question", "Sum"]

@@ -32,14 +32,14 @@ from dpengine import arrow, safe_csv
 from dpengine.array_types import Ints
 from dpengine.exact import decimal
 from dpengine.quasi_random import shuffled
-from dpengine.spec.domain import OTHER, Column, Date, Number
-from dpengine.spec.number_bins import number_codes
+from dpengine.spec.domain import OTHER, Amount, Column, Date, Number
+from dpengine.spec.numeric.number_bins import number_codes
 from dpengine.synthesis.date_texts import read_day, write_day
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["HOW", "cells", "reader", "series", "texts", "values"]
+__all__ = ["HOW", "amounts", "cells", "reader", "series", "texts", "values"]
 
 HOW = (
     "values in synthetic.csv: numbers and dates are spread evenly over their bin or period, by a rule and not by chance"
@@ -102,17 +102,35 @@ def texts(column: Column, array: Any, codes: Ints) -> Any:
     """
     if isinstance(column, Date) and column.format is not None:
         array = _formatted(column, array)
-    label = arrow.text(other_text(column) if column.other else "")
+    if not column.other:
+        return pc.fill_null(array.cast(pa.large_string()), arrow.text(""))
+    label = arrow.text(other_text(column))
     other = pc.equal(arrow.from_numpy(codes), arrow.integer(column.other_code))
     return pc.fill_null(pc.if_else(other, label, array.cast(pa.large_string())), arrow.text(""))
 
 
-def series(column: Column, codes: Ints, salt: int) -> pd.Series[Any]:
-    """Return the values of rows as a pandas column: of their own type, or of Python objects if *other* occurs."""
+def amounts(column: Amount, places: Ints) -> tuple[Any, Ints]:
+    """Return the values of an amount at some places of its grid as an Arrow array, null at −1, and their cells.
+
+    Values are int64 or float64; the cell is 0, or that for missing values.
+    """
+    decimals = max(0, *(-int(each.normalize().as_tuple().exponent) for each in (column.low, column.step)))
+    first, step = (int(each.scaleb(decimals)) for each in (column.low, column.step))
+    found: npt.NDArray[Any] = first + step * places
+    array = arrow.from_numpy(found if decimals == 0 else found / 10**decimals)
+    known = places >= 0
+    array = pc.if_else(pc.greater_equal(arrow.from_numpy(places), arrow.integer(0)), array, arrow.null(array.type))
+    return array, np.where(known, 0, column.missing_code)
+
+
+def series(column: Column, array: Any, codes: Ints) -> pd.Series[Any]:
+    """Return values of rows as a pandas column: of their own type, or of Python objects if *other* occurs.
+
+    `array` holds the values, as `values` made them for `codes`.
+    """
     import pandas as pd
 
-    array = values(column, codes, salt)
-    other = codes == column.other_code
+    other = (codes == column.other_code) & column.other
     if other.any():
         if isinstance(column, Date) and column.format is not None:
             array = pc.if_else(array.is_valid(), texts(column, array, codes), arrow.null(pa.large_string()))
@@ -121,7 +139,7 @@ def series(column: Column, codes: Ints, salt: int) -> pd.Series[Any]:
         return pd.Series(objects, dtype=object)
     if isinstance(column, Date):
         array = array.cast(pa.timestamp("s"))
-    elif not isinstance(column, Number):
+    elif not isinstance(column, Number | Amount):
         array = array.cast(pa.large_string())
     typed: pd.Series[Any] = array.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
     return typed
@@ -131,6 +149,8 @@ def reader(column: Column) -> Callable[[Any], Ints]:
     """Return a function from texts that `texts` may have written, as read from a file, to cells; −1 for any other."""
     if isinstance(column, Number):
         declared = _number_reader(column)
+    elif isinstance(column, Amount):
+        declared = _amount_reader(column)
     elif isinstance(column, Date):
         declared = partial(_day_cells, column)
     else:
@@ -215,14 +235,26 @@ def _number_reader(column: Number) -> Callable[[Sequence[str]], Ints]:
     codes_of = number_codes(column)
 
     def cells_of(known: Sequence[str]) -> Ints:
-        texts = arrow.from_texts(known)
-        number = pc.match_substring_regex(texts, r"^-?[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?$")
-        read = pc.if_else(number, texts, arrow.null(texts.type)).cast(pa.float64())
-        codes = codes_of(arrow.to_numpy(read))
+        codes = codes_of(_read_numbers(known))
         codes[codes >= column.declared_size] = -1
         return codes
 
     return cells_of
+
+
+def _amount_reader(column: Amount) -> Callable[[Sequence[str]], Ints]:
+    def cells_of(known: Sequence[str]) -> Ints:
+        numbers = _read_numbers(known)
+        inside = (numbers >= float(column.low)) & (numbers <= float(column.high))
+        return np.where(inside, 0, -1)
+
+    return cells_of
+
+
+def _read_numbers(known: Sequence[str]) -> npt.NDArray[np.float64]:
+    texts = arrow.from_texts(known)
+    number = pc.match_substring_regex(texts, r"^-?[0-9]+([.][0-9]+)?(e[+-]?[0-9]+)?$")
+    return arrow.to_numpy(pc.if_else(number, texts, arrow.null(texts.type)).cast(pa.float64()))
 
 
 def _day_cells(column: Date, known: Sequence[str]) -> Ints:

@@ -18,6 +18,7 @@ WHOLE_REPLAY = "tests/test_replay.py"
 OF_ADAPTIVE = "tests/measure/test_adaptive.py"
 OF_PERTURB = "tests/noise/test_perturb.py"
 OF_LAPLACE = "tests/noise/test_laplace.py"
+OF_AMOUNTS = "tests/counting/test_amounts.py"
 OF_SELECTION = "tests/noise/test_selection.py"
 
 FAULTS = [
@@ -181,36 +182,36 @@ FAULTS = [
     Fault(
         "counts are published as they are",
         "dpengine/measure/measure.py",
-        "perturb(exact, allocation.scale)",
+        "perturb(exact, allocation.scale_in_units)",
         "exact",
         WHOLE_REPLAY + "::test_even_a_wholly_other_table_changes_nothing_but_the_odds",
     ),
     Fault(
         "the noise of a marginal ignores a person's rows",
         "dpengine/marginals/measurement.py",
-        'noise: sensitivity/ε."""\n        return self.sensitivity / self.epsilon',
-        'noise: sensitivity/ε."""\n        return 1 / self.epsilon',
+        'noise, in rows: sensitivity/ε."""\n        return self.sensitivity / self.epsilon',
+        'noise, in rows: sensitivity/ε."""\n        return 1 / self.epsilon',
         WHOLE_REPLAY + "::test_a_person_with_more_rows_than_the_unit_costs_no_more",
     ),
     Fault(
         "an allocation ignores a person's rows",
         ALLOCATION,
-        "plan.epsilon * weight / total, plan.unit.rows",
-        "plan.epsilon * weight / total, 1",
+        "Allocation(columns, epsilon, plan.unit.rows, plan.grain(columns))",
+        "Allocation(columns, epsilon, 1, plan.grain(columns))",
         WHOLE_REPLAY + "::test_a_person_with_more_rows_than_the_unit_costs_no_more",
     ),
     Fault(
-        "an optimised allocation ignores a person's rows",
+        "an allocation takes a row of a table with amounts for one unit",
         ALLOCATION,
-        "plan.epsilon * int(part) / PARTS, plan.unit.rows",
-        "plan.epsilon * int(part) / PARTS, 1",
-        WHOLE_REPLAY + "::test_a_person_with_more_rows_than_the_unit_costs_no_more",
+        "Allocation(columns, epsilon, plan.unit.rows, plan.grain(columns))",
+        "Allocation(columns, epsilon, plan.unit.rows)",
+        "tests/measure/test_amounts.py::test_noise_is_drawn_for_a_row_and_paid_for",
     ),
     Fault(
         "every table gets all of ε",
         ALLOCATION,
-        "plan.epsilon * weight / total, plan.unit.rows",
-        "plan.epsilon, plan.unit.rows",
+        "allocate(plan, table, plan.epsilon * weight / total)",
+        "allocate(plan, table, plan.epsilon)",
         "tests/measure/test_strategy.py::test_shares_add_up_to_epsilon_exactly_and_cover_every_table",
     ),
     Fault(
@@ -300,5 +301,34 @@ FAULTS = [
         "return int(drawn[heads[0]])",
         "return int(drawn[0])",
         OF_SELECTION + "::test_candidates_come_as_often_as_the_definition_says",
+    ),
+    # Amounts
+    Fault(
+        "the weights of a row add up to more than 1",
+        "dpengine/counting/scan.py",
+        "rest, step = self._amounts[axis].grain - units,",
+        "rest, step = self._amounts[axis].grain + 0 * units,",
+        OF_AMOUNTS + "::test_one_more_row_moves_a_table_by_exactly_one_row",
+    ),
+    Fault(
+        "a value beyond its bounds counts in full",
+        "dpengine/spec/numeric/grid.py",
+        "bounded = np.clip(np.nan_to_num(values.astype(np.float64), nan=low), low, high)",
+        "bounded = np.nan_to_num(values.astype(np.float64), nan=low)",
+        OF_AMOUNTS,
+    ),
+    Fault(
+        "the noise of amounts is drawn for one unit, not for a row",
+        "dpengine/measure/measure.py",
+        "perturb(exact, allocation.scale_in_units)",
+        "perturb(exact, allocation.scale)",
+        "tests/measure/test_amounts.py::test_noise_is_drawn_for_a_row_and_paid_for",
+    ),
+    Fault(
+        "tables with amounts are measured beside all of ε",
+        "dpengine/measure/strategy.py",
+        "measure_adaptively(self.workload, exact, for_counts, self.plan.unit.rows)",
+        "measure_adaptively(self.workload, exact, self.plan.epsilon, self.plan.unit.rows)",
+        "tests/measure/test_amounts.py::test_noise_is_drawn_for_a_row_and_paid_for",
     ),
 ]

@@ -26,7 +26,7 @@ from dpengine.counting.equivalence_classes import class_sizes
 from dpengine.counting.single_query import Selection
 from dpengine.errors import TableError
 from dpengine.sources.open import open_table
-from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Plan, Unit
 from tests.ibis_tables import TOLERATED
 

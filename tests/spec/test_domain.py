@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dpengine.errors import PlanError
 from dpengine.spec.domain import MISSING, OTHER, Category, Date, Number, YesNo
-from dpengine.spec.edges import equal_edges
+from dpengine.spec.numeric.edges import equal_edges
 from tests.work import calls, peak_bytes
 
 

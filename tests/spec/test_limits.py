@@ -11,7 +11,7 @@ import pytest
 from dpengine import Plan, PlanError
 from dpengine.spec import strict_yaml
 from dpengine.spec.declared import MAX_FAULTS
-from dpengine.spec.edges import EqualEdges
+from dpengine.spec.numeric.edges import EqualEdges
 
 HEAD = "dataset: d\nepsilon: 1\n"
 
@@ -74,7 +74,7 @@ def test_no_edge_is_made_of_columns_that_declare_too_much(monkeypatch: pytest.Mo
     def never(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("dpengine.spec.edges.equal_edges", never)
+    monkeypatch.setattr("dpengine.spec.numeric.edges.equal_edges", never)
     with pytest.raises(PlanError, match="cells in all"):
         Plan.loads(plan_of(columns(30, BINS)))
 

@@ -9,7 +9,7 @@ import pytest
 
 from dpengine import PlanError
 from dpengine.spec.domain import Category, Number, YesNo
-from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
 
 REGION = Category(name="region", values=["North", "South", "Paris, TX"])

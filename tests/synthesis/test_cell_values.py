@@ -101,7 +101,9 @@ def test_columns_have_the_types_that_were_declared() -> None:
     plan = Plan.loads(MIXED + "".join(f"  - [{name}]\n" for name in NAMES))
     result = preview(plan)
     sure = {name: np.zeros(5, dtype=np.int64) for name in NAMES}
-    frame = pd.DataFrame({name: series(plan.column(name), sure[name], 0) for name in NAMES})
+    frame = pd.DataFrame(
+        {name: series(plan.column(name), values(plan.column(name), sure[name], 0), sure[name]) for name in NAMES}
+    )
     assert {name: str(kind) for name, kind in frame.dtypes.items() if name not in ("place", "smokes")} == {
         "age": "Int64",
         "grade": "float64",

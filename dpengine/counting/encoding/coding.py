@@ -20,7 +20,7 @@ from dpengine.counting.encoding.declared_texts import Family
 from dpengine.sources.databases.dialects import Dialect
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.domain import Column, Date
-from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.numeric.grid import Grid
 
 __all__ = [
     "BLANKS",

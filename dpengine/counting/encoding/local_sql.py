@@ -31,12 +31,12 @@ from dpengine.counting.encoding.coding import (
 from dpengine.counting.encoding.declared_texts import NUMBERS, Family, codes_by_text, normalised
 from dpengine.sources.databases.dialects import LOCAL
 from dpengine.sources.mixed import member, member_types, text_of
-from dpengine.spec.domain import Category, Column, Date, Number, YesNo
-from dpengine.spec.number_bins import number_codes
-from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.domain import Amount, Category, Column, Date, Number, YesNo
+from dpengine.spec.numeric.grid import Grid
+from dpengine.spec.numeric.number_bins import number_codes
 from dpengine.sql import literal
 
-__all__ = ["code_of", "grid_code_of", "grouped", "identity", "number_of"]
+__all__ = ["code_of", "grid_code_of", "grouped", "identity", "is_marker", "number_of"]
 
 _MAX_CELLS = 1000  # with more cells, a lookup is faster than comparisons with boundaries
 _ISO_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -44,7 +44,12 @@ _ISO_TIME = _ISO_DATE + "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?(Z|[+-][0-
 
 
 def code_of(column: Column, index: int, type_name: str) -> Coding:
-    """Return the coding of the table's column ``c{index}``, which has the given DuckDB type, or a mixed one."""
+    """Return the coding of the table's column ``c{index}``, which has the given DuckDB type, or a mixed one.
+
+    The code of an amount is its place on its grid.
+    """
+    if isinstance(column, Amount):
+        return grid_code_of(column.grid, index, type_name)
     if types := member_types(type_name):
         cells, own = _members(column, index, types)
         return _by_member(column, cells, [_code_of(column, k, each) for k, each in own.items()])
@@ -106,6 +111,8 @@ def _code_of(column: Column, index: str, type_name: str) -> Coding:
             return _category(column, index, family, cells, form)
         case YesNo():
             code = _unless_missing(column, raw, form, family, yes_or_no(raw, LOCAL), yes_or_no(form, LOCAL))
+        case Amount():
+            raise AssertionError("an amount is encoded by its place on a grid")
         case Date():
             cells[f"day_{index}"] = _day(column, raw, form)
             declared = f"WHEN day_{index} IS NOT NULL THEN {_period(column, f'day_{index}')}"
@@ -190,8 +197,8 @@ def _unless_missing(
 def _number(column: Number | Grid, index: str, family: Family) -> Coding:
     """Encode a text column, or one with many bins, by its 64-bit value."""
     cells, value, rest = number_of(column, index, family)
-    markers = ", ".join(f"{number!r}::DOUBLE" for number in missing_numbers(column.missing_as))
-    marked = f"WHEN {value} IN ({markers}) THEN {column.missing_code} " if markers else ""
+    marked = is_marker(column, value)
+    marked = f"WHEN {marked} THEN {column.missing_code} " if marked else ""
     boundaries = None if isinstance(column, Grid) else boundaries_of(column, "DOUBLE", _MAX_CELLS)
     functions: dict[str, Callable[[Any], Any]] = {}
     if boundaries is None:
@@ -201,6 +208,12 @@ def _number(column: Number | Grid, index: str, family: Family) -> Coding:
         code = boundary_tree(boundaries, value, "DOUBLE", LOCAL)
     code = f"CASE {marked}WHEN isfinite({value}) THEN {code} ELSE {rest} END"
     return Coding((cells,), code, completes(column), functions=functions)
+
+
+def is_marker(column: Number | Grid, value: str) -> str:
+    """Write whether a 64-bit number is one of the column's missing markers; nothing if none of these is a number."""
+    markers = ", ".join(f"{number!r}::DOUBLE" for number in missing_numbers(column.missing_as))
+    return f"{value} IN ({markers})" if markers else ""
 
 
 def number_of(column: Number | Grid, index: str, family: Family) -> tuple[dict[str, str], str, str]:

@@ -30,9 +30,10 @@ from dpengine.counting.encoding.bin_boundaries import (
 )
 from dpengine.counting.encoding.coding import Coding, completes
 from dpengine.counting.encoding.declared_texts import normalised
-from dpengine.counting.encoding.local_sql import code_of, number_of
+from dpengine.counting.encoding.local_sql import code_of, is_marker, number_of
 from dpengine.sources.mixed import member_types
-from dpengine.spec.domain import Column, Date, Number
+from dpengine.spec.domain import Amount, Column, Date, Number
+from dpengine.spec.numeric.grid import Grid
 
 __all__ = ["BatchCoding", "Codes", "by_sql", "coding_of", "lookup"]
 
@@ -72,6 +73,8 @@ def coding_of(column: Column, index: int, type_name: str) -> BatchCoding:
     if member_types(type_name):
         return by_sql(code_of(column, index, type_name))
     family = family_of(type_name) or "text"
+    if isinstance(column, Amount):
+        return _amount(column, index, type_name)
     complete = completes(column)
     raw = f"raw_{index}"
     typed = boundaries_of(column, type_name, _MAX_CELLS) if type_name in (*_INTEGERS, "FLOAT", "DOUBLE") else None
@@ -92,6 +95,18 @@ def coding_of(column: Column, index: int, type_name: str) -> BatchCoding:
     if isinstance(column, Date) and family == "text" and column.format is None and (listed := _listed(column)):
         return _by_listed_day(column, index, coding, listed)
     return coding
+
+
+def _amount(column: Amount, index: int, type_name: str) -> BatchCoding:
+    """Encode an amount by its place on its grid."""
+    grid, raw = column.grid, f"raw_{index}"
+    if type_name in (*_INTEGERS, "DOUBLE") and not is_marker(grid, raw):
+        return BatchCoding({raw: f"c{index}"}, (raw,), partial(_places_by_value, grid), completes(grid), bare=True)
+    cells, value, rest = number_of(grid, str(index), family_of(type_name) or "text")
+    marked = is_marker(grid, value)
+    marked = f"WHEN {marked} THEN {grid.missing_code}" if marked else ""
+    others = f"CASE WHEN NOT coalesce(isfinite({value}), false) THEN ({rest})::INTEGER {marked} END"
+    return BatchCoding(cells, (value, others), partial(_combine, _places_of(grid)), completes(grid))
 
 
 def by_sql(coding: Coding) -> BatchCoding:
@@ -134,6 +149,19 @@ def _by_value(code_of_value: Lookup, missing: int, arrays: Sequence[Any]) -> Cod
     codes = code_of_value(values)
     if null is not None:
         codes[null] = missing
+    return codes
+
+
+def _places_of(grid: Grid) -> Lookup:
+    return lambda values: grid.places_of(values).astype(np.int32)
+
+
+def _places_by_value(grid: Grid, arrays: Sequence[Any]) -> Codes:
+    values, null = arrow.values_and_nulls(arrays[0])
+    codes = _places_of(grid)(values)
+    codes[~np.isfinite(values)] = grid.missing_code
+    if null is not None:
+        codes[null] = grid.missing_code
     return codes
 
 

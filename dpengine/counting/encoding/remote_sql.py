@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 
 from dpengine.counting.encoding.bin_boundaries import (
     NUMERAL,
     Boundaries,
     boundaries_of,
     family_of,
+    missing_numbers,
     missing_scalars,
     period_boundaries,
 )
@@ -35,7 +37,8 @@ from dpengine.counting.encoding.declared_texts import codes_by_text, normalised
 from dpengine.counting.encoding.unicode_forms import spellings
 from dpengine.errors import TableError
 from dpengine.sources.databases.dialects import Dialect
-from dpengine.spec.domain import Category, Column, Date, Number, YesNo
+from dpengine.spec.declared import NumberFormat
+from dpengine.spec.domain import Amount, Category, Column, Date, Number, YesNo
 
 __all__ = ["MAX_CELLS", "code_of", "identity", "utc"]
 
@@ -56,6 +59,8 @@ def code_of(column: Column, cell: str, type_name: str, dialect: Dialect, tag: st
     Raises `TableError` if the column has too many cells, spellings, or a date format that SQL cannot read.
     """
     family = family_of(type_name) or "text"
+    if isinstance(column, Amount):
+        return _amount(column, cell, type_name, dialect, tag)
     if column.size > MAX_CELLS and not (isinstance(column, Date) and column.by in ("day", "week")):
         raise TableError(
             f"column {column.name!r} has {column.size:,} cells, more than the {MAX_CELLS:,} that a database can count; "
@@ -92,25 +97,78 @@ def _text(column: Column, cell: str, dialect: Dialect, tag: str) -> Coding:
     texts = {raw: dialect.to_text(cell)}, {form: _trimmed(raw, dialect)}
     if isinstance(column, Category):
         return Coding(texts, _category(column, raw, form, dialect), completes(column))
-    forms = {spelling for text in column.missing_as for spelling in spellings(normalised(text))}
-    missing = f"{raw} IS NULL{any_of(raw, column.missing_as, form, sorted(forms), dialect)} OR {form} = ''"
+    missing = _is_missing(column, raw, form, dialect)
     more: tuple[dict[str, str], ...] = ()
     match column:
         case YesNo():
             declared = yes_or_no(form, dialect)
+        case Amount():
+            raise AssertionError("an amount is encoded by its place on a grid")
         case Number():
             missing += f" OR lower({form}) = 'nan'"
-            numeral = form
-            if column.format != "1234.5":
-                numeral = f"plain_{tag}"
-                more = ({numeral: plain_number(form, column.format, dialect)},)
-            more, declared = (*more, {value: _read_number(numeral, dialect)}), _number(column, value, dialect)
+            more, declared = _numeral(column.format, form, value, tag, dialect), _number(column, value, dialect)
         case Date():
             more = _read_date(column, form, f"day_{tag}", value, dialect)
             within = f"{value} BETWEEN {column.first.toordinal()} AND {column.last.toordinal()}"
             declared = f"WHEN {within} THEN {_period(column, value, dialect)}"
     code = f"CASE WHEN {missing} THEN {column.missing_code} {declared} ELSE {column.other_code} END"
     return Coding((*texts, *more), code, completes(column))
+
+
+def _is_missing(column: Column, raw: str, form: str, dialect: Dialect) -> str:
+    forms = {spelling for text in column.missing_as for spelling in spellings(normalised(text))}
+    return f"{raw} IS NULL{any_of(raw, column.missing_as, form, sorted(forms), dialect)} OR {form} = ''"
+
+
+def _numeral(form: NumberFormat, text: str, value: str, tag: str, dialect: Dialect) -> tuple[dict[str, str], ...]:
+    """Return layers whose `value` is the 64-bit number that a text in the format `form` names."""
+    if form == "1234.5":
+        return ({value: _read_number(text, dialect)},)
+    plain = f"plain_{tag}"
+    return {plain: plain_number(text, form, dialect)}, {value: _read_number(plain, dialect)}
+
+
+def _amount(column: Amount, cell: str, type_name: str, dialect: Dialect, tag: str) -> Coding:
+    """Encode an amount by its place on its grid; exactly, as `numeric_grid.Grid.places_of` does."""
+    grid, raw, form, value, near = column.grid, f"raw_{tag}", f"form_{tag}", f"value_{tag}", f"near_{tag}"
+    family = family_of(type_name) or "text"
+    layers: tuple[dict[str, str], ...]
+    if family == "text":
+        missing = _is_missing(column, raw, form, dialect)
+        layers = {raw: dialect.to_text(cell)}, {form: _trimmed(raw, dialect)}
+        layers += _numeral(column.format, form, value, tag, dialect)
+    else:
+        number = f"CAST({raw} AS {dialect.float64})"
+        if family == "boolean":
+            number = f"CAST(CASE WHEN {raw} THEN 1 WHEN NOT {raw} THEN 0 END AS {dialect.float64})"
+        elif family == "decimal" or type_name == "FLOAT":  # by way of text, as `local_sql` reads them
+            number = dialect.to_float64.format(x=dialect.to_text(raw))
+        missing = f"{raw} IS NULL" + (f" OR {dialect.is_nan.format(x=raw)}" if family == "float" else "")
+        layers = {raw: cell}, {value: number}
+    markers = [scalar(each, "DOUBLE", dialect) for each in missing_numbers(column.missing_as)]
+    low, high = (scalar(float(each), "DOUBLE", dialect) for each in (column.low, column.high))
+    endless = [scalar(each, "DOUBLE", dialect) for each in (-math.inf, math.inf)]
+    bounded = f"bounded_{tag}"
+    layers += (
+        {bounded: f"CASE WHEN {value} < {low} THEN {low} WHEN {value} > {high} THEN {high} ELSE {value} END"},
+        {near: f"CAST(floor(({bounded} - {low}) / {scalar(float(column.step), 'DOUBLE', dialect)} + 0.5) AS BIGINT)"},
+    )
+    width, parts = grid.halves
+    first, places = grid.units(grid.low), [near, f"nearer_{tag}", f"place_{tag}"]
+
+    def border(place: str) -> str:
+        return f"CAST((2 * ({first} + {place}) - 1) * {width} AS {dialect.float64}) / {parts}"
+
+    for guess, better in pairwise(places):  # a guess in floating point is off by two places at most
+        up = f"CASE WHEN {guess} < {grid.steps} AND {bounded} >= {border(f'({guess} + 1)')} THEN 1 ELSE 0 END"
+        down = f"CASE WHEN {guess} > 0 AND {bounded} < {border(guess)} THEN 1 ELSE 0 END"
+        layers += ({better: f"{guess} + {up} - {down}"},)
+    marked = "".join(f" OR {value} = {marker}" for marker in markers)
+    finite = f"{value} < {endless[1]} AND {value} > {endless[0]}"
+    if family == "float":
+        finite = f"NOT {dialect.is_nan.format(x=raw)} AND {finite}"
+    code = f"CASE WHEN NOT ({missing}{marked}) AND {finite} THEN {places[-1]} ELSE {grid.missing_code} END"
+    return Coding(layers, code, completes(grid))
 
 
 def identity(cell: str, type_name: str, dialect: Dialect) -> str:

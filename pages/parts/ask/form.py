@@ -10,7 +10,7 @@ from dpengine import Plan, PlanError
 from dpengine.errors import Fault
 from dpengine.sources.table import Field
 from dpengine.spec.domain import Column, Number
-from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
 from pages.parts.shared.wording import plain
 from pages.parts.visit.state import visit

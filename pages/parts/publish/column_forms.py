@@ -14,8 +14,8 @@ import streamlit as st
 from dpengine import owner
 from dpengine.sources.table import Table
 from dpengine.spec.declared import NumberFormat
-from dpengine.spec.edges import equal_edges
 from dpengine.spec.notation import DATE_FORMATS
+from dpengine.spec.numeric.edges import equal_edges
 from dpengine.spec.standard_lists import standard_lists
 from pages.parts.shared.wording import plain, plural
 from pages.parts.visit import background_read, plan_form

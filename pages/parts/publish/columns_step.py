@@ -141,6 +141,7 @@ def _plan_in(file: UploadedFile) -> Plan | PlanError:
         if file.size > strict_yaml.MAX_BYTES:
             raise PlanError(f"this is too long for a plan: at most {strict_yaml.MAX_BYTES // 10**6} MB are read")
         plan = Plan.loads(file.getvalue().decode("utf-8-sig", "replace"))
+        plan_form.from_plan(plan)
     except PlanError as error:
         plan = error
     st.session_state[key] = (file.file_id, plan)

@@ -332,7 +332,9 @@ def undressed(column: Column) -> dict[str, Any]:
 
 
 def from_plan(plan: Plan) -> Entries:
-    """Return the entries that would make `plan`."""
+    """Return the entries that would make `plan`. Raises `PlanError` for what this page cannot ask for yet."""
+    if plan.amounts(()):
+        raise PlanError("this plan asks for means or sums, which this page cannot do yet: use the command line for it")
     return Entries(
         title=plan.title,
         dataset=plan.dataset,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
-from dpengine import LedgerError
+from dpengine import LedgerError, PlanError
 from dpengine.accounting.entry import Entry, Kind, same_name
 from dpengine.release import reopen
 from pages.parts.visit.plan_form import Draft, from_plan
@@ -93,7 +93,9 @@ def _published(entry: Entry) -> Draft | None:
     payload = visit().ledger.payload(entry.release_id)
     if payload is None:
         return None
-    return Draft(_name(entry), "", STEPS, from_plan(reopen(payload).plan), visit().account.owner)
+    with suppress(PlanError):  # a plan that only the command line can publish
+        return Draft(_name(entry), "", STEPS, from_plan(reopen(payload).plan), visit().account.owner)
+    return None
 
 
 def _name(entry: Entry) -> str:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpengine import PlanError, arrow
-from dpengine.spec.numeric_grid import Grid
+from dpengine.spec.numeric.grid import Grid
 
 
 def placed(grid: Grid, *values: float) -> list[int]:

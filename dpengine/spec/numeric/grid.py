@@ -24,6 +24,7 @@ from dpengine.spec.declared import Declared, NumberFormat, Text
 
 __all__ = ["Grid"]
 
+_ROUNDING = 2.0**-50  # times the steps that a bound is from zero: more than the error of a place in floating point
 _EXACT = 2**53  # up to here a 64-bit float holds every whole number
 
 
@@ -77,7 +78,7 @@ class Grid(Declared):
                 raise ValueError(f"{self.name!r}: the {what} {bound:f} must be a multiple of the step {self.step:f}")
         if self.absent is not None and not self.low <= self.absent <= self.high:
             raise ValueError(f"{self.name!r}: the value for absent must lie between the bounds")
-        width, parts = self._halves
+        width, parts = self.halves
         if 2 * max(abs(self.units(self.low)), abs(self.units(self.high))) * width + width >= _EXACT or parts >= _EXACT:
             raise ValueError(f"{self.name!r}: the grid has more digits than its values can have; choose a larger step")
         return self
@@ -110,30 +111,45 @@ class Grid(Declared):
     def places(self, batch: Any) -> Any:
         """Return the place of each number of an Arrow array on the grid: 0 for `low`, 1 for the next point, and so on.
 
-        Places are exact even at the borders between them, although the first guess is made in floating point.
+        What has no finite number has the place of a missing value.
         """
         values = arrow.to_numpy(batch)
-        known = np.isfinite(values)
-        bounded = np.clip(np.where(known, values, float(self.low)), float(self.low), float(self.high))
-        near = np.floor((bounded - float(self.low)) / float(self.step) + 0.5)
+        places = self.places_of(values)
+        places[~np.isfinite(values)] = self.missing_code
+        return arrow.from_numpy(places)
+
+    def places_of(self, values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Return the place of each finite number on the grid; that of any other is arbitrary.
+
+        Places are exact even at the borders between them: only where floating-point arithmetic is sure of a place is
+        it taken for granted.
+        """
+        low, high, step = float(self.low), float(self.high), float(self.step)
+        bounded = np.clip(np.nan_to_num(values.astype(np.float64), nan=low), low, high)
+        exact = (bounded - low) / step + 0.5
+        near = np.floor(exact)
         places = np.clip(near, 0, self.steps).astype(np.int64)
-        while True:  # the first guess may be off by a place or two, the borders are not
+        unsure = np.abs(exact - np.rint(exact)) <= _ROUNDING * (1 + max(abs(low), abs(high)) / step)
+        places[unsure] = self._exact_places(bounded[unsure], places[unsure])
+        return places
+
+    def _exact_places(self, bounded: npt.NDArray[np.float64], places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Move guesses that may be off by a place or two across the borders, which are exact."""
+        while True:
             wrong = (bounded >= self._border(places + 1)).astype(np.int64) * (places < self.steps)
             wrong -= ((bounded < self._border(places)) & (places > 0)).astype(np.int64)
             if not wrong.any():
-                break
-            places += wrong
-        places[~known] = self.missing_code
-        return arrow.from_numpy(places)
+                return places
+            places = places + wrong
 
     @property
-    def _halves(self) -> tuple[int, int]:
+    def halves(self) -> tuple[int, int]:
         """Numerator and denominator of half a step."""
         half = Fraction(self.step) / 2
         return half.numerator, half.denominator
 
     def _border(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Return the lower border of each place, halfway from the place below: one division, so the nearest float."""
-        width, parts = self._halves
+        width, parts = self.halves
         borders: npt.NDArray[np.float64] = ((2 * (self.units(self.low) + places) - 1) * width).astype(float) / parts
         return borders

@@ -18,9 +18,10 @@ import pyarrow as pa
 
 from dpengine import safe_csv
 from dpengine.array_types import Columns, Floats, Ints
+from dpengine.bundle.checks.amount_check import AmountCheck, odd_amounts
 from dpengine.errors import ReleaseError
 from dpengine.marginals.marginal import Marginal
-from dpengine.results.published_columns import header
+from dpengine.results.published_columns import NUMBERS, header, number_columns
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values
 
@@ -42,6 +43,7 @@ class Numbers:
     estimate: Floats
     low: Ints
     high: Ints
+    amounts: dict[str, Floats]  # by the names of `number_columns`
 
 
 class CrossCheck:
@@ -55,6 +57,7 @@ class CrossCheck:
         self._estimates = estimates
         self._first: dict[Columns, tuple[str, Ints, Floats, int]] = {}
         self._rows: dict[str, Codes] = {}
+        self._amounts = AmountCheck(plan)
 
     def add_rows(self, pieces: Iterable[bytes]) -> list[str]:
         """Take the synthetic rows that tables are compared with. Return the faults found."""
@@ -88,7 +91,10 @@ class CrossCheck:
         except ValueError as error:
             return [f"{file} {error}"]
         faults = [f"{file}: {fault}" for fault in _odd_numbers(numbers, half_width)]
-        faults += self._disagreements(numbers, table)
+        faults += [f"{file}: {fault}" for fault in odd_amounts(self._plan, table, numbers.count, numbers.amounts)]
+        faults += self._disagreements(numbers, table) + self._amounts.disagreements(
+            table, numbers.count, numbers.amounts, file
+        )
         if self._rows and not np.array_equal(_count(self._rows, table, self._plan), numbers.count):
             faults.append(f"{file} is not what synthetic.csv gives when counted")
         return faults
@@ -124,8 +130,13 @@ def _numbers(pieces: Iterable[bytes], file: str, table: Columns, plan: Plan) -> 
     whole = np.empty((3, cells), dtype=np.int64)
     estimate = np.empty(cells)
     start = 0
-    blocks = safe_csv.read_blocks(pieces, header(table))
-    for *texts, count, fractional, low, high in blocks:
+    blocks = safe_csv.read_blocks(pieces, header(plan, table))
+    more = number_columns(plan, table)[len(NUMBERS) :]
+    amounts = {name: np.empty(cells) for name in more}
+    for block in blocks:
+        texts, (count, fractional, low, high), others = (
+            block[: len(table)], block[len(table) : len(block) - len(more)], block[len(block) - len(more) :]
+        )  # fmt: skip
         stop = start + len(count)
         if stop > cells:
             rows = stop + sum(len(block[0]) for block in blocks)
@@ -144,10 +155,17 @@ def _numbers(pieces: Iterable[bytes], file: str, table: Columns, plan: Plan) -> 
             estimate[start:stop] = safe_csv.read_numbers(fractional, pa.float64())
         except ValueError:
             raise ValueError("has an estimate that is not a number") from None
+        for name, column in zip(more, others, strict=True):
+            try:
+                amounts[name][start:stop] = safe_csv.read_numbers(column, pa.float64())
+            except ValueError:
+                raise ValueError(f"has a value of {name} that is not a number") from None
         start = stop
     if start != cells:
         raise ValueError(f"has {start} rows, not one for each of {cells} cells")
-    return Numbers(file, whole[0].reshape(shape), estimate.reshape(shape), *(each.reshape(shape) for each in whole[1:]))
+    count, low, high = (each.reshape(shape) for each in whole)
+    of_amounts = {name: values.reshape(shape) for name, values in amounts.items()}
+    return Numbers(file, count, estimate.reshape(shape), low, high, of_amounts)
 
 
 def _odd_numbers(numbers: Numbers, half_width: float | None) -> list[str]:

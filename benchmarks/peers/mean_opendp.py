@@ -1,0 +1,37 @@
+"""OpenDP: `dp.mean` of a Polars column by groups that are declared, in the context that its documentation shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import mean_task
+
+MOST = 1_000_000  # rows of a group, which it must be told
+
+
+def start(asked: mean_task.MeanTask) -> Callable[[], Sequence[float]]:
+    import opendp.prelude as dp
+    import polars as pl
+
+    dp.enable_features("contrib")
+    keys = pl.DataFrame({asked.group: asked.groups})
+
+    def job() -> Sequence[float]:
+        context = dp.Context.compositor(
+            data=pl.scan_parquet(asked.path).select(asked.group, asked.amount),
+            privacy_unit=dp.unit_of(contributions=1),
+            privacy_loss=dp.loss_of(epsilon=asked.epsilon),
+            split_evenly_over=1,
+            margins=[dp.polars.Margin(by=[asked.group], max_length=MOST)],
+        )
+        amount = pl.col(asked.amount).cast(float).fill_nan(asked.low).fill_null(asked.low)
+        mean = amount.dp.mean((asked.low, asked.high))
+        released = context.query().group_by(asked.group).agg(mean).with_keys(keys).release().collect()
+        found = dict(released.rows())
+        return [found[name] for name in asked.groups]
+
+    return job
+
+
+if __name__ == "__main__":
+    mean_task.answer(start)

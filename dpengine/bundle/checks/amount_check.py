@@ -1,0 +1,72 @@
+"""Check the means and sums of a release file: each by itself, and those of all tables against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+
+import numpy as np
+
+from dpengine.array_types import Columns, Floats, Ints
+from dpengine.marginals.marginal import Marginal
+from dpengine.results.published_columns import decimals_of_mean
+from dpengine.spec.plan import Plan
+
+__all__ = ["AmountCheck", "odd_amounts"]
+
+SLACK = 1e-9  # of a number, for its rounding in 64 bits
+
+
+def odd_amounts(plan: Plan, table: Columns, count: Ints, numbers: Mapping[str, Floats]) -> list[str]:
+    """Return what is wrong with the amounts of one table themselves."""
+    faults = []
+    for name in plan.amounts(table):
+        amount = plan.amount(name)
+        low, high = float(amount.low), float(amount.high)
+        known = numbers.get(f"known_{name}", count.astype(np.float64))
+        if not ((known >= 0) & (known <= count) & (known == np.rint(known))).all():
+            faults.append(f"known_{name} is not a whole number of the people counted")
+        for kind, lowest, highest in (("mean", low, high), ("sum", low * known, high * known)):
+            if f"{kind}_{name}" not in numbers:
+                continue
+            middle, least, most = (numbers[f"{kind}_{name}{end}"] for end in ("", "_low", "_high"))
+            if not (np.isfinite(least) & np.isfinite(most) & (least <= middle) & (middle <= most)).all():
+                faults.append(f"{kind}_{name} lies outside its interval")
+            slack = SLACK * np.maximum(np.abs(lowest), np.abs(highest)) + _rounding(plan, name)
+            if not ((lowest - slack <= middle) & (middle <= highest + slack)).all():
+                faults.append(f"{kind}_{name} lies outside the declared bounds")
+    return faults
+
+
+class AmountCheck:
+    """A comparison of the amounts of the tables of a bundle. Add the tables one after the other."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._first: dict[tuple[str, Columns], tuple[str, tuple[Floats, ...]]] = {}
+
+    def disagreements(self, table: Columns, count: Ints, numbers: Mapping[str, Floats], file: str) -> list[str]:
+        """Compare people and sums in all, of columns, and of pairs of columns with those of earlier tables."""
+        faults = []
+        for name in self._plan.amounts(table):
+            known = numbers.get(f"known_{name}", count.astype(np.float64))
+            rounding = _rounding(self._plan, name) * known
+            sums = numbers[f"sum_{name}"] if f"sum_{name}" in numbers else numbers[f"mean_{name}"] * known
+            for shared in (
+                each for size in range(min(len(table), 2) + 1) for each in combinations(sorted(table), size)
+            ):
+                found = tuple(Marginal(table, each).project(shared).values for each in (known, sums, rounding))
+                if (name, shared) not in self._first:
+                    self._first[name, shared] = file, found
+                    continue
+                other, before = self._first[name, shared]
+                apart = np.abs(found[1] - before[1]) > found[2] + before[2] + SLACK * np.abs(before[1])
+                if apart.any() or not np.array_equal(found[0], before[0]):
+                    where = f"of {' × '.join(shared)}" if shared else "in all"
+                    faults.append(f"{file} and {other} disagree on {name} {where}")
+        return faults
+
+
+def _rounding(plan: Plan, name: str) -> float:
+    """Return how far the published mean may be from the exact one."""
+    return float(10.0 ** -decimals_of_mean(plan, name))

@@ -1,0 +1,331 @@
+"""Means and sums of amounts in each cell of a table, from noisy tables with soft cells (`spec.numeric.amount`).
+
+A mean of few people is mostly noise. So the mean of a cell is drawn towards those of the margins, which are far more
+exact, as strongly as the noise calls for: the variance of means around those of fewer columns is estimated from the
+noisy sums themselves, and each mean keeps the part of its distance that is not noise. Where there is hardly any noise,
+nothing is drawn anywhere. Source: the empirical Bayes estimator of James & Stein 1961, as Efron & Morris 1975 state it,
+for one set of columns after the other.
+
+An interval is the set of all means that the noisy sums do not contradict (Fieller 1954): for the true mean μ, the sum
+of value − μ over the people of a cell is 0, so that its noisy value is nothing but noise, whose distribution is known.
+Of a group too small for its noise, that is the whole range.
+
+The results are whole numbers of people and of steps of the amount's grid, so that they add up: the sums of a margin are
+those of its cells, and every mean lies within the bounds. Everything here is post-processing of noisy numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from dpengine.array_types import Columns, Floats, Ints
+from dpengine.marginals.fitting import rake, round_to_totals
+from dpengine.marginals.graphs import junction_order, maximal
+from dpengine.spec.domain import Amount
+
+__all__ = [
+    "AmountTable", "SoftEstimates", "fit_amount", "fit_means", "join", "mean_half_widths", "mean_intervals", "means",
+    "round_within", "sum_intervals",
+]  # fmt: skip
+
+MAX_STAGES = 200  # sets of columns whose means are looked at; of more, only single ones, pairs and whole tables
+HALVINGS = 60
+SWEEPS = 20
+KURTOSIS = 5.0  # of Laplace noise, less 1: the variance of its square is at most so many squares of its variance
+ANCHORS = np.linspace(0.0, 1.0, 5)  # means at which the distribution of the noise is computed
+GRID = np.linspace(0.0, 1.0, 65)  # means that are tried first
+AT_ONCE = 1 << 14  # cells
+
+# From some columns of a table: noisy sums over their cells, centred, and the variance of one of them.
+Observed = Callable[[Columns], tuple[Floats, float]]
+
+
+class SoftEstimates(Protocol):
+    """Unbiased estimates of tables with an amount as their last column, and the noise in sums along it."""
+
+    def estimate(self, table: Columns) -> Floats:
+        """Return the estimate of each cell, in rows."""
+
+    def noise_along(self, table: Columns, coefficients: Sequence[float]) -> tuple[float, float]:
+        """Return the variance of Σ coefficient · estimate over the last column's cells, and its 95 % half-width."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AmountTable:
+    """An amount in each cell of a table: people whose value is known, and the sum of these in steps above its low end.
+
+    Both have one axis for each of `columns`.
+    """
+
+    columns: Columns
+    amount: str
+    known: Ints
+    steps: Ints
+
+    def project(self, onto: Columns) -> AmountTable:
+        """Sum over all other columns than `onto`, and order the axes as these are."""
+        axes = [self.columns.index(name) for name in onto]
+        others = tuple(axis for axis in range(len(self.columns)) if axis not in axes)
+        kept = sorted(axes)
+        order = [kept.index(axis) for axis in axes]
+        known, steps = (np.asarray(each.sum(axis=others)).transpose(order) for each in (self.known, self.steps))
+        return AmountTable(onto, self.amount, known, steps)
+
+
+def fit_amount(
+    amount: Amount, tables: Iterable[Columns], count: Callable[[Columns], Ints], soft: SoftEstimates
+) -> tuple[AmountTable, ...]:
+    """Return tables of an amount that agree with each other and with the counts that `count` gives for some columns.
+
+    `tables` are those in which it is measured. Where they overlap in a ring, they are sums of one table of all columns.
+    """
+    cliques = maximal(list(tables))
+    parts = {part for clique in cliques for size in range(len(clique) + 1) for part in combinations(clique, size)}
+    if len(parts) > MAX_STAGES:
+        parts = {part for part in parts if len(part) <= 2 or part in cliques}
+    knots = (np.array(amount.knot_values) - amount.knot_values[0]) / (amount.knot_values[-1] - amount.knot_values[0])
+    missing = [0.0] if amount.missing else []
+    done: list[AmountTable] = []
+    for clique in junction_order(cliques) or [tuple(sorted({name for each in cliques for name in each}))]:
+        nearest = max(done, key=lambda each: len({*each.columns} & {*clique}), default=None)
+        agreed: dict[str, tuple[Columns, Ints]] = {}
+        if nearest is not None:
+            shared = nearest.project(tuple(name for name in clique if name in nearest.columns))
+            agreed = {"known": (shared.columns, shared.known), "steps": (shared.columns, shared.steps)}
+        stages = sorted((part for part in parts if {*part} <= {*clique}), key=len)
+        people = count(clique)
+        known = people
+        if amount.missing:
+            share = _means(amount, clique, people, [1.0] * len(knots) + missing, stages, soft)
+            known = _agreeing(people * share, people, clique, agreed.get("known"))
+        means = _means(amount, clique, known, [*knots, *missing], stages, soft, among=[1.0] * len(knots) + missing)
+        limits = known * amount.grid.steps
+        steps = _agreeing(limits * means, limits, clique, agreed.get("steps"))
+        done.append(AmountTable(clique, amount.name, known, steps))
+    return tuple(done)
+
+
+def join(tables: Sequence[AmountTable], people: Ints, top: int) -> AmountTable:
+    """Return one table over all columns of `tables`, whose sums are near to theirs, for rows to be made from.
+
+    `people` are the rows in each of its cells, and `top` is the last place of the amount's grid. Source: iterative
+    proportional fitting, as for counts.
+    """
+    columns = tuple(sorted({name for each in tables for name in each.columns}))
+
+    def fitted(start: Ints, limits: Ints, sums: Sequence[Ints]) -> Ints:
+        axes = [tuple(map(columns.index, each.columns)) for each in tables]
+        joined = rake(start.astype(np.float64), list(zip(axes, sums, strict=True)), SWEEPS)
+        total = np.array([sums[0].sum()])
+        return round_within(joined.reshape(1, -1), limits.reshape(1, -1), total).reshape(people.shape)
+
+    known = fitted(people, people, [each.known for each in tables])
+    return AmountTable(columns, tables[0].amount, known, fitted(known, known * top, [each.steps for each in tables]))
+
+
+def _means(
+    amount: Amount,
+    clique: Columns,
+    people: Ints,
+    values: Sequence[float],
+    stages: Sequence[Columns],
+    soft: SoftEstimates,
+    among: Sequence[float] | None = None,
+) -> Floats:
+    """Return the mean in each cell of a quantity that has the `values` in the amount's cells.
+
+    It is a mean over the people that `among` counts, by default all.
+    """
+    weights = np.ones(len(values)) if among is None else np.array(among)
+    total = soft.estimate((amount.name,))
+    start = min(max(float(total @ values) / max(float(total @ weights), 1.0), 0.0), 1.0)
+    centred = (np.array(values) - start) * weights
+
+    def observed(part: Columns) -> tuple[Floats, float]:
+        table = (*part, amount.name)
+        return soft.estimate(table) @ centred, soft.noise_along(table, centred.tolist())[0]
+
+    return fit_means(clique, people.astype(np.float64), start, observed, [stage for stage in stages if stage])
+
+
+def _agreeing(wanted: Floats, limits: Ints, clique: Columns, shared: tuple[Columns, Ints] | None) -> Ints:
+    """Round `wanted` so that its sums over the columns of `shared` are the numbers that are given with these."""
+    columns, sums = shared or ((), np.array(round(float(wanted.sum()))))
+    order = [clique.index(name) for name in (*columns, *(name for name in clique if name not in columns))]
+    turned = wanted.transpose(order)
+    rows = round_within(turned.reshape(sums.size, -1), limits.transpose(order).reshape(sums.size, -1), sums.ravel())
+    return np.ascontiguousarray(rows.reshape(turned.shape).transpose(np.argsort(order)))
+
+
+def fit_means(columns: Columns, people: Floats, start: float, observed: Observed, stages: Sequence[Columns]) -> Floats:
+    """Return the mean of a quantity between 0 and 1 in each cell of a table of `columns`, given the people in it.
+
+    `observed` gives, for the columns of each of `stages`, an unbiased estimate of Σ (value − `start`) over the people
+    in each of their cells, and its variance. A stage comes after those of fewer columns.
+
+    >>> fit_means(("a",), np.array([1e6, 1e6]), 0.5, lambda columns: (np.array([1e5, -1e5]), 1.0), [("a",)])
+    array([0.6, 0.4])
+    """
+    means = np.full(people.shape, start)
+    for part in stages:
+        others = tuple(axis for axis, name in enumerate(columns) if name not in part)
+        size = np.asarray(people.sum(axis=others, keepdims=True))
+        sums, variance = observed(part)
+        beyond = sums.reshape(size.shape) - (people * (means - start)).sum(axis=others, keepdims=True)
+        signal = _signal(size, beyond**2 - variance * max(0.0, 1 - math.sqrt(KURTOSIS / size.size)))
+        means = np.clip(means + signal / (signal + variance) * beyond / np.maximum(size, 1e-300), 0.0, 1.0)
+    return means
+
+
+def _signal(people: Floats, squares: Floats) -> Floats:
+    """Return the expected square of a cell's sum as a·people² + b·people, a and b ≥ 0 fitted to noisy `squares`.
+
+    People differ among themselves (b) and from cell to cell (a).
+    """
+    n, y = people.ravel(), squares.ravel()
+    scale = max(float(n.max(initial=0)), 1.0)
+    x = np.stack([(n / scale) ** 2, n / scale])
+    both = np.linalg.lstsq(x.T, y, rcond=None)[0]
+    if both.min() < 0:
+        alone = np.maximum(x @ y, 0) / np.maximum((x**2).sum(axis=1), 1e-300)
+        errors = [((y - alone[k] * x[k]) ** 2).sum() for k in (0, 1)]
+        both = np.where(np.arange(2) == int(np.argmin(errors)), alone, 0.0)
+    fitted: Floats = (both @ x).reshape(people.shape)
+    return fitted
+
+
+def round_within(wanted: Floats, limits: Ints, totals: Ints) -> Ints:
+    """Round each row of `wanted` to whole numbers from 0 to `limits` that add up to its entry of `totals`.
+
+    Each row is moved to its total by one shift in proportion to the limits: of sums, this moves all means alike. Totals
+    lie between 0 and the sums of the limits.
+
+    >>> round_within(np.array([[5.0, 5.0, 0.0]]), np.array([[10, 6, 4]]), np.array([15]))
+    array([[8, 6, 1]])
+    """
+    weights = limits.astype(np.float64)
+    low, high = np.full(len(wanted), -1.0), np.full(len(wanted), 1.0)
+    reach = np.abs(wanted / np.maximum(weights, 1)).max(axis=1, initial=0.0) + 1
+    low, high = low * reach, high * reach
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        sums = np.clip(wanted + middle[:, None] * weights, 0, weights).sum(axis=1)
+        low, high = np.where(sums < totals, middle, low), np.where(sums < totals, high, middle)
+    moved = np.clip(wanted + high[:, None] * weights, 0, weights)
+    rounded = np.minimum(round_to_totals(moved, totals), limits)
+    lacking = totals - rounded.sum(axis=1)
+    while lacking.any():  # by a unit or two, from rounding in floating point
+        room = np.where(lacking[:, None] > 0, limits - rounded, rounded)
+        place = room.argmax(axis=1)
+        rows = np.arange(len(rounded))
+        step = np.sign(lacking) * np.minimum(np.abs(lacking), room[rows, place])
+        rounded[rows, place] += step
+        lacking = lacking - step
+    return rounded
+
+
+def means(table: AmountTable, total: AmountTable) -> Floats:
+    """Return the mean of each cell, in steps; where nobody's value is known, that of all people."""
+    everybody = float(total.steps) / max(float(total.known), 1.0)
+    found = np.full(table.known.shape, everybody)
+    np.divide(table.steps, table.known, out=found, where=table.known > 0)
+    return found
+
+
+def sum_intervals(amount: Amount, table: Columns, soft: SoftEstimates) -> tuple[Floats, float]:
+    """Return the unbiased estimate of the sum in each cell of `table`, and the half-width of its 95 % interval."""
+    values = [*amount.knot_values, *([0.0] if amount.missing else [])]
+    wide = (*table, amount.name)
+    return soft.estimate(wide) @ np.array(values), soft.noise_along(wide, values)[1]
+
+
+def mean_intervals(amount: Amount, table: Columns, soft: SoftEstimates) -> tuple[Floats, Floats]:
+    """Return the ends of the 95 % interval of the mean in each cell of `table`, between 0 and 1 of the range."""
+    knots = (np.array(amount.knot_values) - amount.knot_values[0]) / (amount.knot_values[-1] - amount.knot_values[0])
+    estimate = soft.estimate((*table, amount.name))
+    shape = estimate.shape[:-1]
+    cells = estimate.reshape(-1, estimate.shape[-1])[:, : len(knots)]
+    sums, people = cells @ knots, cells.sum(axis=1)
+    reach = _reach(amount, table, soft)
+    ends = [_solve(sums[k : k + AT_ONCE], people[k : k + AT_ONCE], reach) for k in range(0, len(sums), AT_ONCE)]
+    low, high = (np.concatenate(each).reshape(shape) for each in zip(*ends, strict=True))
+    return low, high
+
+
+def mean_half_widths(amount: Amount, rows: Floats, table: Columns, soft: SoftEstimates) -> Floats:
+    """Return about how wide intervals of means will be, from the middle to an end, in the amount's own unit.
+
+    `rows` are the expected rows of each cell of `table` with the amount as last axis. No interval is wider than the
+    amount's whole range.
+    """
+    knots = np.array(amount.knot_values)
+    scaled = (knots - knots[0]) / (knots[-1] - knots[0])
+    people = rows[..., : len(knots)].sum(axis=-1)
+    means = np.divide(rows[..., : len(knots)] @ scaled, people, out=np.full(people.shape, 0.5), where=people > 0)
+    widths = _reach(amount, table, soft)(means) / np.maximum(people, 1e-9)
+    found: Floats = np.minimum(widths, 0.5) * float(knots[-1] - knots[0])
+    return found
+
+
+def _reach(amount: Amount, table: Columns, soft: SoftEstimates) -> Callable[[Floats], Floats]:
+    """Return the half-width of the noise in the sum of value − μ over the people of a cell, as a function of μ."""
+    knots = np.array(amount.knot_values)
+    scaled = (knots - knots[0]) / (knots[-1] - knots[0])
+    missing = [0.0] if amount.missing else []
+    return _half_widths(
+        np.array([soft.noise_along((*table, amount.name), [*(scaled - mean), *missing]) for mean in ANCHORS])
+    )
+
+
+def _half_widths(found: Floats) -> Callable[[Floats], Floats]:
+    """Return the half-width of the noise in the sum of value − μ, as a function of μ.
+
+    `found` has the variance and the half-width for each of `ANCHORS`. The variance is quadratic in μ. The ratio of
+    half-width to standard deviation hardly changes: the larger one of the anchors on both sides is taken.
+    """
+    variance = np.polynomial.Polynomial.fit(ANCHORS, found[:, 0], 2)
+    ratios = found[:, 1] / np.sqrt(np.maximum(found[:, 0], 1e-300))
+    larger = np.maximum(ratios[:-1], ratios[1:])
+
+    def half_width(means: Floats) -> Floats:
+        piece = np.clip((means * (len(ANCHORS) - 1)).astype(np.int64), 0, len(larger) - 1)
+        width: Floats = larger[piece] * np.sqrt(np.maximum(variance(means), 0.0))
+        return width
+
+    return half_width
+
+
+def _solve(sums: Floats, people: Floats, half_width: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
+    """Return the least and the greatest μ with |sum − μ·people| ≤ half_width(μ), for each of some cells."""
+
+    def fits(means: Floats) -> npt.NDArray[np.bool_]:
+        return np.abs(sums - means * people) <= half_width(means)
+
+    guess = np.clip(sums / np.where(people > 0, people, 1.0), 0.0, 1.0)
+    at_guess = fits(guess) & (people > 0)
+    tried = np.abs(sums[:, None] - GRID * people[:, None]) <= half_width(GRID)
+    some = at_guess | tried.any(axis=1)
+    first = np.where(tried.any(axis=1), GRID[tried.argmax(axis=1)], 1.0)
+    last = np.where(tried.any(axis=1), GRID[len(GRID) - 1 - tried[:, ::-1].argmax(axis=1)], 0.0)
+    first, last = np.where(at_guess, np.minimum(first, guess), first), np.where(at_guess, np.maximum(last, guess), last)
+    low_out, high_out = np.maximum(first - GRID[1], 0.0), np.minimum(last + GRID[1], 1.0)
+    low, high = _border(low_out, first, fits), _border(high_out, last, fits)
+    return np.where(some, low, 0.0), np.where(some, high, 1.0)
+
+
+def _border(outside: Floats, inside: Floats, fits: Callable[[Floats], npt.NDArray[np.bool_]]) -> Floats:
+    """Return how far it fits from `inside` towards `outside`, to many digits."""
+    whole = fits(outside)
+    far, near = outside, inside
+    for _ in range(HALVINGS):
+        middle = (far + near) / 2
+        within = fits(middle)
+        near, far = np.where(within, middle, near), np.where(within, far, middle)
+    return np.where(whole, outside, far)

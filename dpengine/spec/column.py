@@ -1,0 +1,94 @@
+"""What columns of every kind have: a name, words for readers, the cells for undeclared and missing values."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Annotated, Literal, TypedDict
+
+from pydantic import Field, field_validator
+
+from dpengine.spec.declared import Declared, Line, Name, Text, Texts, at_most
+
+__all__ = ["MISSING", "OTHER", "ColumnBase", "ColumnOptions"]
+
+OTHER = "(other)"
+MISSING = "(missing)"
+
+Source = Literal["typed", "codebook", "standard", "confirmed"]
+
+
+class ColumnOptions(TypedDict, total=False):
+    """Options that columns of every kind have."""
+
+    other: bool
+    missing: bool
+    missing_as: Sequence[str]
+    source: Source
+    label: str
+    description: str
+
+
+class ColumnBase(Declared):
+    """A column with its cells: the declared ones in order, then *other*, then *missing*."""
+
+    name: Name
+    label: Annotated[Line, at_most(200)] = Field(default="", description="what readers see instead of the name")
+    description: Annotated[Text, at_most(2_000)] = Field(default="", description="what the column says, for readers")
+    other: bool = True
+    missing: bool = True
+    missing_as: Texts = Field(default=(), description="texts that mean 'missing', such as ? or -99")
+    source: Source = "typed"
+
+    @field_validator("name")
+    @classmethod
+    def _has_a_name(cls, name: str) -> str:
+        if not name.strip():
+            raise ValueError("a column needs its name, as in the table's header")
+        return name
+
+    @property
+    @abstractmethod
+    def declared(self) -> tuple[str, ...]:
+        """Labels of the declared cells in order, without *other* and *missing*."""
+
+    @property
+    @abstractmethod
+    def declared_size(self) -> int:
+        """Number of declared cells, known without making their labels."""
+
+    @property
+    def heading(self) -> str:
+        """What readers see instead of the name, if that is given."""
+        return self.label or self.name
+
+    @property
+    def words_of_declared(self) -> tuple[str, ...]:
+        """What readers see instead of the declared labels."""
+        return self.declared
+
+    @cached_property
+    def shown(self) -> tuple[str, ...]:
+        """What readers of charts and of the report see in place of `labels`, in the same order."""
+        return self.words_of_declared + self.labels[self.declared_size :]
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of all cells, in the order in which they are published."""
+        return self.declared + ((OTHER,) if self.other else ()) + ((MISSING,) if self.missing else ())
+
+    @property
+    def size(self) -> int:
+        """Number of cells, *other* and *missing* included."""
+        return self.declared_size + self.other + self.missing
+
+    @property
+    def other_code(self) -> int:
+        """Index of the cell for undeclared values; -1 means that such rows are left out."""
+        return self.declared_size if self.other else -1
+
+    @property
+    def missing_code(self) -> int:
+        """Index of the cell for missing values; `other_code` if they have none of their own."""
+        return self.size - 1 if self.missing else self.other_code

@@ -1,0 +1,1 @@
+"""Numeric columns: bins, grids and amounts."""

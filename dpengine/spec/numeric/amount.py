@@ -1,0 +1,165 @@
+"""Amounts: numeric columns whose sums and means are published, by way of soft cells.
+
+An amount has a cell for each of its knots: the two ends of its range, or more of them. A value belongs to its two
+neighbouring knots in proportion to its nearness, so that the weights of a row add up to 1 and the knots, averaged with
+these weights, give the value exactly. Hence a row moves any table over soft and ordinary columns by exactly 1 in L1,
+as in a table of counts; and of a group with the weights A at the upper end and B at the lower one, A + B is the number
+of rows and low + (high − low)·A/(A + B) the mean, all from one measurement.
+
+Values lie on a declared grid, so weights are multiples of 1/`grain` and tables in these units are whole.
+
+Source: this is the K-norm mechanism of the hull of sensitivities conv ±{(1, t)} for a count and a bounded sum (Hardt &
+Talwar 2010; Awan & Slavković 2021), which Laplace noise in the basis of the two ends realises exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal, Unpack
+
+import numpy as np
+from pydantic import Field, field_validator, model_validator
+
+from dpengine.array_types import Ints
+from dpengine.exact import DecimalLike, decimal
+from dpengine.spec.column import ColumnBase, ColumnOptions
+from dpengine.spec.declared import NumberFormat
+from dpengine.spec.numeric.grid import Grid
+
+__all__ = ["MAX_GRAIN", "Amount"]
+
+MAX_GRAIN = 2**30  # units in a row, so that those of 2³² rows are a whole number of 64 bits
+MAX_KNOTS = 100
+
+
+class Amount(ColumnBase):
+    """A numeric column for sums and means: values from `low` to `high` on a grid of `step`, shared between `knots`.
+
+    Plan files call the bounds ``from`` and ``to``. A value beyond a bound counts as that bound, one between two points
+    of the grid as the nearer one. What is missing, infinite or no number is *missing*; there is no cell for other
+    values. Knots are points of the grid and begin and end with the bounds; without any, the bounds are the knots.
+
+    >>> income = Amount(name="income", low="0", high="200000", step="100")
+    >>> income.labels, income.grain
+    (('0', '200000', '(missing)'), 2000)
+    """
+
+    kind: Literal["amount"] = "amount"
+    low: Decimal = Field(alias="from")
+    high: Decimal = Field(alias="to")
+    step: Decimal = Decimal(1)
+    knots: tuple[Decimal, ...] = Field(default=(), max_length=MAX_KNOTS)
+    format: NumberFormat = "1234.5"
+    other: Literal[False] = False
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, *, name: str, low: DecimalLike, high: DecimalLike, step: DecimalLike = ...,
+            knots: Sequence[DecimalLike] = ..., format: NumberFormat = ..., kind: Literal["amount"] = ...,
+            **options: Unpack[ColumnOptions],
+        ) -> None: ...  # fmt: skip
+
+    @model_validator(mode="before")
+    @classmethod
+    def _ends_from_knots(cls, fields: Any) -> Any:
+        knots = fields.get("knots") if isinstance(fields, dict) else None
+        if not isinstance(knots, list | tuple) or not knots:
+            return fields
+        bounds = {} if {"from", "low"} & fields.keys() else {"from": knots[0]}
+        return fields | bounds | ({} if {"to", "high"} & fields.keys() else {"to": knots[-1]})
+
+    @field_validator("low", "high", "step", mode="before")
+    @classmethod
+    def _finite(cls, value: Any) -> Any:
+        try:
+            return decimal(value)
+        except ValueError:
+            raise ValueError("this must be a finite number such as 18 or 0.5, as public knowledge has it") from None
+
+    @field_validator("knots", mode="before")
+    @classmethod
+    def _all_finite(cls, values: Any) -> Any:
+        return tuple(map(cls._finite, values)) if isinstance(values, list | tuple) else values
+
+    @model_validator(mode="after")
+    def _knots_on_the_grid(self) -> Amount:
+        grid = self.grid  # checks bounds and step
+        ends = self.all_knots
+        if ends[0] != self.low or ends[-1] != self.high or any(a >= b for a, b in pairwise(ends)):
+            raise ValueError("knots rise from the lower bound to the upper one, such as [0, 10000, 50000, 200000]")
+        for knot in ends:
+            if grid.value(round(knot / self.step)) != knot:
+                raise ValueError(f"the knot {knot:f} must be a multiple of the step {self.step:f}")
+        if self.grain > MAX_GRAIN:
+            raise ValueError(
+                f"steps of {self.step:f} are too fine for this range: a value would be shared in {self.grain:,} parts, "
+                f"at most {MAX_GRAIN:,} are possible; choose a larger step"
+            )
+        return self
+
+    @property
+    def missing_place(self) -> int:
+        """Where a missing value is on the grid: one past the last point; -1 means that its row is left out."""
+        return self.grid.missing_code
+
+    @property
+    def all_knots(self) -> tuple[Decimal, ...]:
+        """The knots that were declared, or else the two bounds."""
+        return self.knots or (self.low, self.high)
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The grid on which values are read."""
+        return (_GridWithMissing if self.missing else Grid)(
+            name=self.name, low=self.low, high=self.high, step=self.step, missing_as=self.missing_as, format=self.format
+        )
+
+    @cached_property
+    def knot_places(self) -> tuple[int, ...]:
+        """The place of each knot on the grid."""
+        return tuple(self.grid.units(knot) - self.grid.units(self.low) for knot in self.all_knots)
+
+    @cached_property
+    def grain(self) -> int:
+        """Number of units in a row: the least that makes every weight a whole number of them."""
+        return math.lcm(*(b - a for a, b in pairwise(self.knot_places)))
+
+    @cached_property
+    def knot_values(self) -> tuple[float, ...]:
+        """The value of each knot."""
+        return tuple(map(float, self.all_knots))
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        return tuple(f"{knot:f}" for knot in self.all_knots)
+
+    @property
+    def declared_size(self) -> int:
+        return len(self.all_knots)
+
+    def split(self, places: Ints) -> tuple[Ints, Ints]:
+        """Return the cell of each row and the units of the row that belong to the next cell; the rest stay in it.
+
+        `places` are places on the grid; one past the last is a missing value, all of which is in the last cell.
+
+        >>> Amount(name="x", low="0", high="10").split(np.array([0, 3, 10, 11]))
+        (array([0, 0, 0, 2]), array([ 0,  3, 10,  0]))
+        """
+        knots = np.array(self.knot_places)
+        lower = np.searchsorted(knots[1:-1], places, side="right")
+        units = (places - knots[lower]) * (self.grain // np.diff(knots))[lower]
+        is_missing = places > self.grid.steps
+        return np.where(is_missing, self.declared_size, lower), np.where(is_missing, 0, units)
+
+
+class _GridWithMissing(Grid):
+    """A grid on which missing values have a place of their own, one past the last point."""
+
+    @property
+    def missing_code(self) -> int:
+        return self.steps + 1

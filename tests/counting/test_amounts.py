@@ -1,0 +1,153 @@
+"""Amounts are counted in units of a row, exactly and everywhere the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpengine.array_types import Columns, Ints
+from dpengine.counting.count import count
+from dpengine.sources.open import open_table
+from dpengine.spec.domain import Amount
+from dpengine.spec.plan import Plan
+from tests import ibis_tables
+
+pytestmark = ibis_tables.TOLERATED
+
+PAY = Amount(name="pay", low="-10", high="50", step="0.5", missing_as=["-9", "none"])
+HOURS = Amount(name="hours", low="0", high="40", knots=["0", "10", "16", "40"], missing=False)
+NUMBERS = [
+    -math.inf,
+    -99.0,
+    -10.25,
+    -10.0,
+    -9.0,
+    -0.25,
+    0.0,
+    0.1,
+    0.24999,
+    0.25,
+    0.75,
+    15.999,
+    16.0,
+    49.75,
+    1e300,
+    math.inf,
+]
+TYPES: dict[str, tuple[Any, list[Any]]] = {
+    "float": (pa.float64(), [None, math.nan, *NUMBERS]),
+    "float32": (pa.float32(), [None, 0.1, 0.25, 0.75, 16.3, -9.0]),
+    "whole": (pa.int64(), [None, -(2**62), -9, 0, 7, 39, 40, 41, 2**62]),
+    "decimal": (pa.decimal128(9, 2), [None, *map(Decimal, ("-9.00", "0.24", "0.25", "16.00", "49.75"))]),
+    "boolean": (pa.bool_(), [None, True, False]),
+    "text": (
+        pa.string(),
+        [None, "", " 7 ", "-9", "none", "nan", "inf", "1e1", "0.25", "1,5", "x", *map(str, NUMBERS[1:-1])],
+    ),
+}
+
+
+def plan_of(*columns: Amount, **more: Any) -> Plan:
+    measured = {"columns": ["sex"], "mean": [each.name for each in columns]}
+    sex = {"name": "sex", "kind": "category", "values": ["f", "m"], "missing": False}
+    return Plan(dataset="d", epsilon="1", columns=[sex, *columns], tables=[measured], **more)
+
+
+def counted(source: Any, plan: Plan, tables: Sequence[Columns] | None = None) -> dict[Columns, Ints]:
+    wanted = tables or plan.supports
+    with open_table(source) as table:
+        return dict(zip(wanted, count(table, plan, wanted, truncation_key=b"any key"), strict=True))
+
+
+def read(value: Any, amount: Amount) -> float | None:
+    """Return the number that a cell holds, None if it holds none or a missing marker."""
+    try:
+        number = None if value is None else float(value if isinstance(value, bool) else str(value).strip())
+    except ValueError:
+        return None
+    return None if number == -9 and amount.missing_as else number
+
+
+def units(amount: Amount, value: float | None) -> Ints:
+    """Return the units of one row in each cell of an amount, by the definition."""
+    cells = np.zeros(amount.size, dtype=np.int64)
+    if value is None or not math.isfinite(value):
+        if amount.missing:
+            cells[-1] = amount.grain
+        return cells
+    exact = min(max(Fraction(repr(value)), Fraction(amount.low)), Fraction(amount.high))
+    point = math.floor((exact - Fraction(amount.low)) / Fraction(amount.step) + Fraction(1, 2))
+    at = Fraction(amount.low) + point * Fraction(amount.step)
+    knots = [Fraction(text) for text in amount.declared]
+    lower = max(k for k in range(len(knots) - 1) if knots[k] <= at)
+    part = (at - knots[lower]) / (knots[lower + 1] - knots[lower]) * amount.grain
+    assert part.denominator == 1
+    cells[[lower, lower + 1]] = amount.grain - int(part), int(part)
+    return cells
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("amount", [PAY, HOURS], ids=["two ends", "knots"])
+def test_each_row_is_shared_between_its_knots(amount: Amount, kind: str) -> None:
+    type, values = TYPES[kind]
+    for value in values:
+        table = pa.table({"sex": ["f"], amount.name: pa.array([value], type)})
+        found = counted(table, plan_of(amount))["sex", amount.name]
+        number = read(value, amount)
+        assert found[0].tolist() == units(amount, number).tolist(), value
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_other_engines_count_the_same(in_engine: Callable[[pa.Table], Any], kind: str) -> None:
+    type, values = TYPES[kind]
+    table = pa.table({
+        "sex": ["f", "m"] * len(values), "pay": pa.array(values * 2, type), "hours": pa.array(values[::-1] * 2, type),
+    })  # fmt: skip
+    plan = plan_of(PAY, HOURS)
+    tables: list[Columns] = [*plan.supports, ("sex",), ("pay",), ("hours", "pay"), ("sex", "pay", "hours")]
+    here, there = counted(table, plan, tables), counted(in_engine(table), plan, tables)
+    assert all(np.array_equal(here[each], there[each]) for each in tables)
+
+
+@given(st.lists(st.tuples(st.sampled_from("fmx"), st.none() | st.integers(-20, 60), st.integers(-5, 50)), max_size=40))
+def test_every_table_is_a_sum_of_larger_ones(rows: list[tuple[str, int | None, int]]) -> None:
+    sex, pay, hours = (pa.array(each) for each in (zip(*rows, strict=True) if rows else ([], [], [])))
+    table = pa.table({"sex": sex.cast(pa.string()), "pay": pay.cast(pa.int64()), "hours": hours.cast(pa.int64())})
+    tables: list[Columns] = [("sex", "pay", "hours"), ("sex", "pay"), ("pay",), ("hours",), ("sex",)]
+    found = counted(table, plan_of(PAY, HOURS), tables)
+    assert found["sex", "pay", "hours"].sum() == len(rows) * PAY.grain * HOURS.grain
+    assert np.array_equal(found["sex", "pay", "hours"].sum(axis=2), found["sex", "pay"] * HOURS.grain)
+    assert np.array_equal(found["sex", "pay", "hours"].sum(axis=(0, 1)), found["hours",] * PAY.grain)
+    assert np.array_equal(found["sex", "pay"].sum(axis=1), found["sex",] * PAY.grain)
+
+
+@given(
+    rows=st.lists(st.tuples(st.sampled_from("fm"), st.integers(-20, 60)), max_size=12),
+    one=st.tuples(st.sampled_from("fm"), st.none() | st.floats()),
+)
+def test_one_more_row_moves_a_table_by_exactly_one_row(rows: list[Any], one: tuple[str, float | None]) -> None:
+    def of(held: list[Any]) -> Ints:
+        sexes, pays = [sex for sex, _ in held], pa.array([pay for _, pay in held], pa.float64())
+        return counted(pa.table({"sex": pa.array(sexes, pa.string()), "pay": pays}), plan_of(PAY))["sex", "pay"]
+
+    moved = of([*rows, one]) - of(rows)
+    assert moved.min() >= 0
+    assert moved.sum() == PAY.grain
+
+
+def test_a_person_keeps_the_same_rows_here_and_elsewhere(in_engine: Callable[[pa.Table], Any]) -> None:
+    people = [f"p{k % 3}" for k in range(24)]
+    table = pa.table({"id": people, "sex": ["f"] * 24, "pay": [float(k) for k in range(24)]})
+    plan = plan_of(PAY, unit={"id": "id", "rows": 2})
+    here, there = counted(table, plan), counted(in_engine(table), plan)
+    assert here["sex", "pay"].sum() == 6 * PAY.grain
+    assert np.array_equal(here["sex", "pay"], there["sex", "pay"])

@@ -1,0 +1,86 @@
+"""Tables with amounts get noise for a whole row, in the units in which they are counted."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpengine import Plan, PlanError, open_table
+from dpengine.array_types import Ints
+from dpengine.counting import count as counting
+from dpengine.measure import measure
+from dpengine.measure.strategy import decide
+
+UNIT = {"id": "who", "rows": 2}
+
+
+def plan_of(strategy: str = "direct", tables: Any = None, **more: Any) -> Plan:
+    columns = [
+        {"name": "a", "kind": "category", "values": ["x", "y"]},
+        {"name": "b", "kind": "yesno"},
+        {"name": "pay", "kind": "amount", "from": 0, "to": 3, "step": "0.5"},
+        {"name": "age", "kind": "amount", "from": 0, "to": 6, "knots": [0, 2, 6], "missing": False},
+    ]
+    tables = tables or [{"columns": ["a"], "mean": ["pay", "age"]}, ["a", "b"]]
+    return Plan(dataset="d", epsilon="1/3", columns=columns, tables=tables, strategy=strategy, **more)
+
+
+@pytest.mark.parametrize("strategy", ["direct", "optimised", "adaptive"])
+def test_noise_is_drawn_for_a_row_and_paid_for(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, drawn = plan_of(strategy, unit=UNIT), []
+
+    def watched(exact: Ints, scale: Fraction) -> Ints:
+        drawn.append(scale)
+        return exact
+
+    monkeypatch.setattr(measure, "perturb", watched)
+    chosen = decide(plan)
+    measured = chosen.measure(lambda marginals: [np.zeros(plan.shape(each), dtype=np.int64) for each in marginals])
+    assert measured.cost == plan.epsilon
+    assert sorted(each.allocation.scale_in_units for each in measured.marginals) == sorted(drawn)
+    soft = [each.allocation for each in measured.marginals if {"pay", "age"} & {*each.allocation.columns}]
+    assert {each.columns for each in soft} >= {("a", "pay"), ("a", "age")} or len(soft) == 1
+    for each in soft:
+        grain = {"pay": 6, "age": 4}
+        units = int(np.prod([grain[name] for name in each.columns if name in grain]))
+        assert each.scale_in_units == Fraction(2 * units) / each.epsilon
+
+
+@pytest.mark.parametrize(
+    "tables", [None, [{"columns": ["a"], "sum": ["pay"]}], [{"columns": ["a", "b"], "mean": ["age"]}]]
+)
+def test_no_row_moves_what_is_measured_by_more_than_epsilon(tables: Any) -> None:
+    """The logarithm of the greatest ratio of probabilities of any outcome, as an exact fraction, for every row."""
+    plan = plan_of(tables=tables)
+    allocations = decide(plan).allocations
+
+    def counted(rows: list[Any]) -> list[Ints]:
+        with open_table(pd.DataFrame(rows, columns=["a", "b", "pay", "age"], dtype=object)) as table:
+            marginals = [each.columns for each in allocations]
+            return counting.count(table, plan, marginals, truncation_key=b"k" * 32)
+
+    some = [("x", "yes", "1.5", "2"), ("y", "no", "", "5"), ("odd", None, "7", "0")]
+    before = counted(some)
+    costs = set()
+    for row in product(("x", "odd", None), ("yes", "?"), ("-1", "0.24", "0.75", "3", "1e9", "many", None), ("1", "9")):
+        after = counted([*some, row])
+        moved = [int(np.abs(x - y).sum()) for x, y in zip(before, after, strict=True)]
+        shares = (units / each.scale_in_units for units, each in zip(moved, allocations, strict=True))
+        costs.add(sum(shares, Fraction(0)))
+    assert costs == {plan.epsilon}  # a row with a cell in each column costs exactly ε, whatever its amounts
+
+
+def test_plans_that_cannot_be_measured_are_refused() -> None:
+    for tables, fragment in [
+        ([["a", "pay"]], "ask for its mean or sum"),
+        ([{"columns": ["a"], "mean": ["b"]}], "of kind amount"),
+        ([{"columns": ["a"], "mean": ["wage"]}], "none that is declared"),
+        ([{"columns": ["b"], "mean": ["pay"]}, {"columns": ["a"], "ranges": True}], "is for ranges"),
+    ]:
+        with pytest.raises(PlanError, match=fragment):
+            plan_of(tables=tables)
