@@ -67,4 +67,4 @@ step "Types"
 .venv/bin/mypy
 
 step "Tests"
-.venv/bin/python -m pytest -n 2 --dist loadgroup --timeout 300 --durations 10 "$@"
+.venv/bin/python -m pytest -n 3 --dist loadgroup --timeout 300 --durations 10 "$@"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 
 import openpyxl
 import pytest
@@ -42,17 +43,19 @@ def test_what_a_person_typed_into_the_workbook_is_read_by_what_it_shows() -> Non
     ]
 
 
-@pytest.mark.parametrize(
-    ("content", "suffix", "fragment"),
-    [
-        (book(HEADER[:3], ["age", "number", "=1+1"]), ".xlsx", "formula"),
-        (book(HEADER[:3], ["age", "number", "1, 0"]), ".xlsx", "edges must increase"),
-        (book([CANARY]), ".xlsx", "first row of a codebook sheet"),
-        (b"PK" + CANARY.encode(), ".xlsx", "not a whole workbook"),
-        (CASES["sav: junk"].bytes(), ".sav", "not a whole SPSS file"),
-    ],
-)
-def test_what_cannot_be_read_is_refused_in_plain_words(content: bytes, suffix: str, fragment: str) -> None:
+REFUSED: dict[str, tuple[Callable[[], bytes], str, str]] = {
+    "a formula": (lambda: book(HEADER[:3], ["age", "number", "=1+1"]), ".xlsx", "formula"),
+    "falling edges": (lambda: book(HEADER[:3], ["age", "number", "1, 0"]), ".xlsx", "edges must increase"),
+    "no header": (lambda: book([CANARY]), ".xlsx", "first row of a codebook sheet"),
+    "no workbook": (lambda: b"PK" + CANARY.encode(), ".xlsx", "not a whole workbook"),
+    "junk": (CASES["sav: junk"].bytes, ".sav", "not a whole SPSS file"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_read_is_refused_in_plain_words(case: str) -> None:
+    make, suffix, fragment = REFUSED[case]
+    content = make()
     with pytest.raises(PlanError, match=fragment) as caught:
         read_codebook(content, suffix)
     assert CANARY not in str(caught.value)
