@@ -68,15 +68,18 @@ def _tried(plan: Plan) -> Plan:
     """Return `plan`, with fewer tables if it has many."""
     if len(plan.marginals) <= MAX_TABLES or plan.ranged is not None:
         return plan
-    return Plan(**plan.to_dict() | {"tables": _covering(plan.marginals), "strategy": plan.strategy})
+    kept = set(_covering(plan.marginals)) | {table for table in plan.marginals if plan.amounts(table)}
+    fields, declared = plan.to_dict(), dict(zip(plan.marginals, plan.to_dict()["tables"], strict=False))
+    tables = [declared[table] if plan.amounts(table) else list(table) for table in plan.marginals if table in kept]
+    return Plan(**fields | {"tables": tables, "strategy": plan.strategy})
 
 
-def _covering(tables: Sequence[Columns]) -> list[list[str]]:
+def _covering(tables: Sequence[Columns]) -> list[Columns]:
     """Return some of the tables: the widest, the first ones, and all that have a new column."""
     widest = max(tables, key=len)
-    kept, seen = [list(widest)], set(widest)
+    kept, seen = [widest], set(widest)
     for table in tables:
         if table is not widest and (len(kept) < MAX_TABLES or not seen.issuperset(table)):
-            kept.append(list(table))
+            kept.append(table)
             seen.update(table)
     return kept

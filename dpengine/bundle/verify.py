@@ -190,7 +190,15 @@ def _wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
         faults += [f"manifest.json: measurement {position}{fault}" for fault in wrong]
     if spent != plan.epsilon:
         faults.append(f"manifest.json: the ε of all measurements does not add up to {exact_text(plan.epsilon)}")
-    return faults if adaptive else faults + list(_wrong_coverage(checked, plan, marginals, sound=not faults))
+    if not adaptive:
+        return faults + list(_wrong_coverage(checked, plan, marginals, sound=not faults))
+    measured = [frozenset(each.columns) for each in marginals if plan.has_amount(each.columns)]
+    faults += [
+        f"manifest.json: table {' × '.join(table)} lies within no measured marginal"
+        for table in plan.supports
+        if plan.has_amount(table) and not any(each >= {*table} for each in measured)
+    ]
+    return faults + (["manifest.json: the same columns are measured twice"] if len({*measured}) < len(measured) else [])
 
 
 def _allocation(entry: MeasurementEntry, plan: Plan, *, adaptive: bool) -> tuple[Allocation | None, list[str]]:

@@ -43,8 +43,8 @@ def of_values(table: Table, used: Sequence[str]) -> Sketch:
 
 def _of_cells(plan: Plan, marginals: Sequence[Columns], counts: Sequence[Ints]) -> list[Histogram]:
     """Return the histograms of each used column's cells, and of the largest of the counted marginals."""
-    rows = (_in_rows(plan, columns, cells) for columns, cells in zip(marginals, counts, strict=True))
-    counted = sorted(rows, key=lambda each: each[1].size)
+    rows = dict(_in_rows(plan, columns, cells) for columns, cells in zip(marginals, counts, strict=True))
+    counted = sorted(rows.items(), key=lambda each: each[1].size)
     single: dict[str, Ints] = {}
     for columns, cells in counted:
         for axis, name in enumerate(columns):

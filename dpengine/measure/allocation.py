@@ -21,7 +21,6 @@ from dpengine.marginals.graphs import junction_order, maximal
 from dpengine.marginals.least_squares import LeastSquares, subsets
 from dpengine.marginals.measurement import PARTS, Allocation
 from dpengine.spec.limits import MAX_TABLE_CELLS
-from dpengine.spec.numeric.amount import MAX_GRAIN
 from dpengine.spec.plan import Plan
 
 __all__ = [
@@ -31,10 +30,12 @@ __all__ = [
     "allocate_by_cells",
     "allocate_directly",
     "allocate_optimally",
+    "check_rings",
     "needs_a_model",
 ]
 
 MAX_JOINT_CELLS = 2_000_000  # of a table of all columns through which others agree
+ROWS = 2**32  # at most, where a plan does not say
 MAX_OPTIMISED = 60  # marginals beyond which the numerical search takes too long
 
 
@@ -82,9 +83,21 @@ def allocate_amounts(plan: Plan) -> tuple[Allocation, ...]:
     return every[: len(soft)]
 
 
+def check_rings(plan: Plan) -> None:
+    """Refuse tables of means that could agree only through a table too large to write down. Raises `PlanError`."""
+    for name in plan.amounts(()):
+        tables = maximal([table for table in plan.marginals if name in plan.amounts(table)])
+        columns = tuple({column for table in tables for column in table})
+        if plan.cells(columns) > MAX_JOINT_CELLS and junction_order(tables) is None:
+            raise PlanError(
+                f"these tables with means of {name} overlap in a ring, so they can agree only through one table of "
+                f"{plan.cells(columns):.2g} cells (at most {MAX_JOINT_CELLS:,}): ask for means in fewer tables"
+            )
+
+
 def _is_small(plan: Plan, columns: Columns) -> bool:
     """Return whether a table of these columns can be measured: its cells can be written down, and its units counted."""
-    return plan.cells(columns) <= MAX_TABLE_CELLS and plan.grain(columns) <= MAX_GRAIN
+    return plan.cells(columns) <= MAX_TABLE_CELLS and plan.grain(columns) * (plan.rows_about or ROWS) <= 2**62
 
 
 def allocate(plan: Plan, columns: Columns, epsilon: Fraction) -> Allocation:

@@ -32,6 +32,7 @@ from dpengine.measure.allocation import (
     allocate_by_cells,
     allocate_directly,
     allocate_optimally,
+    check_rings,
     needs_a_model,
 )
 from dpengine.measure.hierarchical import blank_boxes, measure_boxes, strata
@@ -154,6 +155,7 @@ class Direct(Strategy):
         plan = self.plan
         if max(allocation.scale_in_units for allocation in self.allocations) > MAX_SCALE:
             raise PlanError("epsilon is too small for so many tables: the noise would be beyond all counts; raise it")
+        check_rings(plan)
         # A bound for the total's standard deviation: that of the best single marginal's sum.
         sd = min(math.sqrt(2 * plan.cells(each.columns)) * float(each.scale) for each in self.allocations)
         if 2 * sd > MAX_SYNTHETIC:
@@ -219,6 +221,12 @@ class Adaptive(_Private):
     @property
     def marginals(self) -> Sequence[Columns]:
         return [*self.workload.marginals, *(each.columns for each in self._for_amounts)]
+
+    def check(self) -> None:
+        super().check()
+        if any(each.scale_in_units > MAX_SCALE for each in self._for_amounts):
+            raise PlanError("epsilon is too small for means at this step: raise it, or choose a larger step")
+        check_rings(self.plan)
 
     @cached_property
     def _for_amounts(self) -> tuple[Allocation, ...]:

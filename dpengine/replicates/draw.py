@@ -166,10 +166,14 @@ def _of_noise(basis: Basis) -> Callable[[Columns], Floats]:
     """Return the errors of least squares, as a function of the table."""
     squares = _with_draws(least_squares(basis.plan, basis.allocations))
     noise = [
-        _noise(basis.release_id, k, float(each.scale), basis.plan.shape(each.columns)).astype(np.int64)
+        _in_rows(_noise(basis.release_id, k, float(each.scale_in_units), basis.plan.shape(each.columns)), each.grain)
         for k, each in enumerate(basis.allocations)
     ]
     return lambda table: squares.estimate((_DRAW, *table), noise)
+
+
+def _in_rows(units: Floats, grain: int) -> Ints | Floats:
+    return units.astype(np.int64) if grain == 1 else units / grain
 
 
 def _of_model(basis: Basis) -> Callable[[Columns], Floats]:
@@ -196,12 +200,13 @@ def _of_columns(basis: Basis) -> tuple[dict[str, Floats], Floats]:
 
     As in the model, the total follows from the totals and columns that were measured, a column also from pairs.
     """
-    columns = replace(basis, allocations=tuple(each for each in basis.allocations if len(each.columns) < 3))
-    few = replace(basis, allocations=tuple(each for each in basis.allocations if len(each.columns) < 2))
+    counts = [each for each in basis.allocations if not basis.plan.has_amount(each.columns)]
+    columns = replace(basis, allocations=tuple(each for each in counts if len(each.columns) < 3))
+    few = replace(basis, allocations=tuple(each for each in counts if len(each.columns) < 2))
     total = _of_noise(few)(())
     of_column = _of_noise(columns)
     singles = {}
-    for name in basis.plan.used:
+    for name in basis.plan.counted:
         errors = of_column((name,))
         singles[name] = errors + (total - errors.sum(axis=1))[:, None] / errors.shape[1]
     return singles, total

@@ -117,7 +117,7 @@ def draw_replicates(source: Result | Source, tables: Sequence[Columns] | None = 
     frames = {}
     for table, drawn in replicate(basis, _published(basis.plan) if tables is None else tables):
         labels = {
-            published_name(name): np.array(basis.plan.column(name).labels, dtype=object)[codes]
+            published_name(name, (*NUMBERS, *NAMES)): np.array(basis.plan.column(name).labels, dtype=object)[codes]
             for name, codes in zip(table, _codes(basis.plan, table), strict=True)
         }
         numbers = dict(zip(NAMES, drawn.reshape(DRAWS + 1, -1), strict=True))
@@ -143,7 +143,7 @@ def basis_from(source: Source) -> Basis:
         estimates = {table: _estimates(members, files[table], table, plan) for table in files}
     _, checked = read_manifest(json.dumps(manifest).encode())
     allocations = tuple(
-        Allocation(tuple(entry.columns), Fraction(entry.epsilon), entry.sensitivity)
+        Allocation(tuple(entry.columns), Fraction(entry.epsilon), entry.sensitivity, entry.units_per_row)
         for entry in checked.measurements
         if entry.purpose is None and entry.merged_to is None
     )
@@ -202,7 +202,7 @@ def _quoted(text: str) -> str:
 
 def _lines(plan: Plan, table: Columns, drawn: Floats) -> Iterator[Piece]:
     """Yield the replicates of a table as CSV."""
-    yield safe_csv.header_line([*map(published_name, table), *NAMES])
+    yield safe_csv.header_line([*(published_name(name, (*NUMBERS, *NAMES)) for name in table), *NAMES])
     codes = zip(table, _codes(plan, table), strict=True)
     labels = [safe_csv.label_column(plan.column(name).labels, at) for name, at in codes]
     yield safe_csv.write_rows([*labels, *map(safe_csv.number_column, drawn.reshape(DRAWS + 1, -1))])

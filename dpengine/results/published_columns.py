@@ -32,7 +32,7 @@ def published_name(column: str, numbers: Iterable[str] = NUMBERS) -> str:
     >>> published_name("age"), published_name("count"), published_name("count_")
     ('age', 'count_', 'count__')
     """
-    return f"{column}_" if column.rstrip("_") in numbers else column
+    return f"{column}_" if column.rstrip("_") in {each.rstrip("_") for each in numbers} else column
 
 
 def header(plan: Plan, table: Columns) -> list[str]:

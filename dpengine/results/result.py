@@ -88,8 +88,13 @@ def _amounts(plan: Plan, measured: Measurements, model: ConsistentTables | Synth
     if not plan.amounts(()):
         return ()
     soft = derive_estimates(plan, measured).soft
-    tables = {name: [table for table in plan.marginals if name in plan.amounts(table)] for name in plan.amounts(())}
-    fitted = (fit_amount(plan.amount(name), of, model.table, soft) for name, of in tables.items())
+    # What is fitted follows from what was measured, as the release's identity does, not from the tables asked for.
+    tables = {
+        name: [tuple(each for each in one.allocation.columns if not plan.has_amount((each,)))
+               for one in measured.marginals if name in one.allocation.columns]
+        for name in sorted(plan.amounts(()))
+    }  # fmt: skip
+    fitted = (fit_amount(plan.amount(name), filter(None, of), model.table, soft) for name, of in tables.items())
     return tuple(table for group in fitted for table in group)
 
 
@@ -174,14 +179,16 @@ class Result:
         if name in self.plan.means(table):
             ends = amounts.mean_intervals(amount, table, self.estimates.soft)
             means = amounts.means(found, self.amount_table((), name)) / amount.grid.steps
-            spans = means, np.minimum(ends[0], means), np.maximum(ends[1], means)
+            spans: tuple[Floats, ...] = means, np.minimum(ends[0], means), np.maximum(ends[1], means)
             wide, decimals = float(amount.high - amount.low), decimals_of_mean(self.plan, name)
             labels = (f"mean_{name}", f"mean_{name}_low", f"mean_{name}_high")
             numbers |= {label: np.round(low + wide * each, decimals) for label, each in zip(labels, spans, strict=True)}
         if name in self.plan.sums(table):
-            sums = low * found.known + step * found.steps
+            decimals = max(0, *(-int(each.as_tuple().exponent) for each in (amount.low, amount.step)))
+            sums: Floats = np.round(np.float64(low) * found.known + np.float64(step) * found.steps, decimals)
             middle, half_width = amounts.sum_intervals(amount, table, self.estimates.soft)
-            spans = sums, np.minimum(middle - half_width, sums), np.maximum(middle + half_width, sums)
+            ends = np.round(middle - half_width, decimals), np.round(middle + half_width, decimals)
+            spans = sums, np.minimum(ends[0], sums), np.maximum(ends[1], sums)
             labels = (f"sum_{name}", f"sum_{name}_low", f"sum_{name}_high")
             numbers |= dict(zip(labels, spans, strict=True))
         return numbers

@@ -215,8 +215,17 @@ class Plan(Declared):
                 raise ValueError(
                     f"table {name}: means and sums are of columns of kind amount; {amount!r} is none that is declared"
                 )
+            if self.cells((*table, amount)) > MAX_TABLE_CELLS:
+                raise ValueError(
+                    f"table {name}: with the knots of {amount!r} it would have {self.cells((*table, amount)):,} cells, "
+                    f"above the limit of {MAX_TABLE_CELLS:,}: use fewer knots or columns, or wider bins"
+                )
             if self.amount(amount).grain * (self.rows_about or 1) > 2**62:
                 raise ValueError(f"the step of {amount!r} is too fine for so many rows")
+        names = [f"{kind}_{each}{end}" for each in self.amounts(table) for kind in ("mean", "sum", "known")
+                 for end in ("", "_low", "_high")]  # fmt: skip
+        if twice := [each for each, times in Counter(names).items() if times > 1]:
+            raise ValueError(f"table {name}: two amounts would have a column called {twice[0]!r}; leave one out")
 
     @cached_property
     def marginals(self) -> tuple[tuple[str, ...], ...]:

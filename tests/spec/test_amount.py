@@ -69,3 +69,29 @@ def test_whatever_changes_what_is_counted_changes_the_identity(fields: dict[str,
 def test_the_grain_is_the_least_that_shares_every_point() -> None:
     assert Amount(name="a", low="0", high="200000", step="100").grain == 2000
     assert Amount(name="a", low="0", high="40", knots=["0", "10", "16", "40"]).grain == 120
+
+
+@pytest.mark.parametrize(
+    ("columns", "tables", "fragment"),
+    [
+        (
+            [{"name": "pay", "kind": "amount", "knots": [0, 10**7, 2 * 10**7, 3 * 10**7], "step": "0.01"}],
+            TABLES,
+            "choose a larger step",
+        ),
+        (
+            [{"name": name, "kind": "amount", "from": 0, "to": 1} for name in ("x", "x_low")],
+            [{"columns": ["sex"], "mean": ["x", "x_low"]}],
+            "two amounts would have a column called 'mean_x_low'",
+        ),
+        (
+            [{"name": "pay", "kind": "amount", "knots": list(range(100))},
+             {"name": "n", "kind": "number", "edges": {"from": 0, "to": 90000, "bins": 90000}}],
+            [{"columns": ["n"], "mean": ["pay"]}],
+            "use fewer knots",
+        ),
+    ],
+)  # fmt: skip
+def test_what_could_not_be_counted_is_refused(columns: list[Any], tables: list[Any], fragment: str) -> None:
+    with pytest.raises(PlanError, match=fragment):
+        Plan(dataset="d", epsilon=1, columns=[SEX, *columns], tables=tables)

@@ -33,8 +33,13 @@ def odd_amounts(plan: Plan, table: Columns, count: Ints, numbers: Mapping[str, F
             if not (np.isfinite(least) & np.isfinite(most) & (least <= middle) & (middle <= most)).all():
                 faults.append(f"{kind}_{name} lies outside its interval")
             slack = SLACK * np.maximum(np.abs(lowest), np.abs(highest)) + _rounding(plan, name)
-            if not ((lowest - slack <= middle) & (middle <= highest + slack)).all():
+            ends = (least, most) if kind == "mean" else ()
+            if not all(((lowest - slack <= each) & (each <= highest + slack)).all() for each in (middle, *ends)):
                 faults.append(f"{kind}_{name} lies outside the declared bounds")
+        if {f"mean_{name}", f"sum_{name}"} <= numbers.keys():
+            sums, apart = numbers[f"sum_{name}"], numbers[f"mean_{name}"] * known - numbers[f"sum_{name}"]
+            if (np.abs(apart) > _rounding(plan, name) * known + SLACK * np.abs(sums)).any():
+                faults.append(f"mean_{name} and sum_{name} disagree")
     return faults
 
 
@@ -50,8 +55,9 @@ class AmountCheck:
         faults = []
         for name in self._plan.amounts(table):
             known = numbers.get(f"known_{name}", count.astype(np.float64))
-            rounding = _rounding(self._plan, name) * known
-            sums = numbers[f"sum_{name}"] if f"sum_{name}" in numbers else numbers[f"mean_{name}"] * known
+            exact = f"sum_{name}" in numbers
+            rounding = 0 * known if exact else _rounding(self._plan, name) * known
+            sums = numbers[f"sum_{name}"] if exact else numbers[f"mean_{name}"] * known
             for shared in (
                 each for size in range(min(len(table), 2) + 1) for each in combinations(sorted(table), size)
             ):

@@ -10,6 +10,7 @@ import math
 
 from dpengine.array_types import Columns
 from dpengine.bundle.archive import MAX_BYTES
+from dpengine.results.published_columns import NUMBERS, number_columns
 from dpengine.spec import strict_yaml
 from dpengine.spec.plan import Plan
 
@@ -21,6 +22,7 @@ LETTER_BYTES = 6  # a letter in JSON or UTF-8, quoted
 ENTRY_BYTES = 2_000  # an entry of the manifest, without names of columns
 ENTRY_VALUES = 20
 LINE_BYTES = 200  # the numbers of a cell in a table
+NUMBER_BYTES = 40  # each number of an amount
 
 
 def manifest_bytes(plan: Plan) -> int:
@@ -49,7 +51,9 @@ def file_bytes(plan: Plan, name: str, table: Columns | None) -> int:
     if table is None:
         return PROSE_BYTES
     cells = plan.cells(table)
-    texts = LINE_BYTES * (cells + 1) + LETTER_BYTES * sum(map(len, table))
+    more = number_columns(plan, table)[len(NUMBERS) :]
+    line = LINE_BYTES + NUMBER_BYTES * len(more)
+    texts = line * (cells + 1) + LETTER_BYTES * (sum(map(len, table)) + sum(map(len, more)))
     for column in map(plan.column, table):
         texts += cells // column.size * sum(LETTER_BYTES * len(label) + 5 for label in column.labels)
     return BASE_BYTES + texts

@@ -34,6 +34,7 @@ __all__ = ["MAX_GRAIN", "Amount"]
 
 MAX_GRAIN = 2**30  # units in a row, so that those of 2³² rows are a whole number of 64 bits
 MAX_KNOTS = 100
+MAX_STEPS = 2**31 - 2  # places on the grid, and one for missing values, are codes of 32 bits
 
 
 class Amount(ColumnBase):
@@ -95,6 +96,10 @@ class Amount(ColumnBase):
         for knot in ends:
             if grid.value(round(knot / self.step)) != knot:
                 raise ValueError(f"the knot {knot:f} must be a multiple of the step {self.step:f}")
+        if grid.steps > MAX_STEPS:
+            raise ValueError(
+                f"the range has {grid.steps:,} steps, at most {MAX_STEPS:,} are possible; choose a larger step"
+            )
         if self.grain > MAX_GRAIN:
             raise ValueError(
                 f"steps of {self.step:f} are too fine for this range: a value would be shared in {self.grain:,} parts, "
@@ -154,6 +159,9 @@ class Amount(ColumnBase):
         lower = np.searchsorted(knots[1:-1], places, side="right")
         units = (places - knots[lower]) * (self.grain // np.diff(knots))[lower]
         is_missing = places > self.grid.steps
+        assert is_missing.size == 0 or (places.min() >= 0 and units[~is_missing].max(initial=0) <= self.grain), (
+            "a row has exactly its units"
+        )
         return np.where(is_missing, self.declared_size, lower), np.where(is_missing, 0, units)
 
 
