@@ -36,11 +36,11 @@ MAX_BYTES = 50 * 10**6  # of a file of another program
 def show() -> None:
     """Offer the columns as a sheet to fill in, and take a codebook that declares some of them."""
     with st.popover("Codebook", icon=":material/menu_book:", key=visit().key("codebook-box"), on_change="rerun"):
-        entries = visit().entries
+        entries = plan_form.shareable(visit().entries)
         columns = [entries.declared[name] for name in plan_form.used(entries)]
         st.caption(
             "These columns as a sheet, to fill in with a colleague. It has their names and what is entered here, and "
-            "nothing of the rows."
+            "nothing of the rows; a list that the data file suggests is in it once you have confirmed it."
         )
         for place, (label, name, mime, write) in zip(st.columns(len(SHEETS)), SHEETS, strict=True):
             place.download_button(

@@ -38,6 +38,7 @@ __all__ = [
     "names_people",
     "said",
     "same_cells",
+    "shareable",
     "size_of",
     "stem",
     "suggestion",
@@ -45,6 +46,7 @@ __all__ = [
     "to_plan",
     "undressed",
     "used",
+    "waits_for_a_list",
 ]  # fmt: skip
 
 LAYOUTS = {
@@ -148,6 +150,41 @@ def _blank(kind: str, as_text: bool) -> dict[str, Any]:
 def confirmed(column: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entry as a person's own: no longer a suggestion, nor with a text that could not be read."""
     return {key: value for key, value in column.items() if key not in OF_THE_PAGE}
+
+
+def shareable(entries: Entries) -> Entries:
+    """Return the entries as they may leave this visit, in a file or with the tab.
+
+    A list of values that a data file itself suggests may be made from its rows: until a person confirms it, it is left
+    out. So are words and shapes for values that are not, or no longer, listed.
+    """
+    declared = {name: _confirmed_lists(column) for name, column in entries.declared.items()}
+    told = {name: _of_its_values(fields, declared.get(name, {})) for name, fields in entries.told.items()}
+    return entries.with_(declared=declared, told=told)
+
+
+def _confirmed_lists(column: dict[str, Any]) -> dict[str, Any]:
+    return column | {"values": []} if _is_from_file(column) and "values" in column else column
+
+
+def waits_for_a_list(column: Mapping[str, Any]) -> bool:
+    """Whether the list that a data file suggested for a column was left out by `shareable`."""
+    return _is_from_file(column) and column.get("values") == []
+
+
+def _is_from_file(column: Mapping[str, Any]) -> bool:
+    return bool(column.get("suggested")) and column.get("source") == "codebook"
+
+
+def _of_its_values(told: dict[str, Any], column: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is told of a column, of its words and shapes only those of its values."""
+    if not told.keys() & {"words", "shapes"}:
+        return told
+    known = set(map(str, column.get("values", ())))
+    mine = {
+        key: {value: text for value, text in told.get(key, {}).items() if value in known} for key in ("words", "shapes")
+    }
+    return {key: said for key, said in (told | mine).items() if key not in mine or said}
 
 
 def same_cells(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 
 import streamlit as st
 from pydantic import TypeAdapter, ValidationError
@@ -15,9 +16,9 @@ from pydantic import TypeAdapter, ValidationError
 from dpengine import PlanError
 from dpengine.sources.table import Table
 from pages.parts.shared.wording import plain
-from pages.parts.visit.plan_form import LAYOUTS, Draft, to_plan
+from pages.parts.visit.plan_form import LAYOUTS, Draft, Entries, said, shareable, to_plan, waits_for_a_list
 from pages.parts.visit.project import recent
-from pages.parts.visit.project.file import ColumnEntry
+from pages.parts.visit.project.file import ColumnEntry, faults_of
 from pages.parts.visit.state import visit
 
 __all__ = [
@@ -42,7 +43,7 @@ def current() -> Draft | None:
 
 def to_text(draft: Draft) -> str | None:
     """Return the draft as JSON, or None if it is too long for a browser to keep."""
-    text = _drafts.dump_json(draft).decode()
+    text = _drafts.dump_json(replace(draft, entries=shareable(draft.entries))).decode()
     return text if len(text) <= MAX_LETTERS else None
 
 
@@ -55,8 +56,8 @@ def from_text(text: str, owner: str = "") -> Draft | None:
         return None
     entries = draft.entries
     whole = all(name in columns and columns[name].name == name for name in entries.chosen)
-    whole &= draft.owner == owner
-    return draft if whole and entries.chosen and entries.layout in LAYOUTS and entries.rows > 0 else None
+    whole &= draft.owner == owner and not faults_of(entries)
+    return draft if whole and entries.chosen and entries.layout in LAYOUTS else None
 
 
 def forget() -> None:
@@ -83,10 +84,10 @@ def restore(table: Table) -> bool:
     draft = here.waiting
     if draft is None or _lacking(draft, (field.name for field in table.columns)):
         return False
-    here.refresh(draft.entries)
+    here.refresh(_with_lists_of(table, draft.entries))
     here.settle(*draft.settled)
     with suppress(PlanError):  # half-filled
-        here.plan = to_plan(draft.entries)
+        here.plan = to_plan(here.entries)
     return True
 
 
@@ -143,7 +144,8 @@ def take_over(draft: Draft, *, for_another_table: bool = False) -> None:
         here.waiting, here.waits_for_first_time = draft, True
         here.open_step("table")
         return
-    here.refresh(draft.entries, f"open the plan for {draft.table}")
+    entries = draft.entries if here.table is None else _with_lists_of(here.table, draft.entries)
+    here.refresh(entries, f"open the plan for {draft.table}")
     here.settled = {"table"}
     here.settle(*draft.settled)
 
@@ -164,6 +166,17 @@ def carry_over(table: Table) -> bool:
     here.settle(*draft.settled)
     here.history, here.carried = here.earlier_history, draft.table
     return True
+
+
+def _with_lists_of(table: Table, entries: Entries) -> Entries:
+    """Return the entries with what the table's own file suggests, which waits for a person and is not kept without."""
+    declared, told = dict(entries.declared), dict(entries.told)
+    for column in table.columns:
+        entry = declared.get(column.name, {})
+        if column.words and waits_for_a_list(entry):
+            declared[column.name] = entry | {"values": [code for code, _ in column.words]}
+            told[column.name] = said(column.label, column.words) | told.get(column.name, {})
+    return entries.with_(declared=declared, told=told)
 
 
 def _lacking(draft: Draft, names: Iterable[str]) -> list[str]:

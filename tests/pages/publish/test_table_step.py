@@ -12,7 +12,7 @@ import pytest
 
 from dpengine import PlanError
 from dpengine.sources.files import isolated
-from pages.parts.visit import plan_form
+from pages.parts.visit import plan_form, saved_draft
 from tests.corpus.statistical import written
 from tests.pages.visits import held, press, settled, texts, visit
 
@@ -89,6 +89,12 @@ def test_what_a_file_says_of_its_codes_waits_for_a_person_and_then_tells_readers
     assert "some programs make it from the rows" in texts(page)
     declared = held(page).entries.declared
     assert [declared[name]["values"] for name in ("sex", "smokes")] == [["1", "2"], ["1", "2"]]
+    entries, table = held(page).entries, held(page).table
+    kept = saved_draft.from_text(saved_draft.to_text(plan_form.Draft("survey.sav", "", (), entries)) or "")
+    assert kept is not None
+    assert table is not None
+    assert kept.entries.declared["sex"]["values"] == [], "what nobody confirmed is not kept elsewhere"
+    assert saved_draft._with_lists_of(table, kept.entries) == entries, "and comes back with the file"
     with pytest.raises(PlanError, match="confirm the suggestion"):
         plan_form.to_plan(held(page).entries.with_(several_rows=False))
     press(page, "Confirm 2 suggestions")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
 from dpengine import Category, Date, Number, Plan, PlanError, YesNo
-from pages.parts.visit import plan_form
+from pages.parts.visit import plan_form, saved_draft
 from pages.parts.visit.plan_form import Draft, Entries
 from pages.parts.visit.project import file
 from pages.parts.visit.project.history import History
@@ -68,6 +68,11 @@ def test_a_plan_file_is_a_project_that_is_complete() -> None:
         ("version: '1'", "version: '2'", "see project.version"),
         ("published_as: own", "published_as: spiral", "see project.published_as"),
         ("rows: 7", "rows: many", "see unit.rows"),
+        ("rows: 7", "rows: 1000001", "rows per person"),
+        ("rows_about: 5000", "rows_about: 1000000000001", "the rough number of rows"),
+        ("epsilon: 1/3", "epsilon: abc", "ε must be a number"),
+        ("- name: age", "- name: day", "declares a column twice"),
+        ("- [day, age]", "- [age, age]", "named twice in one table"),
         ("kind: date", "kind: secret", "see columns.0.kind"),
         ("kind: date", "kind: date\n    rows_seen: 12", "see columns.0.rows_seen"),
         ("title:", "counts: [1, 2]\ntitle:", "see counts"),
@@ -83,3 +88,19 @@ def test_what_is_no_project_is_refused_with_its_place(changed: str, to: str, sai
         said = "not readable YAML"
     with pytest.raises(PlanError, match=said):
         file.read(text.replace(changed, to, 1))
+
+
+def test_a_list_that_the_data_file_suggests_leaves_only_once_confirmed() -> None:
+    secret = plan_form.suggestion("town", "category", codes=("Oslo", "Bergen"))
+    told = {"town": {"label": "Town", "words": {"Oslo": "capital", "Rome": "far"}, "shapes": {"Rome": "M0 0"}}}
+    waits = Draft("a.sav", "", (), Entries(chosen=("town",), declared={"town": secret}, told=told))
+    for text in (file.write(waits), saved_draft.to_text(waits) or ""):
+        assert not any(word in text for word in ("Oslo", "Bergen", "capital", "Rome"))
+    again = file.read(file.write(waits)).entries
+    assert plan_form.TO_CONFIRM in plan_form.column_faults(again, "town")
+    assert again.told == {"town": {"label": "Town"}}
+    public = replace(waits, entries=waits.entries.with_(declared={"town": plan_form.confirmed(secret)}))
+    text = file.write(public)
+    assert "Bergen" in text
+    assert "capital" in text
+    assert "Rome" not in text

@@ -15,11 +15,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dpengine import Plan, PlanError
 from dpengine.spec import strict_yaml
 from dpengine.spec.domain import FOR_READERS
-from dpengine.spec.plan import About, Strategy
-from pages.parts.visit.plan_form import LAYOUTS, Draft, Entries, from_plan
+from dpengine.spec.plan import About, Strategy, exact_epsilon
+from pages.parts.visit.plan_form import LAYOUTS, Draft, Entries, from_plan, shareable
 from pages.parts.visit.project.history import History
 
-__all__ = ["KEPT", "ColumnEntry", "ColumnInFile", "read", "write"]
+__all__ = ["KEPT", "ColumnEntry", "ColumnInFile", "faults_of", "read", "write"]
 
 HEAD = """\
 # A project of Private Release: what was decided so far. No data, no counts, nothing made from the rows.
@@ -27,6 +27,7 @@ HEAD = """\
 """
 STEPS = ("table", "columns", "domain", "unit")
 KEPT = 100  # decisions of the history
+MAX_ROWS, MAX_ABOUT = 1_000_000, 10**12  # as in a plan
 
 
 class _Part(BaseModel):
@@ -105,7 +106,7 @@ def write(draft: Draft, history: History | None = None) -> str:
     >>> read(write(draft)) == draft
     True
     """
-    entries = draft.entries
+    entries = shareable(draft.entries)
     decided = [] if history is None else [f"{each.at} {each.said}".strip() for each in history.past][-KEPT:]
     project = {
         "version": "1",
@@ -148,11 +149,36 @@ def read(text: str, owner: str = "") -> Draft:
     except ValidationError as error:
         where = sorted({".".join(map(str, fault["loc"][:3])) for fault in error.errors()})
         raise PlanError(f"this project file cannot be read: see {', '.join(where[:5])}") from None
+    names = [column.name for column in file.columns]
+    if len(set(names)) < len(names):
+        raise PlanError("this project file declares a column twice")
     entries = _entries(file)
     if lacking := [name for name in entries.chosen if name not in entries.declared]:
         raise PlanError(f"this project file declares no column {lacking[0]!r}, which it publishes")
+    if faults := faults_of(entries):
+        raise PlanError(faults)
     project = file.project
     return Draft(project.table, project.sample, tuple(project.settled), entries, owner)
+
+
+def faults_of(entries: Entries) -> list[str]:
+    """Return what no page could have entered, of entries that come from elsewhere.
+
+    >>> faults_of(Entries(rows=0, chosen=("age", "age")))
+    ['rows per person are 1 to 1,000,000', 'a column is named twice in one table']
+    """
+    found = []
+    try:
+        exact_epsilon(entries.epsilon or "1")  # half-filled
+    except ValueError as error:
+        found.append(str(error))
+    if not 1 <= entries.rows <= MAX_ROWS:
+        found.append(f"rows per person are 1 to {MAX_ROWS:,}")
+    if entries.rows_about is not None and not 1 <= entries.rows_about <= MAX_ABOUT:
+        found.append(f"the rough number of rows is 1 to {MAX_ABOUT:,}")
+    if any(len(set(names)) < len(names) for names in (entries.chosen, *entries.own)):
+        found.append("a column is named twice in one table")
+    return found
 
 
 def _entries(file: _File) -> Entries:
