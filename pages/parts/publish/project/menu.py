@@ -87,14 +87,18 @@ def _choose_recent() -> None:
     if not found:
         return
     chosen: Recent | None = st.selectbox(
-        "Recent: put aside, or published by you" if not visit().person.identity else "Recent in this account",
+        "Recent: put aside, or published on this server" if not visit().person.identity else "Recent in this account",
         found,
         index=None,
         format_func=lambda each: each.name,
         placeholder="Choose one to go on with",
         key=visit().key("recent"),
     )
-    draft = None if chosen is None else visit().once("recent", chosen, lambda: (recent.draft_of(chosen),))[0]
+    draft = (
+        None
+        if chosen is None
+        else visit().once("recent", (chosen, recent.put_aside()), lambda: (recent.draft_of(chosen),))[0]
+    )
     if chosen is None or draft is None:
         return
     st.button("Open it", key="open-recent", icon=":material/folder_open:", on_click=go_on_with, args=(draft,))

@@ -18,16 +18,19 @@ from pages.parts.visit.state import visit
 __all__ = ["a_year_later", "ask"]
 
 YEAR = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])")
+TWO_YEARS = re.compile(r"(?<![0-9])((?:19|20)[0-9]{2})([/–-])([0-9]{2})(?![0-9]|[/–-][0-9])")
 
 
 def ask(draft: Draft) -> Draft | None:
     """Ask for what differs from the plan that is copied; return the copy once it is wanted."""
     entries = draft.entries
     with st.expander("Copy to next year", icon=":material/event_repeat:"):
-        title = st.text_input("Title", a_year_later(entries.title), key=visit().key("copy-title"))
-        period = st.text_input("Period", a_year_later(entries.about.get("period", "")), key=visit().key("copy-period"))
+        title = st.text_input("Title", a_year_later(entries.title), key=visit().key(f"copy-title-{draft.table}"))
+        period = st.text_input(
+            "Period", a_year_later(entries.about.get("period", "")), key=visit().key(f"copy-period-{draft.table}")
+        )
         dataset = st.text_input(
-            "Dataset whose budget is spent", entries.dataset, key=visit().key("copy-dataset")
+            "Dataset whose budget is spent", entries.dataset, key=visit().key(f"copy-dataset-{draft.table}")
         ).strip()
         try:
             st.caption(_about_the_budget(entries.dataset, dataset))
@@ -42,16 +45,20 @@ def ask(draft: Draft) -> Draft | None:
 
 
 def a_year_later(text: str) -> str:
-    """Return a text with its last year one later.
+    """Return a text with its last year one later, wherever that year stands; unclear ones stay as they are.
 
     >>> a_year_later("Visits 2025"), a_year_later("2020-2025"), a_year_later("Visits")
     ('Visits 2026', '2020-2026', 'Visits')
+    >>> a_year_later("1 Jan 2025 to 31 Dec 2025"), a_year_later("2024/25"), a_year_later("2024/12")
+    ('1 Jan 2026 to 31 Dec 2026', '2025/26', '2024/12')
     """
-    found = list(YEAR.finditer(text))
-    if not found:
-        return text
-    start, end = found[-1].span()
-    return f"{text[:start]}{int(text[start:end]) + 1}{text[end:]}"
+    if pairs := list(TWO_YEARS.finditer(text)):
+        first, mark, second = pairs[-1].groups()
+        if (int(first) + 1) % 100 != int(second):
+            return text
+        return text.replace(pairs[-1].group(), f"{int(first) + 1}{mark}{(int(second) + 1) % 100:02}")
+    years = YEAR.findall(text)
+    return re.sub(rf"(?<![0-9]){years[-1]}(?![0-9])", str(int(years[-1]) + 1), text) if years else text
 
 
 def _about_the_budget(before: str, dataset: str) -> str:

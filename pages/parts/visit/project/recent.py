@@ -79,14 +79,16 @@ def with_columns_of_the_table(dataset: str) -> list[str]:
 def last_published(dataset: str) -> Draft | None:
     """Return the plan of the last release of a dataset; None if there is none."""
     here = visit()
+    releases: list[Entry] = []
+    with suppress(LedgerError):
+        releases = [entry for entry in here.ledger.history(dataset) if entry.kind is Kind.RELEASE]
 
     def look() -> tuple[Draft | None]:
         with suppress(LedgerError):
-            releases = [entry for entry in here.ledger.history(dataset) if entry.kind is Kind.RELEASE]
             return (_published(releases[-1]) if releases else None,)
         return (None,)
 
-    return here.once("last-published", dataset, look)[0]
+    return here.once("last-published", (dataset, len(releases)), look)[0]
 
 
 def _published(entry: Entry) -> Draft | None:
