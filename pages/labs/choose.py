@@ -110,8 +110,11 @@ def numbers(candidates: Candidates, both: dict[Mechanism, np.ndarray]) -> None:
     st.caption("Average shortfall by mechanism: " + ", ".join(f"{each} {short:,.3g}" for each, short in lost.items()))
 
 
-def pictures(candidates: Candidates, both: dict[Mechanism, np.ndarray]) -> None:
-    """Draw the probabilities of both mechanisms at this ε, and of the chosen one over all ε."""
+def pictures(candidates: Candidates, both: dict[Mechanism, np.ndarray], *, private: bool) -> None:
+    """Draw the probabilities of both mechanisms at this ε, and of the chosen one over all ε.
+
+    Those of `private` scores are saved nowhere.
+    """
     names = list(candidates.names)
     order = sorted(range(len(names)), key=lambda k: (-candidates.scores[k], k))
     top, epsilon = [names[k] for k in order[:SHOWN]], candidates.epsilon
@@ -121,14 +124,15 @@ def pictures(candidates: Candidates, both: dict[Mechanism, np.ndarray]) -> None:
     st.markdown(f"**{line}**")
     kept = sorted(order[:MAX_BARS])
     shown = {each: chances[kept] for each, chances in both.items()}
-    show(likely_figure([names[k] for k in kept], shown), f"{line}; both mechanisms side by side.", "choose-likely", 300)
+    alt = f"{line}; both mechanisms side by side."
+    show(likely_figure([names[k] for k in kept], shown), alt, "choose-likely", 300, private=private)
     if len(kept) < len(names):
         st.caption(f"The {len(kept)} of {len(names):,} candidates that score highest.")
     frame = pd.DataFrame({"candidate": names, "score": [float(score) for score in candidates.scores]})
     for each, chances in both.items():
         frame[each.value] = chances
     config = {each.value: st.column_config.NumberColumn(each.value, format="percent") for each in both}
-    twin(frame, "choose-likely", config)
+    twin(frame, "choose-likely", config, private=private)
 
     st.markdown(f"**Probability of each over ε, by {candidates.mechanism.value}**")
     chances_by_epsilon = np.array([probabilities(candidates.at(each)) for each in EPSILONS])
@@ -139,9 +143,11 @@ def pictures(candidates: Candidates, both: dict[Mechanism, np.ndarray]) -> None:
         f"At small ε all are nearly equally likely; at large ε it is nearly always {first}.",
         "choose-over-epsilon",
         320,
+        private=private,
     )
     columns = {name: st.column_config.NumberColumn(name, format="percent") for name in rows.columns[1:]}
-    twin(rows, "choose-over-epsilon", columns | {"epsilon": st.column_config.NumberColumn("ε", format="%g")})
+    columns["epsilon"] = st.column_config.NumberColumn("ε", format="%g")
+    twin(rows, "choose-over-epsilon", columns, private=private)
 
 
 @st.fragment
@@ -172,7 +178,7 @@ def lab() -> None:
     both = {each: probabilities(replace(candidates, mechanism=each)) for each in Mechanism}
     with right:
         numbers(candidates, both)
-        pictures(candidates, both)
+        pictures(candidates, both, private=kind == OWN)
     with left:
         if kind != OWN:  # scores of one's own are private, and belong into no file
             show_code(

@@ -122,6 +122,7 @@ def numbers(runs: list[Run], found: Market, lowest: float) -> None:
 
 def over_time(name: str, found: Market, epsilons: list[Fraction], way: str, delta: Fraction) -> None:
     """Show one run of every learner, kept until the visitor asks for another."""
+    private = name not in MARKETS
     asked = (name, tuple(epsilons), way, delta, visit().turns("learn"))
     runs = visit().once("learn", asked, lambda: run(found.losses, way, delta, epsilons))
     shape = found.losses.shape
@@ -131,13 +132,19 @@ def over_time(name: str, found: Market, epsilons: list[Fraction], way: str, delt
         st.caption(
             f"There is no proven rate {way} at ε = {', '.join(map(exact_text, unproved))}. Use zCDP, or a smaller ε."
         )
-    private = [each for each in runs if each.name.startswith("ε")]
-    ends = [f"{each.name}: {each.regret[-1]:.3f}".replace("-", "−") for each in private]
+    learners = [each for each in runs if each.name.startswith("ε")]
+    ends = [f"{each.name}: {each.regret[-1]:.3f}".replace("-", "−") for each in learners]
     results = "; ".join(ends) or "no private learner chosen"
     st.markdown(f"**Regret after {shape[0]:,} {found.round}s, in this run: {results}**")
     rows = thinned(runs)
     bound = regret_bound(free_rate(*shape), *shape)
-    draw(time_figure(rows, found.round, bound), f"Average regret over time. {results}.", "learn-time", 380)
+    draw(
+        time_figure(rows, found.round, bound),
+        f"Average regret over time. {results}.",
+        "learn-time",
+        380,
+        private=private,
+    )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Run it again", icon=":material/replay:", key="learn_again", on_click=visit().turn, args=("learn",))
         st.caption("New draws each time; the table stays the same.", width="content")
@@ -161,11 +168,14 @@ def over_time(name: str, found: Market, epsilons: list[Fraction], way: str, delt
             help="On expected regret, for every table. A bound of 1 or more says nothing.",
         ),
     }
-    st.dataframe(table, hide_index=True, alt="Learners with their rate, loss, regret and bound", column_config=columns)
-    twin(rows, "learn-time", {each: number(each, format="%.4f") for each in rows.columns[1:]})
+    with st.container(key="private-learners" if private else "learners"):
+        st.dataframe(
+            table, hide_index=True, alt="Learners with their rate, loss, regret and bound", column_config=columns
+        )
+    twin(rows, "learn-time", {each: number(each, format="%.4f") for each in rows.columns[1:]}, private=private)
 
 
-def over_all_epsilons(found: Market, epsilons: list[Fraction], way: str, delta: Fraction) -> None:
+def over_all_epsilons(found: Market, epsilons: list[Fraction], way: str, delta: Fraction, *, private: bool) -> None:
     """Show the expected regret after the last round over ε."""
     rows = over_epsilon(found.losses, way, delta)
     steps = on_grid(found.losses)
@@ -176,11 +186,11 @@ def over_all_epsilons(found: Market, epsilons: list[Fraction], way: str, delta: 
         f"Expected regret is {first['expected']:.3f} at ε = {first['epsilon']:g} and {last['expected']:.3f} at "
         f"ε = {last['epsilon']:g}, always below its bound; without privacy it is {free:.3f}."
     )
-    draw(end_figure(rows, free, [float(each) for each in epsilons]), alt, "learn-end", 320)
+    draw(end_figure(rows, free, [float(each) for each in epsilons]), alt, "learn-end", 320, private=private)
     number = st.column_config.NumberColumn
     columns = {"epsilon": number("ε", format="%g"), "eta": number("rate η", format="%.3g")}
     columns |= {name: number(name, format="%.4f") for name in ("expected", "bound")}
-    twin(rows, "learn-end", columns)
+    twin(rows, "learn-end", columns, private=private)
 
 
 @st.fragment
@@ -193,7 +203,7 @@ def lab() -> None:
     st.markdown(plain(found.story))
     epsilons, way, delta = settings()
     over_time(name, found, epsilons, way, delta)
-    over_all_epsilons(found, epsilons, way, delta)
+    over_all_epsilons(found, epsilons, way, delta, private=name not in MARKETS)
     if name in MARKETS:
         show_code(
             "learn",

@@ -51,7 +51,10 @@ def _show_exact(table: Table, id_column: str) -> None:
     frame = pd.DataFrame({"at most": found.bounds, "rows kept": found.kept, "of all": part})
     with st.container(key="private-kept"):
         st.dataframe(frame, hide_index=True, column_config=KEPT)
-    st.caption(f"{plural(found.rows, 'row')} name a person. The more rows a person may keep, the wider the noise.")
+        st.caption(
+            f"{plural(found.rows, 'row has', 'rows have')} a value in *{plain(id_column)}*. The more rows a person may "
+            "keep, the wider the noise. Only you see this; never share it."
+        )
 
 
 @ledger_faults_shown()

@@ -30,10 +30,11 @@ PREDICTED: dict[str, Any] = {
 def twin(frame: pd.DataFrame, key: str, columns: Mapping[str, Any] | None = None, *, private: bool = False) -> None:
     """Show the numbers of a figure as a folded table; `columns` says how, instead of `PREDICTED`.
 
-    A `private` table, of true counts, has no button to save it.
+    A `private` table, as of true counts, has no button to save it.
     """
     with st.expander("The same as a table", icon=":material/table_rows:", key=f"twin-{key}"):
-        st.dataframe(frame, hide_index=True, column_config=columns or PREDICTED)
+        with st.container(key=f"{'private' if private else 'shown'}-twin-{key}"):
+            st.dataframe(frame, hide_index=True, column_config=columns or PREDICTED)
         if not private:
             st.download_button(
                 "Download as CSV",

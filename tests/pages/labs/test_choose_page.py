@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine.accounting.ledger import Ledger
 from dpengine.choose import Candidates, Mechanism, draw_once, probabilities
-from pages.parts.choose.samples import SAMPLES
+from pages.parts.choose.samples import OWN, SAMPLES
 from pages.parts.shared.wording import percent
 from tests.pages.visits import texts, visit
 
@@ -44,6 +44,7 @@ def test_bars_are_the_exact_chances_of_both_mechanisms(name: str) -> None:
         wanted = probabilities(Candidates(of.names, of.scores, of.sensitivity, of.epsilon, mechanism, of.monotone))
         assert bar["name"] == mechanism.value
         assert bar["y"] == pytest.approx(wanted)
+    assert any("CSV" in each.proto.label for each in at.get("download_button")) == (name != OWN)
 
 
 def test_a_larger_epsilon_draws_the_best_more_often() -> None:

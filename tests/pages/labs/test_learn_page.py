@@ -98,6 +98,7 @@ def test_an_own_table_is_learned_from() -> None:
     at = own(TABLE)
     assert "2 experts, 60 rounds" in texts(at)
     assert "follow the leader" in lines(at, 0)
+    assert not at.get("download_button"), "losses of one's own are saved nowhere"
 
 
 @pytest.mark.parametrize("text", ["a,b\n0,1\n", "a,b\n1,1\n", "a,b\n0,1\n1,1\n"])
