@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -67,6 +68,9 @@ def test_the_command_line_shows_exact_numbers_on_request_only(tmp_path: Path) ->
     exact = run(main, ["rows-kept", str(file), "--id", "who", "--bound", "2", "--exact"])
     assert "at most 2 of each person: 5 rows kept of 10 (50.0%)" in exact.output
     assert "only you see them" in exact.output
+    twice = run(main, ["rows-kept", str(file), "--id", "who", "--bound", "2", "--bound", "2", "--exact", "--json"])
+    assert "only you see them" in twice.stderr
+    assert [each["rows_per_person"] for each in json.loads(twice.stdout)["kept"]] == [2]
     price = ["--epsilon", "100", "--dataset", "visits", "--ledger", ledger, "--json"]
     private = run(main, ["rows-kept", str(file), "--id", "who", "--bound", "2", *price])
     assert '"exact": false, "rows": null' in private.output

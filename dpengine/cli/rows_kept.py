@@ -65,7 +65,7 @@ def rows_kept(
 
     if exact == (epsilon is not None) or (epsilon is not None and not dataset):
         finish(["give either --exact, or --epsilon with --dataset"], WRONG_USE)
-    wanted = bounds or BOUNDS
+    wanted = tuple(dict.fromkeys(bounds)) or BOUNDS
     with open_table(table) as opened:
         if exact:
             found = count_kept(opened, person, wanted)
@@ -81,6 +81,8 @@ def rows_kept(
                 bound: (min(int(each.low or 0), lines[bound]), max(int(each.high or 0), lines[bound]))
                 for bound, each in answers.items()
             }
+    if exact:
+        warn(FOR_YOU)
     if as_json:
         entries = [
             {"rows_per_person": bound, "kept": lines[bound], "low": low, "high": high}
@@ -92,5 +94,3 @@ def rows_kept(
         low, high = intervals[bound]
         rest = f" of {found.rows:,} ({kept / max(found.rows, 1):.1%})" if exact else f" (95 %: {low:,} to {high:,})"
         say(f"at most {bound:,} of each person: {kept:,} rows kept{rest}")
-    if exact:
-        warn(FOR_YOU)
