@@ -11,7 +11,7 @@ from pages.parts.access.person import LOCAL, Person
 from pages.parts.access.settings import Group, NoSignIn
 from pages.parts.shared.demo import is_demo
 
-__all__ = ["DEMO_ACCOUNT", "LOCAL_ACCOUNT", "Account", "May", "accounts_of"]
+__all__ = ["DEMO_ACCOUNT", "LOCAL_ACCOUNT", "OF_A_PERSON", "Account", "May", "accounts_of"]
 
 
 class May(StrEnum):
@@ -42,6 +42,7 @@ class Account:
 
 
 # Without sign-in nobody is told from anybody, so there is no second person who could approve.
+OF_A_PERSON = "person:"  # how the owner of a person's own account begins, before the identity
 LOCAL_ACCOUNT = Account("", "this server", frozenset({May.PUBLISH, May.CAP}), connections=None)
 DEMO_ACCOUNT = Account("", "this demonstration", frozenset({May.PUBLISH, May.CAP}))  # with a ledger for each visitor
 
@@ -56,7 +57,7 @@ def accounts_of(person: Person) -> list[Account]:
     groups = [account for account in found if account is not None]
     if groups or not rules.sign_in.personal:
         return groups
-    return [Account(f"person:{person.identity}", "your own account", frozenset({May.PUBLISH, May.CAP}))]
+    return [Account(f"{OF_A_PERSON}{person.identity}", "your own account", frozenset({May.PUBLISH, May.CAP}))]
 
 
 def _account(name: str, group: Group, person: str) -> Account | None:

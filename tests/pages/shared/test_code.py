@@ -122,6 +122,10 @@ def test_a_table_is_read_as_on_the_page_and_for_the_same_owner(folder: Path) -> 
     assert release.release_id in run_lines(write.shell("publish", **values))
     assert ledger().for_owner("group:clinic").spent("visits") == 50
     assert ledger().spent("visits") == 0
+    own = values | {"owner": "", "personal": True}
+    for text in (write.python("publish", **own), write.shell("publish", **own)):
+        assert "with your identity there; it is left out" in text
+        assert "group:clinic" not in text
 
 
 def test_a_sheet_is_read_by_its_name(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pages.parts.access.accounts import OF_A_PERSON
 from pages.parts.visit.samples import SAMPLES
 from pages.parts.visit.state import visit
 
@@ -28,5 +29,10 @@ def table_values() -> dict[str, Any]:
 
 
 def ledger_values() -> dict[str, Any]:
-    """Return whose part of the ledger it is; where the ledger is, only its operator may know."""
-    return {"owner": visit().account.owner, "ledger": None}
+    """Return whose part of the ledger it is; where the ledger is, only its operator may know.
+
+    Of a person, only that the part is their own: code is passed on, and is to hold nobody's identity.
+    """
+    owner = visit().account.owner
+    personal = owner.startswith(OF_A_PERSON)
+    return {"owner": "" if personal else owner, "personal": personal, "ledger": None}
