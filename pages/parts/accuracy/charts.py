@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from dpengine.charts.style import short_name
 from pages.parts.shared.figures import epsilon_axis, hatched, tones
 
 __all__ = ["error_figure", "meaning_figure", "noise_figure", "simulation_figure"]
@@ -58,7 +59,7 @@ def noise_figure(epsilons: Sequence[float], shares: dict[str, np.ndarray], name:
         figure.add_scatter(
             x=epsilons,
             y=part,
-            name=table if chosen else "other tables",
+            name=short_name(table) if chosen else "other tables",
             legendgroup=str(chosen),
             showlegend=chosen or table == next(other for other in shares if other != name),
             mode="lines+markers" if chosen else "lines",
@@ -68,7 +69,7 @@ def noise_figure(epsilons: Sequence[float], shares: dict[str, np.ndarray], name:
                 "dash": "solid" if chosen else "dot",
             },
             marker={"size": 6},
-            hovertemplate="ε = %{x:g}: %{y:.0%} of cells<extra>" + table + "</extra>",
+            hovertemplate="ε = %{x:g}: %{y:.0%} of cells<extra>" + short_name(table) + "</extra>",
         )
     epsilon_axis(figure, epsilon, span=SPAN)
     figure.update_yaxes(title_text="cells that are mostly noise", tickformat=".0%", range=[-0.02, 1.02])

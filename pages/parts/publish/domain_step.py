@@ -129,7 +129,6 @@ def _show_detail(used: list[str], open_columns: list[str]) -> None:
         "One column in detail",
         used,
         index=used.index(next(blank, (open_columns or used)[0])),
-        format_func=plain,
         key=visit().key("detail"),
     )
     entries = visit().entries

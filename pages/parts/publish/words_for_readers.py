@@ -98,7 +98,7 @@ def _ask_codes(plan: Plan) -> None:
     if not coded:
         return
     st.markdown("**Words for codes**")
-    name = st.selectbox("Column with codes", coded, format_func=plain, key=visit().key("coded"))
+    name = st.selectbox("Column with codes", coded, key=visit().key("coded"))
     column = plan.column(name)
     assert isinstance(column, Category)
     with st.form(visit().key(f"codes-{name}"), border=False):

@@ -111,7 +111,7 @@ def _one_label(place: DeltaGenerator, plan: Plan, name: str, key: str) -> str | 
     """Ask for one value of a column, or for all of them together, which come first."""
     column = plan.column(name)
     everything = next(text for text in ("all", "all values", "(all values)", "") if text not in column.labels)
-    words = {everything: "all"} | dict(zip(column.labels, map(plain, column.shown), strict=True))
+    words = {everything: "all"} | dict(zip(column.labels, column.shown, strict=True))
     label: str = place.selectbox(plain(column.heading), list(words), format_func=words.__getitem__, key=f"{key}-{name}")
     return ALL if label == everything else label
 

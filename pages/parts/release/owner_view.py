@@ -131,7 +131,7 @@ def _together(plan: Plan, *names: str) -> bool:
 
 
 def _heading(plan: Plan, name: str) -> str:
-    return plain(plan.column(name).heading)
+    return plan.column(name).heading
 
 
 def _show_means(plan: Plan, columns: Columns, true: Ints, published: Ints) -> None:
@@ -149,7 +149,7 @@ def _show_means(plan: Plan, columns: Columns, true: Ints, published: Ints) -> No
     if known.any():
         typical = float(np.average(off[known], weights=rows[known]))
         st.markdown(
-            f"The mean of {_heading(plan, columns[0])} by {_heading(plan, columns[1])} is off by "
+            f"The mean of {plain(_heading(plan, columns[0]))} by {plain(_heading(plan, columns[1]))} is off by "
             f"**{typical:.3g}** on average over people, and by {off[known].max():.3g} at most."
         )
     st.dataframe(frame, hide_index=True, column_config=MEANS)
@@ -170,7 +170,7 @@ def _show_regression(plan: Plan, columns: Columns, true: Ints, published: Ints) 
         return
     turned = sum(np.sign(exact[term]) != np.sign(released[term]) for term in terms[1:])
     said = "each has the same sign" if turned == 0 else f"{turned:,} of {len(terms) - 1:,} have the other sign"
-    st.markdown(f"Coefficients of the regression of {_heading(plan, columns[0])}: **{said}** as from your rows.")
+    st.markdown(f"Coefficients of the regression of {plain(_heading(plan, columns[0]))}: **{said}** as from your rows.")
     frame = pd.DataFrame({
         "term": terms, "true (private)": [exact[term] for term in terms],
         "published": [released[term] for term in terms], "off by": [released[term] - exact[term] for term in terms],
