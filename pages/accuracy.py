@@ -50,7 +50,10 @@ def choose_plan() -> Plan | None:
     samples = {name: DATA / file for name, file in SAMPLES.items() if (DATA / file).is_file()}
     with st.container(border=True):
         if unfinished:
-            st.markdown(f"Your plan for {plain(unfinished)} is not complete yet. Then this page shows its errors.")
+            st.markdown(
+                f"Your plan for {plain(unfinished)} is not complete yet. Once it is, this page shows how wrong its "
+                "numbers will be."
+            )
         else:
             st.markdown(
                 "You have no plan yet. Once you have said what to publish, this page shows how exact it will be."

@@ -27,7 +27,7 @@ from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.roles import publishes
 from pages.parts.visit.state import STEPS, require_entry, visit
 
-CHANGED = {"table": "the table", "columns": "the columns", "domain": "the values", "unit": "whom"}
+CHANGED = {"table": "the table", "columns": "the columns", "domain": "the values", "unit": "whom it protects"}
 
 
 def main() -> None:

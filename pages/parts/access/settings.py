@@ -140,8 +140,7 @@ def check_start() -> None:
     if isinstance(sign_in, NoSignIn) and sign_in.way == "none" and not is_loopback(config.get_option("server.address")):
         raise AccessError(
             "Without sign-in this server may be reached from its own machine only, but server.address lets others in. "
-            f"Set it to localhost, or switch sign-in on; if something else decides who gets here, set {VARIABLE}=open "
-            f"({HELP})."
+            f"{_way_out()} ({HELP})."
         )
 
 
@@ -166,6 +165,12 @@ def read(secrets: Mapping[str, Any], variable: str = "") -> Access:
     if unknown:
         raise AccessError(*(f"[groups.{name}]: there is no [{CONNECTIONS}.{each}]" for name, each in sorted(unknown)))
     return found
+
+
+def _way_out() -> str:
+    if is_demo():
+        return f"Set it to localhost. To let others in, set {VARIABLE}=open"
+    return f"Set it to localhost, or switch sign-in on; if something else decides who gets here, set {VARIABLE}=open"
 
 
 def is_loopback(address: object) -> bool:

@@ -67,7 +67,8 @@ def follow(job: Job[Release]) -> None:
     with st.container(border=True, key="publishing"):
         st.markdown(f"**6 · Publish** {plain(job.title)}")
         _progress(job)
-    st.caption("You can visit other pages meanwhile. This page shows the progress again, also after a reload.")
+    reloaded = "" if is_demo() else ", also after a reload"
+    st.caption(f"You can visit other pages meanwhile. This page shows the progress again{reloaded}.")
 
 
 @st.fragment(run_every=EVERY)

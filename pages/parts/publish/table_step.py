@@ -160,7 +160,7 @@ def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
     if not any(value for name, value in how.items() if name != "names_given") and how["names_given"]:
         return
     question = (source.token, *how.values())
-    st.caption("If its columns are then others, a new plan begins.")
+    st.caption("If it then has other columns, a new plan begins.")
     clicked = st.button("Read the file again", key=visit().key("read-again"), icon=":material/refresh:")
     if not clicked and background_read.held("file", question) is None:
         return

@@ -48,7 +48,7 @@ def choose_unit() -> None:
         st.caption(
             f"If a person has more than {plural(int(rows), 'row')}, {int(rows):,} of them, drawn at random, "
             f"{'is' if rows == 1 else 'are'} counted; the others are left out of every table. All counts, and "
-            "their total, are then of kept rows."
+            "their total, then count only these rows."
         )
         if id_column is not None:
             show_rows_kept(table, id_column)

@@ -36,7 +36,7 @@ def show_banner() -> None:
         with st.container(key="demo-banner"):
             st.info(
                 "**Demonstration with public samples.** It takes no files. What you do here is seen by nobody else and "
-                "is gone when you leave.",
+                "is gone when you leave or reload the page.",
                 icon=":material/co_present:",
             )
 

@@ -264,9 +264,7 @@ class VisitState:
     def close(self) -> None:
         """Forget all that a visitor of a demonstration did, when they have left: their ledger with it."""
         self.let_go()
-        self.release = self.publishing = self.plan = self.waiting = self.earlier = None
-        self._results.clear()
-        self.__dict__.pop("ledger", None)
+        self.__dict__ = vars(VisitState(self.person, self.account))
 
     def drop_readings(self) -> None:
         """Stop and forget all that is being read of the table."""

@@ -239,7 +239,7 @@ def test_what_a_bound_on_rows_keeps_is_shown_on_request_alone(page: AppTest) -> 
     choose(page, "age")
     press(page, "Confirm 1 suggestion")
     go_on(page)
-    assert "All counts, and their total, are then of kept rows." in texts(page)
+    assert "All counts, and their total, then count only these rows." in texts(page)
     assert not page.dataframe
     page.session_state[held(page).key("kept")] = True  # the popover is open
     page.run()

@@ -103,9 +103,9 @@ def _unit(before: Entries, after: Entries) -> Iterator[str]:
             yield "each row is one person"
         else:
             who = f"by {after.id_column}" if after.id_column else "by a column to choose"
-            yield f"persons {who}, at most {after.rows:,} rows"
+            yield f"persons {who}, at most {plural(after.rows, 'row')}"
     if before.rows_about != after.rows_about:
-        yield "no rough size" if after.rows_about is None else f"about {after.rows_about:,} rows"
+        yield "no rough size" if after.rows_about is None else f"about {plural(after.rows_about, 'row')}"
 
 
 def _short(text: str) -> str:
