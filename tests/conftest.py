@@ -26,13 +26,23 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # The same examples in each run; PRIVATE_RELEASE_EXAMPLES asks for more of them.
-EXAMPLES = int(os.environ.get("PRIVATE_RELEASE_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("PRIVATE_RELEASE_EXAMPLES", "30"))
 settings.register_profile("ci", max_examples=EXAMPLES, deadline=None, derandomize=True)
 settings.load_profile("ci")
 
 # What a shell runs in the background ignores Ctrl-C, and so would every process that the tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave what takes long to the nightly run, unless this is it, or a mark was asked for."""
+    if os.environ.get("PRIVATE_RELEASE_NIGHTLY") or config.option.markexpr:
+        return
+    left = [item for item in items if item.get_closest_marker("nightly")]
+    items[:] = [item for item in items if item not in left]
+    config.hook.pytest_deselected(items=left)
+
 
 _folder = tempfile.TemporaryDirectory(prefix="private-release-tests-")
 os.environ["PRIVATE_RELEASE_LEDGER"] = f"sqlite:///{_folder.name}/ledger.db"

@@ -68,3 +68,7 @@ step "Types"
 
 step "Tests"
 .venv/bin/python -m pytest -n 3 --dist loadgroup --timeout 300 --durations 10 "$@"
+
+if [ -z "${PRIVATE_RELEASE_NIGHTLY:-}" ]; then
+  step "Not run: $(grep -rho "mark.nightly" --include="test_*.py" tests | wc -l) tests that take long. PRIVATE_RELEASE_NIGHTLY=1 bash tests/run.sh runs them too"
+fi

@@ -141,7 +141,7 @@ def _server(postgres: str) -> Iterator[None]:
     PostgresMachine.server = ""
 
 
-LedgerMachine.TestCase.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+LedgerMachine.TestCase.settings = settings(max_examples=15, stateful_step_count=20, deadline=None)
 TestLedgerMachine = LedgerMachine.TestCase
 PostgresMachine.TestCase.settings = settings(max_examples=10, stateful_step_count=20, deadline=None)
 TestPostgresMachine = PostgresMachine.TestCase

@@ -36,7 +36,14 @@ def test_two_questions_are_paid_kept_and_compared_with_one_release(new_page: New
     expect(page.get_by_text("One release that answers all of them")).to_be_visible()
 
 
-@pytest.mark.parametrize("what", ["The average of a number", "What share of the rows …", "The most common value"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        pytest.param("The average of a number", marks=pytest.mark.nightly),
+        "What share of the rows …",
+        "The most common value",
+    ],
+)
 def test_on_a_phone_nothing_is_cut_off(new_page: NewPage, what: str) -> None:
     page = asking(new_page(width=390, height=844))
     choose(page.locator('[class*="st-key-ask-what"]').get_by_role("combobox"), what)

@@ -79,6 +79,7 @@ def test_a_table_is_published_once_wherever_its_rows_are(new_page: NewPage, tmp_
     assert download(again, tmp_path, "again.zip").read_bytes() == bundle.read_bytes()
 
 
+@pytest.mark.nightly
 def test_what_the_database_is_at_is_stopped_on_a_phone_and_nothing_is_spent(new_page: NewPage, postgres: str) -> None:
     page = chosen(new_page(width=390, height=844, dark=True), "registry", "visitors")
     with psycopg.connect(postgres) as held:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.actions import clinic_csv, load_plan, plan_clinic, press, publish, rest, upload
@@ -83,6 +84,7 @@ def test_the_address_gives_nobody_else_the_plan(new_page: NewPage, tmp_path: Pat
         assert kept(other) == ""
 
 
+@pytest.mark.nightly
 def test_another_table_leaves_the_plan_waiting_until_it_is_forgotten(new_page: NewPage, tmp_path: Path) -> None:
     page = new_page()
     upload(page, clinic_csv(tmp_path, "clinic"))

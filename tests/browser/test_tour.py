@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import access
@@ -42,6 +43,7 @@ def test_five_steps_lead_from_the_first_screen_of_a_phone_to_a_sample_ready_to_p
     take_the_tour(new_page(width=390, height=844), checked=False)
 
 
+@pytest.mark.nightly
 def test_the_tour_of_a_demonstration_is_for_everybody(chromium: Browser, tmp_path: Path) -> None:
     with served(tmp_path, PRIVATE_RELEASE_DEMO="1") as app, chromium.new_context() as visitor:
         visitor.on("page", follow)

@@ -34,6 +34,7 @@ def drawn(chromium: Browser, plan: Plan, width: int) -> Page:
     return page
 
 
+@pytest.mark.nightly
 def test_moving_epsilon_shows_its_consequence_on_a_phone_without_scrolling(new_page: NewPage) -> None:
     page = sample(new_page(width=390, height=844))
     said = page.locator(".st-key-consequence-in-words")
@@ -130,6 +131,7 @@ def test_long_labels_keep_what_tells_them_apart(chromium: Browser) -> None:
     assert max(map(len, seen)) <= 24
 
 
+@pytest.mark.nightly
 def test_numbers_too_small_to_read_are_left_out_and_others_stand(new_page: NewPage) -> None:
     sizes = "all => all.filter(e => e.getClientRects().length).map(e => parseFloat(getComputedStyle(e).fontSize))"
     page = sample(new_page(width=390, height=844))

@@ -6,6 +6,7 @@ import csv
 import zipfile
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 import dpengine as dpe
@@ -124,6 +125,7 @@ def test_what_cannot_be_read_is_said_calmly(new_page: NewPage, tmp_path: Path) -
         assert str(tmp_path) not in shown
 
 
+@pytest.mark.nightly
 def test_it_fits_a_phone_in_the_dark(new_page: NewPage) -> None:
     page = new_page(width=390, height=844, dark=True)
     press(page.locator(".st-key-sample_census button"))

@@ -9,6 +9,7 @@ from collections import Counter
 import duckdb
 import pandas as pd
 import pyarrow as pa
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -91,6 +92,7 @@ def mixed(x):
 @example(["123456789012345.6", "1234567890123456.7", "0.00001", "1e-05", "0.0001", "1e-4", ".5", "5.", "-.5", "0.0"])
 @example(["-0.0", "-0.00", "00.5", "0.50", "-0.5", "-00.5", "--0.5", "- 0.5", "0.5-", "-", ".", "1.0.0", "1.0", "1.00"])
 @example(["1e+20", "1e20", "100000000000000000000.0", "1e-10", "1.0e-10", "0.0000000001", "1" * 25 + ".5"])
+@pytest.mark.nightly
 def test_two_texts_never_stand_for_the_same_number(texts):
     different = list(dict.fromkeys(texts))
     digests = {digest_of(pa.table({"t": pa.array([text], pa.string())})) for text in different}
@@ -129,6 +131,7 @@ def test_numbers_among_texts_are_the_same_in_a_table_of_many_columns(texts):
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-100, 100), min_size=1, max_size=30), st.data())
+@pytest.mark.nightly
 def test_a_whole_number_or_a_day_and_its_text_are_the_same(numbers, data):
     texts = pa.table({"x": [str(number) for number in numbers]})
     assert digest_of(pa.table({"x": numbers})) == digest_of(texts)

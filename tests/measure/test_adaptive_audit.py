@@ -5,6 +5,8 @@ tests/measure/test_private_replay.py shows exactly that no draw costs more than 
 
 from __future__ import annotations
 
+import pytest
+
 from dpengine.audit.bounds import least_epsilon
 from tests.neighbours import hits
 
@@ -12,6 +14,7 @@ RUNS, EPSILON, SHOWN = 4000, 2, 1.2
 ALPHA = 1e-9
 
 
+@pytest.mark.nightly
 def test_it_shows_nearly_all_of_epsilon_and_no_more() -> None:
     """A false alarm has probability 1e-9 of the first kind and, if counts are taken as normal, of the second.
 

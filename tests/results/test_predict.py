@@ -62,6 +62,7 @@ def test_an_exact_prediction_is_met_within_three_percent(
     assert abs(means.mean() - predicted * 1.07) > 0.03 * predicted, "a prediction off by 7 % would not pass"
 
 
+@pytest.mark.nightly
 def test_a_simulated_prediction_is_met_within_fifteen_percent() -> None:
     """The mean over tables. Trials spread by some 3 %, so the means of 16 and 24 are never 15 % apart.
 

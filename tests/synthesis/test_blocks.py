@@ -70,6 +70,7 @@ def test_a_model_that_is_small_enough_stays_as_it_is() -> None:
 
 
 @given(plans(), st.integers(1, 400))
+@pytest.mark.nightly
 def test_rows_in_blocks_give_the_published_tables(plan: Plan, values: int) -> None:
     result = preview(plan.model_copy(update={"rows_about": 300}))
     with pytest.MonkeyPatch.context() as patch:
