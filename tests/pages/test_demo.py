@@ -16,6 +16,8 @@ from pages.parts.access.person import LOCAL
 from pages.parts.server import health_route, session_resources, upload_route
 from pages.parts.server.request_guard import RequestGuard
 from pages.parts.shared import demo
+from pages.parts.visit.plan_form import Entries
+from pages.parts.visit.project.history import History
 from pages.parts.visit.state import VISIT
 from tests.pages.people import PROVIDER, always_by_the_entry, set_rules
 from tests.pages.visits import held, press, settled, texts, visit
@@ -64,6 +66,7 @@ def test_what_a_visitor_did_is_gone_once_they_have_left(monkeypatch: pytest.Monk
     gc.collect()
     assert ledger() is None
     assert (state.table, state.release, state.plan) == (None, None, None)
+    assert (state.entries, state.history) == (Entries(), History()), "nor what was decided"
 
 
 def test_no_way_takes_a_file() -> None:

@@ -25,8 +25,8 @@ def show(plan: Plan, *, other_people: bool, needed: bool = True) -> bool:
         if approved:
             return True
         st.warning(
-            "This release needs a second person's approval, but without sign-in nobody here is told from anybody. Save "
-            "the plan and send it on the command line: `private-release ledger approval send plan.yaml`.",
+            "This release needs a second person's approval. Nobody signs in here, so nobody can approve on this page: "
+            "save the plan and send it on the command line: `private-release ledger approval send plan.yaml`.",
             icon=":material/how_to_reg:",
         )
         return False

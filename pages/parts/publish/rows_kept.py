@@ -49,7 +49,7 @@ def _show_exact(table: Table, id_column: str) -> None:
         return
     part = [100 * kept / max(found.rows, 1) for kept in found.kept]
     frame = pd.DataFrame({"at most": found.bounds, "rows kept": found.kept, "of all": part})
-    with st.container(key="private-kept"):
+    with st.container(key="private-kept", border=True):
         st.dataframe(frame, hide_index=True, column_config=KEPT)
         st.caption(
             f"{plural(found.rows, 'row has', 'rows have')} a value in *{plain(id_column)}*. The more rows a person may "

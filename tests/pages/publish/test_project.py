@@ -152,10 +152,14 @@ def test_an_earlier_release_is_copied_to_next_year() -> None:
     dpe.release(pd.DataFrame({"region": ["South"] * 9}), plan, ledger().for_owner("group:others"))
     dpe.release(pd.DataFrame({"region": ["South"] * 7}), plan.model_copy(update={"dataset": "theirs"}),
                 ledger().for_owner("group:others"))  # fmt: skip
+    dpe.release(pd.DataFrame({"region": ["North"] * 5}), plan.model_copy(update={"dataset": "stays", "title": "Stays"}),
+                ledger())  # fmt: skip
     page = menu(visit())
     offered = labelled(page.selectbox, "Recent")
-    assert len(offered.options) == 1, "nothing of another owner"
+    assert len(offered.options) == 2, "nothing of another owner"
     offered.set_value(offered.options[0]).run()
+    assert labelled(page.text_input, "Title").value == "Stays"
+    labelled(page.selectbox, "Recent").set_value(offered.options[1]).run()
     assert labelled(page.text_input, "Title").value == "Visits 2026"
     assert labelled(page.text_input, "Period").value == "2026"
     assert "shares the budget" in texts(page)
