@@ -77,6 +77,7 @@ def test_the_wheel_holds_types_templates_page_and_samples(wheel: Path) -> None:
     assert {name for name in names if name.endswith(".py")} == modules | pages | {f"{page}/app.py"}
 
 
+@pytest.mark.nightly
 def test_the_engine_alone_publishes_and_verifies_a_sample(environment: Path, tmp_path: Path) -> None:
     command = str(environment / "private-release")
     assert "samples" in run(command, "--help", cwd=tmp_path).stdout

@@ -87,6 +87,7 @@ def test_the_noise_shows_epsilon_and_not_more(epsilon: Fraction) -> None:
     assert caught > epsilon, "negative control: half the noise is caught"
 
 
+@pytest.mark.nightly
 def test_the_whole_way_from_rows_to_release_shows_no_more_than_epsilon() -> None:
     runs = 200
     plan = letters_plan([2, 2], [["a"], ["b"]], epsilon="1")

@@ -64,6 +64,7 @@ def test_its_first_picture_is_small() -> None:
     assert (ROOT / "data" / "screenshot.png").stat().st_size < 300_000
 
 
+@pytest.mark.nightly
 def test_every_figure_can_be_measured_again() -> None:
     documents = [README, *(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))]
     scripts = set(re.findall(r"python (benchmarks/\w+\.py)", "\n".join(documents)))

@@ -144,6 +144,7 @@ def test_death_at_any_point_shows_nothing_and_leaves_charge_and_release_or_neith
     ledger.verify_chain()
 
 
+@pytest.mark.nightly
 def test_death_at_random_times_never_leaves_a_shown_release_uncharged(stored_url: str) -> None:
     Ledger(stored_url)
     shown = dict(text.split("=") for text in run("kill", stored_url, 40))

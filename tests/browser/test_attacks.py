@@ -30,6 +30,7 @@ def test_a_register_is_reconstructed_from_true_counts_and_not_from_ours(
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
+@pytest.mark.nightly
 def test_a_long_attack_is_stopped_and_keeps_what_it_found(new_page: NewPage) -> None:
     page = new_page("/attacks")
     attack(page, "Reconstruction")

@@ -66,6 +66,7 @@ def chosen(page: Page, database: str, table: str = "patients") -> Page:
     return page
 
 
+@pytest.mark.nightly
 def test_a_table_is_published_once_wherever_its_rows_are(new_page: NewPage, tmp_path: Path) -> None:
     first = chosen(new_page(), "registry")
     expect(first.get_by_text("registry: patients · 2 columns · 900 rows")).to_be_visible()

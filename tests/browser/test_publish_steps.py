@@ -74,6 +74,6 @@ def test_a_phone_stays_where_it_was_when_a_step_opens(new_page: NewPage) -> None
     rest(page)
     before = page.evaluate(place)
     sample.click()
-    expect(page.get_by_text("6 · Publish")).to_be_visible()
+    expect(page.get_by_role("heading", name="6 · Publish")).to_be_visible()
     rest(page)  # the old page is gone, the new one drawn
     assert page.evaluate(place) <= before + 1, "not at the end of the page"

@@ -41,6 +41,7 @@ def more_epsilon(page: Page) -> None:
     wait_until(page, """sessionStorage.getItem('private-release-plan')?.includes('"epsilon":"1.5"')""")
 
 
+@pytest.mark.nightly
 def test_a_plan_is_back_after_a_reload_and_goes_on_once_its_file_is_given_again(
     new_page: NewPage, tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import Browser
 
 from tests.browser.actions import PATIENCE, clinic_csv, follow, upload
@@ -31,6 +32,7 @@ def test_it_is_not_well_without_a_ledger_and_tells_no_address(tmp_path: Path) ->
         assert health(app) == (503, "the ledger does not answer")
 
 
+@pytest.mark.nightly
 def test_nothing_is_left_when_it_stops_nor_when_it_was_killed(chromium: Browser, tmp_path: Path) -> None:
     for killed in (True, False):
         with served(tmp_path) as app:

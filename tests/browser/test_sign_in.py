@@ -69,6 +69,7 @@ def sign_out(page: Page, app: Served) -> None:
     door(page)
 
 
+@pytest.mark.nightly
 def test_the_next_person_at_the_same_browser_sees_nothing_of_the_one_before(
     page: Page, closed: Served, tmp_path: Path
 ) -> None:

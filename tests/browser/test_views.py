@@ -55,6 +55,7 @@ def test_where_the_consequence_is_in_sight_its_words_stand_there_alone(new_page:
     expect(page.get_by_text("a typical cell of age × sex").last).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_a_phone_never_scrolls_sideways_and_hides_no_words(new_page: NewPage) -> None:
     page = sample(new_page(width=390, height=844))
     badge = page.locator(".stMarkdownBadge", has_text="Made-up numbers").first
