@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # The same examples in each run; PRIVATE_RELEASE_EXAMPLES asks for more of them.
-EXAMPLES = int(os.environ.get("PRIVATE_RELEASE_EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("PRIVATE_RELEASE_EXAMPLES", "20"))
 settings.register_profile("ci", max_examples=EXAMPLES, deadline=None, derandomize=True)
 settings.load_profile("ci")
 

@@ -19,6 +19,8 @@ from tests.accounting.test_ledger_faults import POINTS as ALL_POINTS
 from tests.charges import charge
 from tests.conftest import empty_schema
 
+pytestmark = pytest.mark.nightly
+
 
 class Crash(BaseException):
     """Sudden death inside `record`, as far as one process can play it."""

@@ -6,6 +6,7 @@ import time
 import zipfile
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, FileChooser, Page, expect
 from playwright.sync_api import TimeoutError as NotInTime
 
@@ -90,6 +91,7 @@ def test_the_main_job_by_keyboard_alone_and_each_of_its_states_for_everybody(new
     assert dpe.verify(tmp_path / "keys.zip")["guarantee"]["epsilon"] == "1"
 
 
+@pytest.mark.nightly
 def test_a_report_of_many_tables_is_for_everybody(chromium: Browser, tmp_path: Path) -> None:
     table = tmp_path / "many.csv"
     table.write_text("a,b,c\n" + "x,1,u\ny,2,v\n" * 30)

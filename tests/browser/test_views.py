@@ -49,6 +49,7 @@ def test_moving_epsilon_shows_its_consequence_on_a_phone_without_scrolling(new_p
     expect(page.locator(".stSlider")).to_be_in_viewport(ratio=0.9)
 
 
+@pytest.mark.nightly
 def test_where_the_consequence_is_in_sight_its_words_stand_there_alone(new_page: NewPage) -> None:
     page = sample(new_page())
     expect(page.locator(".st-key-consequence-in-words")).to_be_hidden()

@@ -39,6 +39,7 @@ def test_a_planted_fault_is_caught(fault: Fault) -> None:
     assert result == "caught", why
 
 
+@pytest.mark.nightly
 def test_a_fault_that_changes_nothing_is_missed_and_one_that_cannot_run_is_broken() -> None:
     """The control: what is caught is caught for what it does."""
     spare = QUICK[0]

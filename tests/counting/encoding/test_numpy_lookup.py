@@ -14,6 +14,8 @@ from dpengine import Plan, open_table
 from dpengine.counting.count import count
 from dpengine.counting.encoding.numpy_lookup import lookup
 
+pytestmark = pytest.mark.nightly
+
 NUMBERS = [
     {"kind": "number", "edges": [-1, 0, 0.1, 18, 100.5], "missing_as": ["17", "-9", "inf", "NA"]},
     {"kind": "number", "edges": list(range(0, 2001))},
