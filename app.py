@@ -13,11 +13,12 @@ def main() -> None:
     """Draw the page that the visitor has chosen."""
     from pages.parts.access.person import person
     from pages.parts.server import lifespan
-    from pages.parts.shared import demo
+    from pages.parts.shared import demo, language
     from pages.parts.visit import samples, sign_in, tour
 
     st.set_page_config(page_title="Private Release", page_icon=LOOK / "logo.svg", layout="wide")
 
+    language.speak_the_visitors()
     admitted = sign_in.is_admitted()
     st.logo(LOOK / "logo.svg", size="large")
     st.html(LOOK / "look.css")

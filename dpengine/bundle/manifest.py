@@ -14,6 +14,7 @@ from dpengine.exact import exact_text
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, Allocation, Measurements
 from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result
+from dpengine.translation.catalogue import ENGLISH, speaking
 
 __all__ = ["describe", "measurements"]
 
@@ -22,6 +23,7 @@ BOXES = "counts of boxes of cells within boxes; the shares of those that hold a 
 AUDIT = "how far off the tables are, by size of cell"
 
 
+@speaking(ENGLISH)  # what is signed and compared is the same in every language
 def describe(result: Result) -> dict[str, Any]:
     """Return the manifest of `result` without its list of files, which `write` adds."""
     plan = result.plan

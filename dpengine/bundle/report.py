@@ -27,6 +27,7 @@ from dpengine.results.result import Result
 from dpengine.spec.domain import Category, Column, Date
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import counted_noun, heading_of, people, percent, rows_counted, sure
+from dpengine.translation.catalogue import _, number, plural, speaking
 
 __all__ = ["read_me", "render"]
 
@@ -59,23 +60,30 @@ LINE = 98  # letters in a line of the README
 
 def read_me(result: Result, manifest: Mapping[str, Any]) -> str:
     """Return the README of `result`, which `manifest` describes, as plain text."""
-    return _templates().get_template("README.txt.j2").render(_shared(result, manifest))
+    with speaking(result.plan.language):
+        return _templates().get_template("README.txt.j2").render(_shared(result, manifest))
 
 
 def render(result: Result, manifest: Mapping[str, Any]) -> str:
     """Return the report of `result`, which `manifest` describes, as one HTML page that loads nothing else."""
+    with speaking(result.plan.language):
+        return _templates().get_template("report.html.j2").render(_page(result, manifest))
+
+
+def _page(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the report."""
     from plotly.offline import get_plotlyjs
 
     files = table_files(result.plan)
     tables, room, rows = [], MAX_CELLS_DRAWN_IN_ALL, MAX_ROWS_IN_ALL
-    for number, table in enumerate(result.plan.marginals[:MAX_TABLES], start=1):
+    for place, table in enumerate(result.plan.marginals[:MAX_TABLES], start=1):
         figure = _figure(result, table, min(room, MAX_CELLS_DRAWN))
         room -= figure["drawn"]
         described = _table(result, table, files[table], min(rows, MAX_ROWS))
         rows -= len(described["rows"])
-        tables.append(described | figure | {"id": f"table-{number}"})
+        tables.append(described | figure | {"id": f"table-{place}"})
     declared = [_provenance(result, name) for name in result.plan.used]
-    page = _shared(result, manifest) | {
+    return _shared(result, manifest) | {
         "tables": tables,
         "folded": len(result.plan.marginals) > MAX_UNFOLDED,
         "more": [(heading_of(result.plan, table), files[table]) for table in result.plan.marginals[MAX_TABLES:]],
@@ -84,7 +92,6 @@ def render(result: Result, manifest: Mapping[str, Any]) -> str:
         "palette": _script_json(json.dumps(_dark_colours())),
         "plotly": Markup(get_plotlyjs()),
     }
-    return _templates().get_template("report.html.j2").render(page)
 
 
 @cache
@@ -98,6 +105,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.globals |= {"_": _, "plural": plural, "number": number}
     environment.filters |= {"fold": _fold, "item": _item, "capitalise_first": _capitalise_first}
     return environment
 

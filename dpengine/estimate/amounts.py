@@ -90,8 +90,7 @@ def fit_amount(
     parts = {part for clique in cliques for size in range(len(clique) + 1) for part in combinations(clique, size)}
     if len(parts) > MAX_STAGES:
         parts = {part for part in parts if len(part) <= 2 or part in cliques}
-    knots = (np.array(amount.knot_values) - amount.knot_values[0]) / (amount.knot_values[-1] - amount.knot_values[0])
-    missing = [0.0] if amount.missing else []
+    knots, missing = amount.knot_fractions, [0.0] if amount.missing else []
     done: list[AmountTable] = []
     for clique in junction_order(cliques) or [tuple(sorted({name for each in cliques for name in each}))]:
         nearest = max(done, key=lambda each: len({*each.columns} & {*clique}), default=None)
@@ -248,7 +247,7 @@ def sum_intervals(amount: Amount, table: Columns, soft: SoftEstimates) -> tuple[
 
 def mean_intervals(amount: Amount, table: Columns, soft: SoftEstimates) -> tuple[Floats, Floats]:
     """Return the ends of the 95 % interval of the mean in each cell of `table`, between 0 and 1 of the range."""
-    knots = (np.array(amount.knot_values) - amount.knot_values[0]) / (amount.knot_values[-1] - amount.knot_values[0])
+    knots = np.array(amount.knot_fractions)
     estimate = soft.estimate((*table, amount.name))
     shape = estimate.shape[:-1]
     cells = estimate.reshape(-1, estimate.shape[-1])[:, : len(knots)]
@@ -265,22 +264,19 @@ def mean_half_widths(amount: Amount, rows: Floats, table: Columns, soft: SoftEst
     `rows` are the expected rows of each cell of `table` with the amount as last axis. No interval is wider than the
     amount's whole range.
     """
-    knots = np.array(amount.knot_values)
-    scaled = (knots - knots[0]) / (knots[-1] - knots[0])
+    knots = np.array(amount.knot_fractions)
     people = rows[..., : len(knots)].sum(axis=-1)
-    means = np.divide(rows[..., : len(knots)] @ scaled, people, out=np.full(people.shape, 0.5), where=people > 0)
+    means = np.divide(rows[..., : len(knots)] @ knots, people, out=np.full(people.shape, 0.5), where=people > 0)
     widths = _reach(amount, table, soft)(means) / np.maximum(people, 1e-9)
-    found: Floats = np.minimum(widths, 0.5) * float(knots[-1] - knots[0])
+    found: Floats = np.minimum(widths, 0.5) * float(amount.high - amount.low)
     return found
 
 
 def _reach(amount: Amount, table: Columns, soft: SoftEstimates) -> Callable[[Floats], Floats]:
     """Return the half-width of the noise in the sum of value − μ over the people of a cell, as a function of μ."""
-    knots = np.array(amount.knot_values)
-    scaled = (knots - knots[0]) / (knots[-1] - knots[0])
-    missing = [0.0] if amount.missing else []
+    knots, missing = np.array(amount.knot_fractions), [0.0] if amount.missing else []
     return _half_widths(
-        np.array([soft.noise_along((*table, amount.name), [*(scaled - mean), *missing]) for mean in ANCHORS])
+        np.array([soft.noise_along((*table, amount.name), [*(knots - mean), *missing]) for mean in ANCHORS])
     )
 
 

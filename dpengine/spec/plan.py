@@ -25,6 +25,7 @@ from dpengine.spec import codebook, strict_yaml
 from dpengine.spec.declared import Declared, Line, Text, at_most
 from dpengine.spec.domain import Amount, Column, Number, cells_payload
 from dpengine.spec.limits import MAX_TABLE_CELLS, MAX_TABLE_COLUMNS, MAX_TABLES, check_columns, check_declared
+from dpengine.translation.catalogue import ENGLISH, languages
 
 __all__ = ["About", "Each", "Plan", "PublishedTable", "Strategy", "Unit", "exact_epsilon"]
 
@@ -49,8 +50,15 @@ def _names_a_budget(dataset: str) -> str:
     return dataset.strip()
 
 
+def _has_a_catalogue(code: str) -> str:
+    if code != ENGLISH and code not in languages():  # English is known without looking
+        raise ValueError(f"reports are written in {', '.join(languages())}; there is no {code!r}")
+    return code
+
+
 Dataset = Annotated[Line, AfterValidator(_names_a_budget)]
 Said = Annotated[Line, at_most(1_000)]
+Language = Annotated[str, AfterValidator(_has_a_catalogue)]
 Strategy = Literal["auto", "direct", "optimised", "adaptive"]
 Epsilon = Annotated[Fraction, BeforeValidator(exact_epsilon), PlainSerializer(exact_text)]
 
@@ -129,6 +137,7 @@ class Plan(Declared):
 
     title: Text = ""
     notes: Text = ""
+    language: Language = ENGLISH
     about: About = About()
     dataset: Dataset
     epsilon: Epsilon
@@ -143,7 +152,7 @@ class Plan(Declared):
         def __init__(
             self, *, dataset: str, epsilon: ExactLike, columns: Sequence[Column | Mapping[str, Any]],
             tables: Sequence[Sequence[str] | PublishedTable | Mapping[str, Any]] | Each | Mapping[str, int],
-            unit: Unit | Mapping[str, Any] = ..., title: str = ..., notes: str = ...,
+            unit: Unit | Mapping[str, Any] = ..., title: str = ..., notes: str = ..., language: str = ...,
             about: About | Mapping[str, str] = ..., rows_about: int | None = ..., strategy: Strategy = ...,
         ) -> None: ...  # fmt: skip
 
@@ -329,8 +338,8 @@ class Plan(Declared):
     def key(self) -> str:
         """Identity of what the plan asks for.
 
-        What only readers are told (title, notes, publisher, labels and words of columns) leaves it unchanged, and so do
-        the name of the dataset, the rough size, provenance and the order of columns and tables.
+        What only readers are told (title, notes, language, publisher, labels and words of columns) leaves it unchanged.
+        So do the name of the dataset, the rough size, provenance and the order of columns and tables.
         The order of cells changes it, since cells are published in that order.
         """
         ranges = [] if self.ranged is None else ["ranges", *self.ranged]

@@ -139,6 +139,12 @@ class Amount(ColumnBase):
         """The value of each knot."""
         return tuple(map(float, self.all_knots))
 
+    @cached_property
+    def knot_fractions(self) -> tuple[float, ...]:
+        """The place of each knot in the range, from 0 to 1."""
+        low, high = self.knot_values[0], self.knot_values[-1]
+        return tuple((knot - low) / (high - low) for knot in self.knot_values)
+
     @property
     def declared(self) -> tuple[str, ...]:
         return tuple(f"{knot:f}" for knot in self.all_knots)

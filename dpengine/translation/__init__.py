@@ -1,0 +1,1 @@
+"""What readers are shown, in their language: the texts and the marks in numbers."""

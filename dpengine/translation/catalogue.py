@@ -1,0 +1,137 @@
+"""Texts in the reader's language, by gettext: English stands in the code, every other language in a file here.
+
+A language is a file such as `de.po`, which any editor of translations opens. Whoever adds one copies it, translates it,
+and is done: its marks in numbers and its plural forms come with its name.
+
+A text is asked for by `_("{rows} rows were read", rows=number(1200))`. A text that is kept for later, such as a
+constant, is marked by `mark` where it stands and asked for by `_` where it is shown. What is stored, compared or
+charged for (manifests, plans, ledgers) is always English: it is made under `speaking("en")`.
+"""
+
+from __future__ import annotations
+
+import gettext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+__all__ = ["ENGLISH", "_", "choose_by", "language", "languages", "localised", "mark", "number", "plural", "speaking"]
+
+ENGLISH = "en"
+FOLDER = Path(__file__).parent
+
+_spoken: ContextVar[str | None] = ContextVar("language", default=None)
+_chosen: list[Callable[[], str]] = []
+
+
+@cache
+def languages() -> dict[str, str]:
+    """Return the languages there are, English first: the name of each, in itself, by its code.
+
+    >>> languages()["de"]
+    'Deutsch'
+    """
+    from babel import Locale  # loaded only where a second language is of interest
+
+    codes = [ENGLISH, *sorted(file.stem for file in FOLDER.glob("*.po"))]
+    return {code: str(Locale.parse(code).get_display_name(code)).capitalize() for code in codes}
+
+
+def language() -> str:
+    """Return the code of the language that is spoken here."""
+    spoken = _spoken.get()
+    if spoken is not None:
+        return spoken
+    return _chosen[0]() if _chosen else ENGLISH
+
+
+@contextmanager
+def speaking(code: str) -> Iterator[None]:
+    """Speak the language of this code in a block, or in a function that this decorates.
+
+    >>> with speaking("de"):
+    ...     number(1234.5)
+    '1.234,5'
+    """
+    token = _spoken.set(code)
+    try:
+        yield
+    finally:
+        _spoken.reset(token)
+
+
+def choose_by(chosen: Callable[[], str]) -> None:
+    """Ask `chosen` for the language wherever no block speaks one, such as a page that knows its visitor's."""
+    _chosen[:] = [chosen]
+
+
+def _(text: str, /, **values: object) -> str:
+    """Return `text` in the language that is spoken, with `values` in the places that name them.
+
+    >>> _("{rows} rows", rows=3)
+    '3 rows'
+    """
+    spoken = language()
+    found = text if spoken == ENGLISH else _messages(spoken).gettext(text)
+    return found.format(**values) if values else found
+
+
+def plural(one: str, many: str, count: int, /, **values: object) -> str:
+    """Return the text for this number of things, in which `{n}` is the number.
+
+    >>> plural("{n} row", "{n} rows", 1), plural("{n} row", "{n} rows", 1200)
+    ('1 row', '1,200 rows')
+    """
+    spoken = language()
+    english = one if count == 1 else many
+    found = english if spoken == ENGLISH else _messages(spoken).ngettext(one, many, count)
+    return found.format(n=number(count), **values)
+
+
+def mark(text: str) -> str:
+    """Mark a text to be translated where it is shown, and return it as it is."""
+    return text
+
+
+def number(value: float, form: str = ",", /) -> str:
+    """Write a number with the marks of the language; `form` is a format of Python's, such as `,.1f`.
+
+    >>> number(1234567), number(0.25, ".1%")
+    ('1,234,567', '25.0%')
+    """
+    return localised(format(value, form))
+
+
+def localised(written: str) -> str:
+    """Return a number that is written in English with the marks of the language.
+
+    >>> localised("1,234.5")
+    '1,234.5'
+    """
+    spoken = language()
+    return written if spoken == ENGLISH else written.translate(_marks(spoken))
+
+
+@cache
+def _marks(code: str) -> dict[int, str]:
+    from babel import Locale
+
+    symbols: Any = Locale.parse(code).number_symbols["latn"]
+    return str.maketrans({",": symbols["group"], ".": symbols["decimal"]})
+
+
+@cache
+def _messages(code: str) -> gettext.NullTranslations:
+    """Return the texts of a language, read from its file. A text without translation stays English."""
+    from babel.messages.mofile import write_mo
+    from babel.messages.pofile import read_po
+
+    compiled = BytesIO()
+    with (FOLDER / f"{code}.po").open("rb") as file:
+        write_mo(compiled, read_po(file, locale=code))
+    compiled.seek(0)
+    return gettext.GNUTranslations(compiled)

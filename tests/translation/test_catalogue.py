@@ -1,0 +1,68 @@
+"""Every language has every text, with the same places for values, and what is stored stays English."""
+
+from __future__ import annotations
+
+import importlib.util
+import string
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from dpengine.translation import catalogue
+from dpengine.translation.catalogue import _, language, languages, number, plural, speaking
+
+ROOT = Path(__file__).parent.parent.parent
+OTHERS = [code for code in languages() if code != "en"]
+
+
+def tool() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("texts", ROOT / ".ci" / "texts.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def places(text: str) -> set[str]:
+    return {name for _text, name, _form, _conversion in string.Formatter().parse(text) if name is not None}
+
+
+@pytest.mark.parametrize("code", OTHERS)
+def test_every_text_is_translated_with_its_places(code: str) -> None:
+    for message in tool().updated(code):
+        if not message.id:
+            continue
+        english = message.id if isinstance(message.id, tuple) else (message.id,)
+        found = message.string if isinstance(message.string, tuple) else (message.string,)
+        assert all(found), f"not translated: {message.id!r}; python .ci/texts.py lists all"
+        for form in found:
+            assert places(form) <= places(english[-1]), message.id
+            assert places(form) | {"n"} >= places(english[-1]), message.id
+
+
+@pytest.mark.parametrize("code", OTHERS)
+def test_no_file_holds_texts_that_are_gone(code: str) -> None:
+    from babel.messages.pofile import read_po
+
+    with (catalogue.FOLDER / f"{code}.po").open("rb") as file:
+        held = {message.id for message in read_po(file, locale=code) if message.id}
+    assert held == {message.id for message in tool().updated(code) if message.id}, (
+        "python .ci/texts.py brings it up to date"
+    )
+
+
+def test_a_block_speaks_its_language_and_no_longer() -> None:
+    with speaking("de"):
+        assert (language(), number(1234.5, ",.1f")) == ("de", "1.234,5")
+        with speaking("en"):
+            assert number(1234.5, ",.1f") == "1,234.5"
+        assert language() == "de"
+    assert language() == "en"
+
+
+def test_a_text_without_translation_stays_english_and_takes_its_values() -> None:
+    with speaking("de"):
+        assert _("No such text: {what}", what="{this}") == "No such text: {this}"
+        assert plural("{n} zzz", "{n} zzzs", 1200) == "1.200 zzzs"
