@@ -59,6 +59,7 @@ def main() -> None:
         claim_session(st.context.cookies, person())
         if not admitted:
             tab_storage.forget()
+    language.show_choice()
     if not admitted:
         sign_in.show_door()
         return

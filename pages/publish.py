@@ -18,6 +18,7 @@ from pages.parts.publish.outlook.preview import in_words, show_consequence, show
 from pages.parts.publish.project import bar
 from pages.parts.publish.release_step import publish_step
 from pages.parts.release.view import show_release
+from pages.parts.shared import language
 from pages.parts.shared.example_plan import example
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import plain
@@ -102,7 +103,9 @@ def _welcome() -> None:
         "anything. What you publish protects every single person by a mathematical guarantee, and says honestly how "
         "exact each number is."
     )
-    tour.invite()
+    with st.container(horizontal=True):
+        tour.invite()
+        language.offer()
 
 
 def _whole_plan() -> tuple[Plan | None, str]:

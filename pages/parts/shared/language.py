@@ -1,17 +1,61 @@
-"""The language of the page: English, until a visitor chooses another one."""
+"""The language of the page: English, until a visitor chooses another one, comes by an address that names one, or did so
+before in this browser, which keeps the choice in a cookie."""
 
 from __future__ import annotations
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from dpengine.translation.catalogue import ENGLISH, choose_by
+from dpengine.translation.catalogue import ENGLISH, _, choose_by, languages, speaking
 
-__all__ = ["KEY", "speak_the_visitors"]
+__all__ = ["KEY", "chosen", "offer", "show_choice", "speak_the_visitors"]
 
-KEY = "language"  # in the session's state
+KEY = "language"  # in the session's state, in the address, and of the cookie
 
 
 def speak_the_visitors() -> None:
     """Show all texts in the language that the visitor has chosen; what runs beside the page speaks English."""
-    choose_by(lambda: str(st.session_state.get(KEY, ENGLISH)) if get_script_run_ctx() is not None else ENGLISH)
+    choose_by(lambda: chosen() if get_script_run_ctx() is not None else ENGLISH)
+    if KEY not in st.session_state:
+        wanted = st.query_params.get(KEY) or st.context.cookies.get(KEY)
+        st.session_state[KEY] = wanted if isinstance(wanted, str) and wanted in languages() else ENGLISH
+
+
+def chosen() -> str:
+    """Return the code of the visitor's language."""
+    return str(st.session_state.get(KEY, ENGLISH))
+
+
+def show_choice() -> None:
+    """Show the language of the page, and the others once somebody asks, so that nobody waits for their names."""
+    spoken = chosen()
+    name = "English" if spoken == ENGLISH else languages()[spoken]
+    with st.container(key="language-choice"):
+        box = st.popover(
+            name, icon=":material/translate:", type="tertiary", key=f"language-box-{spoken}", on_change="rerun"
+        )
+    if not box.open:
+        return
+    with box:
+        for code, own_name in languages().items():
+            icon = ":material/check:" if code == spoken else ":material/translate:"
+            st.button(own_name, key=f"language-{code}", icon=icon, type="tertiary", on_click=_choose, args=(code,))
+        if spoken != ENGLISH:
+            st.caption(_("Publish and its releases are translated. The other pages are in English."))
+
+
+def offer() -> None:
+    """Offer the page in the language of the visitor's browser, in that language, if it is another than English."""
+    if chosen() != ENGLISH:
+        return
+    code = (st.context.locale or ENGLISH).partition("-")[0].lower()
+    if code == ENGLISH or code not in languages():
+        return
+    with speaking(code):
+        said = _("This page in English")  # each translation names its own language instead
+    st.button(said, key="language-offer", icon=":material/translate:", type="tertiary", on_click=_choose, args=(code,))
+
+
+def _choose(code: str) -> None:
+    st.query_params.pop(KEY, None)  # else a reload would go back to the language of the address
+    st.session_state[KEY] = code

@@ -35,7 +35,7 @@ __all__ = ["STEPS", "VISIT", "VisitState", "change_account", "require_entry", "v
 T = TypeVar("T")
 
 STEPS = ("table", "columns", "domain", "unit")  # of the Publish page, in order, up to the choice of ε
-VISIT = "visit"  # the name of the state in the session; every other name there belongs to a widget
+VISIT = "visit"  # the name of the state in the session; all others there are the language's, or belong to widgets
 
 
 @dataclass(eq=False, repr=False)

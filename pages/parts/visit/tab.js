@@ -1,4 +1,5 @@
-// Keeps the plan in this tab alone, where a reload finds it and no other tab, site or server does.
+// Keeps the plan in this tab alone, where a reload finds it and no other tab, site or server does; and the language
+// that was chosen, in a cookie that the server reads before it draws a page.
 const KEY = "private-release-plan";
 
 function cookie(name) {
@@ -6,6 +7,9 @@ function cookie(name) {
 }
 
 export default function ({ data }) {
+  if ((cookie("language") || "en") !== data.language) {
+    document.cookie = `language=${data.language}; path=/; SameSite=Strict`;
+  }
   let kept = "";
   try {
     kept = sessionStorage.getItem(KEY) ?? "";

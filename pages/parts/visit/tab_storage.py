@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.parts.server import tab_route, upload_route
 from pages.parts.server.tab_route import Question
+from pages.parts.shared import language
 from pages.parts.visit import saved_draft
 from pages.parts.visit.state import visit
 
@@ -53,7 +54,7 @@ def remember() -> None:
     question = here.tab_question
     to = {"token": question.token, "address": upload_route.address(tab_route.ADDRESS)} if asks else {}
     with st.container(key="tab-memory"):
-        _memory(key="tab", data={"todo": todo, "plan": text, **to})
+        _memory(key="tab", data={"todo": todo, "plan": text, "language": language.chosen(), **to})
     if asks:
         _await(question)
 
@@ -61,7 +62,7 @@ def remember() -> None:
 def forget() -> None:
     """Have the tab forget what it keeps: whoever typed it has signed out."""
     with st.container(key="tab-memory"):
-        _memory(key="tab", data={"todo": "forget", "plan": None})
+        _memory(key="tab", data={"todo": "forget", "plan": None, "language": language.chosen()})
 
 
 def _await(question: Question) -> None:

@@ -1,0 +1,27 @@
+"""The language of the page: English first, then what the visitor chooses, or their address or cookie names."""
+
+from __future__ import annotations
+
+import pytest
+
+from pages.parts.shared import language
+from tests.pages.visits import press, visit, whole
+
+
+def test_the_first_screen_is_english_and_waits_for_no_names_of_languages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language, "languages", lambda: pytest.fail("asked for"))
+    page = whole(visit())
+    assert page.session_state[language.KEY] == "en"
+    assert not [button for button in page.button if button.label.startswith("This page in")]
+
+
+def test_a_browser_in_another_language_is_offered_it_in_that_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streamlit.runtime.context.ContextProxy.locale", "de-AT")
+    page = press(whole(visit(language="xx")), "Diese Seite auf Deutsch")
+    assert page.session_state[language.KEY] == "de"
+    assert not [button for button in page.button if button.label == "Diese Seite auf Deutsch"]
+    assert "language" not in page.query_params
+
+
+def test_the_address_names_a_language() -> None:
+    assert whole(visit(language="de")).session_state[language.KEY] == "de"
