@@ -13,6 +13,8 @@ from fractions import Fraction
 from numbers import Rational
 from typing import TypeAlias
 
+from dpengine.translation.catalogue import _, mark
+
 __all__ = ["DecimalLike", "ExactLike", "decimal", "exact_number", "exact_text", "ratio_text", "rational"]
 
 DecimalLike: TypeAlias = "int | float | str | Decimal"
@@ -22,10 +24,11 @@ _DECIMAL = re.compile(r"[+-]?(?:[0-9]{1,60}(?:\.[0-9]{0,60})?|\.[0-9]{1,60})(?:[
 _FRACTION = re.compile(r"[+-]?[0-9]{1,60}/(?=0*[1-9])[0-9]{1,60}")
 _STRICT = re.compile(r"([0-9]+)(?:\.([0-9]+)|/(?=0*[1-9])([0-9]+))?")
 _MAX_TEXT = 130
+_THIS = mark("this")
 _MAX_NUMBER, _MAX_DECIMALS = 10**30, 30
 
 
-def rational(value: object, what: str = "this", *, strict: bool = False, digits: int = 60) -> Fraction:
+def rational(value: object, what: str = _THIS, *, strict: bool = False, digits: int = 60) -> Fraction:
     """Read an exact rational number that a person states, such as an ε or a quantile's level.
 
     Takes whole numbers, `Fraction`, `Decimal`, texts such as "0.1", "1e-3" or "1/3" of at most 60 digits a part,
@@ -43,22 +46,22 @@ def rational(value: object, what: str = "this", *, strict: bool = False, digits:
     huge = isinstance(value, int) and abs(value) >= 10**_MAX_TEXT  # Python refuses to print very long integers
     text = "" if huge else f"{value:.12g}" if isinstance(value, float) else str(value).strip()
     if isinstance(value, bool) or len(text) > _MAX_TEXT or not (_DECIMAL.fullmatch(text) or _FRACTION.fullmatch(text)):
-        raise ValueError(f"{what} must be a number: a decimal or a fraction, such as 0.5 or 1/3")
+        raise ValueError(_("{what} must be a number: a decimal or a fraction, such as 0.5 or 1/3", what=_(what)))
     return Fraction(text)
 
 
 def _strict(value: object, what: str, digits: int) -> Fraction:
-    message = f"{what} must be exact: a whole number, a Fraction, or a text such as '0.1' or '1/3'"
+    message = _("{what} must be exact: a whole number, a Fraction, or a text such as '0.1' or '1/3'", what=_(what))
     if isinstance(value, bool) or not isinstance(value, int | Fraction | str):
         raise TypeError(f"{message}; not {type(value).__name__}")
     if isinstance(value, str):
         parts = _STRICT.fullmatch(value)
         if parts is None or any(len(part) > digits for part in parts.groups("")):
-            raise ValueError(f"{message}, of at most {digits} digits a part")
+            raise ValueError(_("{message}, of at most {digits} digits a part", message=message, digits=digits))
     return Fraction(value)
 
 
-def exact_number(value: object, what: str = "this") -> Fraction:
+def exact_number(value: object, what: str = _THIS) -> Fraction:
     """Read a private number without changing it: every number that can be given is read as exactly itself.
 
     Takes whole numbers, `Fraction`, floats of Python and NumPy, each at its exact binary value, and texts and `Decimal`
@@ -79,7 +82,7 @@ def exact_number(value: object, what: str = "this") -> Fraction:
     try:
         numerator, denominator = ratio()
     except (OverflowError, ValueError):
-        raise ValueError(f"{what} must be a finite number") from None
+        raise ValueError(_("{what} must be a finite number", what=_(what))) from None
     return Fraction(int(numerator), int(denominator))
 
 
@@ -92,19 +95,19 @@ def decimal(value: object) -> Decimal:
     (Decimal('0.10'), Decimal('0.5'), Decimal('1E+3'))
     """
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
-        raise ValueError("this is not a number such as 18 or 0.5")
+        raise ValueError(_("this is not a number: write one such as 18 or 0.5"))
     if isinstance(value, int) and abs(value) > _MAX_NUMBER:
-        raise ValueError("this number is larger than 1e30")
+        raise ValueError(_("this number is larger than 1e30"))
     text = str(value).strip()
     if len(text) > _MAX_TEXT or not _DECIMAL.fullmatch(text):
         if re.fullmatch(r"[+-]?(inf|infinity|s?nan)", text, re.IGNORECASE):
-            raise ValueError("this must be finite; values outside the edges count as (other)")
-        raise ValueError("this is not a number such as 18 or 0.5, of at most 10^30 and 30 decimals")
+            raise ValueError(_("this must be finite; values outside the edges count as (other)"))
+        raise ValueError(_("this is not a number: write one such as 18 or 0.5"))
     if len(text) <= 30 and text.isdecimal():  # most edges; a plan may have a million
         return Decimal(text)
     number = Decimal(text)
     if abs(number) > _MAX_NUMBER or -int(number.as_tuple().exponent) > _MAX_DECIMALS:
-        raise ValueError("this number is larger than 1e30, or has more than 30 decimals")
+        raise ValueError(_("this number is larger than 1e30, or has more than 30 decimals"))
     return number
 
 

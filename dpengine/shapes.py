@@ -14,6 +14,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+from dpengine.translation.catalogue import _, number
+
 __all__ = ["MAX_BYTES", "MAX_REGIONS", "Ring", "check", "from_geojson", "rings"]
 
 MAX_BYTES = 20_000_000  # of a GeoJSON file
@@ -35,12 +37,16 @@ Polygon = list[Ring]
 def check(texts: Mapping[str, str]) -> None:
     """Raise ValueError unless these are outlines of regions, and few and short enough to draw."""
     if len(texts) > MAX_REGIONS:
-        raise ValueError(f"these are {len(texts):,} shapes; a map draws at most {MAX_REGIONS}")
+        raise ValueError(
+            _("these are {texts} shapes; a map draws at most {most}", texts=number(len(texts)), most=MAX_REGIONS)
+        )
     if sum(map(len, texts.values())) > MAX_LETTERS:
-        raise ValueError(f"these shapes are longer than {MAX_LETTERS:,} characters, the limit here")
+        raise ValueError(_("these shapes are longer than {most} characters, the limit here", most=number(MAX_LETTERS)))
     for value, text in texts.items():
         if not _is_outline(text):
-            raise ValueError(f"the shape of {value!r} is no POLYGON or MULTIPOLYGON in well-known text (WKT)")
+            raise ValueError(
+                _("the shape of {value!r} is no POLYGON or MULTIPOLYGON in well-known text (WKT)", value=value)
+            )
 
 
 @lru_cache(maxsize=10_000)  # a page reads the same plan again at every step
@@ -72,12 +78,14 @@ def from_geojson(text: str, values: Sequence[str], words: Mapping[str, str] | No
     features = _features(text)
     named = _named(features, values, words or {})
     if not named:
-        raise ValueError("no feature of this GeoJSON has an id or a property that is one of the column's values")
+        raise ValueError(_("no feature of this GeoJSON has an id or a property that is one of the column's values"))
     if len(named) > MAX_REGIONS:
-        raise ValueError(f"{len(named):,} values have shapes; a map draws at most {MAX_REGIONS}")
+        raise ValueError(
+            _("{named} values have shapes; a map draws at most {most}", named=number(len(named)), most=MAX_REGIONS)
+        )
     areas = {value: list(_polygons(geometry)) for value, geometry in named.items()}
     if not any(areas.values()):
-        raise ValueError("the features of these values hold no polygons")
+        raise ValueError(_("the features of these values hold no polygons"))
     areas = _across_the_date_line(areas)
     points = [point for area in areas.values() for polygon in area for ring in polygon for point in ring]
     width = max(max(end) - min(end) for end in zip(*points, strict=True)) or 1.0
@@ -93,16 +101,16 @@ def from_geojson(text: str, values: Sequence[str], words: Mapping[str, str] | No
 def _features(text: str) -> list[dict[str, Any]]:
     """Return the features of a GeoJSON text. Raises ValueError."""
     if len(text) > MAX_BYTES:
-        raise ValueError(f"this GeoJSON is larger than {MAX_BYTES // 10**6} MB")
+        raise ValueError(_("this GeoJSON is larger than {most} MB", most=MAX_BYTES // 10**6))
     try:
         content = json.loads(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"line {error.lineno}: this is not readable JSON") from None
+        raise ValueError(_("line {line}: this is not readable JSON", line=error.lineno)) from None
     except (ValueError, RecursionError):
-        raise ValueError("this JSON is nested too deeply, or holds too long a number") from None
+        raise ValueError(_("this JSON is nested too deeply, or holds too long a number")) from None
     listed = content.get("features") if isinstance(content, dict) else None
     if not isinstance(listed, list):
-        raise ValueError("this is not GeoJSON with a list of features")
+        raise ValueError(_("this is not GeoJSON with a list of features"))
     return [one for one in listed if isinstance(one, dict) and isinstance(one.get("geometry"), dict)]
 
 
@@ -132,13 +140,13 @@ def _polygons(geometry: Mapping[str, Any]) -> Iterator[Polygon]:
         for polygon in listed:
             yield [[_point(point) for point in ring] for ring in polygon]
     except (TypeError, IndexError, KeyError):
-        raise ValueError("the coordinates of a feature are no polygon") from None
+        raise ValueError(_("the coordinates of a feature are no polygon")) from None
 
 
 def _point(point: Any) -> Point:
     x, y = point[0], point[1]
     if not all(isinstance(part, int | float) and math.isfinite(part) and abs(part) < 1e9 for part in (x, y)):
-        raise ValueError("a coordinate of a feature is no number")
+        raise ValueError(_("a coordinate of a feature is no number"))
     return float(x), float(y)
 
 

@@ -22,6 +22,7 @@ from dpengine.spec import strict_yaml
 from dpengine.spec.declared import Declared, Text, readable_faults
 from dpengine.spec.domain import Column
 from dpengine.spec.standard_lists import standard_lists
+from dpengine.translation.catalogue import _, mark
 
 __all__ = ["Codebook", "from_columns", "loads", "resolve", "values_from"]
 
@@ -42,10 +43,10 @@ def loads(text: str, geojson: Mapping[str, str] | None = None) -> Codebook:
 
     `geojson` holds the texts of the files that its columns may name as their `shapes`.
     """
-    fields = strict_yaml.mapping(text, "a codebook")
+    fields = strict_yaml.mapping(text, mark("a codebook"))
     listed = fields.get("columns")
     if not isinstance(listed, list) or not all(isinstance(column, dict) for column in listed):
-        raise PlanError("a codebook needs 'columns:', a list like that of a plan")
+        raise PlanError(_("a codebook needs 'columns:', a list like that of a plan"))
     about = {str(column.get("name")): column.get("about", "") for column in listed}
     columns = [{k: v for k, v in column.items() if k != "about"} for column in listed]
     columns = [_with_shapes(column, (geojson or {}).get) for column in columns]
@@ -74,22 +75,29 @@ def values_from(text: str, name: str, *, column: str) -> tuple[str, ...]:
         try:
             content = json.loads(text)
         except json.JSONDecodeError as error:
-            raise PlanError(f"codebook {name}, line {error.lineno}: this is not readable JSON") from None
+            raise PlanError(
+                _("codebook {name}, line {line}: this is not readable JSON", name=name, line=error.lineno)
+            ) from None
         except (ValueError, RecursionError):
-            raise PlanError(f"codebook {name}: this JSON is nested too deeply, or holds too long a number") from None
+            raise PlanError(
+                _("codebook {name}: this JSON is nested too deeply, or holds too long a number", name=name)
+            ) from None
         listed = content.get(column) if isinstance(content, dict) else content
         try:
             return TypeAdapter(tuple[str, ...]).validate_python(listed)
         except ValidationError as error:
             raise PlanError(
-                f"codebook {name}, column {column!r}: {fault}" for fault in readable_faults(error)
+                _("codebook {name}, column {column!r}: {fault}", name=name, column=column, fault=fault)
+                for fault in readable_faults(error)
             ) from None
     try:
         rows = [row for row in csv.reader(io.StringIO(text)) if row]
     except csv.Error:
-        raise PlanError(f"codebook {name}: this is not readable CSV") from None
+        raise PlanError(_("codebook {name}: this is not readable CSV", name=name)) from None
     if len(rows) < 2:
-        raise PlanError(f"codebook {name} lists no values: it needs a header line, then one line for each value")
+        raise PlanError(
+            _("codebook {name} lists no values: it needs a header line, then one line for each value", name=name)
+        )
     position = rows[0].index("value") if "value" in rows[0] else 0
     return tuple(row[position] for row in rows[1:] if len(row) > position)
 
@@ -109,14 +117,14 @@ def _resolved(column: Any, folder: Path | None) -> Any:
     if not isinstance(column, dict) or folder is None:
         return column
     column = _with_values(column, folder)
-    return _with_shapes(column, lambda name: _text_beside(column, folder, name, "file of shapes"))
+    return _with_shapes(column, lambda name: _text_beside(column, folder, name, mark("file of shapes")))
 
 
 def _with_values(column: dict[str, Any], folder: Path) -> dict[str, Any]:
     wanted = column.get("codebook")
     if column.get("values") or not isinstance(wanted, str) or not wanted.lower().endswith((".csv", ".json")):
         return column
-    text = _text_beside(column, folder, wanted, "codebook")
+    text = _text_beside(column, folder, wanted, mark("codebook"))
     values = values_from(text, Path(wanted).name, column=str(column.get("name")))
     return {**column, "values": values, "source": "codebook"}
 
@@ -132,7 +140,9 @@ def _with_shapes(column: dict[str, Any], text_of: Callable[[str], str | None]) -
         named = {str(word): str(value) for value, word in words.items()} if isinstance(words, dict) else {}
         return {**column, "shapes": shapes.from_geojson(text, [str(value) for value in listed], named)}
     except ValueError as error:
-        raise PlanError(f"column {column.get('name')!r}, shapes {Path(wanted).name}: {error}") from None
+        raise PlanError(
+            _("column {name!r}, shapes {file}: {error}", name=column.get("name"), file=Path(wanted).name, error=error)
+        ) from None
 
 
 def _text_beside(column: Mapping[str, Any], folder: Path, name: str, what: str) -> str:
@@ -143,7 +153,11 @@ def _text_beside(column: Mapping[str, Any], folder: Path, name: str, what: str) 
     except ValueError:  # for example NUL, which no path may hold
         within = False
     if not within:
-        raise PlanError(f"column {column.get('name')!r}: the {what} must lie in the folder of the plan")
+        raise PlanError(
+            _("column {name!r}: the {what} must lie in the folder of the plan", name=column.get("name"), what=_(what))
+        )
     if path.exists() and not path.is_file():  # reading a pipe might never end
-        raise PlanError(f"column {column.get('name')!r}: the {what} {path.name} is not a file")
+        raise PlanError(
+            _("column {name!r}: the {what} {file} is not a file", name=column.get("name"), what=_(what), file=path.name)
+        )
     return strict_yaml.read(path, what)

@@ -15,6 +15,7 @@ from dpengine.safe_csv import guard, unguard
 from dpengine.spec import notation
 from dpengine.spec.codebook import Codebook, from_columns
 from dpengine.spec.declared import KINDS
+from dpengine.translation.catalogue import _
 
 __all__ = ["HEADER", "KIND_WORDS", "Told", "csv_bytes", "from_csv", "from_rows", "to_rows", "words_of"]
 
@@ -69,7 +70,7 @@ def from_csv(text: str) -> Codebook:
     try:
         rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
     except csv.Error:
-        raise PlanError("this is not readable CSV") from None
+        raise PlanError(_("this is not readable CSV")) from None
     return from_rows([[unguard(cell) for cell in row] for row in rows])
 
 
@@ -82,7 +83,9 @@ def from_rows(rows: Iterable[Sequence[str]]) -> Codebook:
     filled = [(number, row) for number, row in numbered if any(row)]
     places = {name.casefold(): place for place, name in enumerate(filled[0][1])} if filled else {}
     if missing := [name for name in (HEADER[0], HEADER[2]) if name not in places]:
-        raise PlanError(f"the first row of a codebook sheet needs {' and '.join(map(repr, missing))}")
+        raise PlanError(
+            _("the first row of a codebook sheet needs {listed}", listed=_(" and ").join(map(repr, missing)))
+        )
     columns, faults, about = [], [], {}
     for number, row in filled[1:]:
         cells = {name: row[place] if place < len(row) else "" for name, place in places.items()}
@@ -93,7 +96,7 @@ def from_rows(rows: Iterable[Sequence[str]]) -> Codebook:
         try:
             columns.append({"name": name} | _declared(cells, kind))
         except ValueError as error:
-            faults.append(f"row {number}, {name}: {error}")
+            faults.append(_("row {number}, {name}: {error}", number=number, name=name, error=error))
     if faults:
         raise PlanError(faults)
     return from_columns(columns, about)
@@ -101,7 +104,7 @@ def from_rows(rows: Iterable[Sequence[str]]) -> Codebook:
 
 def _declared(cells: Mapping[str, str], kind: str) -> dict[str, Any]:
     if kind not in ("", *_KINDS):
-        raise ValueError(f"kind is one of {', '.join(_KINDS)}")
+        raise ValueError(_("kind is one of {kinds}", kinds=", ".join(_KINDS)))
     fields = notation.read(cells[HEADER[2]], _KINDS.get(kind, "category"), strict=bool(kind))
     marks = cells.get("missing is written", "")
     found = {key: value for key, value in fields.items() if value != ""}
@@ -110,10 +113,12 @@ def _declared(cells: Mapping[str, str], kind: str) -> dict[str, Any]:
     if text := cells.get("words for codes", ""):
         found["words"], unknown = words_of(text, fields.get("values", ()))
         if unknown:
-            raise ValueError(f"{unknown[0]!r} explains no value of this column: write value = words, one a line")
+            raise ValueError(
+                _("{line!r} explains no value of this column: write value = words, one a line", line=unknown[0])
+            )
     for key in ("other", "missing"):
         if (said := cells.get(key, "").casefold()) and said not in _TRUTHS:
-            raise ValueError(f"{key} is yes or no")
+            raise ValueError(_("{key} is yes or no", key=key))
         found[key] = _TRUTHS.get(said, True)
     return found | ({"missing_as": notation.read(marks, "category", strict=True)["values"]} if marks else {})
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, TypedDict
 from pydantic import Field, field_validator
 
 from dpengine.spec.declared import Declared, Line, Name, Text, Texts, at_most
+from dpengine.translation.catalogue import _
 
 __all__ = ["MISSING", "OTHER", "ColumnBase", "ColumnOptions"]
 
@@ -45,7 +46,7 @@ class ColumnBase(Declared):
     @classmethod
     def _has_a_name(cls, name: str) -> str:
         if not name.strip():
-            raise ValueError("a column needs its name, as in the table's header")
+            raise ValueError(_("a column needs its name, as in the table's header"))
         return name
 
     @property

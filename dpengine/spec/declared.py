@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, ValidationError
 
 from dpengine.errors import Fault, PlanError
+from dpengine.translation.catalogue import ENGLISH, _, language, mark, number
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 __all__ = ["KINDS", "NEEDED", "Declared", "Line", "Name", "NumberFormat", "Text", "Texts", "at_most", "readable_faults"]
 
 KINDS = ("number", "category", "yesno", "date", "amount")
 MAX_FAULTS = 100
-NEEDED = "this is needed and is not given"
+NEEDED = mark("this is needed and is not given")
 
 
 def _without(characters: str, message: str) -> AfterValidator:
@@ -24,7 +28,7 @@ def _without(characters: str, message: str) -> AfterValidator:
 
     def check(text: str) -> str:
         if search(text):
-            raise ValueError(message)
+            raise ValueError(_(message))
         return text
 
     return AfterValidator(check)
@@ -35,7 +39,7 @@ def at_most(length: int) -> AfterValidator:
 
     def check(text: str) -> str:
         if len(text) > length:
-            raise ValueError(f"this text is longer than {length:,} characters, the limit here")
+            raise ValueError(_("this text is longer than {length} characters, the limit here", length=number(length)))
         return text
 
     return AfterValidator(check)
@@ -44,11 +48,13 @@ def at_most(length: int) -> AfterValidator:
 # Headers and cells of real tables hold line breaks and tabs; names of budgets, files and formats do not.
 Line = Annotated[
     str,
-    _without("\x00-\x1f", "this text holds a control character, such as a tab or a line break, or half a character"),
+    _without(
+        "\x00-\x1f", mark("this text holds a control character, such as a tab or a line break, or half a character")
+    ),
 ]
 _PLAIN = _without(
     "\x00-\x08\x0b\x0c\x0e-\x1f",
-    "this text holds a control character or half a character; only line breaks and tabs are allowed",
+    mark("this text holds a control character or half a character; only line breaks and tabs are allowed"),
 )
 Text = Annotated[str, _PLAIN]
 # A name stands in every table of its column, and a value in every row of a table: so they are bounded.
@@ -65,16 +71,44 @@ def readable_faults(error: ValidationError) -> Iterator[Fault]:
         if fault["type"] == "model_type" and fault["loc"][-1:] == ("Each",):
             continue  # a list of tables reports its own faults; not being an `Each` is not one
         steps = [step for step in fault["loc"] if str(step) not in KINDS and "[" not in str(step) and step != "Each"]
-        message = fault["msg"].removeprefix("Value error, ")
-        if fault["type"] == "extra_forbidden":
-            message = "this key is not known here; check its spelling"
-        elif fault["type"] == "missing":
-            message = NEEDED
-        elif fault["type"].startswith("union_tag"):
-            message = f"kind must be one of {', '.join(KINDS)}"
-        yield Fault(tuple(step + 1 if isinstance(step, int) else step[:200] for step in steps), message)
+        yield Fault(tuple(step + 1 if isinstance(step, int) else step[:200] for step in steps), _sentence(fault))
     if len(faults) > MAX_FAULTS:
-        yield Fault((), f"and {len(faults) - MAX_FAULTS:,} more")
+        yield Fault((), _("and {rest} more", rest=number(len(faults) - MAX_FAULTS)))
+
+
+# Sentences of the library that checks types, by what it calls the fault; all others stay English.
+_TYPES = {
+    "bool_parsing": mark("Input should be a valid boolean, unable to interpret input"),
+    "bool_type": mark("Input should be a valid boolean"),
+    "date_from_datetime_parsing": mark("Input should be a valid date or datetime, {error}"),
+    "date_parsing": mark("Input should be a valid date in the format YYYY-MM-DD, {error}"),
+    "date_type": mark("Input should be a valid date"),
+    "decimal_parsing": mark("Input should be a valid decimal"),
+    "dict_type": mark("Input should be a valid dictionary"),
+    "greater_than_equal": mark("Input should be greater than or equal to {ge}"),
+    "int_from_float": mark("Input should be a valid integer, got a number with a fractional part"),
+    "int_parsing": mark("Input should be a valid integer, unable to parse string as an integer"),
+    "int_type": mark("Input should be a valid integer"),
+    "less_than_equal": mark("Input should be less than or equal to {le}"),
+    "literal_error": mark("Input should be {expected}"),
+    "model_type": mark("Input should be a valid dictionary or instance of {class_name}"),
+    "string_type": mark("Input should be a valid string"),
+    "tuple_type": mark("Input should be a valid tuple"),
+}
+
+
+def _sentence(fault: ErrorDetails) -> str:
+    """Say in the language that is spoken what a validator found."""
+    if fault["type"] == "extra_forbidden":
+        return _("this key is not known here; check its spelling")
+    if fault["type"] == "missing":
+        return _(NEEDED)
+    if fault["type"].startswith("union_tag"):
+        return _("kind must be one of {kinds}", kinds=", ".join(KINDS))
+    text = _TYPES.get(fault["type"])
+    if text is not None and language() != ENGLISH:
+        return _(text, **fault.get("ctx", {}))
+    return fault["msg"].removeprefix("Value error, ")
 
 
 class Declared(BaseModel):

@@ -35,6 +35,7 @@ from dpengine.spec.limits import check_column_size
 from dpengine.spec.numeric.amount import Amount
 from dpengine.spec.numeric.edges import EqualEdges, check_edges, read_edges
 from dpengine.spec.standard_lists import standard_lists
+from dpengine.translation.catalogue import _
 
 __all__ = [
     "FOR_READERS", "MISSING", "OTHER", "Amount", "Category", "Column", "Date", "Number", "YesNo", "cells_payload",
@@ -91,7 +92,7 @@ class Number(ColumnBase):
     def _whole_edges(self) -> Number:
         edges = self.edges
         if self.whole and not (edges.whole if isinstance(edges, EqualEdges) else all(edge % 1 == 0 for edge in edges)):
-            raise ValueError("a column of whole numbers ('whole') needs whole edges")
+            raise ValueError(_("a column of whole numbers ('whole') needs whole edges"))
         return self
 
     @property
@@ -147,14 +148,24 @@ class Category(ColumnBase):
         if wanted in standard_lists():
             return {**fields, "values": standard_lists()[wanted], "source": "standard"}
         if wanted.lower().endswith((".csv", ".json")):
-            raise ValueError(f"the codebook {wanted!r} is not at hand here, or lists no values; list them instead")
-        raise ValueError(f"no standard list is called {wanted!r}; there are {', '.join(standard_lists())}")
+            raise ValueError(
+                _("the codebook {wanted!r} is not at hand here, or lists no values; list them instead", wanted=wanted)
+            )
+        raise ValueError(
+            _(
+                "no standard list is called {wanted!r}; there are {listed}",
+                wanted=wanted,
+                listed=", ".join(standard_lists()),
+            )
+        )
 
     @field_validator("shapes", mode="before")
     @classmethod
     def _at_hand(cls, given: Any) -> Any:
         if isinstance(given, str):
-            raise ValueError(f"the file of shapes {given!r} is not at hand here; bring it together with the codebook")
+            raise ValueError(
+                _("the file of shapes {given!r} is not at hand here; bring it together with the codebook", given=given)
+            )
         return given
 
     @field_validator("values", "words", "shapes", mode="before")
@@ -167,15 +178,17 @@ class Category(ColumnBase):
     @model_validator(mode="after")
     def _distinct(self) -> Category:
         if not self.values:
-            raise ValueError("list the values that the column may hold (public knowledge), or name a codebook")
+            raise ValueError(_("list the values that are possible, as is publicly known, or name a list of them"))
         seen: set[str] = set()
         for value in self.values:
             if value in (OTHER, MISSING):
-                raise ValueError(f"{value} is the name of a cell of its own; call this value something else")
+                raise ValueError(
+                    _("{value} is the name of a cell of its own; call this value something else", value=value)
+                )
             if not value:
-                raise ValueError("an empty text is a missing value, not a category; switch 'missing' on instead")
+                raise ValueError(_("an empty text is a missing value, not a category; switch 'missing' on instead"))
             if value in seen:
-                raise ValueError(f"{value!r} is listed twice")
+                raise ValueError(_("{value!r} is listed twice", value=value))
             seen.add(value)
         check_column_size(len(self.values))
         return self
@@ -186,17 +199,23 @@ class Category(ColumnBase):
     @model_validator(mode="after")
     def _words_fit(self) -> Category:
         if unknown := self.words.keys() - set(self.values):
-            raise ValueError(f"'words' explain the value {min(unknown)!r}, which is not among the values")
+            raise ValueError(
+                _("'words' explain the value {unknown!r}, which is not among the values", unknown=min(unknown))
+            )
         times = Counter(self.shown) if self.words else {}
         for value, word in self.words.items():
             if times[word] > 1 or not word.strip():
-                raise ValueError(f"shown as {word!r}, the value {value!r} could not be told from others")
+                raise ValueError(
+                    _("shown as {word!r}, the value {value!r} could not be told from others", word=word, value=value)
+                )
         return self
 
     @model_validator(mode="after")
     def _shapes_fit(self) -> Category:
         if unknown := self.shapes.keys() - set(self.values):
-            raise ValueError(f"'shapes' outline the value {min(unknown)!r}, which is not among the values")
+            raise ValueError(
+                _("'shapes' outline the value {unknown!r}, which is not among the values", unknown=min(unknown))
+            )
         outlines.check(self.shapes)
         return self
 
@@ -258,7 +277,7 @@ class Date(ColumnBase):
     @model_validator(mode="after")
     def _in_order(self) -> Date:
         if self.first > self.last:
-            raise ValueError(f"'from' ({self.first}) is after 'to' ({self.last})")
+            raise ValueError(_("'from' ({first}) is after 'to' ({last})", first=self.first, last=self.last))
         check_column_size(self.declared_size)
         return self
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from dpengine.exact import rational
 from dpengine.spec.standard_lists import standard_lists
+from dpengine.translation.catalogue import _, number
 
 __all__ = [
     "MAX_COLUMN_CELLS",
@@ -39,7 +40,13 @@ def check_columns(columns: Any) -> Any:
     if not isinstance(columns, list | tuple):
         return columns
     if len(columns) > MAX_COLUMNS:
-        raise ValueError(f"these are {len(columns):,} columns; a plan has at most {MAX_COLUMNS:,}")
+        raise ValueError(
+            _(
+                "these are {columns} columns; a plan has at most {most}",
+                columns=number(len(columns)),
+                most=number(MAX_COLUMNS),
+            )
+        )
     check_declared(map(_announced, columns))
     return columns
 
@@ -47,15 +54,25 @@ def check_columns(columns: Any) -> Any:
 def check_column_size(cells: int) -> None:
     """Raise ValueError if one column declares too many cells."""
     if cells > MAX_COLUMN_CELLS:
-        raise ValueError(f"{cells:,} cells in one column are too many (at most {MAX_COLUMN_CELLS:,})")
+        raise ValueError(
+            _(
+                "{cells} cells in one column are too many (at most {most})",
+                cells=number(cells),
+                most=number(MAX_COLUMN_CELLS),
+            )
+        )
 
 
 def check_declared(sizes: Iterable[int]) -> None:
     """Raise ValueError if the declared cells of all columns, one number each, are too many together."""
     if (cells := sum(sizes)) > MAX_DECLARED_CELLS:
         raise ValueError(
-            f"the columns declare {cells:,} cells in all, above the limit of {MAX_DECLARED_CELLS:,}: "
-            "use wider bins, or leave out columns that no table needs"
+            _(
+                "the columns declare {cells} cells in all, above the limit of {most}: use wider bins, or leave "
+                "out columns that no table needs",
+                cells=number(cells),
+                most=number(MAX_DECLARED_CELLS),
+            )
         )
 
 

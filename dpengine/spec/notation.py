@@ -24,6 +24,7 @@ from dpengine.spec.declared import NumberFormat
 from dpengine.spec.limits import MAX_COLUMN_CELLS
 from dpengine.spec.numeric.edges import equal_edges
 from dpengine.spec.standard_lists import standard_lists
+from dpengine.translation.catalogue import _, number
 
 __all__ = ["DATE_FORMATS", "is_standard", "read", "write"]
 
@@ -82,7 +83,7 @@ def read(text: str, kind: str, *, strict: bool = False) -> dict[str, Any]:
             fields = _span(body) | ({"format": _pattern(written)} if written else {})
         case _:
             if text and {item.casefold() for item in _split(text)} not in _YES_NO:
-                raise ValueError("yes or no has no other values: choose the kind category to list them")
+                raise ValueError(_("yes or no has no other values: choose the kind category to list them"))
             fields = {}
     return {"kind": kind} | fields
 
@@ -154,14 +155,14 @@ def _edges(text: str) -> list[str]:
         else:
             edges.append(_plain_number(words.pop(0)))
     if not edges:
-        raise ValueError("write the edges of the bins, such as 0, 18, 65, 120 or 18 to 90 by 5")
+        raise ValueError(_("write the edges of the bins, such as 0, 18, 65, 120 or 18 to 90 by 5"))
     return edges
 
 
 def _run(words: list[str]) -> tuple[list[str], list[str]]:
     """Return the edges of ``a to b by c`` or ``a to b in n bins``, and the words after it."""
     if len(words) < 5 or words[3] not in ("by", "in"):
-        raise ValueError("say how wide the bins are, such as 18 to 90 by 5, or how many: 18 to 90 in 12 bins")
+        raise ValueError(_("say how wide the bins are, such as 18 to 90 by 5, or how many: 18 to 90 in 12 bins"))
     start, stop, step = (_plain_number(words[place]) for place in (0, 2, 4))
     if words[3] == "in":
         edges = [f"{edge:f}" for edge in equal_edges(start, stop, step)]
@@ -172,9 +173,9 @@ def _run(words: list[str]) -> tuple[list[str], list[str]]:
 def _steps(start: Decimal, stop: Decimal, step: Decimal) -> list[str]:
     """Return the edges from `start` to `stop`; the last bin may be narrower than the others."""
     if step <= 0 or start >= stop:
-        raise ValueError("write the lower number first, and a width above 0, such as 18 to 90 by 5")
+        raise ValueError(_("write the lower number first, and a width above 0, such as 18 to 90 by 5"))
     if (stop - start) / step > MAX_COLUMN_CELLS:
-        raise ValueError(f"these are too many bins; a column has at most {MAX_COLUMN_CELLS:,}")
+        raise ValueError(_("these are too many bins; a column has at most {most}", most=number(MAX_COLUMN_CELLS)))
     whole = int((stop - start) // step)
     edges = [start + k * step for k in range(whole + 1)]
     return [_shortest(edge) for edge in (edges if edges[-1] == stop else [*edges, stop])]
@@ -185,7 +186,9 @@ def _plain_number(word: str) -> str:
         return f"{decimal(word):f}"
     except ValueError:
         shown = word if len(word) <= 30 else word[:30] + "…"
-        raise ValueError(f"{shown} is not a number: write edges such as 0, 18, 65, 120 or 18 to 90 by 5") from None
+        raise ValueError(
+            _("{shown} is not a number: write edges such as 0, 18, 65, 120 or 18 to 90 by 5", shown=shown)
+        ) from None
 
 
 def _shortest(number: Decimal) -> str:
@@ -224,39 +227,45 @@ def _runs(texts: list[str]) -> Iterator[str]:
 def _number_format(written: str) -> dict[str, str]:
     forms = get_args(NumberFormat)
     if written not in forms:
-        raise ValueError(f"after “written” say how 1234.5 looks: {', '.join(forms[:-1])} or {forms[-1]}")
+        raise ValueError(
+            _(
+                "after “written” say how 1234.5 looks: {listed} or {last}",
+                listed=", ".join(forms[:-1]),
+                last=forms[-1],
+            )
+        )
     return {"format": "" if written == forms[0] else written}
 
 
 def _values(text: str) -> list[str]:
     """Read values, codes such as 1..12, and names of standard lists."""
     if _RANGE.fullmatch(text):
-        raise ValueError("write codes as 1..5, bins as 0 to 50 by 10, and a single value that looks so in quotes")
+        raise ValueError(_("write codes as 1..5, bins as 0 to 50 by 10, and a single value that looks so in quotes"))
     values: list[str] = []
     place = 0
     while place < len(text):
         item = _ITEM.match(text, place)
         if item is None:
-            raise ValueError('put a comma after a value in quotes, and write a quote within one twice: "6"" pipe"')
+            raise ValueError(_('put a comma after a value in quotes, and write a quote within one twice: "6"" pipe"'))
         place = item.end()
         if item[1] is not None:
             values.append(item[1].replace('""', '"'))
         elif bare := item[2].strip():
             values += _named(bare)
     if not values:
-        raise ValueError("list the possible values, such as North, South, or name a list, such as us-states")
+        raise ValueError(_("list the possible values, such as North, South, or name a list, such as us-states"))
     return values
 
 
 def _named(item: str) -> Sequence[str]:
     if item in ELLIPSES:
-        raise ValueError("write all values: a list with … in it is not whole")
+        raise ValueError(_("write all values: a list with … in it is not whole"))
     if item in standard_lists():
         return standard_lists()[item]
     if codes := _CODES.fullmatch(item):
         low, high = int(codes[1]), int(codes[2])
         if not low < high <= low + MAX_COLUMN_CELLS:
-            raise ValueError(f"{item}: write the lower code first, such as 1..12")
+            raise ValueError(_("{item}: write the lower code first, such as 1..12", item=item))
         width = len(codes[1]) if codes[1].startswith("0") and len(codes[1]) == len(codes[2]) else 0
         return [f"{code:0{width}}" for code in range(low, high + 1)]
     return [item]
@@ -302,7 +311,7 @@ def _quoted(value: str) -> str:
 def _span(text: str) -> dict[str, str]:
     parts = _SPAN.fullmatch(text)
     if parts is None:
-        raise ValueError("write the first and last day and the period, such as 2020-01-01 to 2024-12-31 by month")
+        raise ValueError(_("write the first and last day and the period, such as 2020-01-01 to 2024-12-31 by month"))
     return {"from": _day(parts[1], last=False), "to": _day(parts[2], last=True), "by": parts[3].lower()}
 
 
@@ -314,7 +323,9 @@ def _day(text: str, *, last: bool) -> str:
         day = day or (calendar.monthrange(year, month)[1] if last else 1)
         return date(year, month, day).isoformat()
     except (ValueError, calendar.IllegalMonthError):
-        raise ValueError(f"there is no day {text}: write it as year-month-day, such as 2024-12-31") from None
+        raise ValueError(
+            _("there is no day {text}: write it as year-month-day, such as 2024-12-31", text=text)
+        ) from None
 
 
 def _span_text(column: Mapping[str, Any]) -> str:
@@ -340,7 +351,10 @@ def _pattern(written: str) -> str:
     if "%" in written:
         return written
     raise ValueError(
-        "after “written” say how the last day of 2024 looks: " + ", ".join(list(DATE_FORMATS.values())[:5])
+        _(
+            "after “written” say how the last day of 2024 looks: {samples}",
+            samples=", ".join(list(DATE_FORMATS.values())[:5]),
+        )
     )
 
 

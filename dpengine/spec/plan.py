@@ -24,8 +24,9 @@ from dpengine.exact import ExactLike, exact_text, rational
 from dpengine.spec import codebook, strict_yaml
 from dpengine.spec.declared import Declared, Line, Text, at_most
 from dpengine.spec.domain import Amount, Column, Number, cells_payload
-from dpengine.spec.limits import MAX_TABLE_CELLS, MAX_TABLE_COLUMNS, MAX_TABLES, check_columns, check_declared
-from dpengine.translation.catalogue import ENGLISH, languages
+from dpengine.spec.limits import MAX_TABLE_COLUMNS, MAX_TABLES, check_columns, check_declared
+from dpengine.spec.plan_checks import check_tables
+from dpengine.translation.catalogue import ENGLISH, _, languages, mark, number
 
 __all__ = ["About", "Each", "Plan", "PublishedTable", "Strategy", "Unit", "exact_epsilon"]
 
@@ -36,23 +37,27 @@ def exact_epsilon(value: object) -> Fraction:
     """Read an exact, positive ε within the limits in which noise can be drawn. Raises ValueError."""
     epsilon = rational(value, "ε")
     if epsilon <= 0:
-        raise ValueError("ε must be above 0")
+        raise ValueError(_("ε must be above 0"))
     if not MIN_EPSILON <= epsilon <= MAX_EPSILON:
-        raise ValueError(f"ε must lie between {float(MIN_EPSILON):g} and {MAX_EPSILON}")
+        raise ValueError(
+            _("ε must lie between {least} and {most}", least=number(float(MIN_EPSILON), "g"), most=MAX_EPSILON)
+        )
     if epsilon.denominator > 10**18:
-        raise ValueError("ε has too many digits; give at most 12")
+        raise ValueError(_("ε has too many digits; give at most 12"))
     return epsilon
 
 
 def _names_a_budget(dataset: str) -> str:
     if not dataset.strip():
-        raise ValueError("name the dataset whose budget is spent, such as clinic-2026")
+        raise ValueError(_("name the dataset whose budget is spent, such as clinic-2026"))
     return dataset.strip()
 
 
 def _has_a_catalogue(code: str) -> str:
     if code != ENGLISH and code not in languages():  # English is known without looking
-        raise ValueError(f"reports are written in {', '.join(languages())}; there is no {code!r}")
+        raise ValueError(
+            _("reports are written in {listed}; there is no {code!r}", listed=", ".join(languages()), code=code)
+        )
     return code
 
 
@@ -72,7 +77,7 @@ class Unit(Declared):
     @model_validator(mode="after")
     def _enforceable(self) -> Unit:
         if self.rows > 1 and self.id is None:
-            raise ValueError("more than one row a person needs 'id', the column that names the person")
+            raise ValueError(_("more than one row a person needs 'id', the column that names the person"))
         return self
 
 
@@ -121,9 +126,15 @@ def _table(value: Any) -> Any:
     if isinstance(value, PublishedTable):
         return value if value.ranges or value.amounts else value.columns
     if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
-        raise ValueError("a table is a list of columns, such as [age, region]")
+        raise ValueError(_("a table is a list of columns, such as [age, region]"))
     if len(value) > MAX_TABLE_COLUMNS:
-        raise ValueError(f"this table has {len(value):,} columns; a table has at most {MAX_TABLE_COLUMNS}")
+        raise ValueError(
+            _(
+                "this table has {value} columns; a table has at most {most}",
+                value=number(len(value)),
+                most=MAX_TABLE_COLUMNS,
+            )
+        )
     return value
 
 
@@ -162,79 +173,55 @@ class Plan(Declared):
         if isinstance(tables, dict):
             return Each(**tables)
         if not isinstance(tables, list | tuple | Each):
-            raise ValueError("list the tables, each a list of columns; or {each: 2} for all of two columns")
+            raise ValueError(_("list the tables, each a list of columns; or {each: 2} for all of two columns"))
         if not isinstance(tables, Each) and len(tables) > MAX_TABLES:
-            raise ValueError(f"these are {len(tables):,} tables; a plan has at most {MAX_TABLES:,}")
+            raise ValueError(
+                _(
+                    "these are {tables} tables; a plan has at most {most}",
+                    tables=number(len(tables)),
+                    most=number(MAX_TABLES),
+                )
+            )
         return tables
 
     @model_validator(mode="after")
     def _fits_together(self) -> Plan:
         if not self.columns:
-            raise ValueError("list at least one column")
+            raise ValueError(_("list at least one column"))
         check_declared(column.declared_size for column in self.columns)
         for name, times in Counter(column.name for column in self.columns).items():
             if times > 1:
-                raise ValueError(f"the column {name!r} is declared {times} times")
+                raise ValueError(_("the column {name!r} is declared {times} times", name=name, times=times))
         if isinstance(self.tables, Each) and self.tables.each > len(self.columns):
             raise ValueError(
-                f"tables of {self.tables.each} columns need as many; only {len(self.columns)} are declared"
+                _(
+                    "tables of {each} columns need as many; only {columns} are declared",
+                    each=self.tables.each,
+                    columns=len(self.columns),
+                )
             )
         if isinstance(self.tables, Each) and math.comb(len(self.columns), self.tables.each) > MAX_TABLES:
-            raise ValueError(f"these are more than {MAX_TABLES:,} tables, the limit of a plan; choose fewer columns")
-        if not self.marginals:
-            raise ValueError("list at least one table")
-        seen: set[frozenset[str]] = set()
-        for table in self.marginals:
-            name = " × ".join(table) or "(empty)"
-            if not table:
-                raise ValueError("a table needs a column; the total is always published")
-            for column in table:
-                if column not in self._by_name:
-                    raise ValueError(f"table {name}: there is no column {column!r}; declare it under 'columns'")
-            if len(set(table)) < len(table):
-                raise ValueError(f"table {name}: a column is named twice")
-            if frozenset(table) in seen:
-                raise ValueError(f"table {name} is listed twice")
-            seen.add(frozenset(table))
-            if (cells := self.cells(table)) > MAX_TABLE_CELLS:
-                raise ValueError(
-                    f"table {name} would have {cells:,} cells, above the limit of {MAX_TABLE_CELLS:,}: "
-                    "use fewer columns, or wider bins"
+            raise ValueError(
+                _(
+                    "these are more than {most} tables, the limit of a plan; choose fewer columns",
+                    most=number(MAX_TABLES),
                 )
-            self._check_amounts(table, name)
+            )
+        if not self.marginals:
+            raise ValueError(_("list at least one table"))
+        check_tables(self)
         ranged = [table for table in self._listed if isinstance(table, PublishedTable) and table.ranges]
         if ranged and (len(ranged) > 1 or not self._used <= set(ranged[0].columns)):
             raise ValueError(
-                f"table {' × '.join(ranged[0].columns)} is for ranges: such a plan publishes only that table "
-                "and its sums; put the other tables into a plan of their own"
+                _(
+                    "table {name} is for ranges: such a plan publishes only that table and its sums; put the other "
+                    "tables into a plan of their own",
+                    name=" × ".join(ranged[0].columns),
+                )
             )
         if self.unit.id is not None and self.unit.id in self._used:
-            raise ValueError(f"the ID column {self.unit.id!r} names persons and cannot be published")
+            raise ValueError(_("the ID column {id!r} names persons and cannot be published", id=self.unit.id))
         return self
-
-    def _check_amounts(self, table: tuple[str, ...], name: str) -> None:
-        for column in table:
-            if isinstance(self._by_name[column], Amount):
-                raise ValueError(
-                    f"table {name}: {column!r} is an amount, which has no cells to count in; ask for its mean or sum "
-                    f"in a table of other columns, such as {{columns: [...], mean: [{column}]}}"
-                )
-        for amount in self.amounts(table):
-            if not isinstance(self._by_name.get(amount), Amount):
-                raise ValueError(
-                    f"table {name}: means and sums are of columns of kind amount; {amount!r} is none that is declared"
-                )
-            if self.cells((*table, amount)) > MAX_TABLE_CELLS:
-                raise ValueError(
-                    f"table {name}: with the knots of {amount!r} it would have {self.cells((*table, amount)):,} cells, "
-                    f"above the limit of {MAX_TABLE_CELLS:,}: use fewer knots or columns, or wider bins"
-                )
-            if self.amount(amount).grain * (self.rows_about or 1) > 2**62:
-                raise ValueError(f"the step of {amount!r} is too fine for so many rows")
-        names = [f"{kind}_{each}{end}" for each in self.amounts(table) for kind in ("mean", "sum", "known")
-                 for end in ("", "_low", "_high")]  # fmt: skip
-        if twice := [each for each, times in Counter(names).items() if times > 1]:
-            raise ValueError(f"table {name}: two amounts would have a column called {twice[0]!r}; leave one out")
 
     @cached_property
     def marginals(self) -> tuple[tuple[str, ...], ...]:
@@ -383,10 +370,10 @@ class Plan(Declared):
 
         Raises `PlanError` with every fault found.
         """
-        return cls(**codebook.resolve(strict_yaml.mapping(text, "a plan"), folder))
+        return cls(**codebook.resolve(strict_yaml.mapping(text, mark("a plan")), folder))
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:
         """Read a plan file and the codebooks beside it. Raises `PlanError` with every fault found."""
         path = Path(path)
-        return cls.loads(strict_yaml.read(path, "plan"), folder=path.parent)
+        return cls.loads(strict_yaml.read(path, mark("plan")), folder=path.parent)

@@ -23,6 +23,7 @@ from dpengine.spec.declared import Declared, Text
 from dpengine.spec.domain import Column, Number, cells_payload
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Dataset, Epsilon, Unit
+from dpengine.translation.catalogue import _, number
 
 __all__ = ["MAX_CANDIDATES", "Condition", "Count", "Mean", "Mode", "Proportion", "Quantile", "Question", "Sum"]
 
@@ -33,7 +34,7 @@ _BEYOND = Decimal(10) ** 30  # the bound of a range that has none
 def _level(value: Any) -> Fraction:
     level = rational(value)
     if not 0 < level < 1 or level.denominator > 10**6:
-        raise ValueError("this must lie between 0 and 1, with at most six decimals, such as 0.5 for the median")
+        raise ValueError(_("this must lie between 0 and 1, with at most six decimals, such as 0.5 for the median"))
     return level
 
 
@@ -63,12 +64,19 @@ class Condition(Declared):
     def _of_the_column(self) -> Condition:
         name, known = self.column.name, set(self.column.labels)
         if not self.labels:
-            raise ValueError(f"choose at least one value of {name!r}: with none, no row would be counted")
+            raise ValueError(_("choose at least one value of {name!r}: with none, no row would be counted", name=name))
         for label in self.labels:
             if label not in known:
-                raise ValueError(f"{name!r} has no cell {label!r}; it has {', '.join(self.column.labels[:12])}")
+                raise ValueError(
+                    _(
+                        "{name!r} has no cell {label!r}; it has {listed}",
+                        name=name,
+                        label=label,
+                        listed=", ".join(self.column.labels[:12]),
+                    )
+                )
         if len(set(self.labels)) < len(self.labels):
-            raise ValueError(f"a value of {name!r} is listed twice")
+            raise ValueError(_("a value of {name!r} is listed twice", name=name))
         return self
 
     @classmethod
@@ -83,7 +91,13 @@ class Condition(Declared):
         """Return the condition of the cells whose bit in `mask` is 1, one bit for each cell. Raises `PlanError`."""
         bits = re.sub(r"[\s,\[\]]", "", mask)
         if not re.fullmatch("[01]*", bits) or len(bits) != column.size:
-            raise PlanError(f"a mask of {column.name!r} has {column.size} bits, each 0 or 1, one for each of its cells")
+            raise PlanError(
+                _(
+                    "a mask of {name!r} has {size} bits, each 0 or 1, one for each of its cells",
+                    name=column.name,
+                    size=column.size,
+                )
+            )
         return cls(column=column, labels=[label for label, bit in zip(column.labels, bits, strict=True) if bit == "1"])
 
     @property
@@ -165,7 +179,10 @@ class Quantile(Declared):
     def _countable(self) -> Quantile:
         if self.of.steps >= MAX_CANDIDATES:
             raise ValueError(
-                f"a quantile is chosen among at most {MAX_CANDIDATES:,} values; a larger step makes them fewer"
+                _(
+                    "a quantile is chosen among at most {most} values; a larger step makes them fewer",
+                    most=number(MAX_CANDIDATES),
+                )
             )
         return self
 
@@ -179,7 +196,7 @@ class Mode(Declared):
     @model_validator(mode="after")
     def _a_choice(self) -> Mode:
         if len(self.of.declared) < 2:
-            raise ValueError(f"{self.of.name!r} has one value only, so there is nothing to choose")
+            raise ValueError(_("{name!r} has one value only, so there is nothing to choose", name=self.of.name))
         return self
 
 
@@ -211,7 +228,7 @@ class Question(Declared):
     @model_validator(mode="after")
     def _answerable(self) -> Question:
         if self.scale > MAX_SCALE:
-            raise ValueError("the noise would be wider than can be drawn; choose a larger step, or a larger ε")
+            raise ValueError(_("the noise would be wider than can be drawn; choose a larger step, or a larger ε"))
         return self
 
     @property

@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from dpengine.errors import PlanError
+from dpengine.translation.catalogue import _, number
 
 __all__ = ["dump", "mapping", "read"]
 
@@ -33,26 +34,34 @@ def mapping(text: str, what: str) -> dict[str, Any]:
     {'region': 'No', 'edges': ['0', '1e3']}
     """
     if len(text) > MAX_BYTES:
-        raise PlanError(f"this is too long for {what}: {_limit()}")
+        raise PlanError(_("this is too long for {what}: {limit}", what=_(what), limit=_limit()))
     try:
         content = _value(_Loader(text))
     except (yaml.reader.ReaderError, UnicodeEncodeError):
-        raise PlanError(f"this is not {what}: it holds a control character or half a character") from None
+        raise PlanError(
+            _("this is not {what}: it holds a control character or half a character", what=_(what))
+        ) from None
     # ValueError and OverflowError come from an escape that is no character, such as "\U99999999".
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1}: " if mark is not None else ""
-        problem = getattr(error, "problem", None) or "an escape that is no character"
-        raise PlanError(f"{where}this is not readable YAML ({problem})") from None
+        problem = getattr(error, "problem", None) or _("an escape that is no character")
+        if mark is None:
+            raise PlanError(_("this is not readable YAML ({problem})", problem=problem)) from None
+        raise PlanError(
+            _("line {line}: this is not readable YAML ({problem})", line=mark.line + 1, problem=problem)
+        ) from None
     if not isinstance(content, dict):
-        raise PlanError(f"this is not {what}: write a YAML mapping such as 'title: …'")
+        raise PlanError(_("this is not {what}: write a YAML mapping such as 'title: …'", what=_(what)))
     return content
 
 
 def _limit() -> str:
-    return (
-        f"at most {MAX_BYTES // 10**6} MB, {MAX_VALUES:,} values and {MAX_KEYS:,} keys are read; "
-        "declare equal bins by from, to and bins, or publish fewer columns"
+    return _(
+        "at most {size} MB, {values} values and {keys} keys are read; "
+        "declare equal bins by from, to and bins, or publish fewer columns",
+        size=MAX_BYTES // 10**6,
+        values=number(MAX_VALUES),
+        keys=number(MAX_KEYS),
     )
 
 
@@ -73,20 +82,20 @@ def _value(loader: Any) -> Any:
             opened[-1].add(inner, event)
             opened.append(_Opened(inner))
             if len(opened) > MAX_DEPTH:
-                raise _fault("too deep", event)
+                raise _fault(_("too deep"), event)
         elif isinstance(event, yaml.SequenceEndEvent | yaml.MappingEndEvent):
             opened.pop()
             continue
         elif isinstance(event, yaml.AliasEvent):
-            raise _fault("references (*name) are not used here", event)
+            raise _fault(_("references (*name) are not used here"), event)
         else:
             documents += isinstance(event, yaml.DocumentStartEvent)
             if documents > 1:
-                raise _fault("expected a single document in the stream", event)
+                raise _fault(_("expected a single document in the stream"), event)
             continue
         values += 1
         if values > MAX_VALUES or keys > MAX_KEYS:
-            raise _fault(f"too long: {_limit()}", event)
+            raise _fault(_("too long: {limit}", limit=_limit()), event)
     return top[0] if top else None
 
 
@@ -105,9 +114,9 @@ class _Opened:
             self._content[self._key] = value
             self._key = None
         elif not isinstance(value, str):
-            raise _fault("a key must be a plain text", event)
+            raise _fault(_("a key must be a plain text"), event)
         elif value in self._content:
-            raise _fault(f"the key {value!r} occurs twice", event)
+            raise _fault(_("the key {value!r} occurs twice", value=value), event)
         else:
             self._key = value
             return True
@@ -150,18 +159,26 @@ def read(path: Path, what: str) -> str:
     try:
         with open(path, "rb", opener=_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise PlanError(f"{path.name} is not a file, so no {what} can be read from it")
+                raise PlanError(
+                    _("{name} is not a file, so no {what} can be read from it", name=path.name, what=_(what))
+                )
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise PlanError(f"the {what} file {path.name} cannot be read: {error.strerror}") from None
+        raise PlanError(
+            _("the {what} file {name} cannot be read: {problem}", what=_(what), name=path.name, problem=error.strerror)
+        ) from None
     except ValueError:  # for example NUL, which no path may hold
-        raise PlanError(f"the {what} file cannot be read: this is no name of a file") from None
+        raise PlanError(_("the {what} file cannot be read: this is no name of a file", what=_(what))) from None
     if len(content) > MAX_BYTES:
-        raise PlanError(f"the {what} file {path.name} is larger than {MAX_BYTES // 10**6} MB")
+        raise PlanError(
+            _("the {what} file {name} is larger than {most} MB", what=_(what), name=path.name, most=MAX_BYTES // 10**6)
+        )
     try:
         return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
-        raise PlanError(f"the {what} file {path.name} is not UTF-8 text; save it as UTF-8") from None
+        raise PlanError(
+            _("the {what} file {name} is not UTF-8 text; save it as UTF-8", what=_(what), name=path.name)
+        ) from None
 
 
 def _without_waiting(path: str, flags: int) -> int:

@@ -29,6 +29,7 @@ from dpengine.exact import DecimalLike, decimal
 from dpengine.spec.column import ColumnBase, ColumnOptions
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.numeric.grid import Grid
+from dpengine.translation.catalogue import _, localised, number
 
 __all__ = ["MAX_GRAIN", "Amount"]
 
@@ -80,7 +81,7 @@ class Amount(ColumnBase):
         try:
             return decimal(value)
         except ValueError:
-            raise ValueError("this must be a finite number such as 18 or 0.5, as public knowledge has it") from None
+            raise ValueError(_("this must be a finite number such as 18 or 0.5, as public knowledge has it")) from None
 
     @field_validator("knots", mode="before")
     @classmethod
@@ -92,18 +93,33 @@ class Amount(ColumnBase):
         grid = self.grid  # checks bounds and step
         ends = self.all_knots
         if ends[0] != self.low or ends[-1] != self.high or any(a >= b for a, b in pairwise(ends)):
-            raise ValueError("knots rise from the lower bound to the upper one, such as [0, 10000, 50000, 200000]")
+            raise ValueError(_("knots rise from the lower bound to the upper one, such as [0, 10000, 50000, 200000]"))
         for knot in ends:
             if grid.value(round(knot / self.step)) != knot:
-                raise ValueError(f"the knot {knot:f} must be a multiple of the step {self.step:f}")
+                raise ValueError(
+                    _(
+                        "the knot {knot} must be a multiple of the step {step}",
+                        knot=localised(f"{knot:f}"),
+                        step=localised(f"{self.step:f}"),
+                    )
+                )
         if grid.steps > MAX_STEPS:
             raise ValueError(
-                f"the range has {grid.steps:,} steps, at most {MAX_STEPS:,} are possible; choose a larger step"
+                _(
+                    "the range has {steps} steps, at most {most} are possible; choose a larger step",
+                    steps=number(grid.steps),
+                    most=number(MAX_STEPS),
+                )
             )
         if self.grain > MAX_GRAIN:
             raise ValueError(
-                f"steps of {self.step:f} are too fine for this range: a value would be shared in {self.grain:,} parts, "
-                f"at most {MAX_GRAIN:,} are possible; choose a larger step"
+                _(
+                    "steps of {step} are too fine for this range: a value would be shared in {grain} parts, at most "
+                    "{most} are possible; choose a larger step",
+                    step=localised(f"{self.step:f}"),
+                    grain=number(self.grain),
+                    most=number(MAX_GRAIN),
+                )
             )
         return self
 

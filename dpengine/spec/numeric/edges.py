@@ -17,6 +17,7 @@ from typing import Any, overload
 
 from dpengine.exact import decimal, rational
 from dpengine.spec.limits import check_column_size
+from dpengine.translation.catalogue import _
 
 __all__ = ["EqualEdges", "check_edges", "equal_edges", "read_edges"]
 
@@ -92,14 +93,14 @@ def equal_edges(low: object, high: object, bins: object) -> EqualEdges:
         if bins_given.denominator != 1:
             raise ValueError
     except ValueError:
-        raise ValueError("equal bins need two numbers and a whole number of bins") from None
+        raise ValueError(_("equal bins need two numbers and a whole number of bins")) from None
     count = int(bins_given)
     if count < 1 or start >= stop:
-        raise ValueError("equal bins need at least one bin, and a start below the end")
+        raise ValueError(_("equal bins need at least one bin, and a start below the end"))
     check_column_size(count)
     step = (stop - start) / count
     if max(abs(start), abs(stop)) > 10**30 or step < Fraction(1, 10**24):
-        raise ValueError("equal bins need numbers up to 1e30, and steps of 1e-24 or more")
+        raise ValueError(_("equal bins need numbers up to 1e30, and steps of 1e-24 or more"))
     return EqualEdges(start, step, count)
 
 
@@ -114,13 +115,13 @@ def read_edges(edges: Any) -> Sequence[Decimal]:
     if isinstance(edges, dict) and set(edges) == {"from", "to", "bins"}:
         return equal_edges(edges["from"], edges["to"], edges["bins"])
     if isinstance(edges, str | dict) or not isinstance(edges, Iterable):
-        raise ValueError("give a list of edges, or from, to and bins")
+        raise ValueError(_("give a list of edges, or from, to and bins"))
     read = []
     for number, edge in enumerate(edges, 1):
         try:
             read.append(decimal(edge))
         except ValueError as error:
-            raise ValueError(f"edge {number}: {error}") from None
+            raise ValueError(_("edge {number}: {error}", number=number, error=error)) from None
     return tuple(read)
 
 
@@ -129,11 +130,13 @@ def check_edges(edges: Sequence[Decimal]) -> Sequence[Decimal]:
     if isinstance(edges, EqualEdges) and edges.far_apart:
         return edges
     if len(edges) < 2:
-        raise ValueError("give at least two edges; they must be public knowledge, not read from the data")
+        raise ValueError(_("give at least two edges; they must be public knowledge, not read from the data"))
     check_column_size(len(edges) - 1)
     for low, high in pairwise(edges):
         if not low < high:
-            raise ValueError(f"edges must increase, but {high} follows {low}")
+            raise ValueError(_("edges must increase, but {high} follows {low}", high=high, low=low))
         if not float(low) < float(high):
-            raise ValueError(f"edges {low} and {high} are too close to be distinguished (15 digits are kept)")
+            raise ValueError(
+                _("edges {low} and {high} are too close to be distinguished (15 digits are kept)", low=low, high=high)
+            )
     return edges

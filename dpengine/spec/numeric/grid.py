@@ -21,6 +21,7 @@ from pydantic import Field, field_validator, model_validator
 from dpengine import arrow
 from dpengine.exact import DecimalLike, decimal
 from dpengine.spec.declared import Declared, NumberFormat, Text
+from dpengine.translation.catalogue import _, localised, mark
 
 __all__ = ["Grid"]
 
@@ -63,24 +64,46 @@ class Grid(Declared):
         try:
             return None if value is None else decimal(value)
         except ValueError:
-            raise ValueError("this must be a finite number such as 18 or 0.5, as public knowledge has it") from None
+            raise ValueError(_("this must be a finite number such as 18 or 0.5, as public knowledge has it")) from None
 
     @model_validator(mode="after")
     def _whole(self) -> Grid:
         if not self.name.strip():
-            raise ValueError("a column needs its name, as in the table's header")
+            raise ValueError(_("a column needs its name, as in the table's header"))
         if self.step <= 0:
-            raise ValueError(f"the step of {self.name!r} must be above 0")
+            raise ValueError(_("the step of {name!r} must be above 0", name=self.name))
         if not self.low < self.high:
-            raise ValueError(f"{self.name!r}: the lower bound {self.low:f} must be below the upper one, {self.high:f}")
-        for what, bound in (("lower bound", self.low), ("upper bound", self.high), ("value for absent", self.absent)):
+            raise ValueError(
+                _(
+                    "{name!r}: the lower bound {low} must be below the upper one, {high}",
+                    name=self.name,
+                    low=localised(f"{self.low:f}"),
+                    high=localised(f"{self.high:f}"),
+                )
+            )
+        bounds = (
+            (mark("lower bound"), self.low),
+            (mark("upper bound"), self.high),
+            (mark("value for absent"), self.absent),
+        )
+        for what, bound in bounds:
             if bound is not None and (Fraction(bound) / Fraction(self.step)).denominator != 1:
-                raise ValueError(f"{self.name!r}: the {what} {bound:f} must be a multiple of the step {self.step:f}")
+                raise ValueError(
+                    _(
+                        "{name!r}: the {what} {bound} must be a multiple of the step {step}",
+                        name=self.name,
+                        what=_(what),
+                        bound=localised(f"{bound:f}"),
+                        step=localised(f"{self.step:f}"),
+                    )
+                )
         if self.absent is not None and not self.low <= self.absent <= self.high:
-            raise ValueError(f"{self.name!r}: the value for absent must lie between the bounds")
+            raise ValueError(_("{name!r}: the value for absent must lie between the bounds", name=self.name))
         width, parts = self.halves
         if 2 * max(abs(self.units(self.low)), abs(self.units(self.high))) * width + width >= _EXACT or parts >= _EXACT:
-            raise ValueError(f"{self.name!r}: the grid has more digits than its values can have; choose a larger step")
+            raise ValueError(
+                _("{name!r}: the grid has more digits than its values can have; choose a larger step", name=self.name)
+            )
         return self
 
     @property

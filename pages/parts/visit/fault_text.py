@@ -9,6 +9,7 @@ import streamlit as st
 
 from dpengine.errors import Fault, LedgerError, PrivateReleaseError
 from dpengine.spec.declared import NEEDED
+from dpengine.translation.catalogue import _
 from pages.parts.shared.wording import plain, plural
 
 __all__ = ["all_faults", "ledger_faults_shown", "sentence"]
@@ -32,7 +33,7 @@ def sentence(fault: Fault, columns: Sequence[str] = ()) -> str:
             lead = f"{columns[position - 1]}: " if position <= len(columns) else ""
             steps = fault.path[2:]
     field = FIELDS.get(str(steps[-1]), "") if steps else ""
-    if fault.text == NEEDED:
+    if fault.text == _(NEEDED):
         return f"{lead}{field or ' '.join(map(str, steps))} is needed"
     return f"{lead}{field}: {fault.text}" if field else f"{lead}{fault.text}"
 

@@ -16,6 +16,7 @@ from dpengine import Plan, PlanError
 from dpengine.spec import strict_yaml
 from dpengine.spec.domain import FOR_READERS
 from dpengine.spec.plan import About, Strategy, exact_epsilon
+from dpengine.translation.catalogue import mark
 from pages.parts.visit.plan_form import LAYOUTS, Draft, Entries, from_plan, shareable
 from pages.parts.visit.project.history import History
 
@@ -140,7 +141,7 @@ def write(draft: Draft, history: History | None = None) -> str:
 
 def read(text: str, owner: str = "") -> Draft:
     """Return the draft in a project file, or in a plan file, for `owner`. Raises `PlanError` if it is neither."""
-    content = strict_yaml.mapping(text, "a project or a plan")
+    content = strict_yaml.mapping(text, mark("a project or a plan"))
     if "project" not in content:
         plan = Plan.loads(text)
         return Draft(plan.title or plan.dataset, "", STEPS, from_plan(plan), owner)

@@ -1,0 +1,97 @@
+"""Checks of a plan's tables, each with the sentence that says what to change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from dpengine.spec.domain import Amount, Column
+from dpengine.spec.limits import MAX_TABLE_CELLS
+from dpengine.translation.catalogue import _, number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpengine.spec.plan import Plan
+
+__all__ = ["check_tables"]
+
+
+def check_tables(plan: Plan) -> None:
+    """Raise ValueError unless each table of `plan` has declared columns that fit together, and not too many cells."""
+    columns = {column.name: column for column in plan.columns}
+    seen: set[frozenset[str]] = set()
+    for table in plan.marginals:
+        name = " × ".join(table) or _("(empty)")
+        if not table:
+            raise ValueError(_("a table needs a column; the total is always published"))
+        for column in table:
+            if column not in columns:
+                raise ValueError(
+                    _(
+                        "table {name}: there is no column {column!r}; declare it under 'columns'",
+                        name=name,
+                        column=column,
+                    )
+                )
+        if len(set(table)) < len(table):
+            raise ValueError(_("table {name}: a column is named twice", name=name))
+        if frozenset(table) in seen:
+            raise ValueError(_("table {name} is listed twice", name=name))
+        seen.add(frozenset(table))
+        if (cells := plan.cells(table)) > MAX_TABLE_CELLS:
+            raise ValueError(
+                _(
+                    "table {name} would have {cells} cells, above the limit of {most}: "
+                    "use fewer columns, or wider bins",
+                    name=name,
+                    cells=number(cells),
+                    most=number(MAX_TABLE_CELLS),
+                )
+            )
+        _check_amounts(plan, columns, table, name)
+
+
+def _check_amounts(plan: Plan, columns: Mapping[str, Column], table: tuple[str, ...], name: str) -> None:
+    for column in table:
+        if isinstance(columns[column], Amount):
+            raise ValueError(
+                _(
+                    "table {name}: {column!r} is an amount, which has no cells to count in; ask for its mean or sum "
+                    "in a table of other columns, such as {{columns: [...], mean: [{column}]}}",
+                    name=name,
+                    column=column,
+                )
+            )
+    for amount in plan.amounts(table):
+        if not isinstance(columns.get(amount), Amount):
+            raise ValueError(
+                _(
+                    "table {name}: means and sums are of columns of kind amount; {amount!r} is none that is declared",
+                    name=name,
+                    amount=amount,
+                )
+            )
+        if (cells := plan.cells((*table, amount))) > MAX_TABLE_CELLS:
+            raise ValueError(
+                _(
+                    "table {name}: with the knots of {amount!r} it would have {cells} cells, above the limit of "
+                    "{most}: use fewer knots or columns, or wider bins",
+                    name=name,
+                    amount=amount,
+                    cells=number(cells),
+                    most=number(MAX_TABLE_CELLS),
+                )
+            )
+        if plan.amount(amount).grain * (plan.rows_about or 1) > 2**62:
+            raise ValueError(_("the step of {amount!r} is too fine for so many rows", amount=amount))
+    names = [f"{kind}_{each}{end}" for each in plan.amounts(table) for kind in ("mean", "sum", "known")
+             for end in ("", "_low", "_high")]  # fmt: skip
+    if twice := [each for each, times in Counter(names).items() if times > 1]:
+        raise ValueError(
+            _(
+                "table {name}: two amounts would have a column called {column!r}; leave one out",
+                name=name,
+                column=twice[0],
+            )
+        )
