@@ -85,8 +85,8 @@ def ask(
 def rows_kept_questions(dataset: str, person: str, bounds: Sequence[int], epsilon: object) -> list[Question]:
     """Return the questions of `ask_rows_kept`, whose ε add up to `epsilon` exactly.
 
-    A bound of k rows gets a part of ε in proportion to √k, which makes the noise in all answers together least when
-    measured against k. Raises `PlanError` for an ε or bounds that cannot be read.
+    A bound of k rows gets a part of ε in proportion to √k: then the scales k/ε_k of the noise in all answers, added up,
+    are least. Raises `PlanError` for an ε or bounds that cannot be read.
 
     >>> [str(each.epsilon) for each in rows_kept_questions("clinic", "patient", [1, 4], "0.3")]
     ['1/10', '1/5']

@@ -173,11 +173,23 @@ def reopen(payload: bytes, ledger: Ledger | None = None) -> Release:
 
 
 def summary(plan: Plan) -> str:
-    """List the tables of `plan` in one line, for the budget's history."""
-    tables = [" × ".join(table) for table in plan.marginals]
+    """List the tables of `plan` in one line, with their means and sums, for the budget's history."""
+    tables = [_table_and_measures(plan, table) for table in plan.marginals]
     if len(tables) == 1:
         return tables[0]
     return f"{len(tables)} tables: " + "; ".join(tables[:4]) + ("; …" if len(tables) > 4 else "")
+
+
+def _table_and_measures(plan: Plan, table: Columns) -> str:
+    """Name a table for the budget's history.
+
+    >>> columns = [{"name": "sex", "kind": "yesno"}, {"name": "pay", "kind": "amount", "from": 0, "to": 9}]
+    >>> plan = Plan(dataset="demo", epsilon=1, columns=columns, tables=[{"columns": ["sex"], "mean": ["pay"]}])
+    >>> _table_and_measures(plan, ("sex",))
+    'sex (mean pay)'
+    """
+    measures = [f"mean {name}" for name in plan.means(table)] + [f"sum {name}" for name in plan.sums(table)]
+    return " × ".join(table) + (f" ({', '.join(measures)})" if measures else "")
 
 
 def true_counts(

@@ -176,7 +176,7 @@ def test_a_changed_mean_is_found(tmp_path: Path) -> None:
     release(pd.DataFrame({"sex": ["f", "m"] * 50, "pay": range(100)}), plan).save(path)
     with zipfile.ZipFile(path) as bundle:
         table = pd.read_csv(bundle.open("tables/01-sex.csv"))
-    check = CrossCheck(plan, estimates=True)
+    check = CrossCheck(plan, plan.supports, estimates=True)
 
     def faults(changed: pd.DataFrame) -> list[str]:
         return check.add_table([changed.to_csv(index=False, lineterminator="\r\n").encode()], "sex.csv", ("sex",), None)

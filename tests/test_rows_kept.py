@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from itertools import permutations
 from pathlib import Path
 
 import pandas as pd
@@ -39,6 +40,17 @@ def test_the_private_estimate_is_of_the_same_numbers_and_one_person_moves_each_b
         assert exact == kept
         assert exact - less == min(7, question.unit.rows) <= question.sensitivity == question.unit.rows
         assert question.scale == question.unit.rows / question.epsilon
+
+
+def test_no_other_division_of_epsilon_has_less_noise_in_all_answers_together() -> None:
+    parts = [each.epsilon for each in rows_kept_questions("visits", "who", BOUNDS, "0.7")]
+
+    def noise(parts: list[Fraction]) -> float:
+        return float(sum(bound / part for bound, part in zip(BOUNDS, parts, strict=True)))
+
+    for one, other in permutations(range(len(BOUNDS)), 2):
+        moved = [part + Fraction((k == one) - (k == other), 200) for k, part in enumerate(parts)]
+        assert noise(moved) > noise(parts)
 
 
 def test_estimates_are_charged_once_and_all_or_none() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from dpengine.array_types import Columns
 from dpengine.bundle.wording import ALL_ROWS, KEPT_ROWS, SCHEMA_VERSION, WORDINGS, Estimator, Wording
 from dpengine.exact import exact_text
+from dpengine.spec.domain import Amount
 from dpengine.spec.plan import Plan
 
 __all__ = ["estimator", "file_names", "promises", "slug", "table_files"]
@@ -25,6 +26,7 @@ def promises(plan: Plan, schema_version: int = SCHEMA_VERSION) -> dict[str, Any]
     """Return the entries of a manifest of `schema_version` that follow from `plan`, whose strategy is resolved."""
     wording = WORDINGS[schema_version]
     counted = {} if schema_version < 3 else {"counted": _counted(plan)}
+    has_amounts, bounds = bool(plan.amounts(())), schema_version >= 4
     return {
         "title": plan.title,
         "dataset": plan.dataset,
@@ -32,9 +34,9 @@ def promises(plan: Plan, schema_version: int = SCHEMA_VERSION) -> dict[str, Any]
         "coverage": _coverage(plan),
         **counted,
         "not_protected": _not_protected(plan, wording),
-        "domain": {name: _cells(plan, name) for name in plan.used},
-        "post_processing": list(wording.post_processing[estimator(plan)]),
-        "intervals": wording.intervals[estimator(plan)],
+        "domain": {name: _cells(plan, name) | (_bounds(plan, name) if bounds else {}) for name in plan.used},
+        "post_processing": [*wording.post_processing[estimator(plan)], *(wording.amounts if has_amounts else ())],
+        "intervals": f"{wording.intervals[estimator(plan)]} {wording.amount_intervals if has_amounts else ''}".strip(),
     }
 
 
@@ -135,3 +137,11 @@ def _cells(plan: Plan, name: str) -> dict[str, Any]:
         "other": column.other,
         "missing": column.missing,
     }
+
+
+def _bounds(plan: Plan, name: str) -> dict[str, str]:
+    """Return the bounds and the step of an amount, whose cells are its knots; nothing for other columns."""
+    column = plan.column(name)
+    if not isinstance(column, Amount):
+        return {}
+    return {key: f"{value:f}" for key, value in (("from", column.low), ("to", column.high), ("step", column.step))}

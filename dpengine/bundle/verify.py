@@ -186,6 +186,8 @@ def _wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
         if allocation is not None:
             spent += allocation.epsilon
             wrong += _wrong_noise(entry, allocation, plan, adaptive=adaptive)
+            if plan.has_amount(entry.columns) and not (entry.purpose is None and entry.merged_to is None):
+                wrong.append(": a table with an amount is measured whole, and for no other purpose")
             marginals.append(allocation)
         faults += [f"manifest.json: measurement {position}{fault}" for fault in wrong]
     if spent != plan.epsilon:
@@ -271,7 +273,8 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
     cross_check = None
     if plan is not None:
         direct = estimator(plan) is Estimator.LEAST_SQUARES
-        cross_check = CrossCheck(plan, estimates=direct)
+        measured = [tuple(entry.columns) for entry in checked.measurements if entry.purpose is None]
+        cross_check = CrossCheck(plan, measured, estimates=direct)
         tables = {file: table for table, file in table_files(plan).items()}
         if direct:  # else half-widths differ from cell to cell
             half_widths = {tuple(entry.columns): entry.half_width_95 for entry in checked.tables}

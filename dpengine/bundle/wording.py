@@ -7,7 +7,7 @@ version: they are data here, and are never edited. A better sentence needs a new
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 __all__ = ["ALL_ROWS", "KEPT_ROWS", "SCHEMA_VERSION", "WORDINGS", "Estimator", "Wording"]
@@ -26,7 +26,8 @@ class Wording:
     """The sentences of one schema version.
 
     `several_values` has a place `{id}` for the column that names a person; it stands in `not_protected` where a
-    person is named by such a column, `several_rows` where a row is a person.
+    person is named by such a column, `several_rows` where a row is a person. `amounts` are added to `post_processing`,
+    and `amount_intervals` to `intervals`, where a plan has amounts.
     """
 
     post_processing: Mapping[Estimator, tuple[str, ...]]
@@ -34,9 +35,11 @@ class Wording:
     not_protected: tuple[str, ...]
     several_rows: str
     several_values: str
+    amounts: tuple[str, ...] = ()
+    amount_intervals: str = ""
 
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 # Since version 3: which rows are counted, without and with a bound on the rows of a person.
 ALL_ROWS = "Counts, totals and their intervals are of rows."
@@ -184,5 +187,23 @@ _WORDINGS: Mapping[int, Wording] = {
     ),
 }
 
-# Version 3 states in an entry of its own which rows are counted; all sentences are those of version 2.
-WORDINGS: Mapping[int, Wording] = {**_WORDINGS, 3: _WORDINGS[2]}
+# Version 3 states in an entry of its own which rows are counted; all sentences are those of version 2. Version 4 adds
+# sentences on means and sums, and the bounds and the step of an amount among the cells.
+_AMOUNTS = replace(
+    _WORDINGS[2],
+    amounts=(
+        "mean and sum: of the values that are known, each bounded as declared and moved to the nearest step. They are "
+        "computed from noisy counts in which each row is shared between the two knots around its value, so that it "
+        "weighs 1 in all. Means of small groups are drawn towards those of larger ones as far as they are noise. They "
+        "are fitted to the counts, stay within the declared bounds, and all tables agree on what they share.",
+        "amounts in synthetic.csv: whole steps within the declared bounds, spread evenly around the mean of their cell "
+        "by a fixed rule, not at random. Added up, they give the published sums; where an amount was measured in "
+        "several tables, only nearly, except for the total.",
+    ),
+    amount_intervals=(
+        "Each interval of a mean or a sum holds the true one, of bounded values, with a probability of at least 95 %, "
+        "computed from the distribution of the noise and said of each cell by itself. Where a group is too small for "
+        "its noise, the interval of its mean is the whole range."
+    ),
+)
+WORDINGS: Mapping[int, Wording] = {**_WORDINGS, 3: _WORDINGS[2], 4: _AMOUNTS}

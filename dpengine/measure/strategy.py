@@ -189,8 +189,13 @@ class _Private(Strategy):
 
     closed_form = False
 
+    @property
+    def for_counts(self) -> Fraction:
+        """The part of ε that is left for counts."""
+        return self.plan.epsilon
+
     def check(self) -> None:
-        if self.plan.unit.rows / self.plan.epsilon > MAX_ADAPTIVE_SCALE:
+        if self.plan.unit.rows / self.for_counts > MAX_ADAPTIVE_SCALE:
             raise PlanError("epsilon is too small to choose what to measure: raise it, or use strategy: direct")
 
 
@@ -228,6 +233,10 @@ class Adaptive(_Private):
             raise PlanError("epsilon is too small for means at this step: raise it, or choose a larger step")
         check_rings(self.plan)
 
+    @property
+    def for_counts(self) -> Fraction:
+        return self.plan.epsilon - sum((each.epsilon for each in self._for_amounts), Fraction(0))
+
     @cached_property
     def _for_amounts(self) -> tuple[Allocation, ...]:
         return allocate_amounts(self.plan)
@@ -241,8 +250,7 @@ class Adaptive(_Private):
     def _measure(self, counts: Sequence[Ints]) -> Measurements:
         exact = dict(zip(self.marginals, counts, strict=True))
         amounts = tuple(add_noise(exact[each.columns], each) for each in self._for_amounts)
-        for_counts = self.plan.epsilon - sum((each.epsilon for each in self._for_amounts), Fraction(0))
-        measured = measure_adaptively(self.workload, exact, for_counts, self.plan.unit.rows)
+        measured = measure_adaptively(self.workload, exact, self.for_counts, self.plan.unit.rows)
         return replace(measured, marginals=(*measured.marginals, *amounts))
 
     def blank(self) -> Measurements:

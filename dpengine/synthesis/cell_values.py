@@ -45,6 +45,7 @@ HOW = (
     "values in synthetic.csv: numbers and dates are spread evenly over their bin or period, by a rule and not by chance"
     " (numbers with as many decimals as the edges have); (other) stands as such, missing values are empty"
 )
+OFF_GRID = 1e-9  # of an amount, for its rounding in 64 bits
 MAX_DIGITS = 15  # of numbers that floats of 64 bits tell apart
 EPOCH = date(1970, 1, 1).toordinal()
 
@@ -146,7 +147,10 @@ def series(column: Column, array: Any, codes: Ints) -> pd.Series[Any]:
 
 
 def reader(column: Column) -> Callable[[Any], Ints]:
-    """Return a function from texts that `texts` may have written, as read from a file, to cells; −1 for any other."""
+    """Return a function from texts that `texts` may have written, as read from a file, to cells; −1 for any other.
+
+    Of an amount it gives places on the grid, `missing_place` for what is missing.
+    """
     if isinstance(column, Number):
         declared = _number_reader(column)
     elif isinstance(column, Amount):
@@ -156,7 +160,8 @@ def reader(column: Column) -> Callable[[Any], Ints]:
     else:
         declared = partial(_value_cells, {text: k for k, text in enumerate(column.declared)})
     outside = {other_text(column): column.other_code} if column.other else {}
-    outside |= {"": column.missing_code} if column.missing else {}
+    if column.missing:
+        outside[""] = column.missing_place if isinstance(column, Amount) else column.missing_code
 
     def cells_of(written: Any) -> Ints:
         flat = written.combine_chunks() if isinstance(written, pa.ChunkedArray) else written
@@ -245,8 +250,12 @@ def _number_reader(column: Number) -> Callable[[Sequence[str]], Ints]:
 def _amount_reader(column: Amount) -> Callable[[Sequence[str]], Ints]:
     def cells_of(known: Sequence[str]) -> Ints:
         numbers = _read_numbers(known)
-        inside = (numbers >= float(column.low)) & (numbers <= float(column.high))
-        return np.where(inside, 0, -1)
+        low, step = float(column.low), float(column.step)
+        with np.errstate(invalid="ignore"):
+            places = np.rint((numbers - low) / step)
+            on_grid = np.abs(low + places * step - numbers) <= OFF_GRID * (np.abs(numbers) + step)
+            inside = on_grid & (places >= 0) & (places <= column.grid.steps)
+        return np.where(inside, places, -1).astype(np.int64)
 
     return cells_of
 

@@ -84,3 +84,10 @@ def test_plans_that_cannot_be_measured_are_refused() -> None:
     ]:
         with pytest.raises(PlanError, match=fragment):
             plan_of(tables=tables)
+
+
+def test_what_is_too_small_to_choose_with_is_the_epsilon_left_for_counts() -> None:
+    plan = plan_of("adaptive").at("0.0011")  # enough for 1,000 rows of noise, were there no amounts beside the counts
+    with pytest.raises(PlanError, match="too small to choose"):
+        decide(plan).check()
+    decide(plan_of("adaptive", [["a", "b"]]).at("0.0011")).check()

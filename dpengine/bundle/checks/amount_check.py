@@ -1,13 +1,18 @@
-"""Check the means and sums of a release file: each by itself, and those of all tables against each other."""
+"""Check the means and sums of a release file: each by itself, against those of all tables, and against its rows.
+
+Rows agree with the tables exactly, as far as means are rounded. Where an amount was measured in several tables, none of
+which holds the others, no rows may agree with all of them: there, only the total is compared.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
+from dpengine.marginals.graphs import junction_order, maximal
 from dpengine.marginals.marginal import Marginal
 from dpengine.results.published_columns import decimals_of_mean
 from dpengine.spec.plan import Plan
@@ -44,11 +49,15 @@ def odd_amounts(plan: Plan, table: Columns, count: Ints, numbers: Mapping[str, F
 
 
 class AmountCheck:
-    """A comparison of the amounts of the tables of a bundle. Add the tables one after the other."""
+    """A comparison of the amounts of the tables of a bundle. Add the tables one after the other.
 
-    def __init__(self, plan: Plan) -> None:
+    `measured` are the columns of each measured marginal.
+    """
+
+    def __init__(self, plan: Plan, measured: Sequence[Columns]) -> None:
         self._plan = plan
         self._first: dict[tuple[str, Columns], tuple[str, tuple[Floats, ...]]] = {}
+        self._in_one_table = {name for name in plan.amounts(()) if _is_in_one_table(plan, name, measured)}
 
     def disagreements(self, table: Columns, count: Ints, numbers: Mapping[str, Floats], file: str) -> list[str]:
         """Compare people and sums in all, of columns, and of pairs of columns with those of earlier tables."""
@@ -71,6 +80,44 @@ class AmountCheck:
                     where = f"of {' × '.join(shared)}" if shared else "in all"
                     faults.append(f"{file} and {other} disagree on {name} {where}")
         return faults
+
+    def off_the_rows(
+        self,
+        table: Columns,
+        numbers: Mapping[str, Floats],
+        blocks: Iterable[tuple[Ints, Mapping[str, Ints]]],
+        file: str,
+    ) -> list[str]:
+        """Compare people whose amount is known, and its sums, with the synthetic rows.
+
+        `blocks` give for some rows at a time their places in the flat table, and on the grid of each amount.
+        """
+        size = self._plan.cells(table)
+        exact = [name for name in self._plan.amounts(table) if not table or name in self._in_one_table]
+        people, steps = ({name: np.zeros(size, dtype=np.int64) for name in exact} for _ in range(2))
+        for cells, places in blocks:
+            for name in exact:
+                known = places[name] <= self._plan.amount(name).grid.steps
+                people[name] += np.bincount(cells[known], minlength=size)
+                steps[name] += np.bincount(cells[known], places[name][known], minlength=size).astype(np.int64)
+        faults = []
+        for name in exact:
+            amount = self._plan.amount(name)
+            wanted = float(amount.low) * people[name] + float(amount.step) * steps[name]
+            slack = SLACK * (np.abs(wanted) + float(max(abs(amount.low), abs(amount.high))))
+            if f"known_{name}" in numbers and not np.array_equal(numbers[f"known_{name}"].ravel(), people[name]):
+                faults.append(f"{file}: known_{name} is not what synthetic.csv gives when counted")
+            rounded = slack + _rounding(self._plan, name) * people[name]
+            for label, times, most in ((f"sum_{name}", 1, slack), (f"mean_{name}", people[name], rounded)):
+                if label in numbers and (np.abs(numbers[label].ravel() * times - wanted) > most).any():
+                    faults.append(f"{file}: {label} is not what synthetic.csv gives")
+        return faults
+
+
+def _is_in_one_table(plan: Plan, name: str, measured: Sequence[Columns]) -> bool:
+    """Return whether one table of an amount was fitted, from which all others are summed (`estimate.amounts`)."""
+    tables = [tuple(each for each in columns if each in plan.counted) for columns in measured if name in columns]
+    return bool(tables) and len(junction_order(maximal(tables)) or [()]) == 1
 
 
 def _rounding(plan: Plan, name: str) -> float:

@@ -7,7 +7,7 @@ is checked in the memory of one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -22,6 +22,7 @@ from dpengine.bundle.checks.amount_check import AmountCheck, odd_amounts
 from dpengine.errors import ReleaseError
 from dpengine.marginals.marginal import Marginal
 from dpengine.results.published_columns import NUMBERS, header, number_columns
+from dpengine.spec.domain import Amount, Column
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values
 
@@ -49,20 +50,21 @@ class Numbers:
 class CrossCheck:
     """A comparison of the tables of a bundle. Add its rows first, then its tables, small ones first.
 
-    Counts must agree with each other and with the rows; with `estimates`, estimates must agree with each other too.
+    `measured` are the columns of each measured marginal. Counts and amounts must agree with each other and with the
+    rows; with `estimates`, estimates must agree with each other too.
     """
 
-    def __init__(self, plan: Plan, *, estimates: bool) -> None:
+    def __init__(self, plan: Plan, measured: Sequence[Columns], *, estimates: bool) -> None:
         self._plan = plan
         self._estimates = estimates
         self._first: dict[Columns, tuple[str, Ints, Floats, int]] = {}
         self._rows: dict[str, Codes] = {}
-        self._amounts = AmountCheck(plan)
+        self._amounts = AmountCheck(plan, measured)
 
     def add_rows(self, pieces: Iterable[bytes]) -> list[str]:
         """Take the synthetic rows that tables are compared with. Return the faults found."""
         readers = {name: cell_values.reader(self._plan.column(name)) for name in self._plan.used}
-        types = {name: np.min_scalar_type(self._plan.column(name).size) for name in readers}
+        types = {name: np.min_scalar_type(_codes(self._plan.column(name))) for name in readers}
         most = MAX_CODES_BYTES // sum(kind.itemsize for kind in types.values())
         parts: dict[str, list[Codes]] = {name: [] for name in readers}
         rows = 0
@@ -97,6 +99,9 @@ class CrossCheck:
         )
         if self._rows and not np.array_equal(_count(self._rows, table, self._plan), numbers.count):
             faults.append(f"{file} is not what synthetic.csv gives when counted")
+        if self._rows and self._plan.amounts(table):
+            blocks = _blocks(self._rows, table, self._plan)
+            faults += self._amounts.off_the_rows(table, numbers.amounts, blocks, file)
         return faults
 
     def _disagreements(self, numbers: Numbers, table: Columns) -> list[str]:
@@ -194,14 +199,24 @@ def _interval(numbers: Numbers, half_width: float) -> tuple[Floats, Floats]:
     return low, np.maximum(np.floor(numbers.estimate + half_width), numbers.count)
 
 
+def _codes(column: Column) -> int:
+    """Return the greatest code of a column in the rows: a place on the grid of an amount, or else a cell."""
+    return column.grid.steps + 1 if isinstance(column, Amount) else column.size
+
+
+def _blocks(rows: Mapping[str, Codes], table: Columns, plan: Plan) -> Iterator[tuple[Ints, dict[str, Ints]]]:
+    """Yield for some rows at a time their places in the flat table, and in each of its amounts."""
+    shape, size = plan.shape(table), len(rows[plan.used[0]])
+    step = max(ROWS_AT_ONCE, math.prod(shape))
+    for part in (slice(start, start + step) for start in range(0, size, step)):
+        codes = [rows[name][part].astype(np.int64) for name in table]
+        cells = np.ravel_multi_index(codes, shape) if table else np.zeros(len(range(size)[part]), dtype=np.int64)
+        yield cells, {name: rows[name][part].astype(np.int64) for name in plan.amounts(table)}
+
+
 def _count(rows: Mapping[str, Codes], table: Columns, plan: Plan) -> Ints:
     """Count rows, given as cells of each column, into a table with one axis for each of its columns."""
-    if not table:
-        return np.array(len(rows[plan.used[0]]))
-    shape, size = plan.shape(table), len(rows[table[0]])
-    counted = np.zeros(math.prod(shape), dtype=np.int64)
-    step = max(ROWS_AT_ONCE, counted.size)
-    for start in range(0, size, step):
-        cell = np.ravel_multi_index([rows[name][start : start + step].astype(np.int64) for name in table], shape)
-        counted += np.bincount(cell, minlength=counted.size)
-    return counted.reshape(shape)
+    counted = np.zeros(plan.cells(table), dtype=np.int64)
+    for cells, _ in _blocks(rows, table, plan):
+        counted += np.bincount(cells, minlength=counted.size)
+    return counted.reshape(plan.shape(table))

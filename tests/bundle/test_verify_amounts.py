@@ -1,0 +1,101 @@
+"""Means and sums of a bundle are compared with its synthetic rows, and its manifest speaks of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpengine import Plan, release, verify
+from dpengine.bundle.promises import promises
+from tests.bundle.test_verify import cell, faults_of, stated
+from tests.bundles import Members, members_of, zipped
+
+SEX, TOTAL = "tables/01-sex.csv", "tables/total.csv"
+PAY = {"name": "pay", "kind": "amount", "from": 0, "to": 100, "step": "0.5"}
+ROWS = pd.DataFrame({"sex": ["f", "m"] * 150, "age": ["old", "young", "young"] * 100, "pay": np.arange(300) % 101})
+ROWS.loc[::7, "pay"] = np.nan
+
+
+def plan_of(tables: list[object], **more: object) -> Plan:
+    words = {"sex": ["f", "m"], "age": ["young", "old"]}
+    columns = [
+        {"name": name, "kind": "category", "values": values, "other": False, "missing": False}
+        for name, values in words.items()
+    ]
+    columns.append(PAY)
+    return Plan(dataset="d", epsilon=20, columns=columns, tables=tables, **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def bundle() -> bytes:
+    return release(ROWS, plan_of([{"columns": ["sex"], "mean": ["pay"], "sum": ["pay"]}])).bundle
+
+
+def in_row(line: int, change: Callable[[str], str]) -> Callable[[Members], None]:
+    """Change the pay of a synthetic row."""
+    return cell("synthetic.csv", line, 1, change)
+
+
+def with_value(text: str) -> Callable[[str], str]:
+    return lambda _: text
+
+
+def moved_between_rows(members: Members) -> None:
+    """Move one step of pay from a man to a woman: the total stays."""
+    header, *lines = members["synthetic.csv"].decode().splitlines()
+    rows = [line.split(",") for line in lines]
+    for sex, change in (("f", 0.5), ("m", -0.5)):
+        row = next(row for row in rows if row[0] == sex and row[1] and 1 < float(row[1]) < 99)
+        row[1] = f"{float(row[1]) + change:g}"
+    members["synthetic.csv"] = "\r\n".join([header, *map(",".join, rows), ""]).encode()
+
+
+def lost(members: Members) -> None:
+    """Make a known amount missing."""
+    header, *lines = members["synthetic.csv"].decode().splitlines()
+    place = next(k for k, line in enumerate(lines) if line.split(",")[1] not in ("", "0.0"))
+    lines[place] = lines[place].split(",")[0] + ","
+    members["synthetic.csv"] = "\r\n".join([header, *lines, ""]).encode()
+
+
+@pytest.mark.parametrize(
+    ("edit", "fault"),
+    [
+        (in_row(5, with_value("0.3")), "the column pay holds a text that is no declared cell"),
+        (in_row(5, with_value("100.5")), "the column pay holds a text that is no declared cell"),
+        (moved_between_rows, f"{SEX}: sum_pay is not what synthetic.csv gives"),
+        (moved_between_rows, f"{SEX}: mean_pay is not what synthetic.csv gives"),
+        (lost, f"{SEX}: known_pay is not what synthetic.csv gives when counted"),
+        (lost, f"{TOTAL}: sum_pay is not what synthetic.csv gives"),
+        (stated("domain", "pay", "to", value="90"), "domain → pay is not what plan.yaml says"),
+        (stated("schema_version", value=3), "post_processing is not what plan.yaml says"),
+        (stated("measurements", 0, "purpose", value="something else"), "and for no other purpose"),
+        (stated("measurements", 0, "merged_to", value=[2, 3]), "and for no other purpose"),
+    ],
+)  # fmt: skip
+def test_what_is_changed_is_found(bundle: bytes, edit: Callable[[Members], None], fault: str) -> None:
+    members = members_of(bundle)
+    edit(members)
+    assert any(fault in each for each in faults_of(zipped(members))), faults_of(zipped(members))
+
+
+def test_a_bundle_of_the_version_before_still_verifies(bundle: bytes) -> None:
+    """Version 3 had amounts, and no sentences on them."""
+    members = members_of(bundle)
+    manifest = json.loads(members["manifest.json"])
+    assert any("mean and sum" in each for each in manifest["post_processing"])
+    earlier = promises(Plan.loads(members["plan.yaml"].decode()), 3)
+    assert not any("mean" in each for each in earlier["post_processing"])
+    assert "step" not in earlier["domain"]["pay"]
+    members["manifest.json"] = json.dumps(manifest | earlier | {"schema_version": 3}).encode()
+    assert verify(zipped(members))["schema_version"] == 3
+
+
+@pytest.mark.parametrize("strategy", ["direct", "adaptive"])
+def test_rows_need_not_agree_with_several_tables_of_an_amount_at_once(strategy: str) -> None:
+    tables = [{"columns": [name], "mean": ["pay"], "sum": ["pay"]} for name in ("sex", "age")]
+    assert verify(release(ROWS, plan_of(tables, strategy=strategy)).bundle)
