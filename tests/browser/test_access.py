@@ -79,7 +79,11 @@ def test_the_main_job_by_keyboard_alone_and_each_of_its_states_for_everybody(new
     page.keyboard.press("Space")
     press(page, "Go on to how private")
     wait_until(page, keys.format("5 · How private"))
+    page.get_by_text("Show me this as code").click()
+    page.get_by_role("button", name="Project").click()  # what opens above the page is checked with it
+    rest(page)
     access.check(page)
+    page.keyboard.press("Escape")
     press(page, "Publish once")
     expect(page.get_by_role("button", name="Download everything")).to_be_visible()
     rest(page)

@@ -59,6 +59,7 @@ def show() -> None:
             type=["csv", "yaml", "yml", *(ending[1:] for ending in codebook_file.ENDINGS), *SHAPES],
             accept_multiple_files=True,
             key=visit().key("codebook"),
+            max_upload_size=MAX_BYTES // 10**6,
             help="Of a file of SPSS, Stata or SAS only names, labels and words for codes are read, never a row. A "
             "column whose values are regions is drawn as a map if a GeoJSON file has shapes with these names. Only "
             "outlines are kept.",

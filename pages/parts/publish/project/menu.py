@@ -61,6 +61,7 @@ def _open() -> None:
         "Open a project or a plan",
         type=["yaml", "yml"],
         key=visit().turned("project-file"),
+        max_upload_size=strict_yaml.MAX_BYTES // 10**6,
         help="The table may come before or after it.",
     )
     if chosen is None:
