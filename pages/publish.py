@@ -9,6 +9,7 @@ import streamlit as st
 from dpengine import Plan, PlanError
 from dpengine.accounting.entry import Kind
 from dpengine.release import Release, reopen
+from dpengine.translation.catalogue import _, mark
 from pages.parts.publish import columns_step, domain_step, progress, table_step, unit_step
 from pages.parts.publish.epsilon_step import choose_epsilon
 from pages.parts.publish.grid import take_typed
@@ -28,7 +29,12 @@ from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.roles import publishes
 from pages.parts.visit.state import STEPS, require_entry, visit
 
-CHANGED = {"table": "the table", "columns": "the columns", "domain": "the values", "unit": "whom it protects"}
+CHANGES = {
+    "table": mark("Change the table"),
+    "columns": mark("Change the columns"),
+    "domain": mark("Change the values"),
+    "unit": mark("Change whom it protects"),
+}
 
 
 def main() -> None:
@@ -44,7 +50,7 @@ def main() -> None:
         _welcome()
     else:
         with st.container(key="page-title"):
-            st.title(f"Publish {plain(visit().table_name or 'a table')}", anchor=False)
+            st.title(_title(), anchor=False)
     wide = job is None and visit().opened == "domain"  # the grid of the columns needs room
     if wide:
         take_typed()
@@ -70,6 +76,11 @@ def main() -> None:
     visit().focus = place, False
 
 
+def _title() -> str:
+    name = visit().table_name
+    return _("Publish {table}", table=plain(name)) if name else _("Publish a table")
+
+
 @ledger_faults_shown()
 def _release_of_the_address() -> Release | None:
     """Return the release that the address names, so that a reload, a second tab or the back button finds it again."""
@@ -80,14 +91,15 @@ def _release_of_the_address() -> Release | None:
     if held is None or held.release_id != wanted:
         entry, payload = visit().ledger.entry(wanted), visit().ledger.payload(wanted)
         if entry is None or payload is None:
-            st.warning("The ledger of this server has no release with this address.", icon=":material/search_off:")
+            st.warning(_("The ledger of this server has no release with this address."), icon=":material/search_off:")
             return None
         if entry.kind is Kind.ANSWER:
-            st.info("That entry is the answer to a question, not a table.", icon=":material/contact_support:")
-            st.page_link("pages/ask.py", label="See it on Ask", query_params={"answer": wanted})
+            st.info(_("That entry is the answer to a question, not a table."), icon=":material/contact_support:")
+            st.page_link("pages/ask.py", label=_("See it on Ask"), query_params={"answer": wanted})
             return None
         if entry.kind is not Kind.RELEASE:
-            st.warning("That entry is a choice, not a table: the Budget page shows it.", icon=":material/search_off:")
+            text = _("That entry is a choice, not a table: the Budget page shows it.")
+            st.warning(text, icon=":material/search_off:")
             return None
         held = reopen(payload, visit().ledger)
         visit().release = held
@@ -96,12 +108,14 @@ def _release_of_the_address() -> Release | None:
 
 def _welcome() -> None:
     if (ended := progress.outcome()) is not None:
-        st.info(f"{plain(str(ended))} Nothing was spent.", icon=":material/stop_circle:")
-    st.title("Publish tables about people without exposing anyone", anchor=False)
+        st.info(" ".join([plain(str(ended)), _("Nothing was spent.")]), icon=":material/stop_circle:")
+    st.title(_("Publish tables about people without exposing anyone"), anchor=False)
     st.markdown(
-        "Bring a table, say what is publicly known about it, and see how wrong the numbers will be *before* you spend "
-        "anything. What you publish protects every single person by a mathematical guarantee, and says honestly how "
-        "exact each number is."
+        _(
+            "Bring a table, say what is publicly known about it, and see how wrong the numbers will be *before* you "
+            "spend anything. What you publish protects every single person by a mathematical guarantee, and says "
+            "honestly how exact each number is."
+        )
     )
     with st.container(horizontal=True):
         tour.invite()
@@ -150,10 +164,10 @@ def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
     _reask()
     opened = visit().opened
     steps: list[tuple[str, Callable[[], None], Callable[[], str]]] = [
-        ("Table", table_step.choose_table, table_step.summary),
-        ("What to publish", columns_step.choose_columns, lambda: columns_step.summary(plan)),
-        ("What is publicly known", domain_step.declare_columns, domain_step.summary),
-        ("Whom it protects", unit_step.choose_unit, unit_step.summary),
+        (_("Table"), table_step.choose_table, table_step.summary),
+        (_("What to publish"), columns_step.choose_columns, lambda: columns_step.summary(plan)),
+        (_("What is publicly known"), domain_step.declare_columns, domain_step.summary),
+        (_("Whom it protects"), unit_step.choose_unit, unit_step.summary),
     ]
     for number, (name, (title, body, summary)) in enumerate(zip(STEPS, steps, strict=True), start=1):
         if name == opened:
@@ -165,13 +179,13 @@ def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
         else:
             st.caption(f"{number} · {title}")
     if opened:
-        st.caption("5 · How private")
-        st.caption("6 · Publish")
+        st.caption("5 · " + _("How private"))
+        st.caption("6 · " + _("Publish"))
     elif plan is None:
         _say_what_is_missing(fault)
     else:
         with st.container(border=True):
-            _head(5, "How private")
+            _head(5, _("How private"))
             choose_epsilon(plan)
             if refusal:
                 st.warning(refusal, icon=":material/report:")
@@ -180,7 +194,7 @@ def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
             with st.container(key="consequence-in-words"):  # on a phone, where the consequence is out of sight
                 st.markdown(in_words(plan))
         with st.container(border=True):
-            _head(6, "Publish")
+            _head(6, _("Publish"))
             fit.warn(plan)
             publish_step(plan)
 
@@ -203,12 +217,13 @@ def _say_what_is_missing(fault: str) -> None:
     missing, entries = faulty(), visit().entries
     if missing:
         columns = ", ".join(map(plain, missing))
-        reason, step, label = f"say what is publicly known about {columns}.", "domain", "Fill it in"
+        text = _("The plan is not complete: say what is publicly known about {columns}.", columns=columns)
+        step, label = "domain", _("Fill it in")
     elif entries.several_rows is None or (entries.several_rows and entries.id_column is None):
-        reason, step, label = fault, "unit", "Fill it in"
+        text, step, label = _("The plan is not complete: {fault}", fault=fault), "unit", _("Fill it in")
     else:
-        reason, step, label = fault, "columns", "Change the tables"
-    st.warning(f"The plan is not complete: {reason}", icon=":material/report:")
+        text, step, label = _("The plan is not complete: {fault}", fault=fault), "columns", _("Change the tables")
+    st.warning(text, icon=":material/report:")
     st.button(label, key=visit().key("complete"), on_click=visit().open_step, args=(step,), icon=":material/edit:")
 
 
@@ -222,7 +237,7 @@ def _folded(line: str, name: str) -> None:
         text, change = st.columns([5, 2.2], vertical_alignment="center", gap="small")
         text.markdown(line)
         change.button(
-            f"Change {CHANGED[name]}",
+            _(CHANGES[name]),
             key=f"change-{name}",
             on_click=visit().open_step,
             args=(name,),

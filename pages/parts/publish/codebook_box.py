@@ -15,9 +15,10 @@ from dpengine.sources.open import STATISTICAL
 from dpengine.spec import codebook, codebook_sheet, strict_yaml
 from dpengine.spec.codebook import Codebook
 from dpengine.spec.domain import FOR_READERS
+from dpengine.translation.catalogue import _, plural
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.made_on_click import made_on_click
-from pages.parts.shared.wording import plain, plural
+from pages.parts.shared.wording import plain
 from pages.parts.visit import plan_form
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit
@@ -35,12 +36,14 @@ MAX_BYTES = 50 * 10**6  # of a file of another program
 
 def show() -> None:
     """Offer the columns as a sheet to fill in, and take a codebook that declares some of them."""
-    with st.popover("Codebook", icon=":material/menu_book:", key=visit().key("codebook-box"), on_change="rerun"):
+    with st.popover(_("Codebook"), icon=":material/menu_book:", key=visit().key("codebook-box"), on_change="rerun"):
         entries = plan_form.shareable(visit().entries)
         columns = [entries.declared[name] for name in plan_form.used(entries)]
         st.caption(
-            "These columns as a sheet, to fill in with a colleague. It has their names and what is entered here, and "
-            "nothing of the rows; a list that the data file suggests is in it once you have confirmed it."
+            _(
+                "These columns as a sheet, to fill in with a colleague. It has their names and what is entered here, "
+                "and nothing of the rows; a list that the data file suggests is in it once you have confirmed it."
+            )
         )
         for place, (label, name, mime, write) in zip(st.columns(len(SHEETS)), SHEETS, strict=True):
             place.download_button(
@@ -54,15 +57,19 @@ def show() -> None:
                 width="stretch",
             )
         files = file_box(
-            "Bring a codebook: that sheet, a YAML file with columns as in a plan, or a file of SPSS, Stata or SAS; and "
-            "shapes for maps, as GeoJSON",
+            _(
+                "Bring a codebook: that sheet, a YAML file with columns as in a plan, or a file of SPSS, Stata or SAS; "
+                "and shapes for maps, as GeoJSON"
+            ),
             type=["csv", "yaml", "yml", *(ending[1:] for ending in codebook_file.ENDINGS), *SHAPES],
             accept_multiple_files=True,
             key=visit().key("codebook"),
             max_upload_size=MAX_BYTES // 10**6,
-            help="Of a file of SPSS, Stata or SAS only names, labels and words for codes are read, never a row. A "
-            "column whose values are regions is drawn as a map if a GeoJSON file has shapes with these names. Only "
-            "outlines are kept.",
+            help=_(
+                "Of a file of SPSS, Stata or SAS only names, labels and words for codes are read, never a row. A "
+                "column whose values are regions is drawn as a map if a GeoJSON file has shapes with these names. Only "
+                "outlines are kept."
+            ),
         )
         books = [file for file in files if not file.name.lower().endswith(SHAPES)]
         outlines = [file for file in files if file not in books]
@@ -84,8 +91,9 @@ def _take(books: Sequence[Codebook], *, to_confirm: bool) -> None:
     declared, told = visit().entries.declared, visit().entries.told
     found = {c.name: plan_form.undressed(c) for c in columns if c.name in declared}
     if not found and not about.keys() & declared.keys():
-        names = ", ".join(plain(column.name) for column in columns[:5]) or "no column"
-        st.warning(f"This codebook declares {names}: none of your columns.", icon=":material/report:")
+        names = ", ".join(plain(column.name) for column in columns[:5])
+        text = _("This codebook declares {names}: none of your columns.", names=names)
+        st.warning(text if names else _("This codebook declares no column."), icon=":material/report:")
         return
     if to_confirm:
         found = {name: entry | {"suggested": True} for name, entry in found.items()}
@@ -96,14 +104,15 @@ def _take(books: Sequence[Codebook], *, to_confirm: bool) -> None:
         if name in found or name in about
     }
     filled = visit().entries.with_(declared=declared | found, told=told | said)
-    visit().refresh(filled, f"codebook for {plural(len(found), 'column')}")
-    st.toast(f"The codebook filled in {plural(len(found), 'column')}.", icon=":material/menu_book:")
+    visit().refresh(filled, plural("codebook for {n} column", "codebook for {n} columns", len(found)))
+    text = plural("The codebook filled in {n} column.", "The codebook filled in {n} columns.", len(found))
+    st.toast(text, icon=":material/menu_book:")
     st.rerun()
 
 
 def _take_shapes(file: str, text: str) -> None:
     """Give the shapes of a file to the column whose values they fit best."""
-    entries, best, why = visit().entries, ("", dict[str, str]()), "no column has values that are listed"
+    entries, best, why = visit().entries, ("", dict[str, str]()), _("no column has values that are listed")
     for name in plan_form.used(entries):
         values = list(map(str, entries.declared[name].get("values", ())))
         words = {str(word): str(value) for value, word in entries.told.get(name, {}).get("words", {}).items()}
@@ -118,7 +127,11 @@ def _take_shapes(file: str, text: str) -> None:
         st.warning(f"{plain(file)}: {why}.", icon=":material/report:")
         return
     visit().refresh(entries.with_(told=entries.told | {name: entries.told.get(name, {}) | {"shapes": found}}))
-    st.toast(f"{plain(name)} has a map with {plural(len(found), 'shape')}.", icon=":material/map:")
+    column = plain(name)
+    text = plural(
+        "{column} has a map with {n} shape.", "{column} has a map with {n} shapes.", len(found), column=column
+    )
+    st.toast(text, icon=":material/map:")
     st.rerun()
 
 
@@ -126,7 +139,7 @@ def _read(file: UploadedFile, geojson: dict[str, str]) -> Codebook:
     suffix = _suffix(file)
     if suffix in codebook_file.ENDINGS:
         if file.size > MAX_BYTES:
-            raise PlanError(f"{file.name} is too long: at most {MAX_BYTES // 10**6} MB are read")
+            raise _too_long(file, MAX_BYTES)
         return codebook_file.read_codebook(file.getvalue(), suffix)
     text = _text(file, strict_yaml.MAX_BYTES)
     return codebook_sheet.from_csv(text) if file.name.lower().endswith(".csv") else codebook.loads(text, geojson)
@@ -138,5 +151,9 @@ def _suffix(file: UploadedFile) -> str:
 
 def _text(file: UploadedFile, limit: int) -> str:
     if file.size > limit:
-        raise PlanError(f"{file.name} is too long: at most {limit // 10**6} MB are read")
+        raise _too_long(file, limit)
     return file.getvalue().decode("utf-8-sig", "replace")
+
+
+def _too_long(file: UploadedFile, limit: int) -> PlanError:
+    return PlanError(_("{file} is too long: at most {most} MB are read", file=file.name, most=limit // 10**6))

@@ -8,25 +8,26 @@ import streamlit as st
 
 from dpengine.sources.mixed import holds_texts
 from dpengine.sources.table import Field
+from dpengine.translation.catalogue import _, mark
 from pages.parts.publish.column_forms import ask_date, ask_number, ask_values
 from pages.parts.visit import plan_form
 from pages.parts.visit.state import visit
 
 __all__ = ["KIND_NAMES", "SEEN", "SOURCE_NAMES", "ask_column", "of_kind", "stored_as"]
 
-KIND_NAMES = {"number": "number", "category": "category", "yesno": "yes or no", "date": "date"}
-SOURCE_NAMES = {"typed": "I typed it", "codebook": "a codebook", "standard": "a standard list"}
-SEEN = {"confirmed": "seen in the data, confirmed public by me"}
+KIND_NAMES = {"number": mark("number"), "category": mark("category"), "yesno": mark("yes or no"), "date": mark("date")}
+SOURCE_NAMES = {"typed": mark("I typed it"), "codebook": mark("a codebook"), "standard": mark("a standard list")}
+SEEN = {"confirmed": mark("seen in the data, confirmed public by me")}
 
 
 def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
     """Ask all there is to say of a column, and return its entry; the same one while nothing is changed."""
     turn = visit().turns(f"card-{name}")
     kind = st.segmented_control(
-        "Kind",
+        _("Kind"),
         list(KIND_NAMES),
         default=column["kind"],
-        format_func=KIND_NAMES.__getitem__,
+        format_func=lambda key: _(KIND_NAMES[key]),
         required=True,
         key=visit().key(f"kind-{name}-{turn}"),
     )
@@ -48,22 +49,23 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
     sources = SEEN if now in SEEN else SOURCE_NAMES
     kept = {
         "other": other.checkbox(
-            "cell *(other)*",
+            _("cell *(other)*"),
             value=column.get("other", True),
             key=visit().key(f"other-{name}-{turn}"),
-            help="For values that you did not list. Without this cell, people with such a value are not counted at "
-            "all.",
+            help=_(
+                "For values that you did not list. Without this cell, people with such a value are not counted at all."
+            ),
         ),
         "missing": missing.checkbox(
-            "cell *(missing)*", value=column.get("missing", True), key=visit().key(f"missing-{name}-{turn}")
+            _("cell *(missing)*"), value=column.get("missing", True), key=visit().key(f"missing-{name}-{turn}")
         ),
         "source": source.selectbox(
-            "How you know",
+            _("How you know"),
             list(sources),
             index=list(sources).index(now),
-            format_func=sources.__getitem__,
+            format_func=lambda key: _(sources[key]),
             key=visit().key(f"source-{name}-{now}-{turn}"),
-            help="Readers will see this.",
+            help=_("Readers will see this."),
         ),
     }
     after = column | entered | kept
@@ -76,7 +78,7 @@ def of_kind(name: str, kind: str, column: dict[str, Any]) -> dict[str, Any]:
     """Return the entry of a column that becomes of another kind: what was typed for that kind before, if anything."""
     visit().keep(visit().key(f"typed-{name}-{column['kind']}"), (), column)
     typed: dict[str, Any] | None = visit().kept(visit().key(f"typed-{name}-{kind}"), ())
-    codes = [code for code, _ in field.words] if (field := _field(name)) else []
+    codes = [code for code, _word in field.words] if (field := _field(name)) else []
     return typed or plan_form.suggestion(name, kind, stored_as=stored_as(name), codes=codes, keep_kind=True)
 
 

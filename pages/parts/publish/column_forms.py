@@ -17,7 +17,8 @@ from dpengine.spec.declared import NumberFormat
 from dpengine.spec.notation import DATE_FORMATS
 from dpengine.spec.numeric.edges import equal_edges
 from dpengine.spec.standard_lists import standard_lists
-from pages.parts.shared.wording import plain, plural
+from dpengine.translation.catalogue import _, mark, number, plural
+from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read, plan_form
 from pages.parts.visit.state import visit
 
@@ -25,53 +26,62 @@ __all__ = ["ask_date", "ask_number", "ask_values"]
 
 LONG_AGO, FAR_OFF = date(1800, 1, 1), date(2200, 12, 31)
 LIST_NAMES = {
-    "months": "Months",
-    "weekdays": "Days of the week",
-    "us-states": "US states and D.C., by name",
-    "us-state-codes": "US states and D.C., by code",
-    "eu-countries": "Countries of the European Union",
-    "german-states": "German states",
-    "country-codes": "Countries, by ISO code of two letters",
+    "months": mark("Months"),
+    "weekdays": mark("Days of the week"),
+    "us-states": mark("US states and D.C., by name"),
+    "us-state-codes": mark("US states and D.C., by code"),
+    "eu-countries": mark("Countries of the European Union"),
+    "german-states": mark("German states"),
+    "country-codes": mark("Countries, by ISO code of two letters"),
 }
 BANDS = {
-    "Child, working age, older": "0, 18, 65, 120",
-    "Ten years each": "0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 120",
-    "Five years each, to 85": "0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 120",
-    "As in surveys": "0, 18, 25, 35, 45, 55, 65, 75, 120",
+    mark("Child, working age, older"): "0, 18, 65, 120",
+    mark("Ten years each"): "0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 120",
+    mark("Five years each, to 85"): "0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 120",
+    mark("As in surveys"): "0, 18, 25, 35, 45, 55, 65, 75, 120",
 }
 OTHERWISE = "otherwise"
 MOST_SEEN = 20_000  # different values of a column that its owner can look at
 MOST_TICKS = 40  # with more values, a box to search
+PERIODS = {
+    "day": mark("day"),
+    "week": mark("week"),
+    "month": mark("month"),
+    "quarter": mark("quarter"),
+    "year": mark("year"),
+}
 PLAIN: NumberFormat = "1234.5"
 
 
 def ask_number(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
     """Ask for the edges of a column's bins, repeat the bins in words, and ask how numbers in texts are written."""
     typed = st.text_input(
-        "Edges of the bins",
+        _("Edges of the bins"),
         value=", ".join(str(edge) for edge in column.get("edges", [])),
         placeholder="0, 18, 30, 45, 65, 120",
         key=_key("edges", name),
-        help="Each bin runs from one edge up to, but not including, the next; the last bin includes its end. "
-        "If you write decimal commas, separate the edges by semicolons: 0; 1,5; 3.",
+        help=_(
+            "Each bin runs from one edge up to, but not including, the next; the last bin includes its end. "
+            "If you write decimal commas, separate the edges by semicolons: 0; 1,5; 3."
+        ),
     )
     edges = plan_form.edges_of(typed)
     if len(edges) > 1:
         st.caption(plain(in_words(edges)))
     steps, bands = st.columns(2)
-    with _popover(steps, "Equal steps", "straighten", "edges", name):
+    with _popover(steps, "equal-steps", _("Equal steps"), "straighten", "edges", name):
         low, high, bins = st.columns(3)
-        start = low.text_input("From", "0", key=_key("low", name))
-        stop = high.text_input("To", "100", key=_key("high", name))
-        count = bins.number_input("Bins", 1, 100_000, 10, key=_key("bins", name))
+        start = low.text_input(_("From"), "0", key=_key("low", name))
+        stop = high.text_input(_("To"), "100", key=_key("high", name))
+        count = bins.number_input(_("Bins"), 1, 100_000, 10, key=_key("bins", name))
         try:
             equal = [str(edge) for edge in equal_edges(_point(start), _point(stop), count)]
         except ValueError as error:
             st.caption(plain(str(error)))
         else:
             _fill_in(f"fill-{name}", name, edges=equal, source="typed")
-    with _popover(bands, "Age bands", "cake", "edges", name):
-        band = st.selectbox("Bands", list(BANDS), key=_key("band", name))
+    with _popover(bands, "age-bands", _("Age bands"), "cake", "edges", name):
+        band = st.selectbox(_("Bands"), list(BANDS), format_func=_, key=_key("band", name))
         st.caption(BANDS[band])
         _fill_in(f"take-band-{name}", name, edges=plan_form.edges_of(BANDS[band]), source="standard")
     return {"edges": edges} | (_numbers_written(name, column.get("format") or PLAIN) if as_text else {})
@@ -79,13 +89,15 @@ def ask_number(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str,
 
 def _numbers_written(name: str, now: str) -> dict[str, Any]:
     written = st.segmented_control(
-        f"How {PLAIN} is written in this column",
+        _("How {number} is written in this column", number=PLAIN),
         list(get_args(NumberFormat)),
         default=now if now in get_args(NumberFormat) else PLAIN,
         required=True,
         key=_key("number-format", name),
-        help="Numbers in any other form count as (other). With the second and third form, blanks and apostrophes "
-        "between thousands are read too.",
+        help=_(
+            "Numbers in any other form count as (other). With the second and third form, blanks and apostrophes "
+            "between thousands are read too."
+        ),
     )
     return {"format": "" if written == PLAIN else written}
 
@@ -96,32 +108,32 @@ def in_words(edges: list[str]) -> str:
     >>> in_words(["0", "18", "65"])
     '2 bins: 0 to under 18, 18 to 65'
     """
-    bins = [f"{low} to under {high}" for low, high in pairwise(edges)]
-    bins[-1] = f"{edges[-2]} to {edges[-1]}"
+    bins = [_("{low} to under {high}", low=low, high=high) for low, high in pairwise(edges)]
+    bins[-1] = _("{low} to {high}", low=edges[-2], high=edges[-1])
     shown = bins if len(bins) <= 5 else [*bins[:3], "…", bins[-1]]
-    return f"{plural(len(bins), 'bin')}: {', '.join(shown)}"
+    return plural("{n} bin: {bins}", "{n} bins: {bins}", len(bins), bins=", ".join(shown))
 
 
 def ask_values(name: str, column: dict[str, Any]) -> dict[str, Any]:
     """Ask for the values of a column: pasted, from a common list, or seen in the data and confirmed as public."""
     values = list(column.get("values", []))
     typed = st.text_area(
-        "Values, one a line",
+        _("Values, one a line"),
         value="\n".join(values),
         height=min(240, 90 + 22 * min(len(values), 7)),
         key=_key("values", name),
-        help="Paste a list. Commas, quotes and leading zeros count as part of the value.",
+        help=_("Paste a list. Commas, quotes and leading zeros count as part of the value."),
     )
     lists, own = st.columns(2)
-    with _popover(lists, "Common lists", "list", "values", name):
+    with _popover(lists, "common-lists", _("Common lists"), "list", "values", name):
         listed = st.selectbox(
-            "List",
+            _("List"),
             list(standard_lists()),
-            format_func=lambda key: LIST_NAMES.get(key, key),
+            format_func=lambda key: _(LIST_NAMES[key]) if key in LIST_NAMES else key,
             key=_key("standard", name),
         )
         _fill_in(f"take-{name}", name, values=list(standard_lists()[listed]), source="standard")
-    with _popover(own, "Look at my data", "visibility", "values", name):
+    with _popover(own, "look-at-my-data", _("Look at my data"), "visibility", "values", name):
         _look(name, values)
     return {"values": [line for line in typed.splitlines() if line.strip()]}
 
@@ -129,39 +141,54 @@ def ask_values(name: str, column: dict[str, Any]) -> dict[str, Any]:
 def _look(name: str, values: list[str]) -> None:
     """Show the owner the values in the rows; only those that are ticked as public enter the plan."""
     st.markdown(
-        "The values in your rows are private: a value that only one person has would reveal that person. "
-        "Tick the values that anyone could know to be possible without having seen the data."
+        _(
+            "The values in your rows are private: a value that only one person has would reveal that person. "
+            "Tick the values that anyone could know to be possible without having seen the data."
+        )
     )
-    if not st.toggle("Show them to me", key=_key("look", name)):
+    if not st.toggle(_("Show them to me"), key=_key("look", name)):
         return
     table = visit().table
     assert table is not None
     # Read once, so that a position in the list means one value for as long as the table is open.
-    seen = background_read.read(f"seen-{name}", lambda _: _texts(table, name), table, doing="Looking")
+    seen = background_read.read(f"seen-{name}", lambda _job: _texts(table, name), table, doing=_("Looking"))
     if seen is None:
         return
     listed = set(values)
     fresh = {k: text for k, text in enumerate(seen) if text not in listed}
-    more = " or more" if len(seen) >= MOST_SEEN else ""
-    st.caption(f"{plural(len(seen), 'different value')}{more} in the rows; {len(fresh):,} not in your list.")
+    more = len(seen) >= MOST_SEEN
+    st.caption(_how_many(len(seen), len(fresh), more=more))
     if len(fresh) <= MOST_TICKS:
         ticked = [text for k, text in fresh.items() if st.checkbox(plain(text), key=_key(f"tick-{k}", name))]
     else:
         ticked = st.multiselect(
-            "Values that are public", list(fresh.values()), key=_key("ticks", name),
-            placeholder="Type to search",
+            _("Values that are public"), list(fresh.values()), key=_key("ticks", name),
+            placeholder=_("Type to search"),
         )  # fmt: skip
     renewed = [f"look-{name}", f"ticks-{name}", *(f"tick-{k}-{name}" for k in fresh)]
     _fill_in(
-        f"add-{name}", name, label="These are public: add them", disabled=not ticked, forget=renewed,
+        f"add-{name}", name, label=_("These are public: add them"), disabled=not ticked, forget=renewed,
         values=[*values, *ticked], source="confirmed",
     )  # fmt: skip
     if len(fresh) > 1 and not more:
         _fill_in(
-            f"add-all-{name}", name, label=f"All {len(fresh):,} are public: add them", forget=renewed,
+            f"add-all-{name}", name, label=_("All {n} are public: add them", n=number(len(fresh))), forget=renewed,
             values=[*values, *fresh.values()], source="confirmed",
         )  # fmt: skip
-        st.caption("All of them are public if, say, the questionnaire or a form lists every one.")
+        st.caption(_("All of them are public if, say, the questionnaire or a form lists every one."))
+
+
+def _how_many(seen: int, fresh: int, *, more: bool) -> str:
+    if more:
+        return _(
+            "{n} different values or more in the rows; {fresh} not in your list.", n=number(seen), fresh=number(fresh)
+        )
+    return plural(
+        "{n} different value in the rows; {fresh} not in your list.",
+        "{n} different values in the rows; {fresh} not in your list.",
+        seen,
+        fresh=number(fresh),
+    )
 
 
 def _texts(table: Table, name: str) -> list[str]:
@@ -171,10 +198,16 @@ def _texts(table: Table, name: str) -> list[str]:
 def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
     """Ask for the first and last day, the length of a period, and, if days are stored as text, how they are written."""
     first, last, by = st.columns(3)
-    start = first.date_input("From", _day(column.get("from")), LONG_AGO, FAR_OFF, key=_key("from", name))
-    stop = last.date_input("To", _day(column.get("to")), LONG_AGO, FAR_OFF, key=_key("to", name))
-    periods = ["day", "week", "month", "quarter", "year"]
-    period = by.selectbox("By", periods, index=periods.index(column.get("by", "month")), key=_key("by", name))
+    start = first.date_input(_("From"), _day(column.get("from")), LONG_AGO, FAR_OFF, key=_key("from", name))
+    stop = last.date_input(_("To"), _day(column.get("to")), LONG_AGO, FAR_OFF, key=_key("to", name))
+    periods = list(PERIODS)
+    period = by.selectbox(
+        _("By"),
+        periods,
+        index=periods.index(column.get("by", "month")),
+        format_func=lambda key: _(PERIODS[key]),
+        key=_key("by", name),
+    )
     entry = {"from": str(start or ""), "to": str(stop or ""), "by": period}
     return entry | ({"format": _written(name, column.get("format", ""))} if as_text else {})
 
@@ -183,32 +216,32 @@ def _written(name: str, now: str | None) -> str | None:
     """Ask how days are written; None until it is answered, since a wrong guess would put everyone into (other)."""
     options = [*DATE_FORMATS, OTHERWISE]
     chosen = st.selectbox(
-        "How the last day of 2024 is written in this column",
+        _("How the last day of 2024 is written in this column"),
         options,
         index=None if now is None else options.index(now if now in DATE_FORMATS else OTHERWISE),
-        format_func=lambda pattern: DATE_FORMATS.get(pattern, "otherwise…") + ("" if pattern else " (ISO)"),
-        placeholder="Choose; dates in any other form count as (other)",
+        format_func=lambda pattern: DATE_FORMATS.get(pattern, _("otherwise…")) + ("" if pattern else " (ISO)"),
+        placeholder=_("Choose; dates in any other form count as (other)"),
         key=_key("written", name),
     )
     if chosen != OTHERWISE:
         return chosen
     typed = st.text_input(
-        "The pattern",
+        _("The pattern"),
         value="" if now in DATE_FORMATS else now or "",
         placeholder="%d/%m/%y",
         key=_key("format", name),
-        help="%d day, %m month, %b month's name, %Y year, %y year in two digits, %H:%M time.",
+        help=_("%d day, %m month, %b month's name, %Y year, %y year in two digits, %H:%M time."),
     )
     return typed.strip() or None
 
 
-def _popover(place: Any, label: str, icon: str, turns_with: str, name: str) -> Any:
+def _popover(place: Any, what: str, label: str, icon: str, turns_with: str, name: str) -> Any:
     """Return a popover that closes when its button has filled the box beside it."""
     return place.popover(
         label,
         icon=f":material/{icon}:",
         width="stretch",
-        key=_key(turns_with, name) + label.lower().replace(" ", "-"),
+        key=_key(turns_with, name) + what,
         on_change="rerun",
     )
 
@@ -217,7 +250,7 @@ def _fill_in(
     key: str,
     name: str,
     *,
-    label: str = "Fill in",
+    label: str = "",
     disabled: bool = False,
     forget: list[str] | None = None,
     **entry: Any,
@@ -225,7 +258,7 @@ def _fill_in(
     """Show a button that puts new values into a column's entry, and renews the widgets in `forget`."""
     box = "edges" if "edges" in entry else "values"
     st.button(
-        label,
+        label or _("Fill in"),
         key=visit().key(key),
         disabled=disabled,
         on_click=_refill,

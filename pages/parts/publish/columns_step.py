@@ -11,8 +11,9 @@ from dpengine import Plan, PlanError, owner
 from dpengine.sources.table import Table
 from dpengine.spec import strict_yaml
 from dpengine.spec.limits import MAX_TABLE_CELLS
+from dpengine.translation.catalogue import _, number, plural
 from pages.parts.shared.demo import file_box
-from pages.parts.shared.wording import name_of, plain, plural
+from pages.parts.shared.wording import name_of, plain
 from pages.parts.visit import background_read, plan_form, saved_draft
 from pages.parts.visit.checked import checked
 from pages.parts.visit.fault_text import all_faults
@@ -34,25 +35,25 @@ def choose_columns() -> None:
     names = [field.name for field in table.columns]
     fields = {field.name: field for field in table.columns}
     chosen = st.multiselect(
-        "Columns that matter",
+        _("Columns that matter"),
         names,
         default=[name for name in entries.chosen if name in names],
         key=visit().key("chosen"),
-        help="Only these are read. Fewer columns mean fewer cells, and more people in each.",
+        help=_("Only these are read. Fewer columns mean fewer cells, and more people in each."),
     )
     fresh = [fields[name] for name in chosen if name not in entries.declared]
     declared = entries.declared | {
         field.name: plan_form.suggestion(
-            field.name, field.kind_hint, stored_as=field.type, codes=[code for code, _ in field.words]
+            field.name, field.kind_hint, stored_as=field.type, codes=[code for code, _word in field.words]
         )
         for field in fresh
     }
     told = entries.told | {field.name: found for field in fresh if (found := plan_form.said(field.label, field.words))}
     layout = st.radio(
-        "Published as",
+        _("Published as"),
         list(plan_form.LAYOUTS),
         index=list(plan_form.LAYOUTS).index(entries.layout),
-        format_func=plan_form.LAYOUTS.__getitem__,
+        format_func=lambda key: _(plan_form.LAYOUTS[key]),
         horizontal=True,
         key=visit().key("layout"),
     )
@@ -62,25 +63,29 @@ def choose_columns() -> None:
     margins = entries.margins
     if layout != "single":
         margins = st.checkbox(
-            "Also each column by itself, at no extra cost",
+            _("Also each column by itself, at no extra cost"),
             value=entries.margins,
             key=visit().key("margins"),
-            help="These are sums of a table that is published anyway. Their intervals are narrower than those of "
-            "cells added up.",
+            help=_(
+                "These are sums of a table that is published anyway. Their intervals are narrower than those of "
+                "cells added up."
+            ),
         )
     visit().change(chosen=tuple(chosen), declared=declared, told=told, layout=layout, own=own, margins=margins)
     if plan_form.has_ranges(visit().entries):
         ranges = st.checkbox(
-            "Sums over ranges matter, such as all ages up to 40",
+            _("Sums over ranges matter, such as all ages up to 40"),
             value=entries.ranges,
             key=visit().key("ranges"),
-            help="Neighbouring cells with few people are then measured together. Sums over long ranges of a number "
-            "or a date become far more exact, single cells less exact.",
+            help=_(
+                "Neighbouring cells with few people are then measured together. Sums over long ranges of a number "
+                "or a date become far more exact, single cells less exact."
+            ),
         )
         visit().change(ranges=ranges)
     tables = plan_form.tables_of(visit().entries)
     _sizes(tables)
-    if st.button("Go on to what is known", type="primary", key=visit().key("columns-done"), disabled=not tables):
+    if st.button(_("Go on to what is known"), type="primary", key=visit().key("columns-done"), disabled=not tables):
         visit().settle("columns")
         st.rerun()
 
@@ -94,25 +99,27 @@ def _sizes(tables: tuple[tuple[str, ...], ...]) -> None:
         cells, complete = math.prod(known), len(known) == len(table)
         total += cells if complete else 0
         if cells > MAX_TABLE_CELLS:
-            text = (
-                f"**{cells:,} cells are too many** (at most {MAX_TABLE_CELLS:,}): take a column out, or use wider bins"
+            text = _(
+                "**{cells} cells are too many** (at most {most}): take a column out, or use wider bins",
+                cells=number(cells),
+                most=number(MAX_TABLE_CELLS),
             )
         elif complete:
-            text = plural(cells, "cell")
+            text = plural("{n} cell", "{n} cells", cells)
         else:
-            text = "size known after the next step"
+            text = _("size known after the next step")
         lines.append(f"{plain(name_of(table))}: {text}")
     if len(lines) > MAX_SHOWN:
-        lines = [*lines[:MAX_SHOWN], f"… {plural(len(lines) - MAX_SHOWN, 'more table')}"]
+        lines = [*lines[:MAX_SHOWN], plural("… {n} more table", "… {n} more tables", len(lines) - MAX_SHOWN)]
     if len(tables) > 1 and None not in sizes.values():
-        lines.append(f"all tables together: {plural(total, 'cell')}")
+        lines.append(plural("all tables together: {n} cell", "all tables together: {n} cells", total))
     st.caption("  \n".join(lines))
 
 
 def _load_plan() -> None:
     """Take a plan file that was saved earlier: it fills every step if the table has its columns."""
-    with st.popover("Load a plan", icon=":material/upload_file:", key=visit().key("plan-box"), on_change="rerun"):
-        file = file_box("A plan file for this table", type=["yaml", "yml"], key=visit().key("plan-file"))
+    with st.popover(_("Load a plan"), icon=":material/upload_file:", key=visit().key("plan-box"), on_change="rerun"):
+        file = file_box(_("A plan file for this table"), type=["yaml", "yml"], key=visit().key("plan-file"))
         table = visit().table
         if file is None or table is None:
             return
@@ -120,12 +127,10 @@ def _load_plan() -> None:
         if isinstance(plan, PlanError):
             st.warning(all_faults(plan), icon=":material/report:")
             return
-        if (
-            background_read.read("fits", lambda _: _fits(table, plan), table, question=plan.key, doing="Checking")
-            is None
-        ):
+        doing = _("Checking")
+        if background_read.read("fits", lambda _job: _fits(table, plan), table, question=plan.key, doing=doing) is None:
             return
-        visit().refresh(plan_form.from_plan(plan), "load a plan")
+        visit().refresh(plan_form.from_plan(plan), _("load a plan"))
         visit().settle(*STEPS)
         st.rerun()
 
@@ -139,7 +144,8 @@ def _plan_in(file: UploadedFile) -> Plan | PlanError:
     plan: Plan | PlanError
     try:
         if file.size > strict_yaml.MAX_BYTES:
-            raise PlanError(f"this is too long for a plan: at most {strict_yaml.MAX_BYTES // 10**6} MB are read")
+            most = strict_yaml.MAX_BYTES // 10**6
+            raise PlanError(_("this is too long for a plan: at most {most} MB are read", most=most))
         plan = Plan.loads(file.getvalue().decode("utf-8-sig", "replace"))
         plan_form.from_plan(plan)
     except PlanError as error:
@@ -160,7 +166,7 @@ def _own_tables(chosen: list[str], own: tuple[tuple[str, ...], ...]) -> tuple[tu
     tables = []
     for k in range(min(MAX_OWN, len(rows) + 1)):
         table = st.multiselect(
-            f"Table {k + 1}" if k < len(rows) else "Another table",
+            _("Table {number}", number=k + 1) if k < len(rows) else _("Another table"),
             chosen,
             default=list(rows[k]) if k < len(rows) else [],
             key=visit().key(f"own-{k}-{len(rows)}"),
@@ -178,6 +184,6 @@ def summary(plan: Plan | None) -> str:
     tables = plan_form.tables_of(visit().entries)
     named = ", ".join(plain(name_of(table)) for table in tables[:4]) + (", …" if len(tables) > 4 else "")
     if plan is None:
-        return named or "nothing chosen yet"
+        return named or _("nothing chosen yet")
     cells = sum(plan.cells(table) for table in plan.marginals)
-    return f"{named} · {plural(cells, 'cell')}"
+    return f"{named} · " + plural("{n} cell", "{n} cells", cells)

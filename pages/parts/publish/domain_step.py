@@ -12,11 +12,12 @@ from typing import Any
 import streamlit as st
 
 from dpengine.spec.standard_lists import standard_lists
+from dpengine.translation.catalogue import _, mark, plural
 from pages.parts.publish import codebook_box
 from pages.parts.publish.column_card import ask_column
 from pages.parts.publish.grid import show_grid
 from pages.parts.publish.outlook import fit
-from pages.parts.shared.wording import plain, plural
+from pages.parts.shared.wording import plain
 from pages.parts.visit import plan_form
 from pages.parts.visit.checked import checked, faults_of, faulty
 from pages.parts.visit.state import visit
@@ -24,8 +25,16 @@ from pages.parts.visit.state import visit
 __all__ = ["declare_columns", "summary"]
 
 MAX_FAULTS = 6  # said in full below the grid
-UNWRITTEN = f"{plan_form.HOW_WRITTEN}: add “, written 31/12/2024” to its cell, or choose it below"
-HOW_TO_WRITE = f"""\
+BY = {
+    "day": mark("by day, {first} to {last}"),
+    "week": mark("by week, {first} to {last}"),
+    "month": mark("by month, {first} to {last}"),
+    "quarter": mark("by quarter, {first} to {last}"),
+    "year": mark("by year, {first} to {last}"),
+}
+UNWRITTEN = mark("say how its dates are written: add “, written 31/12/2024” to its cell, or choose it below")
+HOW_TO_WRITE = mark(
+    """\
 | Kind | Write | It means |
 |---|---|---|
 | number | `0, 18, 65, 120` | 0 to under 18, 18 to under 65, 65 to 120 |
@@ -33,7 +42,7 @@ HOW_TO_WRITE = f"""\
 | | `0, 18 to 65 by 5, 120` | both together |
 | category | `North, South, "Paris, TX"` | these values; quotes keep a comma |
 | | `1..12` | the codes 1, 2, … 12 |
-| | `us-states` | a standard list: {", ".join(standard_lists())} |
+| | `us-states` | a standard list: {lists} |
 | date | `2020 to 2024 by month` | also `2020-03-01 to 2024-06-30 by week` |
 | yes or no | `yes, no` | in any usual spelling |
 
@@ -42,19 +51,22 @@ If numbers or dates are written in another way in your file, add it: `0 to 5000 
 
 Copy a block from a spreadsheet and paste it onto a cell; drag the corner of a cell to fill down.
 """
+)
 
 
 def declare_columns() -> None:
     """Ask about all columns in a grid, about one of them in detail, and go on once all are complete."""
     st.caption(
-        "Readers will see all these cells, whether or not anybody is in them. Values that you do not list count as "
-        "*(other)*, empty ones as *(missing)*. So which cells are shown depends on no single person."
+        _(
+            "Readers will see all these cells, whether or not anybody is in them. Values that you do not list count as "
+            "*(other)*, empty ones as *(missing)*. So which cells are shown depends on no single person."
+        )
     )
     with st.container(horizontal=True):
         _confirm_all()
         codebook_box.show()
-        with st.popover("How to write it", icon=":material/help:", type="tertiary"):
-            st.markdown(HOW_TO_WRITE)
+        with st.popover(_("How to write it"), icon=":material/help:", type="tertiary"):
+            st.markdown(_(HOW_TO_WRITE, lists=", ".join(standard_lists())))
     _say_what_the_file_says()
     show_grid()
     open_columns = faulty()
@@ -65,7 +77,7 @@ def declare_columns() -> None:
     if used and not open_columns:
         fit.show_on_request(used)
     disabled = bool(open_columns) or not used
-    if st.button("Go on to whom it protects", type="primary", key=visit().key("domain-done"), disabled=disabled):
+    if st.button(_("Go on to whom it protects"), type="primary", key=visit().key("domain-done"), disabled=disabled):
         visit().settle("domain")
         st.rerun()
 
@@ -76,13 +88,15 @@ def _confirm_all() -> None:
     ready = [name for name, column in checked(waiting).items() if set(column.faults) == {plan_form.TO_CONFIRM}]
     if ready:
         st.button(
-            f"Confirm {plural(len(ready), 'suggestion')}",
+            plural("Confirm {n} suggestion", "Confirm {n} suggestions", len(ready)),
             key=visit().key("confirm-all"),
             icon=":material/done_all:",
             on_click=_confirm,
             args=(ready,),
-            help="They follow from the names and types of the columns alone. Confirm what anyone could know without "
-            "the data; correct the others first.",
+            help=_(
+                "They follow from the names and types of the columns alone. Confirm what anyone could know without "
+                "the data; correct the others first."
+            ),
         )
 
 
@@ -97,10 +111,12 @@ def _say_what_the_file_says() -> None:
     from_file = [name for name in plan_form.used(visit().entries) if _is_from_file(declared[name])]
     if from_file:
         named = ", ".join(map(plain, from_file[:MAX_FAULTS])) + (", …" if len(from_file) > MAX_FAULTS else "")
-        st.caption(
-            f":material/menu_book: The file itself lists values of {named}, with words for readers. Confirm such a "
-            "list only if it is public knowledge, as in a questionnaire: some programs make it from the rows."
+        text = _(
+            "The file itself lists values of {columns}, with words for readers. Confirm such a list only if it is "
+            "public knowledge, as in a questionnaire: some programs make it from the rows.",
+            columns=named,
         )
+        st.caption(f":material/menu_book: {text}")
 
 
 def _is_from_file(column: Mapping[str, Any]) -> bool:
@@ -116,17 +132,18 @@ def _say_what_is_open(names: list[str]) -> None:
     dates = [name for name in names if declared[name]["kind"] == "date" and declared[name].get("from")]
     wrong |= {name: UNWRITTEN for name in dates if plan_form.HOW_WRITTEN in faults_of(name)}
     for name, fault in list(wrong.items())[:MAX_FAULTS]:
-        st.markdown(f":material/report: **{plain(name)}**: {plain(fault)}")
+        st.markdown(f":material/report: **{plain(name)}**: {plain(_(fault))}")
     if len(wrong) > MAX_FAULTS:
-        st.caption(f"and {plural(len(wrong) - MAX_FAULTS, 'more cell')} to correct")
-    st.caption(f"Still to fill in: {', '.join(map(plain, names))}.")
+        more = len(wrong) - MAX_FAULTS
+        st.caption(plural("and {n} more cell to correct", "and {n} more cells to correct", more))
+    st.caption(_("Still to fill in: {columns}.", columns=", ".join(map(plain, names))))
 
 
 def _show_detail(used: list[str], open_columns: list[str]) -> None:
     """Show the card of one column: at first, of one that needs more than to be confirmed."""
     blank = (name for name in open_columns if set(faults_of(name)) != {plan_form.TO_CONFIRM})
     name = st.selectbox(
-        "One column in detail",
+        _("One column in detail"),
         used,
         index=used.index(next(blank, (open_columns or used)[0])),
         key=visit().key("detail"),
@@ -139,27 +156,34 @@ def _show_detail(used: list[str], open_columns: list[str]) -> None:
             st.rerun()
         if column.get("suggested"):
             st.button(
-                "Confirm this suggestion", key=visit().key("confirm-one"), icon=":material/done:", on_click=_confirm,
+                _("Confirm this suggestion"), key=visit().key("confirm-one"), icon=":material/done:", on_click=_confirm,
                 args=([name],),
             )  # fmt: skip
         for fault in faults_of(name):
-            st.caption(f":material/arrow_right: {plain(fault)}")
+            st.caption(f":material/arrow_right: {plain(_(fault))}")
 
 
 def _brief(name: str) -> str:
     column = visit().entries.declared[name]
     if faults_of(name):
-        return "to be filled in"
+        return _("to be filled in")
     match column["kind"]:
         case "number":
             edges = column["edges"]
-            return f"{plural(len(edges) - 1, 'bin')} from {plain(str(edges[0]))} to {plain(str(edges[-1]))}"
+            return plural(
+                "{n} bin from {first} to {last}",
+                "{n} bins from {first} to {last}",
+                len(edges) - 1,
+                first=plain(str(edges[0])),
+                last=plain(str(edges[-1])),
+            )
         case "category":
-            return plural(len(column["values"]), "value")
+            return plural("{n} value", "{n} values", len(column["values"]))
         case "date":
-            return f"by {column['by']}, {column['from']} to {column['to']}"
+            period, first, last = column["by"], column["from"], column["to"]
+            return _(BY[period], first=first, last=last)
         case _:
-            return "yes or no"
+            return _("yes or no")
 
 
 def summary() -> str:

@@ -15,8 +15,8 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.spec import notation
+from dpengine.translation.catalogue import _, mark, plural
 from pages.parts.publish.column_card import KIND_NAMES, SEEN, SOURCE_NAMES, of_kind
-from pages.parts.shared.wording import plural
 from pages.parts.visit import plan_form
 from pages.parts.visit.checked import Checked, checked
 from pages.parts.visit.plan_form import Entries
@@ -26,7 +26,8 @@ __all__ = ["GRID", "show_grid", "take_typed", "typed_into"]
 
 GRID = "grid"
 NAME, KIND, CELLS, STATE, CONFIRMED, OTHER, MISSING, SOURCE, PUBLISH = (
-    "Column", "Kind", "Values or bins", "Gives", "Confirmed", "(other)", "(missing)", "How you know", "Publish",
+    mark("Column"), mark("Kind"), mark("Values or bins"), mark("Gives"), mark("Confirmed"), mark("(other)"),
+    mark("(missing)"), mark("How you know"), mark("Publish"),
 )  # fmt: skip
 WIDTHS = {NAME: 110, KIND: 95, CELLS: 230, STATE: 185, CONFIRMED: 100, OTHER: 80, MISSING: 90, SOURCE: 140, PUBLISH: 80}
 MAX_LETTERS = 3_000  # of a cell; a longer list is shown by its beginning, and changed in the card of its column
@@ -34,7 +35,17 @@ MAX_ROWS = 14  # in sight at once
 SOURCES = SOURCE_NAMES | SEEN
 _KINDS, _SOURCES = ({name: key for key, name in names.items()} for names in (KIND_NAMES, SOURCES))
 
-ABOUT_OTHER = "A cell for values that you did not list. Without it, people with such a value are not counted at all."
+ABOUT = {
+    PUBLISH: mark("Untick a column to leave it out of every table."),
+    CELLS: mark("Public knowledge, never taken from the rows."),
+    STATE: mark("The cells that readers will see, (other) and (missing) among them."),
+    CONFIRMED: mark("Tick a suggestion to confirm it. What you type yourself needs no tick."),
+    OTHER: mark(
+        "A cell for values that you did not list. Without it, people with such a value are not counted at all."
+    ),
+    MISSING: mark("A cell for empty values."),
+    SOURCE: mark("Readers will see this."),
+}
 
 NOTHING = Checked((), None)
 
@@ -89,7 +100,7 @@ def show_grid() -> None:
         disabled=[NAME, STATE],
         height=38 + 35 * min(len(names), MAX_ROWS),
         column_config=_columns(),
-        alt="A row for each column: whether it is published, its kind, its values or bins, and how that is known.",
+        alt=_("A row for each column: whether it is published, its kind, its values or bins, and how that is known."),
     )
 
 
@@ -186,7 +197,7 @@ def _row(column: dict[str, Any], found: Checked, published: bool) -> tuple[Any, 
         column["name"],
         KIND_NAMES[column["kind"]],
         text,
-        (_state(found) if text else "to fill in") if published else "left out",
+        (_state(found) if text else _("to fill in")) if published else _("left out"),
         not found.faults,
         bool(column.get("other", True)),
         bool(column.get("missing", True)),
@@ -201,33 +212,27 @@ def _text(column: dict[str, Any]) -> str:
 
 
 def _state(found: Checked) -> str:
-    cells = plural(found.size or 0, "cell")
+    size = found.size or 0
     if found.faults == (plan_form.TO_CONFIRM,):
-        return f"? suggested: {cells}"
+        return plural("? suggested: {n} cell", "? suggested: {n} cells", size)
     wrong = next((fault for fault in found.faults if fault != plan_form.TO_CONFIRM), "")
-    return f"✗ {wrong}" if wrong else f"✓ {cells}"
+    return "✗ " + _(wrong) if wrong else "✓ " + plural("{n} cell", "{n} cells", size)
 
 
 def _columns() -> dict[str, Any]:
-    config, sources = st.column_config, list(SOURCES.values())
-    about = {
-        PUBLISH: "Untick a column to leave it out of every table.",
-        CELLS: "Public knowledge, never taken from the rows.",
-        STATE: "The cells that readers will see, (other) and (missing) among them.",
-        CONFIRMED: "Tick a suggestion to confirm it. What you type yourself needs no tick.",
-        OTHER: ABOUT_OTHER,
-        MISSING: "A cell for empty values.",
-        SOURCE: "Readers will see this.",
-    }
-    ticks = {
-        name: config.CheckboxColumn(width=WIDTHS[name], help=about[name])
-        for name in (PUBLISH, CONFIRMED, OTHER, MISSING)
-    }
-    texts = {name: config.TextColumn(width=WIDTHS[name], help=about[name]) for name in (CELLS, STATE)}
+    """Say how each column is shown. What is typed, copied and pasted is the same in every language."""
+    config = st.column_config
+    shown: dict[str, dict[str, Any]] = {name: {"label": _(name), "width": WIDTHS[name]} for name in WIDTHS}
+    shown |= {name: {**shown[name], "help": _(text)} for name, text in ABOUT.items()}
+    kinds, sources = list(KIND_NAMES.values()), list(SOURCES.values())
     return {
-        **ticks,
-        **texts,
-        NAME: config.TextColumn(width=WIDTHS[NAME], pinned=True),
-        KIND: config.SelectboxColumn(options=list(KIND_NAMES.values()), required=True, width=WIDTHS[KIND]),
-        SOURCE: config.SelectboxColumn(options=sources, required=True, width=WIDTHS[SOURCE], help=about[SOURCE]),
+        **{name: config.CheckboxColumn(**shown[name]) for name in (PUBLISH, CONFIRMED, OTHER, MISSING)},
+        **{name: config.TextColumn(**shown[name]) for name in (CELLS, STATE)},
+        NAME: config.TextColumn(**shown[NAME], pinned=True),
+        KIND: config.SelectboxColumn(**shown[KIND], options=kinds, format_func=_shown, required=True),
+        SOURCE: config.SelectboxColumn(**shown[SOURCE], options=sources, format_func=_shown, required=True),
     }
+
+
+def _shown(option: object) -> str:
+    return _(str(option))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -12,48 +13,64 @@ from dpengine.ask import ask_rows_kept, rising, rows_kept_questions
 from dpengine.exact import exact_text
 from dpengine.results.answer import expect
 from dpengine.sources.table import Table
+from dpengine.translation.catalogue import _, plural
 from pages.parts.server.jobs import Progress
-from pages.parts.shared.wording import plain, plural
+from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.state import visit
 
 __all__ = ["show_rows_kept"]
 
-KEPT = {
-    "at most": st.column_config.NumberColumn("rows per person, at most", format="%,d"),
-    "rows kept": st.column_config.NumberColumn("rows kept", format="%,d"),
-    "of all": st.column_config.NumberColumn("of all rows", format="%.0f %%"),
-    "±": st.column_config.NumberColumn("±", format="%,.0f", help="95 estimates in 100 are within it."),
-}
 BOUNDS = (1, 2, 5, 10, 20)
 
 
 def show_rows_kept(table: Table, id_column: str) -> None:
     """Show, on request, how many rows are kept under several bounds: to the owner alone, or as paid estimates."""
-    with st.popover("How many rows are kept", icon=":material/filter_alt:", key=visit().key("kept"), on_change="rerun"):
+    title = _("How many rows are kept")
+    with st.popover(title, icon=":material/filter_alt:", key=visit().key("kept"), on_change="rerun"):
         st.markdown(
-            "This counts your real rows, and shows **you alone** how many are kept for each bound. The bound is "
-            "published with the plan: if you choose it by these numbers, it tells readers a little about them. So "
-            "take one that you can also give a public reason for, such as a usual number of visits a year."
+            _(
+                "This counts your real rows, and shows **you alone** how many are kept for each bound. The bound is "
+                "published with the plan: if you choose it by these numbers, it tells readers a little about them. So "
+                "take one that you can also give a public reason for, such as a usual number of visits a year."
+            )
         )
-        if st.toggle("Show them to me", key=visit().key("kept-look")):
+        if st.toggle(_("Show them to me"), key=visit().key("kept-look")):
             _show_exact(table, id_column)
-        elif st.toggle("Pay for estimates instead, which may be published", key=visit().key("kept-pay")):
+        elif st.toggle(_("Pay for estimates instead, which may be published"), key=visit().key("kept-pay")):
             _show_paid(table, id_column)
 
 
+def _columns() -> dict[str, Any]:
+    config = st.column_config
+    return {
+        "at most": config.NumberColumn(_("rows per person, at most"), format="%,d"),
+        "rows kept": config.NumberColumn(_("rows kept"), format="%,d"),
+        "of all": config.NumberColumn(_("of all rows"), format="%.0f %%"),
+        "±": config.NumberColumn("±", format="%,.0f", help=_("95 estimates in 100 are within it.")),
+    }
+
+
 def _show_exact(table: Table, id_column: str) -> None:
-    found = background_read.read("rows-kept", lambda _: owner.rows_kept(table, id_column), table, question=id_column)
+    found = background_read.read(
+        "rows-kept", lambda _progress: owner.rows_kept(table, id_column), table, question=id_column
+    )
     if found is None:
         return
     part = [100 * kept / max(found.rows, 1) for kept in found.kept]
     frame = pd.DataFrame({"at most": found.bounds, "rows kept": found.kept, "of all": part})
     with st.container(key="private-kept", border=True):
-        st.dataframe(frame, hide_index=True, column_config=KEPT)
+        st.dataframe(frame, hide_index=True, column_config=_columns())
         st.caption(
-            f"{plural(found.rows, 'row has', 'rows have')} a value in *{plain(id_column)}*. The more rows a person may "
-            "keep, the wider the noise. Only you see this; never share it."
+            plural(
+                "{n} row has a value in *{column}*. The more rows a person may keep, the wider the noise. Only you see "
+                "this; never share it.",
+                "{n} rows have a value in *{column}*. The more rows a person may keep, the wider the noise. Only you "
+                "see this; never share it.",
+                found.rows,
+                column=plain(id_column),
+            )
         )
 
 
@@ -61,8 +78,8 @@ def _show_exact(table: Table, id_column: str) -> None:
 def _show_paid(table: Table, id_column: str) -> None:
     """Ask whose budget pays and how much, say how far off the estimates will be, and estimate once that is paid."""
     whose, price = st.columns(2)
-    dataset = whose.text_input("Dataset whose budget pays", visit().entries.dataset, key=visit().key("kept-dataset"))
-    epsilon = price.text_input("ε for all estimates together", "0.1", key=visit().key("kept-epsilon"))
+    dataset = whose.text_input(_("Dataset whose budget pays"), visit().entries.dataset, key=visit().key("kept-dataset"))
+    epsilon = price.text_input(_("ε for all estimates together"), "0.1", key=visit().key("kept-epsilon"))
     try:
         questions = rows_kept_questions(dataset, id_column, BOUNDS, epsilon)
     except PlanError as error:
@@ -71,9 +88,9 @@ def _show_paid(table: Table, id_column: str) -> None:
     widths = [expect(each).half_width for each in questions]
     whole = exact_text(sum((each.epsilon for each in questions), Fraction(0)))
     place = st.empty()
-    place.dataframe(pd.DataFrame({"at most": BOUNDS, "±": widths}), hide_index=True, column_config=KEPT)
+    place.dataframe(pd.DataFrame({"at most": BOUNDS, "±": widths}), hide_index=True, column_config=_columns())
     paid, asked = "rows-kept-paid", tuple(each.key for each in questions)
-    pay = f"Estimate, for ε = {whole} of the budget of {plain(dataset)}"
+    pay = _("Estimate, for ε = {epsilon} of the budget of {dataset}", epsilon=whole, dataset=plain(dataset))
     if background_read.held(paid, asked) is None and not st.button(pay, key=visit().key("kept-buy")):
         return
     charged = visit().ledger_to_charge
@@ -84,5 +101,5 @@ def _show_paid(table: Table, id_column: str) -> None:
 
     estimates = background_read.read(paid, work, table, question=asked)
     if estimates is not None:
-        place.dataframe(estimates, hide_index=True, column_config=KEPT)
-        st.caption("Charged and recorded. Asked again for the same rows, they are the same and cost nothing.")
+        place.dataframe(estimates, hide_index=True, column_config=_columns())
+        st.caption(_("Charged and recorded. Asked again for the same rows, they are the same and cost nothing."))

@@ -14,10 +14,11 @@ from dpengine.sources.connections import Connection, list_tables, open_connectio
 from dpengine.sources.open import EXCEL, sheet_names
 from dpengine.sources.plan_template import header_doubt
 from dpengine.sources.table import Table
+from dpengine.translation.catalogue import _, plural
 from pages.parts.server import connections, lifespan, session_resources, uploads
 from pages.parts.server.jobs import Progress, Stopped
 from pages.parts.shared.demo import is_demo
-from pages.parts.shared.wording import plain, plural
+from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read, plan_form, saved_draft
 from pages.parts.visit.samples import show_samples
 from pages.parts.visit.state import visit
@@ -31,60 +32,63 @@ def choose_table() -> None:
     """Show the drop zone, the reading options, the operator's databases and the two samples."""
     saved_draft.show_what_waits()
     if is_demo():
-        st.caption("This demonstration takes no files: choose one of its public samples.")
+        st.caption(_("This demonstration takes no files: choose one of its public samples."))
         show_samples("sample")
         return
     arrived: uploads.Place | None
-    label, note = "Drop a table here", "It stays on this server and is deleted when you leave."
+    label, note = _("Drop a table here"), _("It stays on this server and is deleted when you leave.")
     if lifespan.is_served():
         from pages.parts.server.drop_zone import drop_zone  # its component can be made only once a server is there
 
         arrived = drop_zone(label, note, visit().place, key=visit().key("drop-zone"))
     else:
         arrived = _small(st.file_uploader(label, type=uploads.KINDS, key=visit().key("upload"), help=note))
-    with st.expander("Reading options, for unusual files", icon=":material/tune:"):
+    with st.expander(_("Reading options, for unusual files"), icon=":material/tune:"):
         a, b, c = st.columns(3)
-        encoding = a.text_input("Encoding", placeholder="UTF-8", key=visit().key("encoding")) or None
-        delimiter = b.text_input("Delimiter", placeholder="detected", key=visit().key("delimiter")) or None
-        sheet = c.text_input("Sheet", placeholder="the first", key=visit().key("sheet")) or None
+        encoding = a.text_input(_("Encoding"), placeholder="UTF-8", key=visit().key("encoding")) or None
+        delimiter = b.text_input(_("Delimiter"), placeholder=_("detected"), key=visit().key("delimiter")) or None
+        sheet = c.text_input(_("Sheet"), placeholder=_("the first"), key=visit().key("sheet")) or None
         d, e = st.columns([1, 2], vertical_alignment="bottom")
-        skip_rows = d.number_input("Rows above the names", 0, 1000, 0, key=visit().key("skip-rows"))
-        no_names = e.checkbox("No row holds names: the first one is a row of the table", key=visit().key("no-names"))
+        skip_rows = d.number_input(_("Rows above the names"), 0, 1000, 0, key=visit().key("skip-rows"))
+        no_names = e.checkbox(_("No row holds names: the first one is a row of the table"), key=visit().key("no-names"))
         headed = {"skip_rows": int(skip_rows), "names_given": not no_names}
     if databases := connections.known(visit().account.connections):
-        with st.expander("A table of a database", icon=":material/database:"):
+        with st.expander(_("A table of a database"), icon=":material/database:"):
             choose_from_database(databases)
     if arrived is not None and arrived.path is not None:
         _receive(arrived, arrived.path, encoding=encoding, delimiter=delimiter, sheet=sheet, **headed)
     elif (source := visit().source) is not None and source.path is not None:
         _read_again(source, source.path, encoding=encoding, delimiter=delimiter, **headed)
     if (table := visit().table) is not None and table.reading:
-        st.caption(f"Read as {plain(table.reading)}. If that is not so, state it in the reading options.")
-    if table is not None and st.button("Keep this table and go back", key="keep-table", icon=":material/arrow_back:"):
+        text = _("Read as {how}. If that is not so, state it in the reading options.", how=plain(table.reading))
+        st.caption(text)
+    if table is not None and st.button(
+        _("Keep this table and go back"), key="keep-table", icon=":material/arrow_back:"
+    ):
         visit().settle("table")
         st.rerun()
-    st.caption("or try a sample")
+    st.caption(_("or try a sample"))
     show_samples("sample")
 
 
 def choose_from_database(databases: dict[str, Connection]) -> None:
     """Ask for one of the operator's databases, and for a table or view of it by name."""
-    name = st.selectbox("Database", list(databases), index=None, key=visit().key("database"))
+    name = st.selectbox(_("Database"), list(databases), index=None, key=visit().key("database"))
     if name is None:
-        st.caption("These are the databases that this server may read. Nothing in them is changed.")
+        st.caption(_("These are the databases that this server may read. Nothing in them is changed."))
         return
     entry = databases[name]
     offered = background_read.read(
-        "tables", lambda _: list_tables(name, entry), None, question=name, doing="Asking for its tables"
+        "tables", lambda _progress: list_tables(name, entry), None, question=name, doing=_("Asking for its tables")
     )
     if offered is None:
         return
     if not offered:
-        st.info("This database has no table or view that this server may read.", icon=":material/search_off:")
-        st.button("Look again", key=visit().key("look-again"), on_click=background_read.drop, args=("tables",))
+        st.info(_("This database has no table or view that this server may read."), icon=":material/search_off:")
+        st.button(_("Look again"), key=visit().key("look-again"), on_click=background_read.drop, args=("tables",))
         return
-    chosen = st.selectbox("Table or view", offered, index=None, key=visit().key(f"table-of-{name}"))
-    clicked = st.button("Open it", key=visit().key("open-table"), disabled=chosen is None)
+    chosen = st.selectbox(_("Table or view"), offered, index=None, key=visit().key(f"table-of-{name}"))
+    clicked = st.button(_("Open it"), key=visit().key("open-table"), disabled=chosen is None)
     if chosen is None or not (clicked or background_read.held("view", (name, chosen))):
         return
     table = _opened("view", lambda: open_connection(name, entry, chosen), question=(name, chosen), again=True)
@@ -113,7 +117,9 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
     if sheets is None:
         return
     if len(sheets) > 1 and how["sheet"] is None:
-        how["sheet"] = st.selectbox("Which sheet of the workbook?", sheets, index=None, key=visit().key("which-sheet"))
+        how["sheet"] = st.selectbox(
+            _("Which sheet of the workbook?"), sheets, index=None, key=visit().key("which-sheet")
+        )
         if how["sheet"] is None:
             return
     question = (arrived.token, arrived.arrivals, *how.values())
@@ -126,28 +132,32 @@ def _receive(arrived: uploads.Place, path: Path, **how: Any) -> None:
             _ask_for_names(question)
     elif (job := background_read.held("file", question)) is not None and job.done:
         st.caption(
-            "Nothing was spent. Set the reading options above, or bring another file; this one is deleted when you "
-            "leave."
+            _(
+                "Nothing was spent. Set the reading options above, or bring another file; this one is deleted when you "
+                "leave."
+            )
         )
 
 
 def _ask_for_names(question: object) -> None:
     """Ask whether the first line, which looks like data, holds names: a person's values must not become names."""
     st.warning(
-        "**The first line looks like data, not like names.** Names of columns are published. If it is a row of the "
-        "table, one person's values would be published.",
+        _(
+            "**The first line looks like data, not like names.** Names of columns are published. If it is a row of the "
+            "table, one person's values would be published."
+        ),
         icon=":material/person_alert:",
     )
     row, names = st.columns(2)
     row.button(
-        "It is a row: there are no names", key=visit().key("first-is-row"), width="stretch", type="primary",
+        _("It is a row: there are no names"), key=visit().key("first-is-row"), width="stretch", type="primary",
         on_click=lambda: st.session_state.update({visit().key("no-names"): True}),
     )  # fmt: skip
     names.button(
-        "These are the names", key=visit().key("first-is-names"), width="stretch",
+        _("These are the names"), key=visit().key("first-is-names"), width="stretch",
         on_click=lambda: visit().keep("names-confirmed", question, True),
     )  # fmt: skip
-    st.caption("If a title stands above the names, say so in the reading options: rows above the names.")
+    st.caption(_("If a title stands above the names, say so in the reading options: rows above the names."))
 
 
 def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
@@ -156,12 +166,12 @@ def _read_again(source: uploads.Place, path: Path, **how: Any) -> None:
     if sheets is None:
         return
     if len(sheets) > 1:
-        how["sheet"] = st.selectbox("Sheet to read instead", sheets, index=None, key=visit().key("other-sheet"))
+        how["sheet"] = st.selectbox(_("Sheet to read instead"), sheets, index=None, key=visit().key("other-sheet"))
     if not any(value for name, value in how.items() if name != "names_given") and how["names_given"]:
         return
     question = (source.token, *how.values())
-    st.caption("If it then has other columns, a new plan begins.")
-    clicked = st.button("Read the file again", key=visit().key("read-again"), icon=":material/refresh:")
+    st.caption(_("If it then has other columns, a new plan begins."))
+    clicked = st.button(_("Read the file again"), key=visit().key("read-again"), icon=":material/refresh:")
     if not clicked and background_read.held("file", question) is None:
         return
     table = _opened("file", lambda: open_table(path, name=source.name, in_full=True, **how), question=question)
@@ -183,7 +193,7 @@ def _opened(name: str, opens: Callable[[], Table], *, question: object, again: b
             raise
         return table
 
-    return background_read.read(name, work, None, question=question, doing="Reading the table", again=again)
+    return background_read.read(name, work, None, question=question, doing=_("Reading the table"), again=again)
 
 
 def _take(table: Table, source: uploads.Place, how: dict[str, Any]) -> None:
@@ -206,7 +216,12 @@ def _sheets(path: Path, place: uploads.Place) -> list[str] | None:
         return []
     question = (place.token, place.arrivals)
     return background_read.read(
-        "sheets", lambda _: sheet_names(path), None, question=question, doing="Looking for sheets", again=False
+        "sheets",
+        lambda _progress: sheet_names(path),
+        None,
+        question=question,
+        doing=_("Looking for sheets"),
+        again=False,
     )
 
 
@@ -214,10 +229,12 @@ def summary() -> str:
     """Return the line that stands for the folded step; only the owner sees the number of rows."""
     table = visit().table
     if table is None:
-        return "no table yet"
-    head = f"{plain(visit().table_name)} · {plural(len(table.columns), 'column')}"
-    rows = background_read.glance("rows", lambda _: owner.row_count(table), table)
+        return _("no table yet")
+    head = f"{plain(visit().table_name)} · " + plural("{n} column", "{n} columns", len(table.columns))
+    rows = background_read.glance("rows", lambda _progress: owner.row_count(table), table)
     if rows is not None:
-        return f"{head} · {plural(rows, 'row')} (only you see this number)"
+        counted = plural("{n} row (only you see this number)", "{n} rows (only you see this number)", rows)
+        return f"{head} · {counted}"
     awaited = (job := background_read.held("rows")) is not None and not job.done
-    return f"{head} · its rows {'are being counted' if awaited else 'cannot be counted just now'}"
+    why = _("its rows are being counted") if awaited else _("its rows cannot be counted just now")
+    return f"{head} · {why}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from dpengine.translation.catalogue import _, number, plural
 from pages.parts.publish.rows_kept import show_rows_kept
-from pages.parts.shared.wording import plain, plural
+from pages.parts.shared.wording import plain
 from pages.parts.visit import plan_form
 from pages.parts.visit.state import visit
 
@@ -20,52 +21,56 @@ def choose_unit() -> None:
     likely = [name for name in names if plan_form.names_people(name)]
     answer = True if entries.several_rows is None and likely else entries.several_rows
     several = st.radio(
-        "In this table",
+        _("In this table"),
         [False, True],
         index=None if answer is None else int(answer),
-        format_func=lambda many: "a person may have several rows" if many else "each row is a different person",
+        format_func=lambda many: _("a person may have several rows") if many else _("each row is a different person"),
         key=visit().key("several"),
-        help="If people can have several rows and you say otherwise, they are protected less than you promise.",
+        help=_("If people can have several rows and you say otherwise, they are protected less than you promise."),
     )
     id_column, rows = entries.id_column, entries.rows
     if several:
         who, most = st.columns(2)
         id_column = who.selectbox(
-            "Column that identifies the person",
+            _("Column that identifies the person"),
             names,
             index=names.index(guess) if (guess := id_column or next(iter(likely), None)) in names else None,
-            placeholder="such as patient_id",
+            placeholder=_("such as patient_id"),
             key=visit().key("id"),
         )
         rows = most.number_input(
-            "Rows per person, at most",
+            _("Rows per person, at most"),
             1,
             1_000_000,
             max(rows, 1),
             key=visit().key("rows"),
-            help="How many rows of a person are counted. Noise grows with this number.",
+            help=_("How many rows of a person are counted. Noise grows with this number."),
         )
         st.caption(
-            f"If a person has more than {plural(int(rows), 'row')}, {int(rows):,} of them, drawn at random, "
-            f"{'is' if rows == 1 else 'are'} counted; the others are left out of every table. All counts, and "
-            "their total, then count only these rows."
+            plural(
+                "If a person has more than {n} row, {n} of them, drawn at random, is counted; the others are left out "
+                "of every table. All counts, and their total, then count only these rows.",
+                "If a person has more than {n} rows, {n} of them, drawn at random, are counted; the others are left "
+                "out of every table. All counts, and their total, then count only these rows.",
+                int(rows),
+            )
         )
         if id_column is not None:
             show_rows_kept(table, id_column)
     about = st.number_input(
-        "Roughly how many rows (public knowledge)",
+        _("Roughly how many rows (public knowledge)"),
         min_value=1,
         max_value=10**12,
         value=entries.rows_about,
-        placeholder="for instance 5000; used for the preview only",
+        placeholder=_("for instance 5000; used for the preview only"),
         key=visit().key("about"),
-        help="A public figure, not the exact number. It only scales the made-up preview.",
+        help=_("A public figure, not the exact number. It only scales the made-up preview."),
     )
     visit().change(
         several_rows=several, id_column=id_column, rows=int(rows), rows_about=None if about is None else int(about)
     )
     if st.button(
-        "Go on to how private",
+        _("Go on to how private"),
         type="primary",
         key=visit().key("unit-done"),
         disabled=several is None or (several and id_column is None),
@@ -78,8 +83,14 @@ def summary() -> str:
     """Return the line that stands for the folded step."""
     entries = visit().entries
     if entries.several_rows is None:
-        return "still to be answered"
-    whom = "each row is one person"
+        return _("still to be answered")
+    whom = _("each row is one person")
     if entries.several_rows:
-        whom = f"each person, identified by {plain(str(entries.id_column))}, with at most {plural(entries.rows, 'row')}"
-    return whom + (f" · about {entries.rows_about:,} rows" if entries.rows_about else "")
+        whom = plural(
+            "each person, identified by {column}, with at most {n} row",
+            "each person, identified by {column}, with at most {n} rows",
+            entries.rows,
+            column=plain(str(entries.id_column)),
+        )
+    about = _("about {rows} rows", rows=number(entries.rows_about)) if entries.rows_about else ""
+    return f"{whom} · {about}" if about else whom

@@ -15,6 +15,7 @@ from dpengine import PlanError
 from dpengine.spec.codebook_sheet import words_of
 from dpengine.spec.domain import Category, Number
 from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import _, languages, mark
 from pages.parts.shared.wording import plain
 from pages.parts.visit import plan_form
 from pages.parts.visit.fault_text import all_faults
@@ -23,22 +24,22 @@ from pages.parts.visit.state import visit
 __all__ = ["ask_words"]
 
 ABOUT = {
-    "publisher": ("Publisher", "Office of Statistics of Example City"),
-    "contact": ("Contact", "data@example.org"),
-    "source": ("Source of the data", "Household survey 2026"),
-    "period": ("Period", "March 2026"),
-    "licence": ("Licence", "CC BY 4.0"),
-    "cite_as": ("Cite as", "Example City (2026): Households."),
+    "publisher": (mark("Publisher"), mark("Office of Statistics of Example City")),
+    "contact": (mark("Contact"), "data@example.org"),
+    "source": (mark("Source of the data"), mark("Household survey 2026")),
+    "period": (mark("Period"), mark("March 2026")),
+    "licence": (mark("Licence"), "CC BY 4.0"),
+    "cite_as": (mark("Cite as"), mark("Example City (2026): Households.")),
 }
 
 
 def ask_words(plan: Plan) -> None:
     """Ask, folded, for all that readers are told; nothing of it is needed."""
-    box = st.expander("Words for readers", icon=":material/translate:", key=visit().key("words"), on_change="rerun")
+    box = st.expander(_("Words for readers"), icon=":material/translate:", key=visit().key("words"), on_change="rerun")
     if not box.open:
         return
     with box:
-        st.caption("Said in the report, the charts and README.txt. Changes no number, and costs nothing.")
+        st.caption(_("Said in the report, the charts and README.txt. Changes no number, and costs nothing."))
         _ask_about(plan)
         _ask_columns(plan)
         _ask_codes(plan)
@@ -49,17 +50,29 @@ def _ask_about(plan: Plan) -> None:
         places = st.columns(2)
         about = {
             field: places[k % 2].text_input(
-                label, getattr(plan.about, field), placeholder=example, key=visit().key(f"about-{field}")
+                _(label), getattr(plan.about, field), placeholder=_(example), key=visit().key(f"about-{field}")
             )
             for k, (field, (label, example)) in enumerate(ABOUT.items())
         }
-        notes = st.text_area("Notes", plan.notes, height=80, key=visit().key("notes"))
-        if st.form_submit_button("Use these"):
-            _take(about={field: text.strip() for field, text in about.items() if text.strip()}, notes=notes.strip())
+        codes = list(languages())
+        spoken = st.selectbox(
+            _("Language of the report"),
+            codes,
+            index=codes.index(plan.language),
+            format_func=languages().__getitem__,
+            key=visit().key("report-language"),
+            help=_(
+                "The report and README.txt are written in it. Your own words and the names of cells stay as they are."
+            ),
+        )
+        notes = st.text_area(_("Notes"), plan.notes, height=80, key=visit().key("notes"))
+        if st.form_submit_button(_("Use these")):
+            said = {field: text.strip() for field, text in about.items() if text.strip()}
+            _take(about=said, notes=notes.strip(), language=spoken)
 
 
 def _ask_columns(plan: Plan) -> None:
-    st.markdown("**What the columns say**")
+    st.markdown(_("**What the columns say**"))
     rows = [
         {
             "column": name,
@@ -76,10 +89,15 @@ def _ask_columns(plan: Plan) -> None:
             disabled=["column"],
             key=visit().key("columns-words-grid"),
             column_config={
-                "whole numbers": st.column_config.CheckboxColumn(help="Readers see 18–29 instead of [18, 30).")
+                "column": st.column_config.Column(_("column")),
+                "name for readers": st.column_config.Column(_("name for readers")),
+                "what it says": st.column_config.Column(_("what it says")),
+                "whole numbers": st.column_config.CheckboxColumn(
+                    _("whole numbers"), help=_("Readers see 18–29 instead of [18, 30).")
+                ),
             },
         )
-        if st.form_submit_button("Use these names"):
+        if st.form_submit_button(_("Use these names")):
             told = visit().entries.told
             changed = {
                 row["column"]: told.get(row["column"], {})
@@ -97,22 +115,23 @@ def _ask_codes(plan: Plan) -> None:
     coded = [name for name in plan.used if isinstance(plan.column(name), Category)]
     if not coded:
         return
-    st.markdown("**Words for codes**")
-    name = st.selectbox("Column with codes", coded, key=visit().key("coded"))
+    st.markdown(_("**Words for codes**"))
+    name = st.selectbox(_("Column with codes"), coded, key=visit().key("coded"))
     column = plan.column(name)
     assert isinstance(column, Category)
     with st.form(visit().key(f"codes-{name}"), border=False):
         text = st.text_area(
-            "Value = words, one a line",
+            _("Value = words, one a line"),
             "\n".join(f"{value} = {column.words.get(value, '')}".rstrip() for value in column.values[:1000]),
             height=min(240, 90 + 22 * min(len(column.values), 7)),
             key=visit().key(f"codes-of-{name}"),
-            help="For example 1 = male. A value without words is shown as it is.",
+            help=_("For example 1 = male. A value without words is shown as it is."),
         )
-        if st.form_submit_button("Use these words"):
+        if st.form_submit_button(_("Use these words")):
             words, unknown = words_of(text, column.values)
             if unknown:
-                st.warning(f"No such value: {plain(', '.join(unknown[:5]))}.", icon=":material/report:")
+                text = _("No such value: {values}.", values=plain(", ".join(unknown[:5])))
+                st.warning(text, icon=":material/report:")
             else:
                 told = visit().entries.told
                 _take(told=told | {name: told.get(name, {}) | {"words": words}})

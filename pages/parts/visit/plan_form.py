@@ -20,6 +20,7 @@ from dpengine.spec import notation
 from dpengine.spec.domain import FOR_READERS, Column
 from dpengine.spec.plan import Plan, Strategy
 from dpengine.spec.suggestions import suggested
+from dpengine.translation.catalogue import ENGLISH, _, mark
 from pages.parts.visit.fault_text import sentence
 
 __all__ = [
@@ -50,14 +51,14 @@ __all__ = [
 ]  # fmt: skip
 
 LAYOUTS = {
-    "together": "One table of all of them",
-    "pairs": "Every pair of them",
-    "single": "Each by itself",
-    "own": "A list of my own",
+    "together": mark("One table of all of them"),
+    "pairs": mark("Every pair of them"),
+    "single": mark("Each by itself"),
+    "own": mark("A list of my own"),
 }
 WHOLE = re.compile(r"(^|[^a-z])(age|ages|year|years|yr|alter|jahr)($|[^a-z])")  # names of whole numbers
-HOW_WRITTEN = "say how its dates are written"
-TO_CONFIRM = "confirm the suggestion, or correct it"
+HOW_WRITTEN = mark("say how its dates are written")
+TO_CONFIRM = mark("confirm the suggestion, or correct it")
 OF_THE_PAGE = ("suggested", "written")  # what an entry says beside the plan's own fields, while it is filled in
 WHO = "id|pid|uid|ssn|mrn|patient|person|subject|respondent|participant|member|customer|client|student|user"
 PEOPLE = rf"((.*_)?({WHO})(_?(id|no|nr|num|number|key|code))?)"
@@ -82,6 +83,7 @@ class Entries:
     epsilon: str = "1"
     strategy: Strategy = "auto"
     notes: str = ""
+    language: str = ENGLISH
     about: dict[str, str] = field(default_factory=dict)
     told: dict[str, dict[str, Any]] = field(default_factory=dict)  # by column: what readers see of it
 
@@ -235,13 +237,13 @@ def to_plan(entries: Entries) -> Plan:
         everything = set(used(entries))
         tables = [{"columns": t, "ranges": True} if set(t) == everything else t for t in tables]
     if entries.several_rows is None:
-        raise PlanError("say whether a person may have several rows")
-    if waiting := [f"{name}: {open_}" for name in used(entries) for open_ in _open(entries.declared[name])]:
+        raise PlanError(_("say whether a person may have several rows"))
+    if waiting := [f"{name}: " + _(open_) for name in used(entries) for open_ in _open(entries.declared[name])]:
         raise PlanError(waiting)
     unit: dict[str, Any] = {"rows": 1}
     if entries.several_rows:
         if entries.id_column is None:
-            raise PlanError("choose the column that identifies the person")
+            raise PlanError(_("choose the column that identifies the person"))
         unit = {"id": entries.id_column, "rows": entries.rows}
     return Plan(
         title=entries.title,
@@ -253,6 +255,7 @@ def to_plan(entries: Entries) -> Plan:
         tables=tables,
         strategy=entries.strategy,
         notes=entries.notes,
+        language=entries.language,
         about=entries.about,
     )
 
@@ -353,7 +356,7 @@ def _unreadable(column: dict[str, Any]) -> str:
             notation.read(column["written"], column["kind"], strict=strict)
         except ValueError as error:
             return str(error)
-    return "write it again"
+    return mark("write it again")
 
 
 def entry(column: Column) -> dict[str, Any]:
@@ -371,7 +374,9 @@ def undressed(column: Column) -> dict[str, Any]:
 def from_plan(plan: Plan) -> Entries:
     """Return the entries that would make `plan`. Raises `PlanError` for what this page cannot ask for yet."""
     if plan.amounts(()):
-        raise PlanError("this plan asks for means or sums, which this page cannot do yet: use the command line for it")
+        raise PlanError(
+            _("this plan asks for means or sums, which this page cannot do yet: use the command line for it")
+        )
     return Entries(
         title=plan.title,
         dataset=plan.dataset,
@@ -382,6 +387,7 @@ def from_plan(plan: Plan) -> Entries:
         ranges=plan.ranged is not None,
         declared={column.name: undressed(column) for column in plan.columns},
         notes=plan.notes,
+        language=plan.language,
         about={key: text for key, text in plan.about.model_dump().items() if text},
         told={column.name: column.model_dump(include={*FOR_READERS}) for column in plan.columns},
         several_rows=plan.unit.id is not None,

@@ -7,12 +7,14 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine import Plan
 from pages.parts.visit import plan_form
+from pages.parts.visit.project.changes import in_words
 from tests.pages.visits import held, labelled, settled, texts, visit
 
 CODED = """
 dataset: d
 epsilon: "1"
 notes: As in the questionnaire.
+language: de
 about: {publisher: Office, licence: CC0}
 columns:
   - {name: sex, kind: category, values: ["1", "2"], label: Sex, words: {"1": male, "2": female}}
@@ -32,7 +34,7 @@ def census() -> AppTest:
 def test_entries_keep_what_a_loaded_plan_tells_readers() -> None:
     plan = Plan.loads(CODED)
     again = plan_form.to_plan(plan_form.from_plan(plan).with_(several_rows=False))
-    assert (again.notes, again.about) == (plan.notes, plan.about)
+    assert (again.notes, again.language, again.about) == (plan.notes, "de", plan.about)
     assert again.columns == plan.columns
 
 
@@ -55,8 +57,10 @@ def test_ages_are_whole_numbers_unless_said_otherwise() -> None:
 
 
 def test_publisher_and_words_are_taken_and_cost_nothing(census: AppTest) -> None:
-    before = plan_form.to_plan(held(census).entries)
+    before_entries = held(census).entries
+    before = plan_form.to_plan(before_entries)
     labelled(census.text_input, "Publisher").set_value("Office of Figures")
+    labelled(census.selectbox, "Language of the report").set_value("de")
     labelled(census.button, "Use these").click().run()
     assert not census.exception
     name = census.selectbox(key=held(census).key("coded")).value
@@ -65,7 +69,8 @@ def test_publisher_and_words_are_taken_and_cost_nothing(census: AppTest) -> None
     labelled(census.button, "Use these words").click().run()
     assert not census.exception
     after = plan_form.to_plan(held(census).entries)
-    assert after.about.publisher == "Office of Figures"
+    assert (after.about.publisher, after.language) == ("Office of Figures", "de")
+    assert in_words(before_entries, held(census).entries) == "words for readers"
     assert after.column(name).shown[0] == "Something plain"
     assert after.key == before.key
 

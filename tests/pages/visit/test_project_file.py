@@ -26,7 +26,7 @@ def half() -> Entries:
         title=ODD[5], dataset="no", chosen=("day", "age"), layout="own", own=(("day", "age"), ("day",)), margins=False,
         ranges=True, rows_about=5000, strategy="direct",
         declared={"day": day, "age": wrong, "town: a": town}, several_rows=True, id_column="pid", rows=7, epsilon="1/3",
-        notes="two\nlines", about={"period": "2025"},
+        notes="two\nlines", language="de", about={"period": "2025"},
         told={"town: a": {"label": "Town", "words": {"no": "Norway"}}, "age": {"whole": False}},
     )  # fmt: skip
 
@@ -69,6 +69,7 @@ def test_a_plan_file_is_a_project_that_is_complete() -> None:
         ("published_as: own", "published_as: spiral", "see project.published_as"),
         ("rows: 7", "rows: many", "see unit.rows"),
         ("rows: 7", "rows: 1000001", "rows per person"),
+        ("language: de", "language: xx", "see language"),
         ("rows_about: 5000", "rows_about: 1000000000001", "the rough number of rows"),
         ("epsilon: 1/3", "epsilon: abc", "ε must be a number"),
         ("- name: age", "- name: day", "declares a column twice"),

@@ -69,6 +69,7 @@ def test_a_draft_too_long_for_a_browser_is_not_kept() -> None:
         {"rows": 1_000_001},
         {"rows_about": 10**12 + 1},
         {"epsilon": "abc"},
+        {"language": "xx"},
         {"chosen": ["age", "age"]},
         {"declared": {"age": {"name": "age"}}},
         {"declared": {"age": {**AGE, "name": "income"}}},

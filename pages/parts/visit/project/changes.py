@@ -48,8 +48,12 @@ def _changes(before: Entries, after: Entries) -> Iterator[str]:
     for what in ("title", "dataset"):
         if (new := getattr(after, what)) != getattr(before, what):
             yield f"{what}: {_short(new) or 'none'}"
-    if (before.notes, before.about, before.told) != (after.notes, after.about, after.told):
+    if _words(before) != _words(after):
         yield "words for readers"
+
+
+def _words(entries: Entries) -> tuple[object, ...]:
+    return entries.notes, entries.language, entries.about, entries.told
 
 
 def _tables(before: Entries, after: Entries) -> Iterator[str]:

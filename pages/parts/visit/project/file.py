@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dpengine import Plan, PlanError
 from dpengine.spec import strict_yaml
 from dpengine.spec.domain import FOR_READERS
-from dpengine.spec.plan import About, Strategy, exact_epsilon
-from dpengine.translation.catalogue import mark
+from dpengine.spec.plan import About, Language, Strategy, exact_epsilon
+from dpengine.translation.catalogue import ENGLISH, _, languages, mark
 from pages.parts.visit.plan_form import LAYOUTS, Draft, Entries, from_plan, shareable
 from pages.parts.visit.project.history import History
 
@@ -90,6 +90,7 @@ class _File(_Part):
     project: _Project
     title: str = ""
     notes: str = ""
+    language: Language = ENGLISH
     about: About = About()
     dataset: str = ""
     epsilon: str = "1"
@@ -128,6 +129,7 @@ def write(draft: Draft, history: History | None = None) -> str:
         "project": {key: value for key, value in project.items() if value not in ("", [])},
         "title": entries.title,
         "notes": entries.notes,
+        "language": "" if entries.language == ENGLISH else entries.language,
         "about": entries.about,
         "dataset": entries.dataset,
         "epsilon": entries.epsilon,
@@ -173,6 +175,8 @@ def faults_of(entries: Entries) -> list[str]:
         exact_epsilon(entries.epsilon or "1")  # half-filled
     except ValueError as error:
         found.append(str(error))
+    if entries.language != ENGLISH and entries.language not in languages():
+        found.append(_("reports are written in {listed}", listed=", ".join(languages())))
     if not 1 <= entries.rows <= MAX_ROWS:
         found.append(f"rows per person are 1 to {MAX_ROWS:,}")
     if entries.rows_about is not None and not 1 <= entries.rows_about <= MAX_ABOUT:
@@ -198,6 +202,7 @@ def _entries(file: _File) -> Entries:
         epsilon=file.epsilon,
         strategy=file.strategy,
         notes=file.notes,
+        language=file.language,
         about={key: said for key, said in file.about.model_dump().items() if said},
         told={column.name: told for column in file.columns if (told := _told(column))},
     )
