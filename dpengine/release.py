@@ -21,12 +21,23 @@ from dpengine.bundle.dry_run import check_makeable
 from dpengine.bundle.read import manifest_of
 from dpengine.counting import count, near_copies
 from dpengine.measure.strategy import decide
+from dpengine.results import serialise
 from dpengine.results.result import Result, payload_of
 from dpengine.sources.open import Source, open_table
 from dpengine.sources.table import Table
 from dpengine.spec.plan import Plan
 
-__all__ = ["Release", "digest_for", "is_recorded", "release", "reopen", "resembling", "summary", "true_counts"]
+__all__ = [
+    "Release",
+    "digest_for",
+    "is_recorded",
+    "plan_of",
+    "release",
+    "reopen",
+    "resembling",
+    "summary",
+    "true_counts",
+]
 
 Progress = Callable[[str], None]
 
@@ -170,6 +181,11 @@ def resembling(table: Table, plan: Plan, fingerprint: bytes, ledger: Ledger) -> 
 def reopen(payload: bytes, ledger: Ledger | None = None) -> Release:
     """Return a stored release, to be signed by the key of its `ledger`; raise `LedgerError` if it is damaged."""
     return replace(Release.from_bytes(payload), signing_key=signing_key(ledger) if ledger is not None else None)
+
+
+def plan_of(payload: bytes) -> Plan:
+    """Return the plan of a stored release, without reading its tables; raise `LedgerError` if it is damaged."""
+    return Plan(**serialise.plan_of(payload))
 
 
 def summary(plan: Plan) -> str:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -21,9 +23,11 @@ from dpengine.marginals.marginal import Domain, Marginal
 from dpengine.marginals.measurement import Allocation, Audit, Boxes, Choice, Measurement, Measurements
 from dpengine.synthesis.generate_rows import SyntheticRows
 
-__all__ = ["pack", "unpack"]
+__all__ = ["pack", "plan_of", "unpack"]
 
 Array = npt.NDArray[Any]
+DAMAGED = (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
+CANNOT_BE_READ = "a stored release cannot be read; restore the ledger from a backup"
 BOXES = ("parents", "first", "last", "parts", "values")
 
 
@@ -73,6 +77,16 @@ def pack(
     return buffer.getvalue()
 
 
+def plan_of(payload: bytes) -> dict[str, Any]:
+    """Return the plan in a payload, without reading its numbers. Raises `LedgerError` if the payload is damaged."""
+    try:
+        with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
+            plan: dict[str, Any] = json.loads(arrays["header"].tobytes())["plan"]
+    except DAMAGED as error:
+        raise LedgerError(CANNOT_BE_READ) from error
+    return plan
+
+
 def unpack(
     payload: bytes,
 ) -> tuple[
@@ -115,7 +129,7 @@ def unpack(
                 AmountTable(tuple(columns), name, arrays[f"known{k}"], arrays[f"steps{k}"])
                 for k, (name, columns) in enumerate(header.get("amounts", ()))
             )
-    except (ValueError, KeyError, OSError, EOFError) as error:
-        raise LedgerError("a stored release cannot be read; restore the ledger from a backup") from error
+    except DAMAGED as error:
+        raise LedgerError(CANNOT_BE_READ) from error
     story = {key: header[key] for key in ("release_id", "created", "software")}
     return header["plan"], Measurements(measurements, choices, audit, boxes), model, story, amounts

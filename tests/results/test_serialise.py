@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpengine import preview
+from dpengine import LedgerError, Plan, preview
 from dpengine.marginals.marginal import Domain
 from dpengine.marginals.measurement import Measurements
 from dpengine.results.result import Result
-from dpengine.results.serialise import pack, unpack
+from dpengine.results.serialise import pack, plan_of, unpack
 from dpengine.synthesis.generate_rows import SyntheticRows
 from tests.plans import letters_plan
 
@@ -64,3 +64,16 @@ def test_stored_bytes_do_not_grow_with_the_number_of_people() -> None:
     assert isinstance(many.model, SyntheticRows)
     assert many.model.weights.sum() > 900_000
     assert len(many.to_bytes()) < 1_500_000
+
+
+def test_the_plan_alone_is_read_without_the_numbers() -> None:
+    plan = letters_plan([3, 3], [["a", "b"]])
+    whole = preview(plan).to_bytes()
+    assert Plan(**plan_of(whole)) == plan
+    with np.load(io.BytesIO(whole)) as arrays:
+        header_only = {"header": arrays["header"]}
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **header_only)
+    assert Plan(**plan_of(buffer.getvalue())) == plan
+    with pytest.raises(LedgerError, match="backup"):
+        plan_of(whole[:100])

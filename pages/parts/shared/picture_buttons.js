@@ -1,6 +1,9 @@
 // Saves the chart beside it as a picture: by the button of the chart itself, which draws what the options say, and on
 // the ground of the page, so that light letters are not saved without their dark ground.
 export default function ({ data, parentElement }) {
+  const row = parentElement.querySelector(".row");
+  row.chart = data;
+  if (row.childElementCount) return; // drawn again: the buttons stay, and so does the focus on one of them
   const words = document.createElement("span");
   words.textContent = "Save chart";
   const buttons = data.formats.map((format) => {
@@ -9,10 +12,10 @@ export default function ({ data, parentElement }) {
     button.textContent = format.toUpperCase();
     button.title = `Save this chart as ${button.textContent}`;
     button.setAttribute("aria-label", button.title);
-    button.onclick = () => save(data, format);
+    button.onclick = () => save(row.chart, format);
     return button;
   });
-  parentElement.querySelector(".row").replaceChildren(words, ...buttons);
+  row.replaceChildren(words, ...buttons);
 }
 
 function save({ place, name, width, scale }, format) {

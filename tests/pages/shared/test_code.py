@@ -93,6 +93,10 @@ def test_what_publish_shows_makes_the_release_of_the_page_in_each_of_three_ways(
     values = {"plan": "plan.yaml", "bundle": "again.zip", "table": "clinic.csv", **PLAINLY}
     assert run(cells(write.notebook("publish", **values)))[0]["release"].release_id == release.release_id
     assert dpe.verify("release.zip")["release_id"] == dpe.verify("again.zip")["release_id"]
+    signer = dpe.signed_by("release.zip")
+    assert f"signed by {signer}" in run(write.python("verify", bundle="release.zip", key=signer))[1]
+    with pytest.raises(dpe.ReleaseError, match="signed by"):
+        run(write.python("verify", bundle="release.zip", key="0" * 32))
     assert "Already published: costs 0" in texts(settled(page.run())), "the page would make no other"
     assert ledger().spent("clinic") == 1, "three times the same release, paid once"
 

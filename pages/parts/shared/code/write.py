@@ -87,12 +87,7 @@ def _cell(number: int, text: bool, body: str) -> dict[str, Any]:
 
 
 def _made(name: str, values: dict[str, Any]) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, keep_trailing_newline=True,
-        autoescape=False,  # it is no HTML: each value enters as a literal of its language
-    )  # fmt: skip
-    environment.filters |= {"py": _literal, "sh": shlex.quote, "data": _data, "comment": _comment}
-    return environment.get_template(name).render(values).rstrip("\n") + "\n"
+    return _TEMPLATES.get_template(name).render(values).rstrip("\n") + "\n"
 
 
 def _literal(value: object) -> str:
@@ -113,3 +108,10 @@ def _data(value: object) -> str:
 def _comment(value: str) -> str:
     """Write a text within a comment: on one line."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in value).split())
+
+
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(TEMPLATES), undefined=jinja2.StrictUndefined, keep_trailing_newline=True,
+    autoescape=False,  # it is no HTML: each value enters as a literal of its language
+)  # fmt: skip
+_TEMPLATES.filters |= {"py": _literal, "sh": shlex.quote, "data": _data, "comment": _comment}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from dpengine import LedgerError, PlanError
 from dpengine.accounting.entry import Entry, Kind, same_name
-from dpengine.release import reopen
+from dpengine.release import plan_of
 from pages.parts.visit.plan_form import Draft, from_plan
 from pages.parts.visit.state import STEPS, visit
 
@@ -96,7 +96,7 @@ def _published(entry: Entry) -> Draft | None:
     if payload is None:
         return None
     with suppress(PlanError):  # a plan that only the command line can publish
-        return Draft(_name(entry), "", STEPS, from_plan(reopen(payload).plan), visit().account.owner)
+        return Draft(_name(entry), "", STEPS, from_plan(plan_of(payload)), visit().account.owner)
     return None
 
 
