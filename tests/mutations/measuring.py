@@ -327,7 +327,7 @@ FAULTS = [
     Fault(
         "tables with amounts are measured beside all of ε",
         "dpengine/measure/strategy.py",
-        "measure_adaptively(self.workload, exact, for_counts, self.plan.unit.rows)",
+        "measure_adaptively(self.workload, exact, self.for_counts, self.plan.unit.rows)",
         "measure_adaptively(self.workload, exact, self.plan.epsilon, self.plan.unit.rows)",
         "tests/measure/test_amounts.py::test_noise_is_drawn_for_a_row_and_paid_for",
     ),
