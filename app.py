@@ -35,6 +35,7 @@ def main() -> None:
                 st.Page("pages/ask.py", title="Ask", icon=":material/contact_support:", url_path="ask"),
                 st.Page("pages/verify.py", title="Verify", icon=":material/verified:", url_path="verify"),
                 *([approval] if admitted and sign_in.approves() else []),
+                st.Page("pages/glossary.py", title="Glossary", icon=":material/dictionary:", url_path="glossary"),
             ],
             "Labs": [
                 st.Page(

@@ -18,7 +18,7 @@ from tests.serving import QUIET, served
 
 DATA = Path(__file__).parent
 WIDTH, HEIGHT = 1280, 800
-GALLERY = ("accuracy", "ask", "budget", "definition", "attacks", "risk", "survey", "choose", "learn")
+GALLERY = ("accuracy", "ask", "budget", "definition", "attacks", "risk", "survey", "choose", "learn", "glossary")
 COLOURS = 64  # of a picture: enough for these pages, in a third of the bytes
 SETTLE = 1500  # milliseconds in which charts are drawn
 

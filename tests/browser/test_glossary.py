@@ -1,0 +1,31 @@
+"""The glossary in a browser: found by typing, gone through by keyboard, fit for a phone and for everybody."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser import access
+from tests.browser.actions import press, rest
+from tests.browser.conftest import NewPage, wait_until
+
+
+def test_terms_and_pages_are_found_while_typing_and_lead_on(new_page: NewPage) -> None:
+    page = new_page("/glossary", width=390, height=844)
+    typed = page.get_by_role("searchbox", name="Search terms and pages")
+    typed.press_sequentially("Mostly NÓISE")  # neither Enter nor Tab
+    expect(page.get_by_text("Codebook ·")).to_be_hidden()
+    press(page.get_by_text("Mostly noise · A mark"))
+    rest(page)
+    access.check(page)
+    page.get_by_role("link", name="Half-width (±)").press("Enter")
+    wait_until(page, "document.activeElement.textContent === 'Half-width (±)'")
+    expect(page).to_have_url(re.compile("/glossary[?]term=half-width$"))  # it can be passed on
+    page.set_viewport_size({"width": 1280, "height": 800})
+    typed.fill("averaging breaks it")
+    expect(page.get_by_text("See how differencing")).to_be_visible()
+    expect(page).to_have_url(re.compile("/glossary$"))
+    page.get_by_test_id("stMain").get_by_role("link", name="Attacks").click()
+    expect(page.get_by_role("heading", name="Attacks", level=1)).to_be_visible()
+    expect(page).to_have_url(re.compile("/attacks$"))
