@@ -1,9 +1,11 @@
 // Sends a file as the body of one request, a piece at a time from the disk, and shows how far it is.
 const running = new WeakMap(); // the request on its way from each place on the page
 
-function size(bytes) {
+function size(bytes, language) {
   const step = bytes < 1e6 ? [1e3, "kB"] : bytes < 1e9 ? [1e6, "MB"] : [1e9, "GB"];
-  return `${(bytes / step[0]).toFixed(bytes < 1e9 ? 0 : 1)} ${step[1]}`;
+  const digits = bytes < 1e9 ? 0 : 1;
+  const form = { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false };
+  return `${(bytes / step[0]).toLocaleString(language, form)} ${step[1]}`;
 }
 
 function cookie(name) {
@@ -13,8 +15,13 @@ function cookie(name) {
 export default function ({ data, parentElement: root, setTriggerValue }) {
   const at = (name) => root.querySelector(name);
   const [zone, input, choose, cancel, way] = [".zone", "input", ".choose", ".cancel", ".way"].map(at);
+  const { words } = data;
+  const sized = (bytes) => size(bytes, data.language);
+  const say = (text, places) => text.replace(/\{(\w+)\}/g, (whole, name) => places[name] ?? whole);
   at(".label").textContent = data.label;
-  at(".note").textContent = `Up to ${size(data.limit)} \u2022 ${data.kinds_text}. ${data.note}`;
+  at(".upload").textContent = words.upload;
+  cancel.textContent = words.cancel;
+  at(".note").textContent = say(words.note, { size: sized(data.limit), kinds: words.kinds, note: data.note });
   input.accept = data.kinds.map((kind) => "." + kind).join(",");
 
   const show = (sending, fault = "") => {
@@ -32,9 +39,9 @@ export default function ({ data, parentElement: root, setTriggerValue }) {
   const send = (file) => {
     if (!file || running.has(root)) return;
     if (!data.kinds.includes(file.name.split(".").pop().toLowerCase())) {
-      return show(false, `Files of this kind are not known here. Known are ${data.kinds_text}.`);
+      return show(false, say(words.unknown, { kinds: words.kinds }));
     }
-    if (file.size > data.limit) return show(false, `${size(file.size)} is more than this server takes.`);
+    if (file.size > data.limit) return show(false, say(words.too_large, { size: sized(file.size) }));
     const request = new XMLHttpRequest();
     running.set(root, request);
     const ended = (fault) => {
@@ -45,19 +52,20 @@ export default function ({ data, parentElement: root, setTriggerValue }) {
     at(".name").textContent = file.name;
     const showProgress = (sent) => {
       at("progress").value = file.size ? sent / file.size : 1;
-      at(".share").textContent = sent < file.size ? `${size(sent)} of ${size(file.size)}` : "Reading";
+      const part = say(words.sent, { sent: sized(sent), size: sized(file.size) });
+      at(".share").textContent = sent < file.size ? part : words.reading;
     };
     showProgress(0);
     show(true);
     cancel.focus({ preventScroll: true });
     request.upload.onprogress = (event) => showProgress(event.loaded);
     request.onload = () => {
-      if (request.status !== 204) return ended(request.responseText || "The upload was refused.");
+      if (request.status !== 204) return ended(request.responseText || words.refused);
       running.delete(root);
       cancel.hidden = true;
       setTriggerValue("received", `${Date.now()}`);
     };
-    request.onerror = () => ended("The upload broke off. Nothing was kept; try again.");
+    request.onerror = () => ended(words.broken);
     request.onabort = () => ended("");
     request.open("PUT", data.address);
     request.setRequestHeader("Content-Type", "application/octet-stream");

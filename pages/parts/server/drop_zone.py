@@ -6,6 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from dpengine.translation.catalogue import _, language
 from pages.parts.server import upload_route, uploads
 
 __all__ = ["drop_zone"]
@@ -28,8 +29,25 @@ def drop_zone(label: str, note: str, place: uploads.Place, *, key: str) -> uploa
             "limit": uploads.limit(),
             "kinds": uploads.KINDS,
             "arrivals": place.arrivals,  # a change makes it draw itself anew
-            "kinds_text": "CSV, Parquet, Excel, SPSS, Stata, SAS and others",
+            "language": language(),
+            "words": _words(),
         },
         on_received_change=lambda: None,
     )
     return place
+
+
+def _words() -> dict[str, str]:
+    """Return what the drop zone says, with places for what only the browser knows."""
+    return {
+        "kinds": _("CSV, Parquet, Excel, SPSS, Stata, SAS and others"),
+        "note": _("Up to {size} • {kinds}. {note}"),
+        "upload": _("Upload"),
+        "cancel": _("Cancel"),
+        "unknown": _("Files of this kind are not known here. Known are {kinds}."),
+        "too_large": _("{size} is more than this server takes."),
+        "sent": _("{sent} of {size}"),
+        "reading": _("Reading"),
+        "refused": _("The upload was refused."),
+        "broken": _("The upload broke off. Nothing was kept; try again."),
+    }

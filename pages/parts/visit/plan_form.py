@@ -190,13 +190,19 @@ def _of_its_values(told: dict[str, Any], column: Mapping[str, Any]) -> dict[str,
 
 
 def same_cells(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two entries of a column declare the same cells, with the same provenance."""
+    """Whether two entries of a column declare the same cells, with the same provenance.
+
+    A `format` that waits for an answer, None, is another than that of ISO dates.
+
+    >>> same_cells({"kind": "date", "format": None}, {"kind": "date", "format": ""})
+    False
+    """
     return _declares(one) == _declares(other)
 
 
 def _declares(column: Mapping[str, Any]) -> tuple[object, ...]:
     lists = tuple(tuple(map(str, column.get(name, ()))) for name in ("edges", "values"))
-    days = tuple(column.get(name) or "" for name in ("from", "to", "by", "format"))
+    days = *(column.get(name) or "" for name in ("from", "to", "by")), column.get("format", "")
     kept = column.get("other", True), column.get("missing", True), column.get("source", "typed")
     return column["kind"], *lists, *days, *kept
 
