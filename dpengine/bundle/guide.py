@@ -13,7 +13,8 @@ from dpengine.bundle.promises import estimator
 from dpengine.bundle.wording import Estimator
 from dpengine.estimate.estimates import ModelledEstimates
 from dpengine.results.result import Result
-from dpengine.spec.wording import people
+from dpengine.spec.wording import people, words_in_files
+from dpengine.translation.catalogue import _, mark
 
 __all__ = ["Entry", "model_errors", "number_columns", "reading"]
 
@@ -27,132 +28,172 @@ class Entry(NamedTuple):
     text: str
     use: str = ""
 
+    def translated(self, **values: str) -> Entry:
+        """Return the entry in the language that is spoken, with `values` in the places of its text."""
+        return Entry(_(self.name), _(self.text).format(**values), _(self.use))
+
 
 COUNT = Entry(
-    "count",
-    "A whole number, never negative. All tables agree: a sum of counts is the same in whichever table you add it up.",
-    "Use it for tables and charts.",
+    mark("count"),
+    mark(
+        "A whole number, never negative. All tables agree: a sum of counts is the same in whichever table you add it "
+        "up."
+    ),
+    mark("Use it for tables and charts."),
 )
 NUMBERS = {
     Estimator.LEAST_SQUARES: (
         Entry(
-            "estimate",
-            "The measurement itself, right on average. It may be fractional or negative.",
-            "Use it when you add up cells, compute averages, or fit a model.",
+            mark("estimate"),
+            mark("The measurement itself, right on average. It may be fractional or negative."),
+            mark("Use it when you add up cells, compute averages, or fit a model."),
         ),
         Entry(
-            "low to high",
-            "The true number lies in this interval 95 times in 100. This is said of each cell by itself: among many "
-            "cells, expect up to 1 in 20 outside. Where noise pulled the estimate far below 0, both ends are 0: the "
-            "true number is then likely small, but not certain to be 0.",
-            "Quote it with every number.",
+            mark("low to high"),
+            mark(
+                "The true number lies in this interval 95 times in 100. This is said of each cell by itself: among "
+                "many cells, expect up to 1 in 20 outside. Where noise pulled the estimate far below 0, both ends are "
+                "0: the true number is then likely small, but not certain to be 0."
+            ),
+            mark("Quote it with every number."),
         ),
     ),
     Estimator.MODEL: (
         Entry(
-            "estimate",
-            "The count that a model of all tables expects. It may be fractional and is never negative. It is drawn "
-            "towards patterns that the tables share, so it is not right on average.",
-            "Use it where a whole number would mislead.",
+            mark("estimate"),
+            mark(
+                "The count that a model of all tables expects. It may be fractional and is never negative. It is drawn "
+                "towards patterns that the tables share, so it is not right on average."
+            ),
+            mark("Use it where a whole number would mislead."),
         ),
         Entry(
-            "low to high",
-            "This interval is meant to hold the true number 95 times in 100. For the total and for single columns it "
-            "follows from the noise.{model_errors}",
-            "Quote it with every number.",
+            mark("low to high"),
+            mark(
+                "This interval is meant to hold the true number 95 times in 100. For the total and for single columns "
+                "it follows from the noise.{model_errors}"
+            ),
+            mark("Quote it with every number."),
         ),
     ),
     Estimator.BOXES: (
         Entry(
-            "estimate",
-            "Computed from the measured boxes of neighbouring cells, and never negative. A box that was not split "
-            "further is spread evenly over its cells.",
-            "Trust sums over neighbouring cells more than single cells.",
+            mark("estimate"),
+            mark(
+                "Computed from the measured boxes of neighbouring cells, and never negative. A box that was not split "
+                "further is spread evenly over its cells."
+            ),
+            mark("Trust sums over neighbouring cells more than single cells."),
         ),
         Entry(
-            "low to high",
-            "The true number lies in this interval 95 times in 100. A cell that was measured only together with its "
-            "neighbours may hold anything from none to all of their sum.",
-            "Quote it with every number.",
+            mark("low to high"),
+            mark(
+                "The true number lies in this interval 95 times in 100. A cell that was measured only together with "
+                "its neighbours may hold anything from none to all of their sum."
+            ),
+            mark("Quote it with every number."),
         ),
     ),
 }
 AMOUNTS = Entry(
-    "mean, sum",
-    "The mean or the sum of an amount over the people of a cell whose amount is known. Values beyond the declared "
-    "bounds count as the bound. Means of small groups are drawn towards those of larger ones, as far as they are "
-    "noise. The interval holds the true mean or sum 95 times in 100; where a group is too small for its noise, it is "
-    "the whole range.",
-    "Quote the interval with every mean.",
+    mark("mean, sum"),
+    mark(
+        "The mean or the sum of an amount over the people of a cell whose amount is known. Values beyond the declared "
+        "bounds count as the bound. Means of small groups are drawn towards those of larger ones, as far as they are "
+        "noise. The interval holds the true mean or sum 95 times in 100; where a group is too small for its noise, it "
+        "is the whole range."
+    ),
+    mark("Quote the interval with every mean."),
 )
 MOSTLY_NOISE = Entry(
-    "Mostly noise",
-    "A cell is marked as mostly noise where its count is no larger than its ± (and the ± is at least 0.5). Such a cell "
-    "cannot be distinguished from an empty one.",
-    "A 0 does not mean that nobody is there, and a small number does not mean that somebody is.",
+    mark("Mostly noise"),
+    mark(
+        "A cell is marked as mostly noise where its count is no larger than its ± (and the ± is at least 0.5). Such a "
+        "cell cannot be distinguished from an empty one."
+    ),
+    mark("A 0 does not mean that nobody is there, and a small number does not mean that somebody is."),
 )
 ADDING = {
     Estimator.LEAST_SQUARES: (
         Entry(
-            "Adding cells",
-            "Add up the estimates. Errors partly cancel: a sum of k cells of one table is off by about √k times as "
-            "much as one cell. In {table}, one cell is within ±{one}, and a sum of four cells within about ±{four}. "
-            "If another table here already holds the sum, use that table.",
+            mark("Adding cells"),
+            mark(
+                "Add up the estimates. Errors partly cancel: a sum of k cells of one table is off by about √k times as "
+                "much as one cell. In {table}, one cell is within ±{one}, and a sum of four cells within about "
+                "±{four}. If another table here already holds the sum, use that table."
+            ),
         ),
         Entry(
-            "Negative estimates",
-            "They are not mistakes. Noise goes both ways, and around empty cells it goes below 0. Keep negative values "
-            "when you add: cutting them off makes every sum too high.",
+            mark("Negative estimates"),
+            mark(
+                "They are not mistakes. Noise goes both ways, and around empty cells it goes below 0. Keep negative "
+                "values when you add: cutting them off makes every sum too high."
+            ),
         ),
     ),
     Estimator.MODEL: (),
     Estimator.BOXES: (
         Entry(
-            "Adding cells",
-            "Add up the counts over ranges of neighbouring cells, such as all ages up to 40: this table was measured "
-            "for such sums. The sum over a long range is off by little more than the sum over a short one.",
+            mark("Adding cells"),
+            mark(
+                "Add up the counts over ranges of neighbouring cells, such as all ages up to 40: this table was "
+                "measured for such sums. The sum over a long range is off by little more than the sum over a short one."
+            ),
         ),
     ),
 }
 COMPARING = Entry(
-    "Comparing cells",
-    "The difference of two cells is off by about 1.4 times as much as one of them. Where the intervals of two cells "
-    "overlap widely, do not say that one is larger than the other.",
+    mark("Comparing cells"),
+    mark(
+        "The difference of two cells is off by about 1.4 times as much as one of them. Where the intervals of two "
+        "cells overlap widely, do not say that one is larger than the other."
+    ),
 )
 REPLICATES = Entry(
-    "Your own sums, differences and regressions",
-    "To say how far a number of your own may be off, compute it from replicates: the tables, drawn 50 times with fresh "
-    "errors. This command makes them from this bundle, with a recipe of five lines: python -m dpengine replicates FILE "
-    "-o replicates.zip.",
-    "They reveal nothing that the tables do not.",
+    mark("Your own sums, differences and regressions"),
+    mark(
+        "To say how far a number of your own may be off, compute it from replicates: the tables, drawn 50 times with "
+        "fresh errors. This command makes them from this bundle, with a recipe of five lines: python -m dpengine "
+        "replicates FILE -o replicates.zip."
+    ),
+    mark("They reveal nothing that the tables do not."),
 )
 SYNTHETIC = Entry(
-    "Synthetic rows",
-    "Artificial rows that give exactly the published counts, in the file synthetic.csv. No row is a real person, and "
-    "the rows hold no knowledge beyond these tables. Numbers and dates are spread evenly within their bin or period by "
-    "a fixed rule, so their exact position means nothing.",
-    "Use them where a program needs rows.",
+    mark("Synthetic rows"),
+    mark(
+        "Artificial rows that give exactly the published counts, in the file synthetic.csv. No row is a real person, "
+        "and the rows hold no knowledge beyond these tables. Numbers and dates are spread evenly within their bin or "
+        "period by a fixed rule, so their exact position means nothing."
+    ),
+    mark("Use them where a program needs rows."),
+)
+IN_FILES = Entry(
+    mark("Words in the files"),
+    mark("The files are the same in every language, and their words are English: {words}."),
 )
 
 
 def number_columns(result: Result) -> list[Entry]:
-    """Return what the number columns of a published table mean."""
-    entries = (COUNT, *NUMBERS[estimator(result.plan)])
+    """Return what the number columns of a published table mean; each is named as in the files, in English."""
+    entries = [COUNT, *NUMBERS[estimator(result.plan)], *([AMOUNTS] if result.plan.amounts(()) else [])]
     errors = model_errors(result)
     if errors:
-        errors = f" For larger tables it follows from the error of the model, which was measured privately: {errors}."
-    found = [entry._replace(text=entry.text.format(model_errors=errors)) for entry in entries]
-    return found + ([AMOUNTS] if result.plan.amounts(()) else [])
+        errors = " " + _(
+            "For larger tables it follows from the error of the model, which was measured privately: {errors}.",
+            errors=errors,
+        )
+    return [entry.translated(model_errors=errors)._replace(name=entry.name) for entry in entries]
 
 
 def reading(result: Result) -> list[Entry]:
-    """Return how to add up and compare the numbers, and what synthetic rows are for."""
+    """Return how to add up and compare the numbers, what synthetic rows are for, and what words in the files mean."""
     first = result.plan.marginals[0]
     half_width = result.half_width(first)
     example = {"table": " × ".join(first), "one": people(half_width), "four": people(2 * half_width)}
-    adding = [entry._replace(text=entry.text.format(**example)) for entry in ADDING[estimator(result.plan)]]
-    own = [] if estimator(result.plan) is Estimator.BOXES else [REPLICATES]
-    return [*adding, COMPARING, *own, SYNTHETIC]
+    own = () if estimator(result.plan) is Estimator.BOXES else (REPLICATES,)
+    entries = [entry.translated(**example) for entry in (*ADDING[estimator(result.plan)], COMPARING, *own, SYNTHETIC)]
+    words = [f"{english} = {here}" for english, here in words_in_files(result.plan).items()]
+    return [*entries, *([IN_FILES.translated(words=", ".join(words))] if words else [])]
 
 
 def model_errors(result: Result) -> str:
@@ -163,5 +204,10 @@ def model_errors(result: Result) -> str:
     if not isinstance(result.estimates, ModelledEstimates) or result.measured.audit is None:
         return ""
     errors = result.estimates.mean_errors(np.array(SIZES, dtype=np.float64))
-    sizes = [f"of {size:,} by about {people(error)}" for size, error in zip(SIZES, errors, strict=True)]
-    return f"a cell {', '.join(sizes)}"
+    ten, hundred, thousand = map(people, errors)
+    return _(
+        "a cell of 10 by about {ten}, of 100 by about {hundred}, of 1,000 by about {thousand}",
+        ten=ten,
+        hundred=hundred,
+        thousand=thousand,
+    )

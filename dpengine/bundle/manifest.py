@@ -14,13 +14,13 @@ from dpengine.exact import exact_text
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, Allocation, Measurements
 from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result
-from dpengine.translation.catalogue import ENGLISH, speaking
+from dpengine.translation.catalogue import ENGLISH, mark, speaking
 
 __all__ = ["describe", "measurements"]
 
 # Purposes of measurements that are no tables.
-BOXES = "counts of boxes of cells within boxes; the shares of those that hold a cell add up to this one"
-AUDIT = "how far off the tables are, by size of cell"
+BOXES = mark("counts of boxes of cells within boxes; the shares of those that hold a cell add up to this one")
+AUDIT = mark("how far off the tables are, by size of cell")
 
 
 @speaking(ENGLISH)  # what is signed and compared is the same in every language

@@ -14,19 +14,27 @@ from dpengine.bundle.wording import ALL_ROWS, KEPT_ROWS, SCHEMA_VERSION, WORDING
 from dpengine.exact import exact_text
 from dpengine.spec.domain import Amount
 from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import ENGLISH, _, mark, speaking
 
-__all__ = ["estimator", "file_names", "promises", "slug", "table_files"]
+__all__ = ["estimator", "file_names", "promises", "promises_for_readers", "slug", "table_files"]
 
-DEFINITION = "pure ε-differential privacy"
-NEIGHBOURS = "add or remove one person (all their rows)"
-TRUST_MODEL = "central: the data owner holds the rows and is trusted with them; readers see only this release"
+DEFINITION = mark("pure ε-differential privacy")
+NEIGHBOURS = mark("add or remove one person (all their rows)")
+TRUST_MODEL = mark("central: the data owner holds the rows and is trusted with them; readers see only this release")
 
 
+@speaking(ENGLISH)  # what is signed and compared is the same in every language
 def promises(plan: Plan, schema_version: int = SCHEMA_VERSION) -> dict[str, Any]:
     """Return the entries of a manifest of `schema_version` that follow from `plan`, whose strategy is resolved."""
+    return promises_for_readers(plan, schema_version)
+
+
+def promises_for_readers(plan: Plan, schema_version: int = SCHEMA_VERSION) -> dict[str, Any]:
+    """Return `promises` with the sentences that a report shows in the language that is spoken."""
     wording = WORDINGS[schema_version]
     counted = {} if schema_version < 3 else {"counted": _counted(plan)}
     has_amounts, bounds = bool(plan.amounts(())), schema_version >= 4
+    of_amounts = wording.amounts if has_amounts else ()
     return {
         "title": plan.title,
         "dataset": plan.dataset,
@@ -35,7 +43,7 @@ def promises(plan: Plan, schema_version: int = SCHEMA_VERSION) -> dict[str, Any]
         **counted,
         "not_protected": _not_protected(plan, wording),
         "domain": {name: _cells(plan, name) | (_bounds(plan, name) if bounds else {}) for name in plan.used},
-        "post_processing": [*wording.post_processing[estimator(plan)], *(wording.amounts if has_amounts else ())],
+        "post_processing": [_(line) for line in (*wording.post_processing[estimator(plan)], *of_amounts)],
         "intervals": f"{wording.intervals[estimator(plan)]} {wording.amount_intervals if has_amounts else ''}".strip(),
     }
 
@@ -81,35 +89,50 @@ def _guarantee(plan: Plan) -> dict[str, Any]:
     if plan.unit.id is not None:
         unit["id"] = plan.unit.id
     return {
-        "definition": DEFINITION,
+        "definition": _(DEFINITION),
         "epsilon": exact_text(plan.epsilon),
         "delta": "0",
         "unit": unit | {"text": _unit_text(plan)},
-        "neighbours": NEIGHBOURS,
-        "trust_model": TRUST_MODEL,
+        "neighbours": _(NEIGHBOURS),
+        "trust_model": _(TRUST_MODEL),
     }
 
 
 def _unit_text(plan: Plan) -> str:
     if plan.unit.id is None:
-        return "one row, which stands for one person"
-    rows = "one row" if plan.unit.rows == 1 else f"{plan.unit.rows} rows"
-    return f"one person, named by the column {plan.unit.id}, with at most {rows}; rows beyond that were left out"
+        return _("one row, which stands for one person")
+    if plan.unit.rows == 1:
+        return _(
+            "one person, named by the column {id}, with at most one row; rows beyond that were left out",
+            id=plan.unit.id,
+        )
+    return _(
+        "one person, named by the column {id}, with at most {rows} rows; rows beyond that were left out",
+        id=plan.unit.id,
+        rows=plan.unit.rows,
+    )
 
 
 def _coverage(plan: Plan) -> str:
     """Return a sentence on which rows are counted; it holds for every table."""
     left_out = [
-        f"rows whose {column.name} is {'not a declared cell' if column.missing else 'missing or not a declared cell'}"
+        _("rows whose {column} is not a declared cell", column=column.name)
+        if column.missing
+        else _("rows whose {column} is missing or not a declared cell", column=column.name)
         for column in map(plan.column, plan.counted)
         if not column.other
     ]
     left_out += [
-        f"rows whose {name} is missing or no number" for name in plan.amounts(()) if not plan.column(name).missing
+        _("rows whose {column} is missing or no number", column=name)
+        for name in plan.amounts(())
+        if not plan.column(name).missing
     ]
     if plan.unit.id is not None:
-        left_out += [f"rows without {plan.unit.id}", f"rows of a person beyond {plan.unit.rows}"]
-    return f"Left out of every table and of the total: {'; '.join(left_out)}." if left_out else "All rows are counted."
+        left_out.append(_("rows without {id}", id=plan.unit.id))
+        left_out.append(_("rows of a person beyond {rows}", rows=plan.unit.rows))
+    if not left_out:
+        return _("All rows are counted.")
+    return _("Left out of every table and of the total: {rows}.", rows="; ".join(left_out))
 
 
 def _counted(plan: Plan) -> dict[str, Any]:
@@ -122,8 +145,8 @@ def _counted(plan: Plan) -> dict[str, Any]:
 
 
 def _not_protected(plan: Plan, wording: Wording) -> list[str]:
-    several = wording.several_rows if plan.unit.id is None else wording.several_values.format(id=plan.unit.id)
-    return [sentence.format(several=several) for sentence in wording.not_protected]
+    several = _(wording.several_rows) if plan.unit.id is None else _(wording.several_values).format(id=plan.unit.id)
+    return [_(sentence).format(several=several) for sentence in wording.not_protected]
 
 
 def _cells(plan: Plan, name: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
@@ -19,15 +20,16 @@ from markupsafe import Markup
 from dpengine.accounting.composition import posterior
 from dpengine.array_types import Columns
 from dpengine.bundle import guide
-from dpengine.bundle.promises import table_files
+from dpengine.bundle.promises import promises_for_readers, table_files
 from dpengine.charts import figures, heatmap, style
 from dpengine.charts.style import join_names, shorten
+from dpengine.measure.strategy import resolved
 from dpengine.results.published_columns import NUMBERS, number_columns, published_name
 from dpengine.results.result import Result
 from dpengine.spec.domain import Category, Column, Date
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import counted_noun, heading_of, people, percent, rows_counted, sure
-from dpengine.translation.catalogue import _, number, plural, speaking
+from dpengine.spec.wording import counted_noun, heading_of, people, percent, rows_counted, shown_labels, sure
+from dpengine.translation.catalogue import _, language, localised, mark, number, plural, speaking
 
 __all__ = ["read_me", "render"]
 
@@ -42,18 +44,32 @@ MAX_WORDS = 200  # values of a column that are explained; all are in plan.yaml
 PRIORS = (0.01, 0.1, 0.5, 0.9)
 LARGE_EPSILON = 3  # above it a likelihood ratio may exceed 20, and "much the same" would say too much
 SOURCES = {
-    "typed": "typed by a person",
-    "codebook": "from a codebook",
-    "standard": "from a standard list",
-    "confirmed": "seen in the data, confirmed as public by the owner",
+    "typed": mark("typed by a person"),
+    "codebook": mark("from a codebook"),
+    "standard": mark("from a standard list"),
+    "confirmed": mark("seen in the data, confirmed as public by the owner"),
 }
 ABOUT = {
-    "publisher": "Publisher",
-    "contact": "Contact",
-    "source": "Source of the data",
-    "period": "Period",
-    "licence": "Licence",
-    "cite_as": "Cite as",
+    "publisher": mark("Publisher"),
+    "contact": mark("Contact"),
+    "source": mark("Source of the data"),
+    "period": mark("Period"),
+    "licence": mark("Licence"),
+    "cite_as": mark("Cite as"),
+}
+KINDS = {
+    "number": mark("number"),
+    "category": mark("category"),
+    "yesno": mark("yesno"),
+    "date": mark("date"),
+    "amount": mark("amount"),
+}
+PERIODS = {
+    "day": mark("by day"),
+    "week": mark("by week"),
+    "month": mark("by month"),
+    "quarter": mark("by quarter"),
+    "year": mark("by year"),
 }
 LINE = 98  # letters in a line of the README
 
@@ -105,7 +121,9 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals |= {"_": _, "plural": plural, "number": number}
+    environment.globals |= {
+        "_": _, "plural": plural, "number": number, "localised": localised, "language": language, "code": _code,
+    }  # fmt: skip
     environment.filters |= {"fold": _fold, "item": _item, "capitalise_first": _capitalise_first}
     return environment
 
@@ -115,6 +133,10 @@ def _fold(text: str, first: str = "", later: str = "") -> str:
     return textwrap.fill(
         text, LINE, initial_indent=first, subsequent_indent=later, break_long_words=False, break_on_hyphens=False
     )
+
+
+def _code(text: str) -> Markup:
+    return Markup("<code>{}</code>").format(text)
 
 
 def _capitalise_first(text: str) -> str:
@@ -134,9 +156,11 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
     worded = [column.heading for column in map(plan.column, plan.used) if column.shown != column.labels]
     return {
         "manifest": manifest,
+        "promised": promises_for_readers(plan),
+        "strategy": resolved(plan).why,
         "title": plan.title or plan.dataset,
         "notes": plan.notes,
-        "about": {ABOUT[field]: text for field, text in plan.about.model_dump().items() if text},
+        "about": {_(ABOUT[field]): text for field, text in plan.about.model_dump().items() if text},
         "in_words": join_names(worded) if worded else "",
         "counted": counted_noun(plan),
         "rows_counted": rows_counted(plan),
@@ -146,15 +170,15 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "odds": [(percent(prior), sure(posterior(prior, plan.epsilon))) for prior in PRIORS],
         "number_columns": guide.number_columns(result),
         "reading": guide.reading(result),
-        "mostly_noise": guide.MOSTLY_NOISE,
-        "synthetic": guide.SYNTHETIC,
+        "mostly_noise": guide.MOSTLY_NOISE.translated(),
+        "synthetic": guide.SYNTHETIC.translated(),
         "tables_published": len(plan.marginals),
         "day": result.created[:10],
         "measured": [_rounded(entry) for entry in manifest["measurements"]],
         "files": {
             entry["file"]: {
-                "name": " × ".join(entry["columns"]) or f"the number of {counted_noun(plan)} in all",
-                "cells": f"{entry['cells']:,} cell{'s' if entry['cells'] > 1 else ''}",
+                "name": " × ".join(entry["columns"]) or _("the number of {what} in all", what=counted_noun(plan)),
+                "cells": plural("{n} cell", "{n} cells", entry["cells"]),
                 "within": people(entry["half_width_95"]),
             }
             for entry in manifest["tables"]
@@ -163,9 +187,25 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rounded(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Add to a measurement its scale and its part of ε, rounded for reading."""
-    scale, epsilon = float(Fraction(entry["scale"])), float(Fraction(entry["epsilon"]))
-    return {"purpose": "", **entry, "about": people(scale), "part": f"{epsilon:.4g}"}
+    """Return a measurement as readers see it: what was measured and how, its scale and part of ε also rounded."""
+    mechanism, scale, epsilon = entry["mechanism"], Fraction(entry["scale"]), Fraction(entry["epsilon"])
+    return {
+        "what": _purpose(entry.get("purpose", "")) or " × ".join(entry["columns"]) or _("total"),
+        "mechanism": _(mechanism),
+        "cells": number(entry["cells"]),
+        "scale": localised(entry["scale"]),
+        "about": people(float(scale)),
+        "epsilon": localised(entry["epsilon"]),
+        "part": localised(f"{float(epsilon):.4g}"),
+        "sensitivity": entry["sensitivity"],
+    }
+
+
+def _purpose(purpose: str) -> str:
+    """Return what was measured, if it is no table; manifests say it in English."""
+    if pairs := re.fullmatch("up to ([0-9]+) pairs", purpose):
+        return _("up to {picks} pairs", picks=pairs[1])
+    return _(purpose)
 
 
 def _texts(cells: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, str]]:
@@ -175,10 +215,10 @@ def _texts(cells: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, str]]:
     numbers = zip(cells["count"], cells["low"], cells["high"], estimates, strict=True)
     return [
         {
-            "count": f"{count:,}",
-            "low": f"{low:,}",
-            "high": f"{high:,}",
-            "estimate": f"{estimate:,.{digits}f}".replace("-", "−"),
+            "count": number(count),
+            "low": number(low),
+            "high": number(high),
+            "estimate": number(estimate, f",.{digits}f").replace("-", "−"),
         }
         for count, low, high, estimate in numbers
     ]
@@ -200,7 +240,7 @@ def _table(result: Result, table: Columns, file: str, room: int) -> dict[str, An
         "typical": people(result.estimates.mean_abs_error(table)),
         "within": people(result.half_width(table)),
         "noisy": int(noisy.sum()),
-        "header": [*(column.heading for column in columns), *NUMBERS, *of_amounts],
+        "header": [*(column.heading for column in columns), *map(_, NUMBERS), *of_amounts],
         "number_columns": len(NUMBERS) + len(of_amounts),
         "rows": [
             {"labels": texts, "noisy": bool(mark), "amounts": amounts, **numbers}
@@ -222,8 +262,8 @@ def _of_amounts(plan: Plan, table: Columns) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in plan.amounts(table):
         heading = plan.column(name).heading
-        found |= {f"mean_{name}": f"mean {heading}"} if name in plan.means(table) else {}
-        found |= {f"sum_{name}": f"sum of {heading}"} if name in plan.sums(table) else {}
+        found |= {f"mean_{name}": _("mean {column}", column=heading)} if name in plan.means(table) else {}
+        found |= {f"sum_{name}": _("sum of {column}", column=heading)} if name in plan.sums(table) else {}
     return found
 
 
@@ -233,8 +273,8 @@ def _spans(cells: Mapping[str, npt.NDArray[Any]], name: str) -> list[tuple[str, 
     width = float(np.median(numbers[2] - numbers[1]))
     digits = min(6, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 2
 
-    def written(number: float) -> str:
-        return f"{number:,.{digits}f}".replace("-", "−")
+    def written(value: float) -> str:
+        return number(value, f",.{digits}f").replace("-", "−")
 
     return [(written(middle), written(low), written(high)) for middle, low, high in zip(*numbers, strict=True)]
 
@@ -242,13 +282,16 @@ def _spans(cells: Mapping[str, npt.NDArray[Any]], name: str) -> list[tuple[str, 
 def _amount_texts(plan: Plan, table: Columns, cells: Mapping[str, npt.NDArray[Any]]) -> list[list[str]]:
     """Write the means and sums of each cell with their intervals."""
     spans = [_spans(cells, name) for name in _of_amounts(plan, table)]
-    texts = [[f"{middle} ({low} to {high})" for middle, low, high in span] for span in spans]
-    return [list(row) for row in zip(*texts, strict=True)] if texts else [[] for _ in cells["count"]]
+    texts = [
+        [_("{middle} ({low} to {high})", middle=middle, low=low, high=high) for middle, low, high in span]
+        for span in spans
+    ]
+    return [list(row) for row in zip(*texts, strict=True)] if texts else [[] for cell in cells["count"]]
 
 
 def _in_words(column: Column, labels: Iterable[str]) -> list[str]:
     """Return what readers see for each of the labels of a column."""
-    words = dict(zip(column.labels, column.shown, strict=True))
+    words = dict(zip(column.labels, shown_labels(column), strict=True))
     return [words[label] for label in labels]
 
 
@@ -294,10 +337,11 @@ def _dark_colours() -> dict[str, str]:
 def _provenance(result: Result, name: str) -> dict[str, Any]:
     """Describe the cells of a column and where they come from."""
     column = result.plan.column(name)
-    words = column.words_of_declared
+    words = shown_labels(column)[: column.declared_size]
     extent = f"{words[0]} … {words[-1]}" if not isinstance(column, Category) else ""
     if isinstance(column, Date):
-        extent += f", by {column.by}"
+        extent += f", {_(PERIODS[column.by])}"
+    other = _("counted as (other)") if column.other else _("left out")
     coded = column.words if isinstance(column, Category) else {}
     return {
         "name": name,
@@ -305,12 +349,12 @@ def _provenance(result: Result, name: str) -> dict[str, Any]:
         "description": column.description,
         "words": list(coded.items())[:MAX_WORDS],
         "more_words": max(0, len(coded) - MAX_WORDS),
-        "kind": column.kind,
+        "kind": _(KINDS[column.kind]),
         "extent": extent or ", ".join(shorten(words[:6])) + (" …" if len(words) > 6 else ""),
         "cells": column.size,
-        "source": SOURCES[column.source],
-        "unlisted": "counted as (other)" if column.other else "left out",
-        "missing": "counted as (missing)" if column.missing else ("counted as (other)" if column.other else "left out"),
+        "source": _(SOURCES[column.source]),
+        "unlisted": other,
+        "missing": _("counted as (missing)") if column.missing else other,
     }
 
 

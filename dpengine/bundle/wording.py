@@ -1,7 +1,8 @@
 """The sentences of a manifest, one set for each schema version.
 
 `verify` compares them letter by letter. So a bundle of an earlier version is compared with the sentences of that
-version: they are data here, and are never edited. A better sentence needs a new schema version.
+version: they are data here, and are never edited. A better sentence needs a new schema version. Those that a report
+shows are marked for translation.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from dpengine.translation.catalogue import mark
 
 __all__ = ["ALL_ROWS", "KEPT_ROWS", "SCHEMA_VERSION", "WORDINGS", "Estimator", "Wording"]
 
@@ -52,7 +55,7 @@ _VALUES_1 = (
     "values in synthetic.csv: numbers and dates are spread evenly over their bin or period, by a rule and not by chance"
     " (numbers with as many decimals as the edges have); (other) stands as such, missing values are empty"
 )
-_VALUES_2 = (
+_VALUES_2 = mark(
     "values in synthetic.csv: numbers and dates are spread evenly over their bin or period by a fixed rule, not at "
     "random. Numbers have as many decimals as the bin edges. (other) is written as such, and missing values are empty."
 )
@@ -122,33 +125,51 @@ _WORDINGS: Mapping[int, Wording] = {
     2: Wording(
         post_processing={
             Estimator.LEAST_SQUARES: (
-                "estimate: weighted least squares over all measured marginals. It is unbiased, so it may be negative "
-                "or fractional.",
-                "count: the estimates, made whole and non-negative so that all tables agree on what they share.",
-                "low and high: a 95 % interval for the true count, computed from the exact distribution of the noise "
-                "in the estimate.",
-                "synthetic.csv: rows generated from the counts. Counted again, they give every published table "
-                "exactly.",
+                mark(
+                    "estimate: weighted least squares over all measured marginals. It is unbiased, so it may be "
+                    "negative or fractional."
+                ),
+                mark("count: the estimates, made whole and non-negative so that all tables agree on what they share."),
+                mark(
+                    "low and high: a 95 % interval for the true count, computed from the exact distribution of the "
+                    "noise in the estimate."
+                ),
+                mark(
+                    "synthetic.csv: rows generated from the counts. Counted again, they give every published table "
+                    "exactly."
+                ),
                 _VALUES_2,
             ),
             Estimator.MODEL: (
-                "estimate: the expected count under a model fitted to all measurements. It is never negative, and it "
-                "may be biased.",
-                "count: counted from the synthetic rows, so that all tables agree on what they share.",
-                "low and high: an interval for the true count. For the total and single columns it follows from the "
-                "distribution of the noise, for larger tables from the measured error of the model.",
-                "synthetic.csv: rows whose pairs of columns come as close to the model as whole rows can. Counted "
-                "again, they give every published table exactly.",
+                mark(
+                    "estimate: the expected count under a model fitted to all measurements. It is never negative, and "
+                    "it may be biased."
+                ),
+                mark("count: counted from the synthetic rows, so that all tables agree on what they share."),
+                mark(
+                    "low and high: an interval for the true count. For the total and single columns it follows from "
+                    "the distribution of the noise, for larger tables from the measured error of the model."
+                ),
+                mark(
+                    "synthetic.csv: rows whose pairs of columns come as close to the model as whole rows can. Counted "
+                    "again, they give every published table exactly."
+                ),
                 _VALUES_2,
             ),
             Estimator.BOXES: (
-                "estimate: least squares over all measured boxes of neighbouring cells, made non-negative. A box that "
-                "was not split further is spread evenly over its cells.",
-                "count: the estimates, made whole so that every box keeps its sum to within 1.5.",
-                "low and high: the smallest and the largest true count that the measured boxes allow, with a "
-                "probability of at least 95 %.",
-                "synthetic.csv: rows generated from the counts. Counted again, they give every published table "
-                "exactly.",
+                mark(
+                    "estimate: least squares over all measured boxes of neighbouring cells, made non-negative. A box "
+                    "that was not split further is spread evenly over its cells."
+                ),
+                mark("count: the estimates, made whole so that every box keeps its sum to within 1.5."),
+                mark(
+                    "low and high: the smallest and the largest true count that the measured boxes allow, with a "
+                    "probability of at least 95 %."
+                ),
+                mark(
+                    "synthetic.csv: rows generated from the counts. Counted again, they give every published table "
+                    "exactly."
+                ),
                 _VALUES_2,
             ),
         },
@@ -170,20 +191,28 @@ _WORDINGS: Mapping[int, Wording] = {
             ),
         },
         not_protected=(
-            "The plan: its title, notes, rough size, columns, categories, bins, tables and ε. People wrote it, and it "
-            "is public.",
-            "That the release exists, when it was made, by whom, and with which software.",
-            "Facts about groups. The tables show which groups are large and which are small, and readers may use that "
-            "to guess something about anyone in a group, whether or not that person is in the data.",
-            "Several people together, such as a family. For k people, the guarantee holds with k × ε in place of ε.",
+            mark(
+                "The plan: its title, notes, rough size, columns, categories, bins, tables and ε. People wrote it, and "
+                "it is public."
+            ),
+            mark("That the release exists, when it was made, by whom, and with which software."),
+            mark(
+                "Facts about groups. The tables show which groups are large and which are small, and readers may use "
+                "that to guess something about anyone in a group, whether or not that person is in the data."
+            ),
+            mark(
+                "Several people together, such as a family. For k people, the guarantee holds with k × ε in place of ε."
+            ),
             "{several}",
-            "Other releases about the same people. Their ε adds to the ε of this release.",
-            "The rows themselves. Whoever holds them sees them as they are.",
-            "The time and the resources that the computation used, as seen by someone who watched it run.",
+            mark("Other releases about the same people. Their ε adds to the ε of this release."),
+            mark("The rows themselves. Whoever holds them sees them as they are."),
+            mark("The time and the resources that the computation used, as seen by someone who watched it run."),
         ),
-        several_rows="A person with more than one row. The guarantee is for each row: for a person with k rows, it "
-        "holds with k × ε in place of ε.",
-        several_values="A person with more than one value in {id}. The guarantee is for each of these values.",
+        several_rows=mark(
+            "A person with more than one row. The guarantee is for each row: for a person with k rows, it holds with k "
+            "× ε in place of ε."
+        ),
+        several_values=mark("A person with more than one value in {id}. The guarantee is for each of these values."),
     ),
 }
 
@@ -192,13 +221,18 @@ _WORDINGS: Mapping[int, Wording] = {
 _AMOUNTS = replace(
     _WORDINGS[2],
     amounts=(
-        "mean and sum: of the values that are known, each bounded as declared and moved to the nearest step. They are "
-        "computed from noisy counts in which each row is shared between the two knots around its value, so that it "
-        "weighs 1 in all. Means of small groups are drawn towards those of larger ones as far as they are noise. They "
-        "are fitted to the counts, stay within the declared bounds, and all tables agree on what they share.",
-        "amounts in synthetic.csv: whole steps within the declared bounds, spread evenly around the mean of their cell "
-        "by a fixed rule, not at random. Added up, they give the published sums; where an amount was measured in "
-        "several tables, only nearly, except for the total.",
+        mark(
+            "mean and sum: of the values that are known, each bounded as declared and moved to the nearest step. They "
+            "are computed from noisy counts in which each row is shared between the two knots around its value, so "
+            "that it weighs 1 in all. Means of small groups are drawn towards those of larger ones as far as they are "
+            "noise. They are fitted to the counts, stay within the declared bounds, and all tables agree on what they "
+            "share."
+        ),
+        mark(
+            "amounts in synthetic.csv: whole steps within the declared bounds, spread evenly around the mean of their "
+            "cell by a fixed rule, not at random. Added up, they give the published sums; where an amount was measured "
+            "in several tables, only nearly, except for the total."
+        ),
     ),
     amount_intervals=(
         "Each interval of a mean or a sum holds the true one, of bounded values, with a probability of at least 95 %, "

@@ -9,6 +9,7 @@ from dpengine.array_types import Ints
 from dpengine.charts.cells import Cells
 from dpengine.charts.style import ACCENT, GREY, INK, category_axis, crowded, room_below, short_name
 from dpengine.spec.domain import Category
+from dpengine.translation.catalogue import _
 
 __all__ = ["bar_chart", "by_size"]
 
@@ -49,7 +50,7 @@ def bar_chart(cells: Cells, dark: bool, *, largest_first: bool = False) -> go.Fi
             orientation="h" if lying else "v",
             customdata=details[chosen],
             hovertemplate=hover,
-            name="mostly noise" if noisy else "count, with 95 % interval",
+            name=_("mostly noise") if noisy else _("count, with 95 % interval"),
             marker={
                 "color": GREY[dark] if noisy else ACCENT[dark],
                 "pattern": {"shape": "/" if noisy else "", "fgcolor": INK[dark], "size": 6, "solidity": 0.2},

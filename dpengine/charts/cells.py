@@ -12,22 +12,23 @@ from dpengine.charts.style import escape, shorten
 from dpengine.results.published_columns import NUMBERS
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import noun
+from dpengine.spec.wording import noun, shown_labels
+from dpengine.translation.catalogue import _, mark, number
 
 __all__ = ["ALL", "Cells", "Fixed", "shown_label"]
 
 Fixed = Mapping[str, str | None]  # the label of a column of which one cell is shown, or ALL
 ALL = None  # all cells of a column together: the sum over it
 
-_SMALL = "estimate %{customdata[0]:,.1f}<br>95 %: %{customdata[1]:,} to %{customdata[2]:,}%{customdata[3]}"
+_NUMBERS = mark("<b>count {count}</b>, estimate {estimate}<br>95 %: {low} to {high}")
 
 
 def shown_label(plan: Plan, name: str, label: str | None) -> str:
     """Return what readers see for one of the labels of a column, or for all of them together."""
     if label is ALL:
-        return "all"
+        return _("all")
     column = plan.column(name)
-    return column.shown[column.labels.index(label)]
+    return shown_labels(column)[column.labels.index(label)]
 
 
 class Cells:
@@ -52,12 +53,12 @@ class Cells:
         )
         self.noun = noun(plan)
         self.noisy = result.mostly_noise(kept)[cut].transpose(axes)
-        self.labels = [column.shown for column in self.columns]
+        self.labels = [shown_labels(column) for column in self.columns]
         self.short = [list(map(escape, shorten(labels))) for labels in self.labels]
 
     def details(self) -> npt.NDArray[np.object_]:
         """Return what `hover` needs of each cell, along a last axis: three numbers, a mark, and labels cut short."""
-        mark = np.where(self.noisy, "<br>mostly noise", "").astype(object)
+        mark = np.where(self.noisy, f"<br>{_('mostly noise')}", "").astype(object)
         parts = [np.round(self.estimate, 1) + 0.0, self.low, self.high, mark]
         for axis in self._cut_short():
             full = np.array([escape(label) for label in self.labels[axis]], dtype=object)
@@ -77,18 +78,27 @@ class Cells:
             f"{escape(heading)}: " + (f"%{{customdata[{cut[k]}]}}" if k in cut else f"%{{{axis}}}")
             for k, (heading, axis) in enumerate(zip(self.headings, axes, strict=True))
         ]
-        return "<br>".join(
-            [*([also] if also else []), *places, f"<b>count %{{{count}:,}}</b>, {_SMALL}<extra></extra>"]
+        numbers = _(
+            _NUMBERS,
+            count=f"%{{{count}:,}}",
+            estimate="%{customdata[0]:,.1f}",
+            low="%{customdata[1]:,}",
+            high="%{customdata[2]:,}",
         )
+        return "<br>".join([*([also] if also else []), *places, f"{numbers}%{{customdata[3]}}<extra></extra>"])
 
     def words(self, cell: tuple[int, ...]) -> str:
         """Return the same of one cell as a text."""
         named = zip(self.headings, self.labels, cell, strict=True)
         place = "<br>".join(f"{escape(name)}: {escape(labels[k])}" for name, labels, k in named)
-        return (
-            f"{place}<br><b>count {self.count[cell]:,}</b>, estimate {self.estimate[cell]:,.1f}"
-            f"<br>95 %: {self.low[cell]:,} to {self.high[cell]:,}{'<br>mostly noise' if self.noisy[cell] else ''}"
+        numbers = _(
+            _NUMBERS,
+            count=number(self.count[cell]),
+            estimate=number(self.estimate[cell], ",.1f"),
+            low=number(self.low[cell]),
+            high=number(self.high[cell]),
         )
+        return "<br>".join([place, numbers, *([_("mostly noise")] if self.noisy[cell] else [])])
 
     def _cut_short(self) -> list[int]:
         """Return the axes of which a label is cut short in the figure."""

@@ -22,7 +22,8 @@ from dpengine.charts.style import ACCENT, DASHES, GREY, INK, SYMBOLS, apply_styl
 from dpengine.results.predict import half_width_curves
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import noun
+from dpengine.spec.wording import noun, shown_labels
+from dpengine.translation.catalogue import _, localised, mark, number, plural
 
 __all__ = [
     "ALL", "MAX_FACETS", "Fixed", "Form", "alt_text", "columns_to_fix", "comparison_figure", "error_curve",
@@ -54,7 +55,8 @@ def release_figure(
         if label is not ALL
     )
     by = join_names(cut(plan.column(name).heading) for name in shown)
-    return apply_style(figure, f"{noun(plan).capitalize()} by {by}{where}", dark)
+    title = _("{what} by {columns}{where}", what=noun(plan), columns=by, where=where)
+    return apply_style(figure, title[:1].upper() + title[1:], dark)
 
 
 def _drawn(result: Result, table: Columns, shown: Columns, fixed: Fixed, form: Form, dark: bool) -> go.Figure:
@@ -87,18 +89,26 @@ def alt_text(result: Result, table: Columns, *, made_up: bool = False) -> str:
 
     With `made_up`, say that they are of no real release.
     """
-    counts, numbers = result.counts(table), "Made-up" if made_up else "Published"
+    counts = result.counts(table)
     if not table:
-        return f"The {numbers.lower()} total is {int(counts):,}."
+        total = number(int(counts))
+        return _("The made-up total is {n}.", n=total) if made_up else _("The published total is {n}.", n=total)
     largest = np.unravel_index(int(counts.argmax()), counts.shape)
     columns = [result.plan.column(name) for name in table]
-    where = ", ".join(column.shown[k] for column, k in zip(columns, largest, strict=True))
+    where = ", ".join(shown_labels(column)[k] for column, k in zip(columns, largest, strict=True))
     noisy = int(result.mostly_noise(table).sum())
-    are = "cell is" if noisy == 1 else "cells are"
+    of_all = (
+        mark("Made-up counts by {columns}: {cells} cells that add up to {sum}.")
+        if made_up
+        else mark("Published counts by {columns}: {cells} cells that add up to {sum}.")
+    )
     by = join_names(column.heading for column in columns)
-    return (
-        f"{numbers} counts by {by}: {counts.size:,} cells that add up to {int(counts.sum()):,}. "
-        f"The largest is {where} with {int(counts.max()):,}. {noisy:,} {are} mostly noise."
+    return " ".join(
+        [
+            _(of_all, columns=by, cells=number(counts.size), sum=number(int(counts.sum()))),
+            _("The largest is {cell} with {count}.", cell=where, count=number(int(counts.max()))),
+            plural("{n} cell is mostly noise.", "{n} cells are mostly noise.", noisy),
+        ]
     )
 
 
@@ -118,7 +128,7 @@ def error_curve(plan: Plan, *, numbers: Mapping[str, list[float]] | None = None,
     figure = go.Figure()
     for k, (name, half_widths) in enumerate(curves.items()):
         colour = GREY[dark] if name == "total" else ACCENT[dark]
-        label = "total" if name == "total" else f"a cell of {short_name(name)}"
+        label = _("total") if name == "total" else _("a cell of {table}", table=short_name(name))
         drawn = np.maximum(half_widths, 0.5)  # a logarithmic axis has no place for 0
         figure.add_scatter(
             x=epsilons,
@@ -127,7 +137,10 @@ def error_curve(plan: Plan, *, numbers: Mapping[str, list[float]] | None = None,
             name=label,
             mode="lines",
             line={"color": colour, "dash": DASHES[k % len(DASHES)], "width": 2},
-            hovertemplate=f"{label}<br>ε = %{{x:g}}: within ±%{{customdata:,.0f}}<extra></extra>",
+            hovertemplate=label
+            + "<br>"
+            + _("ε = {epsilon}: within ±{half_width}", epsilon="%{x:g}", half_width="%{customdata:,.0f}")
+            + "<extra></extra>",
         )
         figure.add_scatter(
             x=[here],
@@ -142,9 +155,9 @@ def error_curve(plan: Plan, *, numbers: Mapping[str, list[float]] | None = None,
             showlegend=False,
             hoverinfo="skip",
         )
-    figure.update_xaxes(type="log", title="ε: more private ← → more exact", tickvals=list(CURVE))
-    figure.update_yaxes(type="log", title=f"{noun(plan)}, ± (95 in 100 counts)", dtick=1, tickformat=",~g")
-    return apply_style(figure, "Error of the published counts at each ε", dark)
+    figure.update_xaxes(type="log", title=_("ε: more private ← → more exact"), tickvals=list(CURVE))
+    figure.update_yaxes(type="log", title=_("{what}, ± (95 in 100 counts)", what=noun(plan)), dtick=1, tickformat=",~g")
+    return apply_style(figure, _("Error of the published counts at each ε"), dark)
 
 
 def error_curve_alt(plan: Plan, numbers: Mapping[str, list[float]]) -> str:
@@ -158,8 +171,14 @@ def error_curve_alt(plan: Plan, numbers: Mapping[str, list[float]]) -> str:
     epsilons = numbers["ε"]
     named = [name for name in numbers if name != "ε"]
     shown = dict.fromkeys(epsilons.index(epsilon) for epsilon in (float(plan.epsilon), epsilons[0], epsilons[-1]))
-    at = (f"at ε = {epsilons[k]:g}: " + ", ".join(f"{name} ±{numbers[name][k]:,.0f}" for name in named) for k in shown)
-    return f"95 in 100 counts are within, {'; '.join(at)}."
+    at = []
+    for k in shown:
+        # `total` is a key there, as are the names of tables
+        words = (f"{_('total') if name == 'total' else name} ±{number(numbers[name][k], ',.0f')}" for name in named)
+        at.append(
+            _("at ε = {epsilon}: {half_widths}", epsilon=localised(f"{epsilons[k]:g}"), half_widths=", ".join(words))
+        )
+    return _("95 in 100 counts are within, {half_widths}.", half_widths="; ".join(at))
 
 
 def comparison_figure(result: Result, table: Columns, exact: Ints, *, dark: bool = False) -> go.Figure:
@@ -177,15 +196,17 @@ def comparison_figure(result: Result, table: Columns, exact: Ints, *, dark: bool
         mode="markers",
         marker={"color": ACCENT[dark], "size": 7, "opacity": 0.75},
         text=labels,
-        hovertemplate="%{text}<br>true %{x:,}<br>published %{y:,}<extra></extra>",
+        hovertemplate="%{text}<br>"
+        + _("true {true}<br>published {published}", true="%{x:,}", published="%{y:,}")
+        + "<extra></extra>",
     )
-    figure.update_xaxes(title="true count (private)", tickformat=",~d")
-    figure.update_yaxes(title="published count", tickformat=",~d")
+    figure.update_xaxes(title=_("true count (private)"), tickformat=",~d")
+    figure.update_yaxes(title=_("published count"), tickformat=",~d")
     figure.update_layout(showlegend=False)
-    return apply_style(figure, f"Published against true: {' × '.join(table)}", dark)
+    return apply_style(figure, _("Published against true: {table}", table=" × ".join(table)), dark)
 
 
 def _joined(result: Result, table: Columns, flat: int) -> str:
     """Return the labels of the cell with a flat index, for a hover text."""
     cell = np.unravel_index(flat, result.plan.shape(table)) if table else ()
-    return ", ".join(escape(result.plan.column(n).shown[k]) for n, k in zip(table, cell, strict=True))
+    return ", ".join(escape(shown_labels(result.plan.column(n))[k]) for n, k in zip(table, cell, strict=True))

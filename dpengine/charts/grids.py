@@ -8,6 +8,7 @@ from plotly.subplots import make_subplots
 from dpengine.charts.cells import Cells
 from dpengine.charts.heatmap import Grid, explain_marks, noise_marks, traces
 from dpengine.charts.style import category_axis, escape, room_below, short_name
+from dpengine.translation.catalogue import _
 
 __all__ = ["facets_across", "facets_chart", "heatmap_chart"]
 
@@ -43,14 +44,14 @@ def facets_chart(cells: Cells, together: Cells, dark: bool) -> go.Figure:
     figure = make_subplots(
         rows=down,
         cols=across,
-        subplot_titles=["all", *third],
+        subplot_titles=[_("all"), *third],
         shared_xaxes=True,
         shared_yaxes=True,
         horizontal_spacing=0.03,
         vertical_spacing=0.12 / down + 0.02,
     )
     name, details = escape(cells.headings[2]), cells.details()
-    grids = [Grid(together.count, together.details(), together.hover(["y", "x"], "z", also=f"{name}: all"),
+    grids = [Grid(together.count, together.details(), together.hover(["y", "x"], "z", also=f"{name}: {_('all')}"),
                   together.noisy, rows, columns)]  # fmt: skip
     for k in range(len(third)):
         hover = together.hover(["y", "x"], "z", also=f"{name}: {escape(cells.labels[2][k])}")

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 
 from dpengine.charts.style import GREY, SAVED_WIDTH
+from dpengine.translation.catalogue import _, number
 
 __all__ = ["SCALE", "STOPS", "WRITTEN", "Grid", "explain_marks", "noise_marks", "traces"]
 
@@ -63,7 +64,7 @@ class Grid:
     @property
     def widest(self) -> int:
         """How many letters the widest number has."""
-        return max(len(f"{count:,}") for count in (int(self.counts.max()), int(self.counts.min())))
+        return max(len(number(count)) for count in (int(self.counts.max()), int(self.counts.min())))
 
     @property
     def written(self) -> bool:
@@ -102,7 +103,7 @@ def _numbered(cells: go.Heatmap, grid: Grid, dark: bool) -> list[go.Heatmap]:
     """
     if not grid.written:
         return [cells]
-    numbers = np.vectorize("{:,}".format, otypes=[object])(grid.counts)
+    numbers = np.vectorize(number, otypes=[object])(grid.counts)
     blank = "\u00a0" * grid.widest
     above = grid.counts >= TURN**2 * cells.zmax
     low, high = WRITTEN[dark]
@@ -151,6 +152,6 @@ def explain_marks(grid: Grid, dark: bool) -> go.Scatter:
         y=[None],
         mode="markers",
         marker={"symbol": symbol, "size": 9, "color": GREY[dark], "line": {"width": 1.2, "color": GREY[dark]}},
-        name="mostly noise",
+        name=_("mostly noise"),
         hoverinfo="skip",
     )

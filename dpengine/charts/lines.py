@@ -17,6 +17,7 @@ from plotly.subplots import make_subplots
 from dpengine.array_types import Ints
 from dpengine.charts.cells import Cells
 from dpengine.charts.style import ACCENT, DASHES, GREY, INK, SERIES, SYMBOLS, category_axis, room_below, short_name
+from dpengine.translation.catalogue import _
 
 __all__ = ["line_chart", "lines_chart"]
 
@@ -41,7 +42,7 @@ def line_chart(cells: Cells, dark: bool) -> go.Figure:
     figure = go.Figure()
     look = _Look(ACCENT[dark])
     hover = cells.hover(["x"], "y")
-    for trace in _traces(cells, (), hover, look, "count, with 95 % interval", dark, legend=True):
+    for trace in _traces(cells, (), hover, look, _("count, with 95 % interval"), dark, legend=True):
         figure.add_trace(trace)
     _explain(figure, cells, dark)
     labels = cells.short[0]
@@ -180,6 +181,6 @@ def _explain(figure: go.Figure, cells: Cells, dark: bool) -> None:
         y=[None],
         mode="markers",
         marker={"symbol": "circle-open", "color": INK[dark], "size": 7, "line": {"width": 1.5, "color": GREY[dark]}},
-        name="mostly noise",
+        name=_("mostly noise"),
         hoverinfo="skip",
     )

@@ -15,6 +15,7 @@ from dpengine.charts.cells import Cells
 from dpengine.charts.heatmap import SCALE, TURN, WRITTEN
 from dpengine.charts.style import GREY, INK, cut, escape, short_name
 from dpengine.spec.domain import Category
+from dpengine.translation.catalogue import _, number
 
 __all__ = ["map_chart"]
 
@@ -97,7 +98,7 @@ def _add_legend(figure: go.Figure, cells: Cells, top: int, dark: bool, *, noisy:
             mode="none",
             fillcolor=GREY[dark],
             fillpattern={"shape": "/", "fgcolor": INK[dark], "bgcolor": GREY[dark], "size": 7, "solidity": 0.2},
-            name="mostly noise",
+            name=_("mostly noise"),
             hoverinfo="skip",
             showlegend=True,
         )
@@ -105,12 +106,15 @@ def _add_legend(figure: go.Figure, cells: Cells, top: int, dark: bool, *, noisy:
 
 def _rest(cells: Cells, rest: list[int]) -> str:
     """Return what a map cannot show: cells that have no shape."""
+    noise = f" ({_('mostly noise')})"
     listed = [
-        f"{escape(cut(cells.labels[0][k]))} {cells.count[k]:,}{' (mostly noise)' if cells.noisy[k] else ''}"
+        f"{escape(cut(cells.labels[0][k]))} {number(cells.count[k])}{noise if cells.noisy[k] else ''}"
         for k in rest[:MAX_LISTED]
     ]
-    more = f", and {len(rest) - MAX_LISTED:,} more" if len(rest) > MAX_LISTED else ""
-    return "Not on the map:<br>" + ",<br>".join(listed) + more
+    cells_listed, more = ",<br>".join(listed), len(rest) - MAX_LISTED
+    if more > 0:
+        return _("Not on the map:<br>{cells}, and {n} more", cells=cells_listed, n=number(more))
+    return _("Not on the map:<br>{cells}", cells=cells_listed)
 
 
 def _stretch(latitudes: list[float], longitudes: list[float]) -> float:

@@ -13,6 +13,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from dpengine.translation.catalogue import _, localised
+
 __all__ = [
     "ACCENT", "CONFIG", "DASHES", "GREY", "GRID", "INK", "SAVED_WIDTH", "SERIES", "SYMBOLS", "apply_style",
     "category_axis", "crowded", "cut", "escape", "join_names", "look", "room_below", "short_name", "shorten",
@@ -112,7 +114,7 @@ def join_names(names: Iterable[str]) -> str:
     ('age', 'age, sex and region')
     """
     *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
+    return _("{names} and {last}", names=", ".join(others), last=last) if others else last
 
 
 def category_axis(labels: Sequence[str], *, downwards: bool = False) -> dict[str, object]:
@@ -131,7 +133,9 @@ def category_axis(labels: Sequence[str], *, downwards: bool = False) -> dict[str
 
 def look(dark: bool) -> dict[str, Any]:
     """Return what the layouts of all figures share on a light or a dark page."""
+    separators = localised(".,")  # of decimals and of thousands
     return {
+        **({"separators": separators} if separators != ".," else {}),
         "template": {},  # that of the process, such as Streamlit's, would give one release other bytes on a page
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Columns, Floats, Ints
+from dpengine.translation.catalogue import mark
 
 __all__ = [
     "AUDIT_EDGES", "DISCRETE_LAPLACE", "PARTS", "PERMUTE_AND_FLIP", "Allocation", "Audit", "Boxes", "Choice",
@@ -17,8 +18,8 @@ __all__ = [
 ]  # fmt: skip
 
 PARTS = 1_000_000  # of ε: calculated allocations are whole numbers of these, so they add up exactly
-DISCRETE_LAPLACE = "discrete Laplace"
-PERMUTE_AND_FLIP = "permute-and-flip"
+DISCRETE_LAPLACE = mark("discrete Laplace")
+PERMUTE_AND_FLIP = mark("permute-and-flip")
 AUDIT_EDGES = (0.5, 2.0, 10.0, 50.0, 200.0, 1000.0)  # expected counts that separate cells by size
 
 

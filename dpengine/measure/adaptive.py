@@ -46,6 +46,7 @@ from dpengine.measure.pair_selection import (
 from dpengine.measure.workload import Run, Workload
 from dpengine.noise.laplace import perturb
 from dpengine.noise.moments import mean_absolute
+from dpengine.translation.catalogue import mark
 
 __all__ = ["blank_audit", "measure_adaptively"]
 
@@ -226,7 +227,7 @@ def _how_wrong(run: Run, candidates: Sequence[Candidate], parts: int) -> float:
     grains = sum(int(candidate.wrong().sum()) for candidate in candidates)
     sensitivity = GRAIN * len(candidates) * run.sensitivity
     noisy = perturb(np.array(grains), sensitivity / epsilon)
-    run.choices.append(Choice("how wrong the model is on average", DISCRETE_LAPLACE, epsilon, sensitivity))
+    run.choices.append(Choice(mark("how wrong the model is on average"), DISCRETE_LAPLACE, epsilon, sensitivity))
     return int(noisy) / (GRAIN * len(candidates))
 
 

@@ -14,6 +14,7 @@ from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Choice
 from dpengine.marginals.pairwise import Pair, Pairwise, merge
 from dpengine.measure.workload import Run
 from dpengine.noise.selection import permute_and_flip
+from dpengine.translation.catalogue import mark
 
 __all__ = ["GRAIN", "Candidate", "choose_pairs", "full_resolution", "list_candidates", "merged_bins", "selection_part"]
 
@@ -115,7 +116,8 @@ def choose_pairs(
     A null candidate of score 0 lets the mechanism decline. `scale` is the common noise scale of measurements to come.
     """
     each = run.take(parts) / picks
-    run.choices.append(Choice(f"up to {picks} pairs", PERMUTE_AND_FLIP, each * picks, GRAIN * run.sensitivity))
+    what = mark("up to {picks} pairs").format(picks=picks)  # kept and signed, so it is English
+    run.choices.append(Choice(what, PERMUTE_AND_FLIP, each * picks, GRAIN * run.sensitivity))
     multiples = _multiples(candidates)
     scores = np.array([candidate.score(scale * m) for candidate, m in zip(candidates, multiples, strict=True)] + [0])
     joined = Components(name for candidate in candidates for name in candidate.pair)

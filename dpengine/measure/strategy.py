@@ -41,6 +41,7 @@ from dpengine.measure.workload import Workload
 from dpengine.noise.moments import MAX_SCALE, mean_absolute
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
+from dpengine.translation.catalogue import _, number
 
 __all__ = ["ASSUMED_ROWS", "MAX_SYNTHETIC", "Hierarchical", "Strategy", "decide", "resolved"]
 
@@ -130,12 +131,15 @@ class Direct(Strategy):
     @property
     def why(self) -> str:
         if self.plan.strategy == "direct":
-            return "Direct, as the plan says: what is asked is what is measured."
+            return _("Direct, as the plan says: what is asked is what is measured.")
         tables = maximal(self.plan.supports)
         if not needs_a_model(self.plan, tables):
-            return "Direct: the tables can be measured and made to agree as they are."
-        noise = f"{portion(_noise_in_a_table(self.plan, tables))} of all rows"
-        return f"Direct: measuring all {len(tables)} tables leaves noise of only about {noise} in each."
+            return _("Direct: the tables can be measured and made to agree as they are.")
+        return _(
+            "Direct: measuring all {tables} tables leaves noise of only about {noise} of all rows in each.",
+            tables=len(tables),
+            noise=portion(_noise_in_a_table(self.plan, tables)),
+        )
 
     @property
     def marginals(self) -> Sequence[Columns]:
@@ -177,7 +181,7 @@ class Optimised(Direct):
 
     @property
     def why(self) -> str:
-        return "Optimised, as the plan says: ε is divided so that the predicted error is least."
+        return _("Optimised, as the plan says: ε is divided so that the predicted error is least.")
 
     @cached_property
     def allocations(self) -> tuple[Allocation, ...]:
@@ -208,15 +212,24 @@ class Adaptive(_Private):
     @property
     def why(self) -> str:
         plan, tables = self.plan, maximal(self.plan.supports)
-        beside = "part of ε measures columns and pairs, the rest the whole table, and a model draws on all of these."
         if self.decided and _is_sparse(plan, tables):
-            return f"Adaptive: with about {plan.rows_about:,} rows, noise would bury so many cells; so {beside}"
+            return _(
+                "Adaptive: with about {rows} rows, noise would bury so many cells; so part of ε measures columns and "
+                "pairs, the rest the whole table, and a model draws on all of these.",
+                rows=number(plan.rows_about or ASSUMED_ROWS),
+            )
         if self.decided:
-            noise = f"{portion(_noise_in_a_table(plan, tables))} of all rows"
-            return f"Adaptive: measuring all {len(tables)} tables would leave noise of about {noise} in each."
+            return _(
+                "Adaptive: measuring all {tables} tables would leave noise of about {noise} of all rows in each.",
+                tables=len(tables),
+                noise=portion(_noise_in_a_table(plan, tables)),
+            )
         if len(tables) == 1:
-            return f"Adaptive: {beside}"
-        return "Adaptive: which pairs of columns to measure is chosen privately, and a model fits them."
+            return _(
+                "Adaptive: part of ε measures columns and pairs, the rest the whole table, and a model draws on all of "
+                "these."
+            )
+        return _("Adaptive: which pairs of columns to measure is chosen privately, and a model fits them.")
 
     @cached_property
     def workload(self) -> Workload:
@@ -267,7 +280,7 @@ class Hierarchical(_Private):
 
     @property
     def why(self) -> str:
-        return (
+        return _(
             "Adaptive, since ranges matter: boxes of neighbouring cells are measured, and split where noisy counts "
             "show that there are enough people."
         )

@@ -1,4 +1,4 @@
-"""Numbers and names of tables in plain words, alike on pages, in charts and in reports.
+"""Numbers and names of tables in plain words, alike on pages, in charts and in reports, in the reader's language.
 
 A number that bounds another is rounded away from it, so that what is written holds too.
 """
@@ -10,25 +10,34 @@ from collections import Counter
 from fractions import Fraction
 
 from dpengine.array_types import Columns
+from dpengine.spec.column import MISSING, OTHER
+from dpengine.spec.domain import Column, Number, YesNo
 from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import ENGLISH, _, language, localised, mark, number, plural
 
 __all__ = [
     "counted_noun", "factor", "heading_of", "name_of", "noun", "people", "percent", "percent_at_least",
-    "percent_at_most", "portion", "rows_counted", "sure",
+    "percent_at_most", "portion", "rows_counted", "shown_labels", "sure", "words_in_files",
 ]  # fmt: skip
 
+# Labels that stand in the files as they are here, in every language.
+mark("(other)")
+mark("(missing)")
+YES_OR_NO = (mark("yes"), mark("no"))
+NUMBERS = (mark("count"), mark("estimate"), mark("low"), mark("high"))  # columns of a published table
 
-def people(number: float) -> str:
+
+def people(count: float) -> str:
     """Write a number of people with the digits that matter.
 
     >>> people(0.02), people(4.0), people(4.24), people(1239.6)
     ('under 0.1', '4', '4.2', '1,240')
     """
-    if 0 < number < 0.1:
-        return "under 0.1"
-    if number < 9.95:
-        return f"{number:.1f}".removesuffix(".0")
-    return f"{number:,.0f}"
+    if 0 < count < 0.1:
+        return _("under 0.1")
+    if count < 9.95:
+        return localised(f"{count:.1f}".removesuffix(".0"))
+    return number(count, ",.0f")
 
 
 def percent(part: float) -> str:
@@ -38,11 +47,11 @@ def percent(part: float) -> str:
     ('73 %', '1.3 %', 'over 99.9 %')
     """
     if part > 0.999:
-        return "over 99.9 %"
+        return _("over 99.9 %")
     if 0 < part < 0.001:
-        return "under 0.1 %"
+        return _("under 0.1 %")
     near_the_end = part < 0.1 or part > 0.9
-    return (f"{100 * part:.1f}".removesuffix(".0") if near_the_end else f"{100 * part:.0f}") + " %"
+    return localised(f"{100 * part:.1f}".removesuffix(".0") if near_the_end else f"{100 * part:.0f}") + " %"
 
 
 def percent_at_most(part: float) -> str:
@@ -51,7 +60,7 @@ def percent_at_most(part: float) -> str:
     >>> percent_at_most(0.7311), percent_at_most(0.5025), percent_at_most(0.98)
     ('73.2 %', '50.3 %', '98 %')
     """
-    return f"{math.ceil(round(1000 * part, 9)) / 10:.1f}".removesuffix(".0") + " %"
+    return localised(f"{math.ceil(round(1000 * part, 9)) / 10:.1f}".removesuffix(".0")) + " %"
 
 
 def percent_at_least(part: float) -> str:
@@ -60,7 +69,7 @@ def percent_at_least(part: float) -> str:
     >>> percent_at_least(0.2689), percent_at_least(0.4975)
     ('26.8 %', '49.7 %')
     """
-    return f"{math.floor(round(1000 * part, 9)) / 10:.1f}".removesuffix(".0") + " %"
+    return localised(f"{math.floor(round(1000 * part, 9)) / 10:.1f}".removesuffix(".0")) + " %"
 
 
 def factor(epsilon: float | Fraction) -> str:
@@ -74,7 +83,7 @@ def factor(epsilon: float | Fraction) -> str:
     bound = math.exp(epsilon)
     places = 3 if bound < 2 else 2 if bound < 10 else 1 if bound < 100 else 0
     written = f"{math.ceil(bound * 10**places) / 10**places:,.{places}f}"
-    return written.rstrip("0").removesuffix(".") if places else written
+    return localised(written.rstrip("0").removesuffix(".") if places else written)
 
 
 def portion(part: float) -> str:
@@ -84,7 +93,7 @@ def portion(part: float) -> str:
     ('166 %', '12 %', '1.3 %', '0.04 %')
     """
     digits = 0 if part >= 0.0995 else 1 if part >= 0.00995 else 2
-    return f"{100 * part:,.{digits}f} %"
+    return number(100 * part, f",.{digits}f") + " %"
 
 
 def sure(part: float) -> str:
@@ -93,11 +102,11 @@ def sure(part: float) -> str:
     >>> sure(0.7311), sure(0.99995)
     ('at most 73.2 % sure', 'almost certain')
     """
-    return "almost certain" if part > 0.999 else f"at most {percent_at_most(part)} sure"
+    return _("almost certain") if part > 0.999 else _("at most {part} sure", part=percent_at_most(part))
 
 
 def name_of(table: Columns) -> str:
-    """Return the name of a table: its columns, or `total`.
+    """Return the name of a table: its columns, or `total`. It is the same in every language, as a key is.
 
     >>> name_of(("age", "region")), name_of(())
     ('age × region', 'total')
@@ -117,12 +126,12 @@ def heading_of(plan: Plan, table: Columns) -> str:
     """
     times = Counter(column.heading for column in plan.columns)
     columns = map(plan.column, table)
-    return " × ".join(c.heading if times[c.heading] == 1 else f"{c.heading} ({c.name})" for c in columns) or "total"
+    return " × ".join(c.heading if times[c.heading] == 1 else f"{c.heading} ({c.name})" for c in columns) or _("total")
 
 
 def noun(plan: Plan) -> str:
     """Name the counted unit: people, or rows if a person may have several."""
-    return "people" if plan.unit.rows == 1 else "rows"
+    return _("people") if plan.unit.rows == 1 else _("rows")
 
 
 def counted_noun(plan: Plan) -> str:
@@ -133,7 +142,7 @@ def counted_noun(plan: Plan) -> str:
     >>> counted_noun(plan)
     'kept rows'
     """
-    return noun(plan) if plan.unit.id is None or plan.unit.rows == 1 else "kept rows"
+    return noun(plan) if plan.unit.id is None or plan.unit.rows == 1 else _("kept rows")
 
 
 def rows_counted(plan: Plan) -> str:
@@ -147,8 +156,58 @@ rows: the table may hold more.
     """
     if plan.unit.id is None:
         return ""
-    most = "one row was" if plan.unit.rows == 1 else f"{plan.unit.rows:,} rows were"
-    return (
-        f"Of each person in {plan.unit.id}, at most {most} kept, chosen at random. All counts, totals and intervals "
-        "are of kept rows: the table may hold more."
+    return plural(
+        "Of each person in {id}, at most one row was kept, chosen at random. All counts, totals and intervals are of "
+        "kept rows: the table may hold more.",
+        "Of each person in {id}, at most {n} rows were kept, chosen at random. All counts, totals and intervals are of "
+        "kept rows: the table may hold more.",
+        plan.unit.rows,
+        id=plan.unit.id,
     )
+
+
+def shown_labels(column: Column) -> tuple[str, ...]:
+    """Return what readers see in place of the labels of a column's cells, in their language.
+
+    The files hold the labels themselves: see `words_in_files`.
+
+    >>> from dpengine.translation.catalogue import speaking
+    >>> with speaking("de"):
+    ...     shown_labels(YesNo(name="smokes"))
+    ('ja', 'nein', '(sonstige)', '(fehlend)')
+    """
+    if language() == ENGLISH:
+        return column.shown
+    declared = column.words_of_declared
+    if isinstance(column, YesNo):
+        declared = tuple(map(_, YES_OR_NO))
+    elif isinstance(column, Number) and column.whole:
+        ends = (text.split(" to ") for text in declared)
+        declared = tuple(_("{low} to {high}", low=each[0], high=each[1]) if len(each) > 1 else each[0] for each in ends)
+    return (*declared, *(_apart(label, declared) for label in column.labels[column.declared_size :]))
+
+
+def _apart(label: str, declared: tuple[str, ...]) -> str:
+    """Return *other* or *missing* in the reader's language, or as it is where a value has that name already."""
+    return label if _(label) in declared else _(label)
+
+
+def words_in_files(plan: Plan) -> dict[str, str]:
+    """Map words that stand in the files of a release to what they are in the reader's language, if that is another.
+
+    >>> plan = Plan(dataset="d", epsilon=1, columns=[{"name": "a", "kind": "yesno", "other": False}], tables=[["a"]])
+    >>> from dpengine.translation.catalogue import speaking
+    >>> words_in_files(plan)
+    {}
+    >>> with speaking("de"):
+    ...     words_in_files(plan)["(missing)"]
+    '(fehlend)'
+    """
+    columns = [plan.column(name) for name in plan.counted]
+    words = [
+        *NUMBERS,
+        *(YES_OR_NO if any(isinstance(column, YesNo) for column in columns) else ()),
+        *([OTHER] if any(column.other for column in columns) else []),
+        *([MISSING] if any(column.missing for column in columns) else []),
+    ]
+    return {word: _(word) for word in words if _(word) != word}

@@ -76,7 +76,8 @@ def _(text: str, /, **values: object) -> str:
     '3 rows'
     """
     spoken = language()
-    found = text if spoken == ENGLISH else _messages(spoken).gettext(text)
+    # In a file of translations, the empty text names the file itself.
+    found = text if spoken == ENGLISH or not text else _messages(spoken).gettext(text)
     return found.format(**values) if values else found
 
 
