@@ -27,6 +27,7 @@ from pages.parts.accuracy.tabs import all_tables, meaning, measured_tables, most
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import counted_noun, heading_of, noun, people, percent, percent_at_most, plain, plural
 from pages.parts.visit import saved_draft
@@ -120,7 +121,7 @@ def epsilon_control(plan: Plan) -> Fraction:
         value=chosen,
         format_func=exact_text,
         key="accuracy_epsilon",
-        help="Left: more private. Right: more exact. Your plan changes only if you press the button below.",
+        help=term("epsilon", "Your plan changes only if you press the button below."),
     )
 
 
@@ -167,7 +168,7 @@ def figures(plan: Plan, table: tuple[str, ...], row: pd.Series[float]) -> None:
             "95 in 100 within",
             f"±{people(row['half_width_95'])}",
             border=True,
-            help="The half-width of the interval that is published beside each count.",
+            help=term("interval"),
         )
         st.metric(
             "Total within",
@@ -180,7 +181,7 @@ def figures(plan: Plan, table: tuple[str, ...], row: pd.Series[float]) -> None:
                 "50 % sure becomes",
                 "≤ " + percent_at_most(posterior(0.5, plan.epsilon)),
                 border=True,
-                help="How sure anyone can become at most that a person is in the table; see What ε means.",
+                help=term("odds", "How sure anyone can become at most that a person is in the table."),
             )
         else:
             cells, size = plan.cells(table), f"about {plan.rows_about:,} {noun(plan)}"
@@ -189,8 +190,11 @@ def figures(plan: Plan, table: tuple[str, ...], row: pd.Series[float]) -> None:
                 "Mostly noise",
                 percent(share) if share else "none",
                 border=True,
-                help=f"{round(share * cells):,} of {cells:,} cells of a made-up table of {size} are no larger than "
-                "their ±.",
+                help=term(
+                    "mostly-noise",
+                    f"{round(share * cells):,} of {cells:,} cells of a made-up table of {size} are no larger than "
+                    "their ±.",
+                ),
             )
     if plan.rows_about is not None and row["half_width_95"] >= EXACT:
         like = sample_like(plan, table, float(row["mean_abs_error"]))

@@ -23,6 +23,7 @@ from pages.parts.release.ledger_entry import show_entry
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.entries_table import kinds_in_words, offer_files, show_entries
 from pages.parts.shared.figures import draw
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import plain, sure
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.project.as_code import ledger_values
@@ -69,7 +70,7 @@ def choose_dataset(book: Ledger, plan: Plan | None) -> str | None:
         index=first,
         key="budget_dataset",
         width=420,
-        help="The dataset named in a plan. All releases of one dataset share a budget.",
+        help=term("dataset"),
     )
 
 
@@ -77,13 +78,13 @@ def show_overview(book: Ledger, dataset: str, history: list[Entry], plan: Plan |
     """Show what is spent and left, and the cap, in numbers and one bar."""
     spent, cap, left = book.spent(dataset), book.cap(dataset), book.left(dataset)
     with st.grid(4, min_column_width=150):
-        st.metric("Spent, in ε", short(spent), border=True)
+        st.metric("Spent, in ε", short(spent), border=True, help=term("epsilon"))
         st.metric("Left", "no cap" if left is None else short(left), border=True)
         st.metric(
             "Cap",
             "none" if cap is None else short(cap),
             border=True,
-            help="The most that may ever be spent. A release that would exceed it is refused.",
+            help=term("cap"),
         )
         st.metric(
             "Entries",

@@ -16,6 +16,7 @@ from dpengine.bundle.verify import PROSE, Verified
 from dpengine.errors import ReleaseError
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.demo import file_box
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import name_of, plain, sure
 from pages.parts.visit.state import require_entry
 
@@ -26,7 +27,7 @@ def promise(manifest: dict[str, Any]) -> None:
     """Show what the release promises, in plain words."""
     guarantee = manifest["guarantee"]
     belief = sure(posterior(0.5, Fraction(guarantee["epsilon"])))
-    st.subheader("What it promises")
+    st.subheader("What it promises", help=term("differential-privacy"))
     st.markdown(
         f"**ε = {guarantee['epsilon']}**: someone who is 50 % sure that a person is in the table can become "
         f"{belief} by seeing these files, whatever else they know."
@@ -44,7 +45,7 @@ def promise(manifest: dict[str, Any]) -> None:
 
 def contents(manifest: dict[str, Any]) -> None:
     """Show what the bundle contains, and how it was measured."""
-    st.subheader("What it contains")
+    st.subheader("What it contains", help=term("bundle"))
     tables = [
         {"table": name_of(tuple(each["columns"])), "cells": each["cells"], "within": each["half_width_95"]}
         for each in manifest["tables"]
@@ -88,8 +89,11 @@ def ask_for_key() -> str | None:
         key="verify_key",
         placeholder="for example 3f2a-91c0-…",
         height=68,
-        help="Its fingerprint or its text, from the publisher's own site or letter. Then a file that is unsigned, or "
-        "signed by another key, is refused.",
+        help=term(
+            "signature",
+            "Its fingerprint or its text, from the publisher's own site or letter. Then a file that is unsigned, or "
+            "signed by another key, is refused.",
+        ),
     )
     if not text.strip():
         return None

@@ -19,6 +19,7 @@ from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw as show
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import percent, plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry
@@ -66,7 +67,7 @@ def enter_candidates(kind: str, sample: Sample, epsilon: Fraction, mechanism: Me
         "One person moves a score by at most",
         sample.sensitivity,
         key=f"choose_sensitivity_{kind}",
-        help=f"The sensitivity Δ, an exact number: here, {sample.why}.",
+        help=term("sensitivity", f"An exact number: here, {sample.why}."),
     )
     monotone = st.checkbox(
         "… and all scores in the same direction",
@@ -164,11 +165,11 @@ def lab() -> None:
         value=Fraction(1, 20),
         format_func=exact_text,
         key="choose_epsilon",
-        help="Left: more private. Right: the best is drawn more often.",
+        help=term("epsilon", "Left: more private. Right: the best is drawn more often."),
     )
     mechanism = mechanism_place.segmented_control(
         "Drawn by", list(Mechanism), default=Mechanism.PERMUTE_AND_FLIP, required=True, key="choose_mechanism",
-        format_func=lambda each: each.value.capitalize(),
+        format_func=lambda each: each.value.capitalize(), help=term("exponential"),
     )  # fmt: skip
     left, right = st.columns([2, 3], gap="large")
     with left:

@@ -20,6 +20,7 @@ from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import factor, percent, sure
 from pages.parts.visit import tour
 from pages.parts.visit.state import require_entry, visit
@@ -97,6 +98,7 @@ def sensitivity_control(question: Question) -> int:
                 max_value=2 * MAX_INCOME,
                 value=question.sensitivity,
                 key=f"definition_delta_{question.unit}_{question.sensitivity}",
+                help=term("sensitivity"),
             )
         )
 
@@ -107,11 +109,18 @@ def lab() -> None:
     left, right = st.columns([2, 3], gap="large")
     with right:
         epsilon = st.select_slider(
-            "Privacy budget ε", rungs("0.01", "5"), value=Fraction(1), format_func=exact_text, key="definition_epsilon"
+            "Privacy budget ε",
+            rungs("0.01", "5"),
+            value=Fraction(1),
+            format_func=exact_text,
+            key="definition_epsilon",
+            help=term("epsilon"),
         )
     with left:
         question = choose_question()
-        person: str = st.selectbox("Who leaves?", PEOPLE["name"], index=2, key="definition_person")
+        person: str = st.selectbox(
+            "Who leaves?", PEOPLE["name"], index=2, key="definition_person", help=term("neighbours")
+        )
         two_tables(person)
         delta = sensitivity_control(question)
     first, second = question.answer(PEOPLE), question.answer(PEOPLE[PEOPLE["name"] != person])
@@ -144,7 +153,7 @@ def show(seen: lesson.Comparison, question: Question, epsilon: Fraction, person:
         st.metric(
             "Largest ratio", f"{most:.3g}", border=True, help="Over all possible answers, not only those in the figure."
         )
-        st.metric("Allowed: e^ε", f"{bound:.3g}", border=True)
+        st.metric("Allowed: e^ε", f"{bound:.3g}", border=True, help=term("odds"))
         st.metric(
             "Best guess is right",
             percent((1 + seen.total_variation) / 2),

@@ -27,6 +27,7 @@ from pages.parts.shared.data_twin import twin
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.epsilon_ladder import coarse
 from pages.parts.shared.figures import draw
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import require_entry, visit
@@ -97,15 +98,13 @@ def settings() -> tuple[list[Fraction], str, Fraction]:
         selection_mode="multi",
         format_func=exact_text,
         key="learn_epsilons",
-        help="Left: more private. Right: less regret. Each chosen ε is a line in the figure.",
+        help=term("regret", "Left: more private. Right: less regret. Each chosen ε is a line in the figure."),
     )
     way = middle.segmented_control(
         "Learning rate", list(RATES), default=next(iter(RATES)), required=True, key="learn_rate",
         help="How the rate η is computed from ε and δ; see For the curious.",
     )  # fmt: skip
-    delta = right.selectbox(
-        "δ", list(DELTAS), index=1, key="learn_delta", help="The chance that the promise of ε does not hold."
-    )
+    delta = right.selectbox("δ", list(DELTAS), index=1, key="learn_delta", help=term("delta"))
     return sorted(epsilons), way, DELTAS[delta]
 
 

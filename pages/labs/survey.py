@@ -16,6 +16,7 @@ from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import people, percent, plain, plural
 from pages.parts.survey.charts import answers_figure
 from pages.parts.survey.people import People, choose_people, made_up_like
@@ -70,7 +71,13 @@ Each run flips new coins; there is no seed. Nothing on this page is charged or s
 
 def choose_protocol(answers: int) -> survey.Protocol:
     """Return the chosen method at the chosen ε; for randomized response the coin can be set instead."""
-    method = st.selectbox("How they answer", list(survey.METHODS), key="survey_method", format_func=str)
+    method = st.selectbox(
+        "How they answer",
+        list(survey.METHODS),
+        key="survey_method",
+        format_func=str,
+        help=term("randomised-response"),
+    )
     st.caption(REPORTS[method])
     by = BY_EPSILON
     if method == "Randomized response":
@@ -93,7 +100,7 @@ def choose_protocol(answers: int) -> survey.Protocol:
         value=Fraction(1),
         format_func=exact_text,
         key="survey_epsilon",
-        help="Left: more private. Right: more exact.",
+        help=term("epsilon", "Left: more private. Right: more exact."),
     )
     return survey.METHODS[method](answers, epsilon)
 
@@ -149,7 +156,7 @@ def lab() -> None:
             return
         protocol = choose_protocol(len(asked.labels))
         fitted = st.checkbox("Fit to shares of a whole", key="survey_fit",
-                             help="Post-processing: no share below 0, and all add up to 100 %.")  # fmt: skip
+                             help=term("post-processing", "No share below 0, and all add up to 100 %."))  # fmt: skip
         st.button("Run it again", key="survey_again", icon=":material/casino:", on_click=visit().turn, args=("survey",))
     run = visit().turns("survey")
     with right:

@@ -1,4 +1,4 @@
-"""The glossary in a browser: found by typing, gone through by keyboard, fit for a phone and for everybody."""
+"""The glossary in a browser: found by typing, gone through by keyboard, for everybody; and the help beside a term."""
 
 from __future__ import annotations
 
@@ -29,3 +29,6 @@ def test_terms_and_pages_are_found_while_typing_and_lead_on(new_page: NewPage) -
     page.get_by_test_id("stMain").get_by_role("link", name="Attacks").click()
     expect(page.get_by_role("heading", name="Attacks", level=1)).to_be_visible()
     expect(page).to_have_url(re.compile("/attacks$"))
+    page.get_by_role("button", name="Help for Ask how many people").focus()
+    more = page.get_by_role("link", name="More in the glossary").first
+    expect(more).to_have_attribute("href", "glossary?term=differencing")

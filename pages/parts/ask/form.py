@@ -12,6 +12,7 @@ from dpengine.sources.table import Field
 from dpengine.spec.domain import Column, Number
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import plain
 from pages.parts.visit.state import visit
 
@@ -42,7 +43,7 @@ def build(plan: Plan, fields: tuple[Field, ...]) -> Question:
         "Price: ε of the budget",
         "0.1",
         key=visit().key("ask-epsilon"),
-        help="A decimal or a fraction. A larger ε gives a more exact answer, and reveals more about each person.",
+        help=term("epsilon", "A decimal or a fraction."),
     )
     rows = plan.rows_about
     if kind in ("proportion", "mean"):

@@ -27,6 +27,7 @@ from pages.parts.attacks.outcome import (
 )
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import OURS
 
 __all__ = ["AVERAGING", "DIFFERENCING", "CountingAttack", "show_attack"]
@@ -67,7 +68,7 @@ AVERAGING = CountingAttack(
 
 def show_attack(attack: CountingAttack) -> None:
     """Run an attack on the chosen defence and on this engine, and show how often it is right."""
-    st.markdown(attack.story)
+    st.markdown(attack.story, help=term(attack.name))
     name, epsilon = choose_defence()
     names = list(dict.fromkeys([name, OURS]))
 

@@ -13,6 +13,7 @@ from dpengine.exact import exact_text
 from dpengine.lessons.defences import RAW, Defence, engine, jittered, rounded, unbudgeted
 from dpengine.lessons.success_rate import Rate
 from pages.parts.shared.epsilon_ladder import rungs
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import OURS, percent, percent_at_most
 from pages.parts.visit.state import visit
 
@@ -48,7 +49,10 @@ def choose_defence() -> tuple[str, Fraction]:
     epsilon = right.select_slider(
         "ε (for defences that use noise)", rungs("0.1", "5"), value=Fraction(1), format_func=exact_text,
         key="attacks_epsilon",
-        help="For Laplace noise without a budget, each answer has this ε. For this engine, all answers together do.",
+        help=term(
+            "epsilon",
+            "For Laplace noise without a budget, each answer has this ε. For this engine, all answers together do.",
+        ),
     )  # fmt: skip
     return name, epsilon
 

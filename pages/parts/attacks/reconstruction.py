@@ -14,6 +14,7 @@ from pages.parts.attacks.charts import ACROSS, people_figure, rates_figure
 from pages.parts.attacks.outcome import DEFENCES, RATE_COLUMNS, choose_defence, rate_rows, show_rates, verdict
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import OURS
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit
@@ -48,7 +49,7 @@ class Job:
 
 def reconstruction_tab() -> None:
     """Run the attack when asked, and show whom it found."""
-    st.markdown(STORY)
+    st.markdown(STORY, help=term("reconstruction"))
     name, epsilon = choose_defence()
     left, right = st.columns([3, 2], gap="large")
     method = left.selectbox("Solve by", list(METHODS), key="attacks_method")

@@ -15,6 +15,7 @@ from dpengine.spec.plan import Plan
 from pages.parts.budget.charts import allowance_figure
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import factor, plain, plural, sure
 from pages.parts.visit.state import visit
 
@@ -51,7 +52,7 @@ def _rounded_down(epsilon: Fraction) -> Fraction:
 @st.fragment
 def planner(left: Fraction | None, plan: Plan | None) -> None:
     """Show what each of many releases may cost; `left` is what the dataset's cap still allows, if it has one."""
-    st.subheader("Plan ahead")
+    st.subheader("Plan ahead", help=term("composition"))
     first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
     a_year = first.number_input("Releases a year", 1, 366, 4, key="planner_a_year")
     years = second.number_input("For how many years", 1, 100, 5, key="planner_years")

@@ -13,6 +13,7 @@ from dpengine.spec import strict_yaml
 from dpengine.spec.limits import MAX_TABLE_CELLS
 from dpengine.translation.catalogue import _, number, plural
 from pages.parts.shared.demo import file_box
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import name_of, plain
 from pages.parts.visit import background_read, plan_form, saved_draft
 from pages.parts.visit.checked import checked
@@ -56,6 +57,7 @@ def choose_columns() -> None:
         format_func=lambda key: _(plan_form.LAYOUTS[key]),
         horizontal=True,
         key=visit().key("layout"),
+        help=term("table"),
     )
     own = entries.own
     if layout == "own":
@@ -77,10 +79,7 @@ def choose_columns() -> None:
             _("Sums over ranges matter, such as all ages up to 40"),
             value=entries.ranges,
             key=visit().key("ranges"),
-            help=_(
-                "Neighbouring cells with few people are then measured together. Sums over long ranges of a number "
-                "or a date become far more exact, single cells less exact."
-            ),
+            help=term("ranges", _("Neighbouring cells with few people are then measured together.")),
         )
         visit().change(ranges=ranges)
     tables = plan_form.tables_of(visit().entries)

@@ -17,6 +17,7 @@ from pages.parts.publish import codebook_box
 from pages.parts.publish.column_card import ask_column
 from pages.parts.publish.grid import show_grid
 from pages.parts.publish.outlook import fit
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import plain
 from pages.parts.visit import plan_form
 from pages.parts.visit.checked import checked, faults_of, faulty
@@ -60,7 +61,8 @@ def declare_columns() -> None:
         _(
             "Readers will see all these cells, whether or not anybody is in them. Values that you do not list count as "
             "*(other)*, empty ones as *(missing)*. So which cells are shown depends on no single person."
-        )
+        ),
+        help=term("other"),
     )
     with st.container(horizontal=True):
         _confirm_all()

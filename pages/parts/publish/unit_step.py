@@ -6,6 +6,7 @@ import streamlit as st
 
 from dpengine.translation.catalogue import _, number, plural
 from pages.parts.publish.rows_kept import show_rows_kept
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import plain
 from pages.parts.visit import plan_form
 from pages.parts.visit.state import visit
@@ -26,7 +27,10 @@ def choose_unit() -> None:
         index=None if answer is None else int(answer),
         format_func=lambda many: _("a person may have several rows") if many else _("each row is a different person"),
         key=visit().key("several"),
-        help=_("If people can have several rows and you say otherwise, they are protected less than you promise."),
+        help=term(
+            "unit",
+            _("If people can have several rows and you say otherwise, they are protected less than you promise."),
+        ),
     )
     id_column, rows = entries.id_column, entries.rows
     if several:
@@ -44,7 +48,7 @@ def choose_unit() -> None:
             1_000_000,
             max(rows, 1),
             key=visit().key("rows"),
-            help=_("How many rows of a person are counted. Noise grows with this number."),
+            help=term("rows-kept"),
         )
         st.caption(
             plural(

@@ -17,6 +17,7 @@ from pages.parts.risk.charts import curve_figure, rates_figure
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.figures import draw
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import factor, percent, plural
 from pages.parts.visit.state import visit
 
@@ -153,7 +154,9 @@ def names_back() -> None:
         st.metric("Names found", _share(found.rate), border=True, help="Rows that get their own name back.")
         sure = percent(found.right / found.claimed) if found.claimed else "no claims"
         st.metric("Claims that are right", sure, border=True)
-    st.markdown("**Names are not needed.** How often does someone guess a patient's condition, knowing …")
+    st.markdown(
+        "**Names are not needed.** How often does someone guess a patient's condition, knowing …", help=term("linkage")
+    )
     knows = st.segmented_control("Knows", KNOWS, default=KNOWS[0], required=True, key="risk_knows",
                                  label_visibility="collapsed")  # fmt: skip
     left, right = st.columns(2)

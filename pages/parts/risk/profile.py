@@ -12,6 +12,7 @@ from dpengine.owner import Classes
 from pages.parts.risk.charts import band_name, bands_figure
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import percent, plural
 
 __all__ = ["explain_measures", "show_profile"]
@@ -28,7 +29,7 @@ def show_profile(
     with st.grid(across, min_column_width=150):
         share = f"{percent(unique / people)} of people"
         st.metric("Alone", f"{unique:,}", share, help="People with whom no one else agrees on these columns.", **BESIDE)
-        st.metric("k", f"{found.k:,}", help="Everyone agrees with at least k − 1 others on these columns.", border=True)
+        st.metric("k", f"{found.k:,}", help=term("k-anonymity"), border=True)
         if found.distinct is not None:
             note = "Different sensitive values in the class with the fewest; beside it, two stricter definitions."
             stricter = f"entropy {found.entropy:.2g}, (c, ℓ) {found.recursive}"

@@ -8,8 +8,8 @@ export default function ({ data }) {
   const before = shown;
   shown = data;
   if (before === null) {
-    new MutationObserver(repairMenu).observe(document.body, { childList: true, subtree: true });
-    repairMenu();
+    new MutationObserver(repair).observe(document.body, { childList: true, subtree: true });
+    repair();
     return;
   }
   if (before.page !== data.page && innerWidth <= NARROW) {
@@ -18,12 +18,25 @@ export default function ({ data }) {
   if (data.at && before.at !== data.at) focusOn(data, performance.now() + PATIENCE);
 }
 
+function repair() {
+  repairMenu();
+  nameHelp();
+}
+
 // Streamlit's menu of a phone holds its section of labs as a <div> in a list, and items of no list in that <div>. A
 // screen reader is told of one item that holds links.
 function repairMenu() {
   for (const section of document.querySelectorAll('[data-testid="stSidebarNavItems"] > div:not([role])')) {
     section.setAttribute("role", "listitem");
     section.querySelectorAll("li").forEach((item) => item.setAttribute("role", "none"));
+  }
+}
+
+// Streamlit calls the help beside a text "Help", beside whichever it stands: it is named by the words before it.
+function nameHelp() {
+  for (const help of document.querySelectorAll('.stTooltipIcon button[aria-label="Help"]')) {
+    const words = help.closest(".stMarkdown, .stHeading")?.textContent.trim().split(/\s+/) ?? [];
+    if (words[0]) help.ariaLabel = `Help for ${words.slice(0, 6).join(" ")}`;
   }
 }
 
