@@ -189,7 +189,7 @@ def plan_of(payload: bytes) -> Plan:
 
 
 def summary(plan: Plan) -> str:
-    """List the tables of `plan` in one line, with their means and sums, for the budget's history."""
+    """List the tables of `plan` in one line, with their means, sums and quantiles, for the budget's history."""
     tables = [_table_and_measures(plan, table) for table in plan.marginals]
     if len(tables) == 1:
         return tables[0]
@@ -205,6 +205,7 @@ def _table_and_measures(plan: Plan, table: Columns) -> str:
     'sex (mean pay)'
     """
     measures = [f"mean {name}" for name in plan.means(table)] + [f"sum {name}" for name in plan.sums(table)]
+    measures += [f"quantiles {name}" for name in plan.amounts(table) if plan.quantiles(table, name)]
     return " × ".join(table) + (f" ({', '.join(measures)})" if measures else "")
 
 

@@ -48,19 +48,25 @@ def _columns(draw: st.DrawFn, name: str) -> dict[str, Any]:
 @st.composite
 def _amounts(draw: st.DrawFn) -> list[dict[str, Any]]:
     """Up to two amounts, with two ends or more knots."""
-    ends = st.sampled_from([{"from": 0, "to": 1}, {"from": -5, "to": "2.5", "step": "0.5"}, {"knots": [0, 10, 16, 40]}])
+    ends = st.sampled_from(
+        [{"from": 0, "to": 1}, {"from": -5, "to": "2.5", "step": "0.5"}, {"knots": [0, 10, 16, 20, 40]}]
+    )
     names = draw(st.lists(st.sampled_from(["pay", "mean", "Größe"]), max_size=2, unique=True))
     return [{"name": name, "kind": "amount", "missing": draw(st.booleans())} | draw(ends) for name in names]
 
 
 @st.composite
-def _tables(draw: st.DrawFn, names: list[str], amounts: list[str]) -> Any:
+def _tables(draw: st.DrawFn, names: list[str], amounts: list[str], with_knots: list[str]) -> Any:
     """All tables of a width, or some that are listed, or one for its ranges."""
     if amounts:
         tables = draw(st.lists(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True),
                                min_size=1, max_size=3, unique_by=frozenset))  # fmt: skip
         some = st.lists(st.sampled_from(amounts), max_size=2, unique=True)
-        return [{"columns": table, "mean": draw(some), "sum": draw(some)} for table in tables]
+        parts = st.lists(st.sampled_from(["0.5", "0.25", "0.9999"]), min_size=1, max_size=2)
+        quantiles = st.dictionaries(st.sampled_from(with_knots), parts) if with_knots else st.just({})
+        return [
+            {"columns": table, "mean": draw(some), "sum": draw(some), "quantiles": draw(quantiles)} for table in tables
+        ]
     match draw(st.integers(0, 3)):
         case 0:
             return {"each": draw(st.integers(1, min(3, len(names))))}
@@ -87,7 +93,9 @@ def whole_plans(draw: st.DrawFn) -> Plan:
         "unit": unit,
         "rows_about": draw(st.sampled_from([None, 1, 50, 10**6])),
         "columns": [*(draw(_columns(name)) for name in names), *amounts],
-        "tables": draw(_tables(names, [each["name"] for each in amounts])),
+        "tables": draw(
+            _tables(names, [each["name"] for each in amounts], [each["name"] for each in amounts if "knots" in each])
+        ),
         "strategy": draw(st.sampled_from(["adaptive", "direct", "optimised", "auto"])),
     }
     try:

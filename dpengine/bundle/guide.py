@@ -105,6 +105,17 @@ AMOUNTS = Entry(
     ),
     mark("Quote the interval with every mean."),
 )
+QUANTILES = Entry(
+    mark("quantile"),
+    mark(
+        "The value that a part of the people of a cell have at most, of those whose amount is known: half of them at "
+        "the median, a quarter at quantile 0.25. It is computed between the declared knots of the amount. Quantiles of "
+        "small groups are drawn towards those of all people, as far as they are noise. The interval holds the true "
+        "quantile at least 95 times in 100. It ends at knots, and where a group is too small for its noise, it is the "
+        "whole range. The synthetic rows do not have these quantiles."
+    ),
+    mark("Quote the interval with every quantile."),
+)
 MOSTLY_NOISE = Entry(
     mark("Mostly noise"),
     mark(
@@ -175,7 +186,10 @@ IN_FILES = Entry(
 
 def number_columns(result: Result) -> list[Entry]:
     """Return what the number columns of a published table mean; each is named as in the files, in English."""
-    entries = [COUNT, *NUMBERS[estimator(result.plan)], *([AMOUNTS] if result.plan.amounts(()) else [])]
+    plan = result.plan
+    entries = [COUNT, *NUMBERS[estimator(plan)]]
+    entries += [AMOUNTS] if plan.means(()) or plan.sums(()) else []
+    entries += [QUANTILES] if any(plan.quantiles((), name) for name in plan.amounts(())) else []
     errors = model_errors(result)
     if errors:
         errors = " " + _(

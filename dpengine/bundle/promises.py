@@ -33,8 +33,7 @@ def promises_for_readers(plan: Plan, schema_version: int = SCHEMA_VERSION) -> di
     """Return `promises` with the sentences that a report shows in the language that is spoken."""
     wording = WORDINGS[schema_version]
     counted = {} if schema_version < 3 else {"counted": _counted(plan)}
-    has_amounts, bounds = bool(plan.amounts(())), schema_version >= 4
-    of_amounts = wording.amounts if has_amounts else ()
+    bounds = schema_version >= 4
     return {
         "title": plan.title,
         "dataset": plan.dataset,
@@ -43,8 +42,10 @@ def promises_for_readers(plan: Plan, schema_version: int = SCHEMA_VERSION) -> di
         **counted,
         "not_protected": _not_protected(plan, wording),
         "domain": {name: _cells(plan, name) | (_bounds(plan, name) if bounds else {}) for name in plan.used},
-        "post_processing": [_(line) for line in (*wording.post_processing[estimator(plan)], *of_amounts)],
-        "intervals": f"{wording.intervals[estimator(plan)]} {wording.amount_intervals if has_amounts else ''}".strip(),
+        "post_processing": [
+            _(line) for line in (*wording.post_processing[estimator(plan)], *_of_amounts(plan, wording))
+        ],
+        "intervals": " ".join([wording.intervals[estimator(plan)], *_of_their_intervals(plan, wording)]),
     }
 
 
@@ -168,3 +169,23 @@ def _bounds(plan: Plan, name: str) -> dict[str, str]:
     if not isinstance(column, Amount):
         return {}
     return {key: f"{value:f}" for key, value in (("from", column.low), ("to", column.high), ("step", column.step))}
+
+
+def _has_means(plan: Plan) -> bool:
+    return bool(plan.means(()) or plan.sums(()))
+
+
+def _has_quantiles(plan: Plan) -> bool:
+    return any(plan.quantiles((), name) for name in plan.amounts(()))
+
+
+def _of_amounts(plan: Plan, wording: Wording) -> list[str]:
+    """Return how means, sums and quantiles are made, and the amounts of synthetic rows; earlier versions do not say."""
+    said = [(_has_means(plan), wording.means), (_has_quantiles(plan), wording.quantiles),
+            (bool(plan.amounts(())), wording.amounts)]  # fmt: skip
+    return [sentence for has, sentence in said if has and sentence]
+
+
+def _of_their_intervals(plan: Plan, wording: Wording) -> list[str]:
+    said = [(_has_means(plan), wording.mean_intervals), (_has_quantiles(plan), wording.quantile_intervals)]
+    return [sentence for has, sentence in said if has and sentence]

@@ -7,6 +7,7 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -24,7 +25,7 @@ from dpengine.bundle.promises import promises_for_readers, table_files
 from dpengine.charts import figures, heatmap, style
 from dpengine.charts.style import join_names, shorten
 from dpengine.measure.strategy import resolved
-from dpengine.results.published_columns import NUMBERS, number_columns, published_name
+from dpengine.results.published_columns import NUMBERS, number_columns, published_name, quantile_kind
 from dpengine.results.result import Result
 from dpengine.spec.domain import Category, Column, Date
 from dpengine.spec.plan import Plan
@@ -258,13 +259,25 @@ def _table(result: Result, table: Columns, file: str, room: int) -> dict[str, An
 
 
 def _of_amounts(plan: Plan, table: Columns) -> dict[str, str]:
-    """Map the columns of numbers for means and sums of a table to their headings."""
+    """Map the columns of numbers for means, sums and quantiles of a table to their headings."""
     found: dict[str, str] = {}
     for name in plan.amounts(table):
         heading = plan.column(name).heading
         found |= {f"mean_{name}": _("mean {column}", column=heading)} if name in plan.means(table) else {}
         found |= {f"sum_{name}": _("sum of {column}", column=heading)} if name in plan.sums(table) else {}
+        found |= {f"{quantile_kind(part)}_{name}": _of_part(part, heading) for part in plan.quantiles(table, name)}
     return found
+
+
+def _of_part(part: Decimal, heading: str) -> str:
+    """Name a quantile.
+
+    >>> _of_part(Decimal("0.5"), "income"), _of_part(Decimal("0.25"), "income")
+    ('median of income', 'quantile 0.25 of income')
+    """
+    if part == Decimal("0.5"):
+        return _("median of {name}", name=heading)
+    return _("quantile {part} of {name}", part=localised(f"{part:f}"), name=heading)
 
 
 def _spans(cells: Mapping[str, npt.NDArray[Any]], name: str) -> list[tuple[str, str, str]]:

@@ -29,8 +29,8 @@ class Wording:
     """The sentences of one schema version.
 
     `several_values` has a place `{id}` for the column that names a person; it stands in `not_protected` where a
-    person is named by such a column, `several_rows` where a row is a person. `amounts` are added to `post_processing`,
-    and `amount_intervals` to `intervals`, where a plan has amounts.
+    person is named by such a column, `several_rows` where a row is a person. `means`, `quantiles` and `amounts` are
+    added to `post_processing`, and `mean_intervals` and `quantile_intervals` to `intervals`, where a plan has these.
     """
 
     post_processing: Mapping[Estimator, tuple[str, ...]]
@@ -38,8 +38,11 @@ class Wording:
     not_protected: tuple[str, ...]
     several_rows: str
     several_values: str
-    amounts: tuple[str, ...] = ()
-    amount_intervals: str = ""
+    means: str = ""
+    quantiles: str = ""
+    amounts: str = ""
+    mean_intervals: str = ""
+    quantile_intervals: str = ""
 
 
 SCHEMA_VERSION = 4
@@ -217,27 +220,35 @@ _WORDINGS: Mapping[int, Wording] = {
 }
 
 # Version 3 states in an entry of its own which rows are counted; all sentences are those of version 2. Version 4 adds
-# sentences on means and sums, and the bounds and the step of an amount among the cells.
+# sentences on means, sums and quantiles, and the bounds and the step of an amount among the cells.
 _AMOUNTS = replace(
     _WORDINGS[2],
-    amounts=(
-        mark(
-            "mean and sum: of the values that are known, each bounded as declared and moved to the nearest step. They "
-            "are computed from noisy counts in which each row is shared between the two knots around its value, so "
-            "that it weighs 1 in all. Means of small groups are drawn towards those of larger ones as far as they are "
-            "noise. They are fitted to the counts, stay within the declared bounds, and all tables agree on what they "
-            "share."
-        ),
-        mark(
-            "amounts in synthetic.csv: whole steps within the declared bounds, spread evenly around the mean of their "
-            "cell by a fixed rule, not at random. Added up, they give the published sums; where an amount was measured "
-            "in several tables, only nearly, except for the total."
-        ),
+    means=mark(
+        "mean and sum: of the values that are known, each bounded as declared and moved to the nearest step. They are "
+        "computed from noisy counts in which each row is shared between the two knots around its value, so that it "
+        "weighs 1 in all. Means of small groups are drawn towards those of larger ones as far as they are noise. They "
+        "are fitted to the counts, stay within the declared bounds, and all tables agree on what they share."
     ),
-    amount_intervals=(
+    quantiles=mark(
+        "quantile: the value that the given part of the people, of those whose value is known, have at most; 0.5 is "
+        "the median. Quantiles are computed from the same noisy counts as means, on straight lines between knots, and "
+        "of small groups drawn towards all people as far as they are noise. They lie on the declared steps and rise "
+        "with the part. Values in synthetic.csv do not have these quantiles."
+    ),
+    amounts=mark(
+        "amounts in synthetic.csv: whole steps within the declared bounds, spread evenly around the mean of their cell "
+        "by a fixed rule, not at random. Added up, they give the published sums; where an amount was measured in "
+        "several tables, only nearly, except for the total."
+    ),
+    mean_intervals=(
         "Each interval of a mean or a sum holds the true one, of bounded values, with a probability of at least 95 %, "
         "computed from the distribution of the noise and said of each cell by itself. Where a group is too small for "
         "its noise, the interval of its mean is the whole range."
+    ),
+    quantile_intervals=(
+        "Each interval of a quantile holds the true one with a probability of at least 95 %, each by itself. It ends "
+        "at knots, and where there is hardly any noise it still reaches over two pieces between knots. Where a group "
+        "is too small for its noise, it is the whole range."
     ),
 )
 WORDINGS: Mapping[int, Wording] = {**_WORDINGS, 3: _WORDINGS[2], 4: _AMOUNTS}

@@ -32,7 +32,7 @@ from dpengine.spec.domain import Amount
 
 __all__ = [
     "AmountTable", "SoftEstimates", "fit_amount", "fit_means", "join", "mean_half_widths", "mean_intervals", "means",
-    "round_within", "sum_intervals",
+    "means_of", "round_within", "sum_intervals",
 ]  # fmt: skip
 
 MAX_STAGES = 200  # sets of columns whose means are looked at; of more, only single ones, pairs and whole tables
@@ -52,6 +52,9 @@ class SoftEstimates(Protocol):
 
     def estimate(self, table: Columns) -> Floats:
         """Return the estimate of each cell, in rows."""
+
+    def variance_along(self, table: Columns, coefficients: Sequence[float]) -> float:
+        """Return the variance of Σ coefficient · estimate over the last column's cells."""
 
     def noise_along(self, table: Columns, coefficients: Sequence[float]) -> tuple[float, float]:
         """Return the variance of Σ coefficient · estimate over the last column's cells, and its 95 % half-width."""
@@ -102,9 +105,9 @@ def fit_amount(
         people = count(clique)
         known = people
         if amount.missing:
-            share = _means(amount, clique, people, [1.0] * len(knots) + missing, stages, soft)
+            share = means_of(amount, clique, people, [1.0] * len(knots) + missing, stages, soft)
             known = _agreeing(people * share, people, clique, agreed.get("known"))
-        means = _means(amount, clique, known, [*knots, *missing], stages, soft, among=[1.0] * len(knots) + missing)
+        means = means_of(amount, clique, known, [*knots, *missing], stages, soft, among=[1.0] * len(knots) + missing)
         limits = known * amount.grid.steps
         steps = _agreeing(limits * means, limits, clique, agreed.get("steps"))
         done.append(AmountTable(clique, amount.name, known, steps))
@@ -129,7 +132,7 @@ def join(tables: Sequence[AmountTable], people: Ints, top: int) -> AmountTable:
     return AmountTable(columns, tables[0].amount, known, fitted(known, known * top, [each.steps for each in tables]))
 
 
-def _means(
+def means_of(
     amount: Amount,
     clique: Columns,
     people: Ints,
@@ -149,7 +152,7 @@ def _means(
 
     def observed(part: Columns) -> tuple[Floats, float]:
         table = (*part, amount.name)
-        return soft.estimate(table) @ centred, soft.noise_along(table, centred.tolist())[0]
+        return soft.estimate(table) @ centred, soft.variance_along(table, centred.tolist())
 
     return fit_means(clique, people.astype(np.float64), start, observed, [stage for stage in stages if stage])
 

@@ -21,7 +21,7 @@ from dpengine.estimate.amounts import SoftEstimates
 from dpengine.estimate.consistency import ConsistentTables, make_consistent, round_boxes
 from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms, least_squares, table_error
 from dpengine.marginals.box_tree import BoxTree
-from dpengine.marginals.least_squares import LeastSquares
+from dpengine.marginals.least_squares import LeastSquares, NoiseTerm
 from dpengine.marginals.measurement import Allocation, Audit, Measurement, Measurements
 from dpengine.marginals.pairwise import Pairwise, fit
 from dpengine.measure.strategy import resolved
@@ -89,12 +89,18 @@ class UnbiasedEstimates:
     def soft(self) -> SoftEstimates:
         return self
 
+    def variance_along(self, table: Columns, coefficients: Sequence[float]) -> float:
+        """Return the variance of Σ coefficient · estimate over the last column's cells."""
+        return self._variance(self._squares.noise(table, table[-1], coefficients))
+
     def noise_along(self, table: Columns, coefficients: Sequence[float]) -> tuple[float, float]:
         """Return the variance of Σ coefficient · estimate over the last column's cells, and its 95 % half-width."""
         terms = self._squares.noise(table, table[-1], coefficients)
+        return self._variance(terms), error_of_terms(self._allocations)(terms).half_width()
+
+    def _variance(self, terms: Sequence[NoiseTerm]) -> float:
         variances = self._squares.variances
-        variance = math.fsum(term.weight**2 * term.times * variances[term.measured] for term in terms)
-        return variance, error_of_terms(self._allocations)(terms).half_width()
+        return math.fsum(term.weight**2 * term.times * variances[term.measured] for term in terms)
 
     def intervals(self, table: Columns) -> tuple[Floats, Floats]:
         return self.estimate(table), np.array(self.half_width(table))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 
 from dpengine.array_types import Columns
 from dpengine.spec.plan import Plan
 
-__all__ = ["NUMBERS", "decimals_of_mean", "header", "number_columns", "published_name"]
+__all__ = ["NUMBERS", "decimals_of_mean", "header", "number_columns", "published_name", "quantile_kind"]
 
 NUMBERS = ("count", "estimate", "low", "high")
 
@@ -16,14 +17,24 @@ def number_columns(plan: Plan, table: Columns) -> list[str]:
     """Return the names of the columns of numbers of a published table, in order.
 
     After the numbers of every table come those of its amounts: people whose value is known, if any may be missing; the
-    mean and the sum, if they are asked for, each with the ends of its interval.
+    mean, the sum and quantiles, if they are asked for, each with the ends of its interval.
     """
     names = list(NUMBERS)
     for name in plan.amounts(table):
         names += [f"known_{name}"] if plan.amount(name).missing else []
-        for kind, wanted in (("mean", plan.means(table)), ("sum", plan.sums(table))):
-            names += [f"{kind}_{name}", f"{kind}_{name}_low", f"{kind}_{name}_high"] if name in wanted else []
+        kinds = [kind for kind, wanted in (("mean", plan.means(table)), ("sum", plan.sums(table))) if name in wanted]
+        kinds += [quantile_kind(part) for part in plan.quantiles(table, name)]
+        names += [f"{kind}_{name}{end}" for kind in kinds for end in ("", "_low", "_high")]
     return names
+
+
+def quantile_kind(part: Decimal) -> str:
+    """Return the beginning of the name of a column of quantiles.
+
+    >>> quantile_kind(Decimal("0.5"))
+    'quantile_0.5'
+    """
+    return f"quantile_{part:f}"
 
 
 def published_name(column: str, numbers: Iterable[str] = NUMBERS) -> str:

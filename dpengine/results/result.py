@@ -20,11 +20,12 @@ from dpengine.estimate import amounts
 from dpengine.estimate.amounts import AmountTable, fit_amount
 from dpengine.estimate.consistency import ConsistentTables
 from dpengine.estimate.estimates import Estimates, derive_estimates
+from dpengine.estimate.quantiles import fit_quantiles, quantile_intervals
 from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.measure.allocation import MAX_JOINT_CELLS
 from dpengine.measure.strategy import MAX_SYNTHETIC
 from dpengine.results import serialise
-from dpengine.results.published_columns import decimals_of_mean, number_columns, published_name
+from dpengine.results.published_columns import decimals_of_mean, number_columns, published_name, quantile_kind
 from dpengine.spec.domain import Amount
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values, resample
@@ -184,13 +185,29 @@ class Result:
             labels = (f"mean_{name}", f"mean_{name}_low", f"mean_{name}_high")
             numbers |= {label: np.round(low + wide * each, decimals) for label, each in zip(labels, spans, strict=True)}
         if name in self.plan.sums(table):
-            decimals = max(0, *(-int(each.as_tuple().exponent) for each in (amount.low, amount.step)))
+            decimals = amount.grid_decimals
             sums: Floats = np.round(np.float64(low) * found.known + np.float64(step) * found.steps, decimals)
             middle, half_width = amounts.sum_intervals(amount, table, self.estimates.soft)
             ends = np.round(middle - half_width, decimals), np.round(middle + half_width, decimals)
             spans = sums, np.minimum(ends[0], sums), np.maximum(ends[1], sums)
             labels = (f"sum_{name}", f"sum_{name}_low", f"sum_{name}_high")
             numbers |= dict(zip(labels, spans, strict=True))
+        return numbers | self._of_quantiles(table, amount, found.known)
+
+    def _of_quantiles(self, table: Columns, amount: Amount, known: Ints) -> dict[str, Floats]:
+        """Return the quantiles of an amount, each with the ends of its interval; all are on the amount's grid."""
+        parts, soft = self.plan.quantiles(table, amount.name), self.estimates.soft
+        if not parts:
+            return {}
+        numbers: dict[str, Floats] = {}
+        found = fit_quantiles(amount, table, known, parts, soft)
+        for part, middle, (low, high) in zip(parts, found, quantile_intervals(amount, table, parts, soft), strict=True):
+            label = f"{quantile_kind(part)}_{amount.name}"
+            steps = {"": middle, "_low": np.minimum(low, middle), "_high": np.maximum(high, middle)}
+            numbers |= {
+                f"{label}{end}": np.round(float(amount.low) + float(amount.step) * each, amount.grid_decimals)
+                for end, each in steps.items()
+            }
         return numbers
 
     def amount_table(self, table: Columns, name: str) -> AmountTable:

@@ -11,6 +11,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -25,6 +26,7 @@ from dpengine.spec import codebook, strict_yaml
 from dpengine.spec.declared import Declared, Line, Text, at_most
 from dpengine.spec.domain import Amount, Column, Number, cells_payload
 from dpengine.spec.limits import MAX_TABLE_COLUMNS, MAX_TABLES, check_columns, check_declared
+from dpengine.spec.numeric.parts import Parts
 from dpengine.spec.plan_checks import check_tables
 from dpengine.translation.catalogue import ENGLISH, _, languages, mark, number
 
@@ -105,18 +107,20 @@ class PublishedTable(Declared):
     """A table that says more than its columns.
 
     With `ranges`, it is published for sums over intervals of its columns, such as all ages up to 40. With `mean` or
-    `sum`, it has the means or sums of these amounts too, in each cell.
+    `sum`, it has the means or sums of these amounts too, in each cell; with `quantiles`, those of the amounts that are
+    named there, at the given parts of the people: the median is at 0.5.
     """
 
     columns: Names
     ranges: bool = False
     mean: Names = ()
     sum: Names = ()
+    quantiles: dict[Text, Parts] = Field(default={}, max_length=MAX_TABLE_COLUMNS)
 
     @property
     def amounts(self) -> tuple[str, ...]:
         """Names of the amounts that are measured in the table."""
-        return tuple(dict.fromkeys((*self.mean, *self.sum)))
+        return tuple(dict.fromkeys((*self.mean, *self.sum, *self.quantiles)))
 
 
 def _table(value: Any) -> Any:
@@ -243,13 +247,17 @@ class Plan(Declared):
 
     @cached_property
     def _measures(self) -> dict[tuple[str, ...], PublishedTable]:
-        """By their columns, the tables that have means or sums, and the total, which has all of these."""
+        """By their columns, the tables that have means, sums or quantiles, and the total, which has all of these."""
         listed = [table for table in self._listed if isinstance(table, PublishedTable) and table.amounts]
         if not listed:
             return {}
         mean, sums = (tuple(dict.fromkeys(name for table in listed for name in getattr(table, kind)))
                       for kind in ("mean", "sum"))  # fmt: skip
-        return {table.columns: table for table in listed} | {(): PublishedTable(columns=(), mean=mean, sum=sums)}
+        parts: dict[str, tuple[Decimal, ...]] = {}
+        for name, more in (each for table in listed for each in table.quantiles.items()):
+            parts[name] = tuple(sorted({*parts.get(name, ()), *more}))
+        total = PublishedTable(columns=(), mean=mean, sum=sums, quantiles=parts)
+        return {table.columns: table for table in listed} | {(): total}
 
     def means(self, table: tuple[str, ...]) -> tuple[str, ...]:
         """Return the amounts whose means are published in `table`, or in the total of no columns."""
@@ -258,6 +266,10 @@ class Plan(Declared):
     def sums(self, table: tuple[str, ...]) -> tuple[str, ...]:
         """Return the amounts whose sums are published in `table`, or in the total of no columns."""
         return tuple(self._measures[table].sum) if table in self._measures else ()
+
+    def quantiles(self, table: tuple[str, ...], amount: str) -> tuple[Decimal, ...]:
+        """Return at which parts of the people the quantiles of an amount are published in `table`, or in the total."""
+        return self._measures[table].quantiles.get(amount, ()) if table in self._measures else ()
 
     def amounts(self, table: tuple[str, ...]) -> tuple[str, ...]:
         """Return the amounts that are measured in `table`, or in any table for the total of no columns."""

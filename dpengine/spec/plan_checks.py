@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpengine.spec.domain import Amount, Column
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from dpengine.spec.plan import Plan
 
 __all__ = ["check_tables"]
+
+MIN_KNOTS = 5  # of an amount, for its quantiles
+SUGGESTED = 20  # pieces between knots
 
 
 def check_tables(plan: Plan) -> None:
@@ -67,7 +71,8 @@ def _check_amounts(plan: Plan, columns: Mapping[str, Column], table: tuple[str, 
         if not isinstance(columns.get(amount), Amount):
             raise ValueError(
                 _(
-                    "table {name}: means and sums are of columns of kind amount; {amount!r} is none that is declared",
+                    "table {name}: means, sums and quantiles are of columns of kind amount; {amount!r} is none that "
+                    "is declared",
                     name=name,
                     amount=amount,
                 )
@@ -85,7 +90,19 @@ def _check_amounts(plan: Plan, columns: Mapping[str, Column], table: tuple[str, 
             )
         if plan.amount(amount).grain * (plan.rows_about or 1) > 2**62:
             raise ValueError(_("the step of {amount!r} is too fine for so many rows", amount=amount))
-    names = [f"{kind}_{each}{end}" for each in plan.amounts(table) for kind in ("mean", "sum", "known")
+        if plan.quantiles(table, amount) and len(plan.amount(amount).all_knots) < MIN_KNOTS:
+            raise ValueError(
+                _(
+                    "table {name}: quantiles of {amount!r} are found between its knots, and it needs at least {least}: "
+                    "declare knots in its range, such as {knots}, closer together where most values lie",
+                    name=name,
+                    amount=amount,
+                    least=MIN_KNOTS,
+                    knots=_even_knots(plan.amount(amount)),
+                )
+            )
+    names = [f"{kind}_{each}{end}" for each in plan.amounts(table)
+             for kind in ("mean", "sum", "known", *(f"quantile_{part:f}" for part in plan.quantiles(table, each)))
              for end in ("", "_low", "_high")]  # fmt: skip
     if twice := [each for each, times in Counter(names).items() if times > 1]:
         raise ValueError(
@@ -95,3 +112,10 @@ def _check_amounts(plan: Plan, columns: Mapping[str, Column], table: tuple[str, 
                 column=twice[0],
             )
         )
+
+
+def _even_knots(amount: Amount) -> str:
+    """Return knots that an amount could have for quantiles, as a plan file has them."""
+    steps = amount.grid.steps
+    places = sorted({round(Fraction(k * steps, SUGGESTED)) for k in range(SUGGESTED + 1)})
+    return f"[{', '.join(f'{amount.low + place * amount.step:f}' for place in places)}]"

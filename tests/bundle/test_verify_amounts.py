@@ -1,4 +1,4 @@
-"""Means and sums of a bundle are compared with its synthetic rows, and its manifest speaks of them."""
+"""Means, sums and quantiles of a bundle are checked, also against its rows, and its manifest speaks of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.bundle.test_verify import cell, faults_of, stated
 from tests.bundles import Members, members_of, zipped
 
 SEX, TOTAL = "tables/01-sex.csv", "tables/total.csv"
-PAY = {"name": "pay", "kind": "amount", "from": 0, "to": 100, "step": "0.5"}
+PAY = {"name": "pay", "kind": "amount", "from": 0, "to": 100, "step": "0.5", "knots": [0, 20, 40, 60, 80, 100]}
 ROWS = pd.DataFrame({"sex": ["f", "m"] * 150, "age": ["old", "young", "young"] * 100, "pay": np.arange(300) % 101})
 ROWS.loc[::7, "pay"] = np.nan
 
@@ -32,7 +32,8 @@ def plan_of(tables: list[object], **more: object) -> Plan:
 
 @pytest.fixture(scope="module")
 def bundle() -> bytes:
-    return release(ROWS, plan_of([{"columns": ["sex"], "mean": ["pay"], "sum": ["pay"]}])).bundle
+    asked = {"mean": ["pay"], "sum": ["pay"], "quantiles": {"pay": [0.25, 0.5]}}
+    return release(ROWS, plan_of([{"columns": ["sex"], **asked}])).bundle
 
 
 def in_row(line: int, change: Callable[[str], str]) -> Callable[[Members], None]:
@@ -54,6 +55,12 @@ def moved_between_rows(members: Members) -> None:
     members["synthetic.csv"] = "\r\n".join([header, *map(",".join, rows), ""]).encode()
 
 
+def falling(members: Members) -> None:
+    """Put the median of women to the lowest value."""
+    for place in (2, 3):
+        cell(SEX, 1, place, with_value("0"))(members)
+
+
 def lost(members: Members) -> None:
     """Make a known amount missing."""
     header, *lines = members["synthetic.csv"].decode().splitlines()
@@ -71,6 +78,10 @@ def lost(members: Members) -> None:
         (moved_between_rows, f"{SEX}: mean_pay is not what synthetic.csv gives"),
         (lost, f"{SEX}: known_pay is not what synthetic.csv gives when counted"),
         (lost, f"{TOTAL}: sum_pay is not what synthetic.csv gives"),
+        (cell(SEX, 1, 3, with_value("50.3")), f"{SEX}: quantile_0.5_pay is not on the declared steps"),
+        (cell(TOTAL, 1, 1, with_value("100.5")), f"{TOTAL}: quantile_0.5_pay is not on the declared steps"),
+        (cell(SEX, 2, 1, with_value("0")), f"{SEX}: quantile_0.5_pay lies outside its interval"),
+        (falling, f"{SEX}: quantile_0.5_pay is below a quantile of fewer people"),
         (stated("domain", "pay", "to", value="90"), "domain → pay is not what plan.yaml says"),
         (stated("schema_version", value=3), "post_processing is not what plan.yaml says"),
         (stated("measurements", 0, "purpose", value="something else"), "and for no other purpose"),
@@ -87,7 +98,10 @@ def test_a_bundle_of_the_version_before_still_verifies(bundle: bytes) -> None:
     """Version 3 had amounts, and no sentences on them."""
     members = members_of(bundle)
     manifest = json.loads(members["manifest.json"])
-    assert any("mean and sum" in each for each in manifest["post_processing"])
+    assert [each.split(":")[0] for each in manifest["post_processing"][-3:]] == [
+        "mean and sum", "quantile", "amounts in synthetic.csv",
+    ]  # fmt: skip
+    assert "of a quantile" in manifest["intervals"]
     earlier = promises(Plan.loads(members["plan.yaml"].decode()), 3)
     assert not any("mean" in each for each in earlier["post_processing"])
     assert "step" not in earlier["domain"]["pay"]

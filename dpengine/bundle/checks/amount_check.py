@@ -1,4 +1,4 @@
-"""Check the means and sums of a release file: each by itself, against those of all tables, and against its rows.
+"""Check the means, sums and quantiles of a release file: by themselves, between tables, and against synthetic rows.
 
 Rows agree with the tables exactly, as far as means are rounded. Where an amount was measured in several tables, none of
 which holds the others, no rows may agree with all of them: there, only the total is compared.
@@ -14,7 +14,7 @@ import numpy as np
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.marginals.graphs import junction_order, maximal
 from dpengine.marginals.marginal import Marginal
-from dpengine.results.published_columns import decimals_of_mean
+from dpengine.results.published_columns import decimals_of_mean, quantile_kind
 from dpengine.spec.plan import Plan
 
 __all__ = ["AmountCheck", "odd_amounts"]
@@ -45,6 +45,29 @@ def odd_amounts(plan: Plan, table: Columns, count: Ints, numbers: Mapping[str, F
             sums, apart = numbers[f"sum_{name}"], numbers[f"mean_{name}"] * known - numbers[f"sum_{name}"]
             if (np.abs(apart) > _rounding(plan, name) * known + SLACK * np.abs(sums)).any():
                 faults.append(f"mean_{name} and sum_{name} disagree")
+        faults += _odd_quantiles(plan, table, name, numbers)
+    return faults
+
+
+def _odd_quantiles(plan: Plan, table: Columns, name: str, numbers: Mapping[str, Floats]) -> list[str]:
+    """Return what is wrong with the quantiles of an amount: off the grid, beyond their interval, or falling."""
+    faults = []
+    amount = plan.amount(name)
+    low, step = float(amount.low), float(amount.step)
+    before = np.full(plan.shape(table), low)
+    for part in plan.quantiles(table, name):
+        label = f"{quantile_kind(part)}_{name}"
+        spans = np.stack([numbers[f"{label}{end}"] for end in ("_low", "", "_high")])
+        with np.errstate(invalid="ignore", over="ignore"):
+            places = np.rint((spans - low) / step)
+            off = np.abs(low + places * step - spans) > SLACK * (np.abs(spans) + step)
+        if not np.isfinite(spans).all() or off.any() or (places < 0).any() or (places > amount.grid.steps).any():
+            faults.append(f"{label} is not on the declared steps")
+        elif (np.diff(spans, axis=0) < 0).any():
+            faults.append(f"{label} lies outside its interval")
+        if (spans[1] < before).any():
+            faults.append(f"{label} is below a quantile of fewer people")
+        before = spans[1]
     return faults
 
 
@@ -56,7 +79,7 @@ class AmountCheck:
 
     def __init__(self, plan: Plan, measured: Sequence[Columns]) -> None:
         self._plan = plan
-        self._first: dict[tuple[str, Columns], tuple[str, tuple[Floats, ...]]] = {}
+        self._first: dict[tuple[str, str, Columns], tuple[str, tuple[Floats, Floats]]] = {}
         self._in_one_table = {name for name in plan.amounts(()) if _is_in_one_table(plan, name, measured)}
 
     def disagreements(self, table: Columns, count: Ints, numbers: Mapping[str, Floats], file: str) -> list[str]:
@@ -64,22 +87,30 @@ class AmountCheck:
         faults = []
         for name in self._plan.amounts(table):
             known = numbers.get(f"known_{name}", count.astype(np.float64))
-            exact = f"sum_{name}" in numbers
-            rounding = 0 * known if exact else _rounding(self._plan, name) * known
-            sums = numbers[f"sum_{name}"] if exact else numbers[f"mean_{name}"] * known
+            found = {"people": (known, 0 * known)}  # each with how far it may be off by rounding
+            if f"sum_{name}" in numbers:
+                found["sums"] = numbers[f"sum_{name}"], 0 * known
+            elif f"mean_{name}" in numbers:
+                found["sums"] = numbers[f"mean_{name}"] * known, _rounding(self._plan, name) * known
             for shared in (
                 each for size in range(min(len(table), 2) + 1) for each in combinations(sorted(table), size)
             ):
-                found = tuple(Marginal(table, each).project(shared).values for each in (known, sums, rounding))
-                if (name, shared) not in self._first:
-                    self._first[name, shared] = file, found
-                    continue
-                other, before = self._first[name, shared]
-                apart = np.abs(found[1] - before[1]) > found[2] + before[2] + SLACK * np.abs(before[1])
-                if apart.any() or not np.array_equal(found[0], before[0]):
+                apart = [self._differs((what, name, shared), table, each, file) for what, each in found.items()]
+                if any(apart):
+                    other = self._first["people", name, shared][0]
                     where = f"of {' × '.join(shared)}" if shared else "in all"
                     faults.append(f"{file} and {other} disagree on {name} {where}")
         return faults
+
+    def _differs(self, key: tuple[str, str, Columns], table: Columns, found: tuple[Floats, Floats], file: str) -> bool:
+        """Return whether numbers, added up over a table, differ from those of the first table with these columns."""
+        values, rounding = (Marginal(table, each).project(key[2]).values for each in found)
+        if key not in self._first:
+            self._first[key] = file, (values, rounding)
+            return False
+        _, (before, rounding_before) = self._first[key]
+        apart = np.abs(values - before) > rounding + rounding_before + SLACK * np.abs(before)
+        return bool(apart.any()) if key[0] == "sums" else not np.array_equal(values, before)
 
     def off_the_rows(
         self,

@@ -140,6 +140,11 @@ class Amount(ColumnBase):
             name=self.name, low=self.low, high=self.high, step=self.step, missing_as=self.missing_as, format=self.format
         )
 
+    @property
+    def grid_decimals(self) -> int:
+        """To how many decimals the points of the grid are written."""
+        return max(0, *(-int(each.as_tuple().exponent) for each in (self.low, self.step)))
+
     @cached_property
     def knot_places(self) -> tuple[int, ...]:
         """The place of each knot on the grid."""

@@ -1,0 +1,106 @@
+"""Quantiles of amounts in each cell of a table, from the noisy tables that give their means (`spec.numeric.amount`).
+
+Each row is shared between the two knots around its value. So the weights at the knots up to the k-th, added up, are
+the average of F, the number of people with at most a value, over the values from knot k to the next one: people up to
+knot k count as 1, those from the next one on as 0, and in between the weight falls evenly. Nothing more is measured
+than for means, so nothing more is spent. All of this is post-processing of noisy numbers (Dwork & Roth 2014,
+Proposition 2.1), in which a row, whose weights add up to 1, is protected as in any table.
+
+The estimate takes that average for F in the middle of the piece, and straight lines between. Before, these sums, as
+parts of the people, are drawn towards those of all people as far as they are noise, as means are
+(`estimate.amounts.means_of`), and made to rise.
+
+An interval needs no assumption. Let S_k be the exact sum, n the people and p the part that is asked for. If S_k ≥ p·n,
+then p·n people lie below knot k + 1; if S_k < p·n, fewer than p·n lie at knot k or below. For the first k with
+S_k ≥ p·n, the quantile is therefore between the knots k − 1 and k + 1. The interval covers all k that the noisy values
+of S_k − p·n, whose noise has a known distribution, do not contradict at 2.5 % on each side. Of a group too small for
+its noise, that is the whole range; with no noise at all, it is two pieces between knots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+import numpy as np
+
+from dpengine.array_types import Columns, Floats, Ints
+from dpengine.estimate.amounts import SoftEstimates, means_of
+from dpengine.spec.domain import Amount
+
+__all__ = ["fit_quantiles", "quantile_intervals"]
+
+
+def fit_quantiles(
+    amount: Amount, table: Columns, known: Ints, parts: Sequence[Decimal], soft: SoftEstimates
+) -> list[Ints]:
+    """Return the quantiles at `parts` in each cell of `table`, in steps above the amount's low end.
+
+    `known` are the people of each cell whose amount is known. Quantiles rise with their part.
+    """
+    knots, missing = len(amount.all_knots), [0.0] if amount.missing else []
+    stages = [stage for stage in dict.fromkeys([*((name,) for name in table), table]) if stage]
+    among = [1.0] * knots + missing
+    sums = np.stack([
+        means_of(amount, table, known, [1.0] * (k + 1) + [0.0] * (knots - k - 1) + missing, stages, soft, among)
+        for k in range(knots - 1)
+    ])  # fmt: skip
+    # Noise may let them fall: the middle between the nearest sums that rise from below and from above.
+    rising = (np.maximum.accumulate(sums) + np.minimum.accumulate(sums[::-1])[::-1]) / 2
+    at = np.array(amount.knot_places, dtype=np.float64)
+    places, heights = _with_ends(at, rising)
+    return [np.rint(_reaching(float(part), places, heights)).astype(np.int64) for part in parts]
+
+
+def _with_ends(knots: Floats, sums: Floats) -> tuple[Floats, Floats]:
+    """Return places and the parts of people up to them: the middles between `knots`, and both ends.
+
+    Straight lines go on to the ends. What they leave to 0 or to 1 there is people at the bounds themselves, such as
+    those of no income.
+    """
+    middles = (knots[:-1] + knots[1:]) / 2
+    low = sums[0] - (sums[1] - sums[0]) * (middles[0] - knots[0]) / (middles[1] - middles[0])
+    high = sums[-1] + (sums[-1] - sums[-2]) * (knots[-1] - middles[-1]) / (middles[-1] - middles[-2])
+    ends = np.clip(low, 0.0, sums[0]), np.clip(high, sums[-1], 1.0)
+    return np.array([knots[0], *middles, knots[-1]]), np.concatenate([ends[0][None], sums, ends[1][None]])
+
+
+def _reaching(part: float, places: Floats, heights: Floats) -> Floats:
+    """Return where `heights`, which rise along their first axis, reach `part`, on straight lines between `places`.
+
+    >>> _reaching(0.5, np.array([0.0, 10.0, 20.0]), np.array([0.0, 0.25, 1.0]))
+    array(13.33333333)
+    """
+    first = np.asarray((heights < part).sum(axis=0))
+    after, before = np.clip(first, 1, len(places) - 1), np.clip(first, 1, len(places) - 1) - 1
+    high, low = (np.take_along_axis(heights, each[None], axis=0)[0] for each in (after, before))
+    share = np.clip(np.divide(part - low, high - low, out=np.zeros(low.shape), where=high > low), 0.0, 1.0)
+    between = places[before] + share * (places[after] - places[before])
+    found: Floats = np.where(first == 0, places[0], np.where(first == len(places), places[-1], between))
+    return found
+
+
+def quantile_intervals(
+    amount: Amount, table: Columns, parts: Sequence[Decimal], soft: SoftEstimates
+) -> list[tuple[Ints, Ints]]:
+    """Return the ends of the 95 % interval of each quantile in each cell of `table`, in steps above the low end.
+
+    Both ends rise with the part of the people: where noise would let them fall, intervals are widened.
+    """
+    knots, missing = len(amount.all_knots), [0.0] if amount.missing else []
+    wide = (*table, amount.name)
+    running = np.moveaxis(soft.estimate(wide)[..., :knots], -1, 0).cumsum(axis=0)
+    at, last = np.array(amount.knot_places), knots - 1
+    lows, highs = [], []
+    for part in map(float, parts):
+        beyond = running[:-1] - part * running[-1]
+        coefficients = [[1 - part] * (k + 1) + [-part] * (last - k) + missing for k in range(last)]
+        width = np.array([soft.noise_along(wide, each)[1] for each in coefficients]).reshape(-1, *[1] * len(table))
+        always = np.ones((1, *beyond.shape[1:]), dtype=bool)
+        reached, not_before = np.concatenate([beyond >= -width, always]), np.concatenate([always, beyond <= width])
+        fits = reached & not_before
+        fits |= ~fits.any(axis=0)  # noise beyond all bounds says nothing
+        lows.append(at[np.maximum(fits.argmax(axis=0) - 1, 0)])
+        highs.append(at[np.minimum(last - fits[::-1].argmax(axis=0) + 1, last)])
+    low = np.minimum.accumulate(np.stack(lows)[::-1])[::-1]
+    return list(zip(low, np.maximum.accumulate(np.stack(highs)), strict=True))

@@ -1,0 +1,148 @@
+"""Quantiles of amounts: in intervals that hold, near the true ones, on the grid, and rising with their part.
+
+Intervals reach from knot to knot, so they hold 99 times in 100 even where knots are close and there is much noise. Of
+the 900 that are tried, fewer than 94 in 100 hold by chance less than once in 10⁹ runs; intervals of half the width hold
+in 91 of 100.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpengine import Plan, PlanError
+from dpengine.array_types import Floats, Ints
+from dpengine.estimate.estimates import derive_estimates
+from dpengine.estimate.quantiles import fit_quantiles, quantile_intervals
+from dpengine.measure.strategy import decide
+from tests.estimate.test_amounts import SIZES, counts_of, people, plan_of, release_of
+
+KNOTS = [0, 25, 50, 75, *range(100, 401, 50), 500, 600, 800, 1000]
+PARTS = (Decimal("0.25"), Decimal("0.5"), Decimal("0.9"))
+TABLES = ({"columns": ["g"], "quantiles": {"pay": list(PARTS)}},)
+
+
+def with_knots(epsilon: object = 1, tables: Any = TABLES, knots: Any = KNOTS, **more: Any) -> Plan:
+    return plan_of(epsilon, tables, knots=knots, **more)
+
+
+def true_quantiles(groups: Ints, pay: Ints) -> Floats:
+    """The least value that the part of a group's people have at most, by part and group."""
+    each = [np.quantile(pay[groups == g], [float(part) for part in PARTS], method="inverted_cdf")
+            for g in range(len(SIZES))]  # fmt: skip
+    return np.array(each).T
+
+
+@pytest.mark.parametrize(("epsilon", "spread"), [("0.05", "skewed"), ("0.05", "even"), ("2", "at knots")])
+def test_intervals_hold_the_true_quantile(epsilon: str, spread: str) -> None:
+    groups, others, pay = people("skewed")
+    fine, runs = [*range(0, 1001, 20)], 60
+    if spread == "even":
+        pay = np.arange(pay.size) * 377 % 1001
+    if spread == "at knots":
+        pay = np.array(fine)[np.searchsorted(fine, pay)]
+    plan = with_knots(epsilon, knots=fine)
+    true, held, strategy = true_quantiles(groups, pay), 0, decide(plan)
+    exact = counts_of(plan, (groups, others, pay), [strategy.marginals[0]])
+    for _ in range(runs):
+        estimates = derive_estimates(plan, strategy.measure(lambda marginals: exact))
+        spans = quantile_intervals(plan.amount("pay"), ("g",), PARTS, estimates.soft)
+        held += sum(int(((low <= of) & (of <= high)).sum()) for (low, high), of in zip(spans, true, strict=True))
+    assert held / (runs * true.size) > 0.94
+
+
+def test_without_noise_a_quantile_is_near_and_its_interval_two_pieces_wide() -> None:
+    groups, others, pay = people("skewed")
+    cells = release_of(with_knots(1000), (groups, others, pay)).cells(("g",))
+    for part, true in zip(PARTS, true_quantiles(groups, pay), strict=True):
+        middle, low, high = (cells[f"quantile_{part}_pay{end}"] for end in ("", "_low", "_high"))
+        piece = np.searchsorted(KNOTS, true)
+        assert (np.abs(middle - true) <= np.diff(KNOTS)[piece - 1])[1:].all()  # 30 people leave gaps
+        pieces = np.searchsorted(KNOTS, high) - np.searchsorted(KNOTS, low)
+        assert ((pieces >= 1) & (pieces <= 3)).all()
+
+
+def test_people_at_the_bounds_are_seen_there() -> None:
+    groups = np.repeat(np.arange(len(SIZES)), 2000)
+    pay = np.where(np.arange(groups.size) % 10 < 4, 0, np.where(np.arange(groups.size) % 10 < 6, 420, 1000))
+    cells = release_of(with_knots(5), (groups, groups % 3, pay)).cells(("g",))
+    assert cells["quantile_0.25_pay"].max() <= 5
+    assert ((cells["quantile_0.5_pay"] >= 400) & (cells["quantile_0.5_pay"] <= 500)).all()
+    assert cells["quantile_0.9_pay"].min() >= 990
+
+
+@pytest.mark.parametrize(
+    ("strategy", "more"), [("direct", {"missing": True, "step": "2.5"}), ("optimised", {}), ("adaptive", {})]
+)
+def test_quantiles_lie_on_the_grid_in_their_intervals_and_rise(strategy: str, more: dict[str, Any]) -> None:
+    """Also in tables of several columns, and beside means and counts."""
+    tables = [{"columns": ["g", "h"], "quantiles": {"pay": [0.9, 0.25]}}, ["h"],
+              {"columns": ["g"], "mean": ["pay"], "quantiles": {"pay": [0.5]}}]  # fmt: skip
+    plan = with_knots("0.3", tables, **more).model_copy(update={"strategy": strategy})
+    result, step = release_of(plan, people("skewed")), float(plan.amount("pay").step)
+    for table, parts in [(("g", "h"), ("0.25", "0.9")), (("g",), ("0.5",)), ((), ("0.25", "0.5", "0.9"))]:
+        cells = result.cells(table)
+        assert [name for name in cells if name.startswith("quantile_")] == [
+            f"quantile_{part}_pay{end}" for part in parts for end in ("", "_low", "_high")
+        ]
+        spans = [np.stack([cells[f"quantile_{part}_pay{end}"] for end in ("_low", "", "_high")]) for part in parts]
+        for span in spans:
+            assert (span % step == 0).all()
+            assert (np.diff(span, axis=0) >= 0).all()
+            assert ((span >= 0) & (span <= 1000)).all()
+        assert all((later[1] >= earlier[1]).all() for earlier, later in pairwise(spans))
+
+
+def test_a_group_too_small_for_its_noise_has_the_whole_range() -> None:
+    columns = people("skewed")
+    nobody = tuple(each[columns[0] > 0] for each in columns)
+    cells = release_of(with_knots("0.1"), nobody).cells(("g",))  # type: ignore[arg-type]
+    assert cells["quantile_0.5_pay_low"][0] <= 100
+    assert cells["quantile_0.5_pay_high"][0] >= 500
+
+
+def test_small_groups_are_drawn_towards_the_others_only_as_far_as_the_noise_calls_for() -> None:
+    """Groups that are alike gain a third or more from each other; at much ε nothing is drawn anywhere."""
+    groups = np.repeat(np.arange(len(SIZES)), 100)
+    pay = np.arange(groups.size) * 37 % 300
+
+    def error(epsilon: str, table: tuple[str, ...]) -> float:
+        plan, off = with_knots(epsilon), []
+        strategy = decide(plan)
+        exact = counts_of(plan, (groups, groups % 3, pay), [strategy.marginals[0]])
+        for _ in range(20):
+            estimates = derive_estimates(plan, strategy.measure(lambda marginals: exact))
+            known = np.full(len(SIZES), 100) if table else np.array(groups.size)
+            found = fit_quantiles(plan.amount("pay"), table, known, PARTS[1:2], estimates.soft)
+            off.append(found[0] - 150)
+        return float(np.sqrt(np.mean(np.square(off))))
+
+    assert error("0.1", ("g",)) < 5 * 0.6 * error("0.1", ())  # a fifth of the people: five times the noise
+    assert error("50", ("g",)) < 3
+
+
+def test_quantiles_that_cannot_be_found_are_refused() -> None:
+    def refused(fragment: str, quantiles: Any, **amount: Any) -> None:
+        with pytest.raises(PlanError, match=fragment):
+            with_knots(1, [{"columns": ["g"], "quantiles": quantiles}], **amount)
+
+    refused(r"needs at least 5: declare knots in its range, such as \[0, 50, 100, .*, 1000\]", {"pay": [0.5]}, knots=())
+    refused("needs at least 5", {"pay": [0.5]}, knots=[0, 500, 700, 1000])
+    refused("between 0 and 1", {"pay": [0, 0.5]})
+    refused("between 0 and 1", {"pay": ["half"]})
+    refused("at most 4 decimals", {"pay": ["0.33333"]})
+    refused("such as", {"pay": 0.5})
+    refused("of kind amount", {"h": [0.5]})
+    refused("quantiles", {"pay": []})
+
+
+def test_quantiles_are_read_and_written_and_cost_nothing_beside_means() -> None:
+    plan = with_knots(1, [{"columns": ["g"], "mean": ["pay"], "quantiles": {"pay": [0.5, "0.50", 0.25]}}])
+    assert plan.quantiles(("g",), "pay") == plan.quantiles((), "pay") == (Decimal("0.25"), Decimal("0.5"))
+    assert Plan.loads(plan.dumps()) == plan
+    plain = with_knots(1, [{"columns": ["g"], "sum": ["pay"]}])
+    assert decide(plan).plan_id == decide(plain).plan_id
