@@ -15,7 +15,7 @@ from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 from pages.parts.shared.figures import is_dark
 from pages.parts.shared.picture_buttons import picture_buttons
-from pages.parts.shared.wording import heading_of, plain
+from pages.parts.shared.wording import heading_of, plain, shown_labels
 
 __all__ = ["NUMBERS", "figure_with_choice"]
 
@@ -111,7 +111,7 @@ def _one_label(place: DeltaGenerator, plan: Plan, name: str, key: str) -> str | 
     """Ask for one value of a column, or for all of them together, which come first."""
     column = plan.column(name)
     everything = next(text for text in ("all", "all values", "(all values)", "") if text not in column.labels)
-    words = {everything: "all"} | dict(zip(column.labels, column.shown, strict=True))
+    words = {everything: "all"} | dict(zip(column.labels, shown_labels(column), strict=True))
     label: str = place.selectbox(plain(column.heading), list(words), format_func=words.__getitem__, key=f"{key}-{name}")
     return ALL if label == everything else label
 

@@ -17,7 +17,7 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
 from pages.parts.release import chart
 from pages.parts.shared.figures import is_dark
-from pages.parts.shared.wording import heading_of, people, plain
+from pages.parts.shared.wording import heading_of, people, plain, shown_labels
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 
@@ -141,7 +141,7 @@ def _show_means(plan: Plan, columns: Columns, true: Ints, published: Ints) -> No
     _, released = conclusions.group_means(plan, pair, _summed(published))
     group = plan.column(columns[1])
     frame = pd.DataFrame({
-        _heading(plan, columns[1]): group.shown, "rows (private)": rows,
+        _heading(plan, columns[1]): shown_labels(group), "rows (private)": rows,
         "true (private)": exact, "published": released, "off by": released - exact,
     })  # fmt: skip
     off = np.abs(released - exact)

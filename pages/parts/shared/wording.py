@@ -20,6 +20,7 @@ from dpengine.spec.wording import (
     percent_at_least,
     percent_at_most,
     rows_counted,
+    shown_labels,
     sure,
 )
 
@@ -40,6 +41,7 @@ __all__ = [
     "plural",
     "protected",
     "rows_counted",
+    "shown_labels",
     "sure",
     "why_measured",
 ]
