@@ -11,6 +11,7 @@ LOOK = Path(__file__).parent / "pages" / "parts" / "shared"
 
 def main() -> None:
     """Draw the page that the visitor has chosen."""
+    from dpengine.translation.catalogue import _
     from pages.parts.access.person import person
     from pages.parts.server import lifespan
     from pages.parts.shared import demo, language
@@ -23,32 +24,34 @@ def main() -> None:
     st.logo(LOOK / "logo.svg", size="large")
     st.html(LOOK / "look.css")
 
-    approval = st.Page("pages/approval.py", title="Approval", icon=":material/how_to_reg:", url_path="approval")
+    approval = st.Page("pages/approval.py", title=_("Approval"), icon=":material/how_to_reg:", url_path="approval")
     page = st.navigation(
         {
             "": [
                 st.Page(
-                    "pages/publish.py", title="Publish", icon=":material/publish:", url_path="publish", default=True
+                    "pages/publish.py", title=_("Publish"), icon=":material/publish:", url_path="publish", default=True
                 ),
-                st.Page("pages/accuracy.py", title="Accuracy", icon=":material/show_chart:", url_path="accuracy"),
-                st.Page("pages/budget.py", title="Budget", icon=":material/account_balance_wallet:", url_path="budget"),
-                st.Page("pages/ask.py", title="Ask", icon=":material/contact_support:", url_path="ask"),
-                st.Page("pages/verify.py", title="Verify", icon=":material/verified:", url_path="verify"),
+                st.Page("pages/accuracy.py", title=_("Accuracy"), icon=":material/show_chart:", url_path="accuracy"),
+                st.Page(
+                    "pages/budget.py", title=_("Budget"), icon=":material/account_balance_wallet:", url_path="budget"
+                ),
+                st.Page("pages/ask.py", title=_("Ask"), icon=":material/contact_support:", url_path="ask"),
+                st.Page("pages/verify.py", title=_("Verify"), icon=":material/verified:", url_path="verify"),
                 *([approval] if admitted and sign_in.approves() else []),
                 st.Page("pages/glossary.py", title="Glossary", icon=":material/dictionary:", url_path="glossary"),
             ],
-            "Labs": [
+            _("Labs"): [
                 st.Page(
                     "pages/labs/definition.py",
-                    title="Definition",
+                    title=_("Definition"),
                     icon=":material/balance:",
                     url_path="definition",
                 ),
-                st.Page("pages/labs/attacks.py", title="Attacks", icon=":material/swords:", url_path="attacks"),
-                st.Page("pages/labs/risk.py", title="Risk", icon=":material/group_search:", url_path="risk"),
-                st.Page("pages/labs/survey.py", title="Survey", icon=":material/ballot:", url_path="survey"),
-                st.Page("pages/labs/choose.py", title="Choose", icon=":material/how_to_vote:", url_path="choose"),
-                st.Page("pages/labs/learn.py", title="Learn", icon=":material/school:", url_path="learn"),
+                st.Page("pages/labs/attacks.py", title=_("Attacks"), icon=":material/swords:", url_path="attacks"),
+                st.Page("pages/labs/risk.py", title=_("Risk"), icon=":material/group_search:", url_path="risk"),
+                st.Page("pages/labs/survey.py", title=_("Survey"), icon=":material/ballot:", url_path="survey"),
+                st.Page("pages/labs/choose.py", title=_("Choose"), icon=":material/how_to_vote:", url_path="choose"),
+                st.Page("pages/labs/learn.py", title=_("Learn"), icon=":material/school:", url_path="learn"),
             ],
         },
         position="top" if admitted else "hidden",
@@ -70,7 +73,8 @@ def main() -> None:
     demo.show_banner()
     samples.bring_sample()
     tour.show(page.url_path)
-    page.run()
+    with language.of_page(page.url_path):
+        page.run()
     if lifespan.is_served():
         focus.follow(page.url_path)
         tab_storage.remember()

@@ -17,7 +17,7 @@ from pages.parts.publish.approval_step import offer_withdrawal
 from pages.parts.publish.outlook import trial
 from pages.parts.publish.outlook.preview import in_words
 from pages.parts.shared.approval_wording import decision, name_of_actor, signed
-from pages.parts.shared.data_twin import PREDICTED
+from pages.parts.shared.data_twin import predicted_columns
 from pages.parts.shared.entries_table import show_entries
 from pages.parts.shared.wording import heading_of, plain, plural, protected
 from pages.parts.visit.fault_text import all_faults
@@ -119,7 +119,7 @@ def show_content(request: Request, plan: Plan) -> None:
     else:
         frame = visit().once("approval", request.plan_sha256, lambda: predict(plan))
     st.markdown(in_words(plan))
-    st.dataframe(frame, hide_index=True, column_config=PREDICTED, alt="Predicted errors of each table")
+    st.dataframe(frame, hide_index=True, column_config=predicted_columns(), alt="Predicted errors of each table")
 
 
 def decide(request: Request) -> None:

@@ -14,7 +14,7 @@ from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.spec.plan import Plan
 from pages.parts.accuracy.charts import meaning_figure, noise_figure, simulation_figure
 from pages.parts.accuracy.numbers import EPSILONS, all_errors, curve, noise_shares, predictions_csv
-from pages.parts.shared.data_twin import PREDICTED, twin
+from pages.parts.shared.data_twin import predicted_columns, twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.wording import (
@@ -49,7 +49,7 @@ def all_tables(plan: Plan, table: Columns) -> None:
         noisy = [float(noise_shares(plan, each, widths[k : k + 1])[0]) for k, each in enumerate(plan.marginals)]
         frame["noisy"] = [*noisy, float(widths.iloc[-1] >= plan.rows_about)]
     st.markdown(f"**Every published table at ε = {exact_text(plan.epsilon)}**")
-    st.dataframe(headed(plan, frame), hide_index=True, column_config=PREDICTED)
+    st.dataframe(headed(plan, frame), hide_index=True, column_config=predicted_columns())
     st.caption(
         f"Errors of the unbiased *estimate*, counted in {noun(plan)}. Every cell of a table has the same error. The "
         "total is always published."
@@ -84,7 +84,7 @@ def mostly_noise(plan: Plan, table: Columns) -> None:
     )
     frame = pd.DataFrame({"epsilon": epsilons} | shares)
     percents = {each: st.column_config.NumberColumn(each, format="percent") for each in shares}
-    twin(frame, "noise-over-epsilon", PREDICTED | percents)
+    twin(frame, "noise-over-epsilon", predicted_columns() | percents)
 
 
 def small_cells(plan: Plan, table: Columns) -> None:
@@ -152,7 +152,7 @@ def measured_tables(plan: Plan, table: Columns) -> None:
             "scale": [float(allocation.scale) for allocation in allocations],
         }
     )
-    columns = PREDICTED | {
+    columns = predicted_columns() | {
         "measured": st.column_config.TextColumn("table that is measured"),
         "part": st.column_config.ProgressColumn("share of ε", format="percent", min_value=0, max_value=1),
         "epsilon": st.column_config.NumberColumn("its ε", format="%.4g"),

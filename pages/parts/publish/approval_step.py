@@ -6,6 +6,7 @@ import streamlit as st
 
 from dpengine import BudgetError, Plan
 from dpengine.accounting.approval.request import OPEN, Request, State
+from dpengine.translation.catalogue import _
 from pages.parts.shared.approval_wording import decision, signed
 from pages.parts.shared.wording import plain
 from pages.parts.visit.fault_text import all_faults
@@ -25,8 +26,11 @@ def show(plan: Plan, *, other_people: bool, needed: bool = True) -> bool:
         if approved:
             return True
         st.warning(
-            "This release needs a second person's approval. Nobody signs in here, so nobody can approve on this page: "
-            "save the plan and send it on the command line: `private-release ledger approval send plan.yaml`.",
+            _(
+                "This release needs a second person's approval. Nobody signs in here, so nobody can approve on this "
+                "page: save the plan and send it on the command line: `{command}`.",
+                command="private-release ledger approval send plan.yaml",
+            ),
             icon=":material/how_to_reg:",
         )
         return False
@@ -34,16 +38,23 @@ def show(plan: Plan, *, other_people: bool, needed: bool = True) -> bool:
         _offer(plan, request, other_people=other_people, needed=needed)
         return False
     if approved:
-        st.success(f"{decision(request)} Exactly this plan may now be published, once.", icon=":material/how_to_reg:")
+        st.success(
+            _("{decision} Exactly this plan may now be published, once.", decision=decision(request)),
+            icon=":material/how_to_reg:",
+        )
     else:
         st.info(
-            f"Sent for approval by {signed(request.asked_by, request.asked)}. Another person of "
-            f"**{plain(visit().account.title)}** looks at it on *Approval* and decides. Tell them: no message is sent.",
+            _(
+                "Sent for approval by {signed}. Another person of **{account}** looks at it on *Approval* and decides. "
+                "Tell them: no message is sent.",
+                signed=signed(request.asked_by, request.asked),
+                account=plain(visit().account.title),
+            ),
             icon=":material/hourglass_top:",
         )
     with st.container(horizontal=True):
         if not approved:
-            st.button("Look again", key=visit().key("look-again"), icon=":material/refresh:")
+            st.button(_("Look again"), key=visit().key("look-again"), icon=":material/refresh:")
         offer_withdrawal(request)
     return approved
 
@@ -53,17 +64,26 @@ def _offer(plan: Plan, before: Request | None, *, other_people: bool, needed: bo
     if before is not None:
         st.info(decision(before), icon=":material/history:")
     why = (
-        "**This release needs a second person's approval.**"
+        _("**This release needs a second person's approval.**")
         if needed
-        else "This dataset needs no approval: *Publish once* waits for nobody. A colleague can look at it all the same."
+        else _(
+            "This dataset needs no approval: *Publish once* waits for nobody. A colleague can look at it all the same."
+        )
     )
     st.markdown(
-        f"{why} They see the plan, its predicted error and its price. They "
-        "do not see the table. Sending spends nothing. Whatever you change afterwards makes another plan of it."
+        _(
+            "{why} They see the plan, its predicted error and its price. They do not see the table. Sending spends "
+            "nothing. Whatever you change afterwards makes another plan of it.",
+            why=why,
+        )
     )
-    note = st.text_input("Note for who approves", key=visit().turned("approval-note"), max_chars=2_000)
+    note = st.text_input(_("Note for who approves"), key=visit().turned("approval-note"), max_chars=2_000)
     if st.button(
-        "Send for approval", type="primary", icon=":material/send:", key=visit().key("send-approval"), width="stretch"
+        _("Send for approval"),
+        type="primary",
+        icon=":material/send:",
+        key=visit().key("send-approval"),
+        width="stretch",
     ):
         try:
             visit().send_for_approval(plan, note.strip(), other_people=other_people)
@@ -77,7 +97,7 @@ def _offer(plan: Plan, before: Request | None, *, other_people: bool, needed: bo
 def offer_withdrawal(request: Request) -> None:
     """Offer to take back a request or an approval."""
     key = f"approval-withdraw-{request.request_id}"  # if the request is gone when the press arrives, it means no other
-    if st.button("Withdraw it", key=key, icon=":material/undo:", type="tertiary"):
+    if st.button(_("Withdraw it"), key=key, icon=":material/undo:", type="tertiary"):
         try:
             visit().withdraw(request.request_id)
         except BudgetError as error:

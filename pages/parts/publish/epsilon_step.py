@@ -13,10 +13,11 @@ from dpengine.accounting.composition import posterior
 from dpengine.exact import exact_text
 from dpengine.results.alternatives import epsilon_by_trials
 from dpengine.spec.plan import Plan, exact_epsilon
+from dpengine.translation.catalogue import _, localised, mark, number
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.strategy import strategy_of
-from pages.parts.shared.wording import factor, plain, sure
+from pages.parts.shared.wording import exactly, factor, plain, sure
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategies import is_adaptive
@@ -24,64 +25,76 @@ from pages.parts.visit.strategies import is_adaptive
 __all__ = ["choose_epsilon"]
 
 TRIED = rungs("0.01", "100")
-WAYS = ("Slide", "Type it", "From an error")
+WAYS = (mark("Slide"), mark("Type it"), mark("From an error"))
 STRATEGIES = {
-    "auto": "Automatic: by predicted error",
-    "direct": "Direct: measure the tables themselves",
-    "optimised": "Optimised: ε is divided so that the predicted error is smallest",
-    "adaptive": "Adaptive: choose privately what to measure, then fit a model",
+    "auto": mark("Automatic: by predicted error"),
+    "direct": mark("Direct: measure the tables themselves"),
+    "optimised": mark("Optimised: ε is divided so that the predicted error is smallest"),
+    "adaptive": mark("Adaptive: choose privately what to measure, then fit a model"),
 }
-KNOWN = """\
-For reference, not as advice: values of ε can be compared only if they protect the same unit. The 2020 U.S. Census
-redistricting files had a global ε of about 17.1 for persons (with δ = 10⁻¹⁰); textbooks think of 0.01 to 1; most
-published statistical releases lie between 0.1 and 10.
-"""
-
+KNOWN = mark(
+    "For reference, not as advice: values of ε can be compared only if they protect the same unit. The 2020 U.S. "
+    "Census redistricting files had a global ε of about 17.1 for persons (with δ = 10⁻¹⁰); textbooks think of 0.01 to "
+    "1; most published statistical releases lie between 0.1 and 10."
+)
 
 # From which ε on, and what is said there.
 CAUTIONS = (
-    (10, "At this ε the guarantee hardly limits what can be learned about a person: the release is close to an "
-         "unprotected one."),
-    (4, "At this ε, who is in the table can be found out almost surely. Publish like this only what would do little "
-        "harm if it were known."),
-    (2, "At this ε a person is protected less than is usual for data such as health or income."),
+    (10, mark("At this ε the guarantee hardly limits what can be learned about a person: the release is close to an "
+              "unprotected one.")),
+    (4, mark("At this ε, who is in the table can be found out almost surely. Publish like this only what would do "
+             "little harm if it were known.")),
+    (2, mark("At this ε a person is protected less than is usual for data such as health or income.")),
 )  # fmt: skip
 
 
 def choose_epsilon(plan: Plan) -> None:
     """Ask for ε in one of three ways, and say what it means."""
     way = st.segmented_control(
-        "Set it by", WAYS, default=WAYS[0], required=True, key=visit().key("way"), label_visibility="collapsed"
+        _("Set it by"),
+        WAYS,
+        default=WAYS[0],
+        required=True,
+        format_func=_,
+        key=visit().key("way"),
+        label_visibility="collapsed",
     )
     {"Slide": _slide, "Type it": _type, "From an error": _from_error}[way](plan)
     belief = sure(posterior(0.5, plan.epsilon))
     st.markdown(
-        f"Someone who is 50 % sure that a person is in this table can become **{belief}** by seeing the "
-        "release, whatever else they know."
+        _(
+            "Someone who is 50 % sure that a person is in this table can become **{belief}** by seeing the release, "
+            "whatever else they know.",
+            belief=belief,
+        )
     )
     caution = next((words for least, words in CAUTIONS if plan.epsilon > least), None)
     if caution is not None:
-        st.warning(caution, icon=":material/shield:")
+        st.warning(_(caution), icon=":material/shield:")
     _choose_strategy(plan)
-    with st.expander("For the curious", icon=":material/school:"):
+    with st.expander(_("For the curious"), icon=":material/school:"):
         st.markdown(
-            f"The guarantee is pure ε-differential privacy with ε = {exact_text(plan.epsilon)}: adding or removing any "
-            f"one person makes no release more than e^ε = {factor(plan.epsilon)} times as "
-            "likely. If the same people are in several releases, add up the ε of all of them."
+            _(
+                "The guarantee is pure ε-differential privacy with ε = {epsilon}: adding or removing any one person "
+                "makes no release more than e^ε = {factor} times as likely. If the same people are in several "
+                "releases, add up the ε of all of them.",
+                epsilon=exactly(plan.epsilon),
+                factor=factor(plan.epsilon),
+            )
         )
-        st.caption(KNOWN)
+        st.caption(_(KNOWN))
 
 
 def _choose_strategy(plan: Plan) -> None:
     """Ask for the strategy; folded, since hardly anyone needs to change it."""
-    with st.expander("How it is measured", icon=":material/tune:"):
+    with st.expander(_("How it is measured"), icon=":material/tune:"):
         key = visit().key("strategy")
         st.session_state.setdefault(key, plan.strategy)
         st.selectbox(
-            "Strategy",
+            _("Strategy"),
             list(STRATEGIES),
             key=key,
-            format_func=STRATEGIES.__getitem__,
+            format_func=lambda name: _(STRATEGIES[name]),
             on_change=lambda: visit().change(strategy=st.session_state[key]),
         )
         st.caption(plain(strategy_of(plan).why))
@@ -93,9 +106,10 @@ def _slide(plan: Plan) -> None:
         visit().turn("slider")
     key = visit().turned("slider")
     st.select_slider(
-        "Privacy budget ε: more private on the left, more exact on the right",
+        _("Privacy budget ε: more private on the left, more exact on the right"),
         sorted({*map(exact_text, rungs("0.01", "10")), here}, key=Fraction),
         here,  # a browser shows this value first; if it were the smallest ε, a quick hand would start there
+        format_func=localised,
         key=key,
         on_change=_take,
         args=(key,),
@@ -105,11 +119,12 @@ def _slide(plan: Plan) -> None:
 def _type(plan: Plan) -> None:
     key = visit().key("exact")
     st.session_state.setdefault(key, exact_text(plan.epsilon))
-    st.text_input("Privacy budget ε, exactly", key=key, help="Such as 0.37 or 1/3.", on_change=_take, args=(key,))
+    st.text_input(_("Privacy budget ε, exactly"), key=key, help=_("Such as 0.37 or 1/3."), on_change=_take, args=(key,))
     try:
         exact_epsilon(_typed(key))
     except ValueError as error:
-        st.caption(f":material/report: {plain(str(error))}; still at {exact_text(plan.epsilon)}")
+        said = _("{fault}; still at {epsilon}", fault=plain(str(error)), epsilon=exactly(plan.epsilon))
+        st.caption(f":material/report: {said}")
 
 
 def _take(key: str) -> None:
@@ -124,17 +139,17 @@ def _typed(key: str) -> str:
 
 def _from_error(plan: Plan) -> None:
     wanted, use = st.columns([2, 1], vertical_alignment="bottom")
-    half_width = float(wanted.number_input("I need every cell within ±", 0, 10**9, 10, key=visit().key("reach")))
+    half_width = float(wanted.number_input(_("I need every cell within ±"), 0, 10**9, 10, key=visit().key("reach")))
     if is_adaptive(plan):
         with use:
-            clicked = st.button("Try it out", key=visit().key("try-epsilon"), width="stretch")
+            clicked = st.button(_("Try it out"), key=visit().key("try-epsilon"), width="stretch")
         needed = _tried_out(plan, half_width, clicked=clicked)
         use = st.container()
     else:
         needed = _computed(plan, half_width)
     if needed is not None:
         use.button(
-            f"Use ε = {exact_text(needed)}",
+            _("Use ε = {epsilon}", epsilon=exactly(needed)),
             key=visit().key("use"),
             width="stretch",
             on_click=visit().change,
@@ -154,19 +169,27 @@ def _tried_out(plan: Plan, half_width: float, *, clicked: bool) -> Fraction | No
     """Return the ε that trials on made-up people find enough; they run beside the page once they are asked for."""
     question = (plan.at(1).key, plan.rows_about, half_width)
     if not clicked and background_read.held("epsilon-by-trials", question) is None:
-        st.caption("For this plan the error cannot be computed, so values of ε are tried out on made-up people.")
+        st.caption(_("For this plan the error cannot be computed, so values of ε are tried out on made-up people."))
         return None
     found = background_read.read(
-        "epsilon-by-trials", partial(_try_ladder, plan, half_width), None, question=question, doing="Trying values of ε"
+        "epsilon-by-trials",
+        partial(_try_ladder, plan, half_width),
+        None,
+        question=question,
+        doing=mark("Trying values of ε"),
     )
     if found is None:
         return None
     if (needed := found[0]) is None:
-        st.caption(f":material/report: No ε up to {exact_text(TRIED[-1])} was enough.")
+        st.caption(":material/report: " + _("No ε up to {epsilon} was enough.", epsilon=exactly(TRIED[-1])))
     else:
         st.caption(
-            f"On made-up people, 95 in 100 cells were within ±{half_width:,.0f} at about ε = {exact_text(needed)}. "
-            "Your table may need less or more."
+            _(
+                "On made-up people, 95 in 100 cells were within ±{half_width} at about ε = {epsilon}. Your table may "
+                "need less or more.",
+                half_width=number(half_width, ",.0f"),
+                epsilon=exactly(needed),
+            )
         )
     return needed
 

@@ -11,6 +11,7 @@ from dpengine import Plan, PrivateReleaseError
 from dpengine.accounting.drawing import LAST_STAGE
 from dpengine.release import Release, release
 from dpengine.sources.table import Table
+from dpengine.translation.catalogue import _, mark
 from pages.parts.server import jobs
 from pages.parts.server.jobs import Job, Stopped
 from pages.parts.shared.demo import is_demo
@@ -21,6 +22,12 @@ __all__ = ["begin", "current", "follow", "outcome"]
 
 QUICK = 1.0  # seconds to wait for a small release before progress is shown
 EVERY = 0.5  # seconds between looks at a longer one
+STAGES = {
+    "recognising the data": mark("Recognising the data"),
+    "checking the plan": mark("Checking the plan"),
+    "counting": mark("Counting"),
+    LAST_STAGE: mark("Adding noise"),
+}
 
 
 def begin(table: Table, plan: Plan, *, other_people: bool = False) -> None:
@@ -52,7 +59,7 @@ def current() -> Job[Release] | None:
     if job is None:
         del st.query_params["publishing"]
         st.info(
-            "The release that was under way here has ended. If it was recorded, you find it on *Budget*.",
+            _("The release that was under way here has ended. If it was recorded, you find it on *Budget*."),
             icon=":material/info:",
         )
     return job
@@ -65,10 +72,13 @@ def follow(job: Job[Release]) -> None:
     visit().publishing = job
     st.query_params["publishing"] = job.token
     with st.container(border=True, key="publishing"):
-        st.markdown(f"**6 · Publish** {plain(job.title)}")
+        st.markdown(_("**6 · Publish** {title}", title=plain(job.title)))
         _progress(job)
-    reloaded = "" if is_demo() else ", also after a reload"
-    st.caption(f"You can visit other pages meanwhile. This page shows the progress again{reloaded}.")
+    st.caption(
+        _("You can visit other pages meanwhile. This page shows the progress again.")
+        if is_demo()
+        else _("You can visit other pages meanwhile. This page shows the progress again, also after a reload.")
+    )
 
 
 @st.fragment(run_every=EVERY)
@@ -76,26 +86,31 @@ def _progress(job: Job[Release]) -> None:
     if job.done:
         st.rerun()
     stages, now = job.stages, time.monotonic()
-    for (stage, began), (_, ended) in pairwise(stages):
+    for (stage, began), (_next, ended) in pairwise(stages):
         if stage != "starting":
-            st.caption(f":material/check: {stage.capitalize()} · {duration(ended - began)}")
+            st.caption(f":material/check: {_in_words(stage)} · {duration(ended - began)}")
     if job.stopping:
-        st.markdown(":material/hourglass_top: Stopping")
+        st.markdown(":material/hourglass_top: " + _("Stopping"))
     elif stages:
-        st.markdown(f":material/hourglass_top: **{stages[-1][0].capitalize()}** · {duration(now - stages[-1][1])}")
+        stage, began = stages[-1]
+        st.markdown(f":material/hourglass_top: **{_in_words(stage)}** · {duration(now - began)}")
     else:
-        st.markdown(":material/hourglass_top: Waiting for other releases to finish")
+        st.markdown(":material/hourglass_top: " + _("Waiting for other releases to finish"))
     if job.bound:
-        st.caption("Noise has been drawn: this release will be finished and charged.")
+        st.caption(_("Noise has been drawn: this release will be finished and charged."))
         return
     st.button(
-        "Stop",
+        _("Stop"),
         key="stop-publishing",
         icon=":material/stop_circle:",
         on_click=job.stop,
         disabled=job.stopping,
-        help="Nothing is spent before noise is drawn.",
+        help=_("Nothing is spent before noise is drawn."),
     )
+
+
+def _in_words(stage: str) -> str:
+    return _(STAGES.get(stage, stage.capitalize()))
 
 
 def _conclude(job: Job[Release]) -> None:
@@ -105,7 +120,7 @@ def _conclude(job: Job[Release]) -> None:
     try:
         finished = job.result()
     except Stopped:
-        visit().unpublished = "Stopped before any noise was drawn."
+        visit().unpublished = mark("Stopped before any noise was drawn.")
     except PrivateReleaseError as error:
         visit().unpublished = error
     else:

@@ -11,13 +11,14 @@ from dpengine import BudgetError, LedgerError, Plan, PrivateReleaseError
 from dpengine.accounting.entry import Resemblance
 from dpengine.exact import exact_text
 from dpengine.release import resembling
+from dpengine.translation.catalogue import _
 from pages.parts.access.accounts import May
 from pages.parts.publish import approval_step, progress
 from pages.parts.publish.words_for_readers import ask_words
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.strategy import strategy_of
-from pages.parts.shared.wording import plain
+from pages.parts.shared.wording import exactly, plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.project import recent
 from pages.parts.visit.project.as_code import table_values
@@ -33,13 +34,15 @@ def publish_step(plan: Plan) -> None:
     ledger, entries = visit().ledger, visit().entries
     name, title = st.columns(2)
     dataset = name.text_input(
-        "Dataset whose budget is spent",
+        _("Dataset whose budget is spent"),
         value=entries.dataset,
         key=visit().key("dataset"),
-        help="Keep one name for the same people, year after year. The same data, and near copies of it, are recognised "
-        "under any other name.",
+        help=_(
+            "Keep one name for the same people, year after year. The same data, and near copies of it, are recognised "
+            "under any other name."
+        ),
     )
-    heading = title.text_input("Title for readers", value=entries.title, key=visit().key("title"))
+    heading = title.text_input(_("Title for readers"), value=entries.title, key=visit().key("title"))
     if dataset.strip() and (dataset, heading) != (entries.dataset, entries.title):
         visit().change(dataset=dataset.strip(), title=heading)
         st.rerun()
@@ -56,11 +59,11 @@ def publish_step(plan: Plan) -> None:
     others = other_people(data, found)
     alike = [] if others else found
     spent, cap = ledger.spent(plan.dataset, data, alike), ledger.cap(plan.dataset, data, alike)
-    bill = {"Spent so far": exact_text(spent), "This release": exact_text(price)}
+    bill = {_("Spent so far"): exactly(spent), _("This release"): exactly(price)}
     if cap is not None and cap - spent < price:  # it is refused, and takes nothing away
-        bill["Left now"] = exact_text(max(cap - spent, Fraction(0)))
+        bill[_("Left now")] = exactly(max(cap - spent, Fraction(0)))
     else:
-        bill["Left after"] = "no cap" if cap is None else exact_text(cap - spent - price)
+        bill[_("Left after")] = _("no cap") if cap is None else exactly(cap - spent - price)
     with st.grid(3, min_column_width=110):
         for label, value in bill.items():
             st.metric(label, value)
@@ -72,28 +75,35 @@ def publish_step(plan: Plan) -> None:
     refusal = None if published else _refusal(plan, data, alike)
     ended = progress.outcome()
     if published:
-        st.markdown("**Already published: costs 0.** The same plan on the same data always gives the same release.")
+        st.markdown(_("**Already published: costs 0.** The same plan on the same data always gives the same release."))
     elif refusal is not None:
         _refused(refusal, ledger.left(plan.dataset, data, alike))
     else:
         if isinstance(ended, str):
-            st.info(f"{ended} Nothing was spent.", icon=":material/stop_circle:")
+            st.info(_("{ended} Nothing was spent.", ended=_(ended)), icon=":material/stop_circle:")
         elif ended is not None:
             _refused(ended, ledger.left(plan.dataset, data, alike))
         st.markdown(
-            f"Publishing spends **ε = {exact_text(plan.epsilon)}** of the budget of **{plain(plan.dataset)}** "
-            "for good. Publishing the same plan on the same data again shows the same release and costs nothing."
+            _(
+                "Publishing spends **ε = {epsilon}** of the budget of **{dataset}** for good. Publishing the same plan "
+                "on the same data again shows the same release and costs nothing.",
+                epsilon=exactly(plan.epsilon),
+                dataset=plain(plan.dataset),
+            )
         )
     asks = not published and refusal is None and ledger.approvals.needed(plan.dataset, data, found)
     if not published and not asks and visit().person.identity:
         box = st.expander(
-            "Have a colleague look at it first", icon=":material/how_to_reg:", key="ask-colleague", on_change="rerun"
+            _("Have a colleague look at it first"),
+            icon=":material/how_to_reg:",
+            key="ask-colleague",
+            on_change="rerun",
         )
         if box.open:
             with box:
                 approval_step.show(plan, other_people=others, needed=False)
     if (not asks or approval_step.show(plan, other_people=others)) and st.button(
-        "Show it again" if published else "Publish once",
+        _("Show it again") if published else _("Publish once"),
         type="primary",
         icon=":material/publish:",
         key=visit().key("publish"),
@@ -102,7 +112,7 @@ def publish_step(plan: Plan) -> None:
     ):
         progress.begin(table, plan, other_people=others)
     st.download_button(
-        "Save this plan",
+        _("Save this plan"),
         made_on_click(lambda: plan.dumps().encode(), "plan.yaml", "application/yaml"),
         file_name="plan.yaml",
         mime="application/yaml",
@@ -110,8 +120,10 @@ def publish_step(plan: Plan) -> None:
         key=visit().key("save-plan"),
         type="tertiary",
         on_click="ignore",
-        help="Everything you have entered so far, without any data. This tab restores it after a reload; elsewhere, "
-        "load it in step 2.",
+        help=_(
+            "Everything you have entered so far, without any data. This tab restores it after a reload; elsewhere, "
+            "load it in step 2."
+        ),
     )
     show_code(
         "publish",
@@ -133,15 +145,20 @@ def _say_who_has_these_columns(dataset: str) -> None:
     """Ask before a first charge whether the people have a budget already, under another name."""
     for name in recent.with_columns_of_the_table(dataset):
         st.info(
-            f"**{plain(name)}** was published with columns of the same names. If this table is of the same people, use "
-            "that name: then both share one budget.",
+            _(
+                "**{name}** was published with columns of the same names. If this table is of the same people, use "
+                "that name: then both share one budget.",
+                name=plain(name),
+            ),
             icon=":material/group:",
         )
         key = visit().key("dataset")
         st.button(
-            f"Use the name {plain(name)}", key=visit().key(f"same-{name}"), on_click=st.session_state.update,
+            _("Use the name {name}", name=plain(name)),
+            key=visit().key(f"same-{name}"),
+            on_click=st.session_state.update,
             args=({key: name},),
-        )  # fmt: skip
+        )
 
 
 def _offer_cap(dataset: str, *, asked: bool) -> None:
@@ -149,17 +166,24 @@ def _offer_cap(dataset: str, *, asked: bool) -> None:
     name = "cap-box"
     if asked:
         st.info(
-            f"**No cap is set for {plain(dataset)}.** Nothing would stop later releases from adding up. Decide now how "
-            "much it may ever spend.",
+            _(
+                "**No cap is set for {dataset}.** Nothing would stop later releases from adding up. Decide now how "
+                "much it may ever spend.",
+                dataset=plain(dataset),
+            ),
             icon=":material/lock_open:",
         )
-    with st.popover("Set a cap", icon=":material/lock:", key=visit().turned(name), on_change="rerun"):
-        typed = st.text_input("Total ε that this dataset may ever spend", "4", key=visit().key("cap"))
+    with st.popover(_("Set a cap"), icon=":material/lock:", key=visit().turned(name), on_change="rerun"):
+        typed = st.text_input(_("Total ε that this dataset may ever spend"), "4", key=visit().key("cap"))
         sure = st.checkbox(
-            f"Refuse every release of **{plain(dataset)}** that would take its total above {plain(typed.strip())}",
+            _(
+                "Refuse every release of **{dataset}** that would take its total above {cap}",
+                dataset=plain(dataset),
+                cap=plain(typed.strip()),
+            ),
             key=visit().turned("cap-sure"),
         )
-        if st.button("Set the cap", key=visit().key("set-cap"), disabled=not sure):
+        if st.button(_("Set the cap"), key=visit().key("set-cap"), disabled=not sure):
             try:
                 visit().set_cap(dataset, typed.strip())
             except (BudgetError, LedgerError) as error:
@@ -172,13 +196,13 @@ def _offer_cap(dataset: str, *, asked: bool) -> None:
 
 def _refused(error: PrivateReleaseError, left: Fraction | None) -> None:
     st.warning(all_faults(error), icon=":material/block:")
-    st.caption("Nothing was spent.")
+    st.caption(_("Nothing was spent."))
     if isinstance(error, BudgetError) and left:
         st.button(
-            f"Use what is left: ε = {exact_text(left)}",
+            _("Use what is left: ε = {epsilon}", epsilon=exactly(left)),
             key=visit().key("use-left"),
             on_click=visit().change,
             kwargs={"epsilon": exact_text(left)},
         )
     if isinstance(error, BudgetError):
-        st.page_link("pages/budget.py", label="See the budget", icon=":material/account_balance_wallet:")
+        st.page_link("pages/budget.py", label=_("See the budget"), icon=":material/account_balance_wallet:")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -13,33 +14,39 @@ from dpengine.charts.figures import ALL, Form
 from dpengine.results.result import Result
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import _, mark
 from pages.parts.shared.figures import is_dark
 from pages.parts.shared.picture_buttons import picture_buttons
-from pages.parts.shared.wording import heading_of, plain, shown_labels
+from pages.parts.shared.wording import heading_of, number_format, plain, shown_labels
 
-__all__ = ["NUMBERS", "figure_with_choice"]
+__all__ = ["figure_with_choice", "number_columns"]
 
-NUMBERS = {
-    "count": st.column_config.NumberColumn(
-        "count", format="%,d", help="A whole number, never negative; all tables add up."
-    ),
-    "estimate": st.column_config.NumberColumn(
-        "estimate", format="%,.1f", help="Right on average; may be negative or fractional."
-    ),
-    "low": st.column_config.NumberColumn("low", format="%,d", help="95 % interval, lower end."),
-    "high": st.column_config.NumberColumn("high", format="%,d", help="95 % interval, upper end."),
-    "mostly noise": st.column_config.CheckboxColumn("mostly noise"),
-}
 FORMS: dict[Form, str] = {
-    "bars": "Bars",
-    "sorted": "Bars by size",
-    "lines": "Lines",
-    "map": "Map",
-    "heatmap": "Grid",
-    "facets": "Side by side",
+    "bars": mark("Bars"),
+    "sorted": mark("Bars by size"),
+    "lines": mark("Lines"),
+    "map": mark("Map"),
+    "heatmap": mark("Grid"),
+    "facets": mark("Side by side"),
 }
-ONE_AT_A_TIME = "One at a time"
+ONE_AT_A_TIME = mark("One at a time")
 WIDE, VERY_WIDE = 12, 40  # cells side by side: with more, a phone shows a part of the chart and moves it sideways
+
+
+def number_columns() -> dict[str, Any]:
+    """Return how the numbers of a published table are shown."""
+    whole = number_format("%,d")
+    return {
+        "count": st.column_config.NumberColumn(
+            _("count"), format=whole, help=_("A whole number, never negative; all tables add up.")
+        ),
+        "estimate": st.column_config.NumberColumn(
+            _("estimate"), format=number_format("%,.1f"), help=_("Right on average; may be negative or fractional.")
+        ),
+        "low": st.column_config.NumberColumn(_("low"), format=whole, help=_("95 % interval, lower end.")),
+        "high": st.column_config.NumberColumn(_("high"), format=whole, help=_("95 % interval, upper end.")),
+        "mostly noise": st.column_config.CheckboxColumn(_("mostly noise")),
+    }
 
 
 def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> Columns:
@@ -48,7 +55,7 @@ def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> Co
     table = tables[0]
     if len(tables) > 1:
         table = st.selectbox(
-            "Table",
+            _("Table"),
             tables,
             format_func=partial(heading_of, result.plan),
             key=f"{key}-table",
@@ -67,10 +74,10 @@ def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> Co
         )
     if not made_up:
         picture_buttons(place, heading_of(result.plan, table))
-    twin = st.expander("The same as a table", icon=":material/table:", key=f"{key}-twin", on_change="rerun")
+    twin = st.expander(_("The same as a table"), icon=":material/table:", key=f"{key}-twin", on_change="rerun")
     if twin.open:  # a browser redraws a table at each change, even a hidden one
         frame = result.tables[table].assign(**{"mostly noise": result.mostly_noise(table).ravel()})
-        twin.dataframe(frame, hide_index=True, column_config=NUMBERS)
+        twin.dataframe(frame, hide_index=True, column_config=number_columns())
     return table
 
 
@@ -80,10 +87,10 @@ def _choices(plan: Plan, table: Columns, key: str) -> tuple[Form, dict[str, str 
     if len(table) > 2:
         side_by_side = len(figures.columns_to_fix(plan, table)) < len(table) - 2
         ways = [ONE_AT_A_TIME, *([FORMS["facets"]] if side_by_side else [])]
-        label = f"Values of {plain(plan.column(table[2]).heading)}"
+        label = _("Values of {column}", column=plain(plan.column(table[2]).heading))
     else:
         ways = [FORMS[form] for form in figures.forms(plan, table)]
-        label = "Chart"
+        label = _("Chart")
     if mapped is not None and len(table) > 1:
         ways.append(FORMS["map"])
     way = ways[0]
@@ -94,6 +101,7 @@ def _choices(plan: Plan, table: Columns, key: str) -> tuple[Form, dict[str, str 
             ways,
             default=ways[0],
             required=True,
+            format_func=_,
             key=f"{key}-{name}",
             label_visibility="visible" if len(table) > 2 else "collapsed",
         )
@@ -111,7 +119,7 @@ def _one_label(place: DeltaGenerator, plan: Plan, name: str, key: str) -> str | 
     """Ask for one value of a column, or for all of them together, which come first."""
     column = plan.column(name)
     everything = next(text for text in ("all", "all values", "(all values)", "") if text not in column.labels)
-    words = {everything: "all"} | dict(zip(column.labels, shown_labels(column), strict=True))
+    words = {everything: _("all")} | dict(zip(column.labels, shown_labels(column), strict=True))
     label: str = place.selectbox(plain(column.heading), list(words), format_func=words.__getitem__, key=f"{key}-{name}")
     return ALL if label == everything else label
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -15,33 +17,53 @@ from dpengine.results.sample_share import sample_share
 from dpengine.sources.table import Table
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
+from dpengine.translation.catalogue import _, number
 from pages.parts.release import chart
 from pages.parts.shared.figures import is_dark
-from pages.parts.shared.wording import heading_of, people, plain, shown_labels
+from pages.parts.shared.wording import heading_of, number_format, people, plain, shown_labels
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 
 __all__ = ["show_truth"]
 
-NUMBERS = chart.NUMBERS | {
-    "true (private)": st.column_config.NumberColumn("true (private)", format="%,d"),
-    "off by": st.column_config.NumberColumn("off by", format="%+d", help="Published count less true count."),
-}
-TRUTH = {
-    "cells": st.column_config.NumberColumn("cells", format="%,d"),
-    "off on average": st.column_config.NumberColumn("off on average", format="%,.1f"),
-    "off at most": st.column_config.NumberColumn("off at most", format="%,d"),
-    "like a sample of": st.column_config.NumberColumn(
-        "like a sample of", format="percent", help="The share of the rows in a random sample that is as far off."
-    ),
-}
-MEANS = {
-    "rows (private)": st.column_config.NumberColumn("rows (private)", format="%,d"),
-    "true (private)": st.column_config.NumberColumn("true (private)", format="%.4g"),
-    "published": st.column_config.NumberColumn("published", format="%.4g"),
-    "off by": st.column_config.NumberColumn("off by", format="%+.3g", help="Published number less true number."),
-}
 MAX_CELLS = 200_000
+
+
+def _number_columns() -> dict[str, Any]:
+    return chart.number_columns() | {
+        "true (private)": st.column_config.NumberColumn(_("true (private)"), format=number_format("%,d")),
+        "off by": st.column_config.NumberColumn(
+            _("off by"), format=number_format("%+d"), help=_("Published count less true count.")
+        ),
+    }
+
+
+def _truth_columns() -> dict[str, Any]:
+    return {
+        "table": _("table"),
+        "column": _("column"),
+        "cells": st.column_config.NumberColumn(_("cells"), format=number_format("%,d")),
+        "off on average": st.column_config.NumberColumn(_("off on average"), format=number_format("%,.1f")),
+        "off at most": st.column_config.NumberColumn(_("off at most"), format=number_format("%,d")),
+        "like a sample of": st.column_config.NumberColumn(
+            _("like a sample of"),
+            format="percent",
+            help=_("The share of the rows in a random sample that is as far off."),
+        ),
+    }
+
+
+def _mean_columns() -> dict[str, Any]:
+    few = number_format("%.4g")
+    return {
+        "rows (private)": st.column_config.NumberColumn(_("rows (private)"), format=number_format("%,d")),
+        "term": _("term"),
+        "true (private)": st.column_config.NumberColumn(_("true (private)"), format=few),
+        "published": st.column_config.NumberColumn(_("published"), format=few),
+        "off by": st.column_config.NumberColumn(
+            _("off by"), format=number_format("%+.3g"), help=_("Published number less true number.")
+        ),
+    }
 
 
 def show_truth(release: Release, shown: Columns) -> None:
@@ -50,15 +72,15 @@ def show_truth(release: Release, shown: Columns) -> None:
     if table is None:
         return
     with st.container(border=True, key="private"):
-        st.markdown("**:material/lock: Only you see this; never share it**")
-        if not st.toggle("Compare with the true counts", key="compare"):
+        st.markdown(_("**:material/lock: Only you see this; never share it**"))
+        if not st.toggle(_("Compare with the true counts"), key="compare"):
             st.caption(
-                "The true counts are private. They enter no file. Showing them to others would undo the protection."
+                _("The true counts are private. They enter no file. Showing them to others would undo the protection.")
             )
             return
         ledger, plan = visit().ledger, release.plan
         found = background_read.read(
-            "truth", lambda _: _truth(release, table, ledger), table, question=(release.release_id, plan.key)
+            "truth", lambda _progress: _truth(release, table, ledger), table, question=(release.release_id, plan.key)
         )
         if found is None:
             return
@@ -70,18 +92,18 @@ def show_truth(release: Release, shown: Columns) -> None:
         facts = _compared(frame)
         _show_sample_share(tables, heading_of(release.plan, shown))
         if len(columns) > 1:
-            st.caption("All columns, the worst first:")
-            st.dataframe(columns.rename(columns={"table": "column"}), hide_index=True, column_config=TRUTH)
+            st.caption(_("All columns, the worst first:"))
+            st.dataframe(columns.rename(columns={"table": "column"}), hide_index=True, column_config=_truth_columns())
         numbers, picture = st.columns([4, 3], gap="medium")
-        labels = [name for name in frame.columns if name not in NUMBERS]
+        labels = [name for name in frame.columns if name not in _number_columns()]
         order = [*labels, "true (private)", "count", "off by", "low", "high"]
-        numbers.dataframe(frame, hide_index=True, column_order=order, column_config=NUMBERS, height=420)
+        numbers.dataframe(frame, hide_index=True, column_order=order, column_config=_number_columns(), height=420)
         figure = figures.comparison_figure(release, shown, exact, dark=is_dark())
         picture.plotly_chart(
             figure.update_layout(height=420),
             key="compare-figure",
             theme=None,
-            alt=f"Published against true counts of {len(frame):,} cells. {facts}",
+            alt=_("Published against true counts of {cells} cells. {facts}", cells=number(len(frame)), facts=facts),
             config={**style.CONFIG, "displayModeBar": False},
         )
         _show_conclusions(release, table, ledger)
@@ -93,29 +115,34 @@ def _show_conclusions(release: Release, table: Table, ledger: Ledger) -> None:
     outcomes = conclusions.numeric(plan)
     if not outcomes or len(plan.used) < 2:
         return
-    st.markdown("**Would a reader conclude the same?**")
+    st.markdown(_("**Would a reader conclude the same?**"))
     st.caption(
-        "Means and regressions, from your rows and from the release. In both, a number counts as the middle of its "
-        "bin. Like the true counts, they are private."
+        _(
+            "Means and regressions, from your rows and from the release. In both, a number counts as the middle of its "
+            "bin. Like the true counts, they are private."
+        )
     )
     of, by, also = st.columns(3)
-    outcome = of.selectbox("Mean of", outcomes, format_func=lambda name: _heading(plan, name), key="compare-of")
+    outcome = of.selectbox(_("Mean of"), outcomes, format_func=lambda name: _heading(plan, name), key="compare-of")
     others = sorted(
         (name for name in plan.used if name != outcome), key=lambda name: not _together(plan, outcome, name)
     )
-    group = by.selectbox("By", others, format_func=lambda name: _heading(plan, name), key="compare-by")
+    group = by.selectbox(_("By"), others, format_func=lambda name: _heading(plan, name), key="compare-by")
     rest = [name for name in others if name != group]
     further = also.selectbox(
-        "In the regression also", [None, *rest], format_func=lambda name: _heading(plan, name) if name else "nothing",
-        key="compare-also",
+        _("In the regression also"), [None, *rest], key="compare-also",
+        format_func=lambda name: _heading(plan, name) if name else _("nothing"),
     )  # fmt: skip
     columns = (outcome, group) if further is None else (outcome, group, further)
     if plan.cells(columns) > MAX_CELLS:
-        st.caption("These columns have too many cells together. Choose others.")
+        st.caption(_("These columns have too many cells together. Choose others."))
         return
     found = background_read.read(
         "conclusions",
-        lambda _: (true_counts(table, plan, ledger, [columns])[columns], conclusions.released_counts(release, columns)),
+        lambda _progress: (
+            true_counts(table, plan, ledger, [columns])[columns],
+            conclusions.released_counts(release, columns),
+        ),
         table,
         question=(release.release_id, plan.key, columns),
     )
@@ -138,7 +165,7 @@ def _show_means(plan: Plan, columns: Columns, true: Ints, published: Ints) -> No
     """Show the mean of the first column by the second."""
     pair = columns[1::-1]
     rows, exact = conclusions.group_means(plan, pair, _summed(true))
-    _, released = conclusions.group_means(plan, pair, _summed(published))
+    _rows, released = conclusions.group_means(plan, pair, _summed(published))
     group = plan.column(columns[1])
     frame = pd.DataFrame({
         _heading(plan, columns[1]): shown_labels(group), "rows (private)": rows,
@@ -149,10 +176,16 @@ def _show_means(plan: Plan, columns: Columns, true: Ints, published: Ints) -> No
     if known.any():
         typical = float(np.average(off[known], weights=rows[known]))
         st.markdown(
-            f"The mean of {plain(_heading(plan, columns[0]))} by {plain(_heading(plan, columns[1]))} is off by "
-            f"**{typical:.3g}** on average over people, and by {off[known].max():.3g} at most."
+            _(
+                "The mean of {column} by {group} is off by **{typical}** on average over people, and by {most} at "
+                "most.",
+                column=plain(_heading(plan, columns[0])),
+                group=plain(_heading(plan, columns[1])),
+                typical=number(typical, ".3g"),
+                most=number(float(off[known].max()), ".3g"),
+            )
         )
-    st.dataframe(frame, hide_index=True, column_config=MEANS)
+    st.dataframe(frame, hide_index=True, column_config=_mean_columns())
 
 
 def _summed(counts: Ints) -> Ints:
@@ -166,16 +199,26 @@ def _show_regression(plan: Plan, columns: Columns, true: Ints, published: Ints) 
     exact, released = (conclusions.coefficients(plan, columns, counts) for counts in (true, published))
     terms = [term for term in exact if term in released]
     if len(terms) < 2:
-        st.caption("A regression on these columns has no one solution, or more terms than can be read.")
+        st.caption(_("A regression on these columns has no one solution, or more terms than can be read."))
         return
     turned = sum(np.sign(exact[term]) != np.sign(released[term]) for term in terms[1:])
-    said = "each has the same sign" if turned == 0 else f"{turned:,} of {len(terms) - 1:,} have the other sign"
-    st.markdown(f"Coefficients of the regression of {plain(_heading(plan, columns[0]))}: **{said}** as from your rows.")
+    outcome = plain(_heading(plan, columns[0]))
+    st.markdown(
+        _("Coefficients of the regression of {column}: **each has the same sign** as from your rows.", column=outcome)
+        if turned == 0
+        else _(
+            "Coefficients of the regression of {column}: **{turned} of {terms} have the other sign** as from your "
+            "rows.",
+            column=outcome,
+            turned=number(int(turned)),
+            terms=number(len(terms) - 1),
+        )
+    )
     frame = pd.DataFrame({
         "term": terms, "true (private)": [exact[term] for term in terms],
         "published": [released[term] for term in terms], "off by": [released[term] - exact[term] for term in terms],
     })  # fmt: skip
-    st.dataframe(frame, hide_index=True, column_config=MEANS)
+    st.dataframe(frame, hide_index=True, column_config=_mean_columns())
 
 
 def _truth(release: Release, table: Table, ledger: Ledger) -> tuple[dict[Columns, Ints], pd.DataFrame, pd.DataFrame]:
@@ -202,27 +245,33 @@ def _show_sample_share(tables: pd.DataFrame, shown: str) -> None:
     """Say which random sample would be as far off as the table shown, and list all tables, the worst first."""
     share = tables.set_index("table")["like a sample of"][shown]
     if np.isnan(share):
-        st.markdown("This table is farther off than counts from any random sample of your rows would be.")
+        st.markdown(_("This table is farther off than counts from any random sample of your rows would be."))
     elif share < 1:
         st.markdown(
-            f"This table is **as far off as counts from a random {portion(share)} sample** of your rows would be."
+            _(
+                "This table is **as far off as counts from a random {share} sample** of your rows would be.",
+                share=portion(share),
+            )
         )
     else:
-        st.markdown("This table is **exact**.")
-    st.caption("All tables, the worst first:")
-    st.dataframe(tables, hide_index=True, column_config=TRUTH)
+        st.markdown(_("This table is **exact**."))
+    st.caption(_("All tables, the worst first:"))
+    st.dataframe(tables, hide_index=True, column_config=_truth_columns())
 
 
 def _compared(frame: pd.DataFrame) -> str:
     """Show the comparison in three numbers, and return them as a sentence."""
     off, true = frame["off by"].abs().to_numpy(), frame["true (private)"]
     inside = int(np.count_nonzero((frame["low"] <= true) & (true <= frame["high"])))
-    facts = {
-        "Off by, on average": people(off.mean()),
-        "Off by, at most": people(off.max()),
-        "Within their interval": f"{inside:,} of {off.size:,}",
-    }
+    mean, most = people(off.mean()), people(off.max())
+    within = _("{part} of {all}", part=number(inside), all=number(off.size))
+    facts = {_("Off by, on average"): mean, _("Off by, at most"): most, _("Within their interval"): within}
     with st.grid(3, min_column_width=100):
         for label, value in facts.items():
             st.metric(label, value)
-    return "; ".join(f"{label.lower()}: {value}" for label, value in facts.items()).capitalize() + "."
+    return _(
+        "Off by, on average: {mean}; off by, at most: {most}; within their interval: {within}.",
+        mean=mean,
+        most=most,
+        within=within,
+    )

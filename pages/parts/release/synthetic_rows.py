@@ -15,9 +15,10 @@ from dpengine.charts import style
 from dpengine.charts.style import apply_style, shorten
 from dpengine.release import Release
 from dpengine.results.fidelity import compare
+from dpengine.translation.catalogue import _, number, plural
 from pages.parts.shared.figures import is_dark
 from pages.parts.shared.made_on_click import made_on_click
-from pages.parts.shared.wording import headed, plain, plural
+from pages.parts.shared.wording import headed, number_format, plain
 from pages.parts.visit.state import visit
 
 __all__ = ["show_rows"]
@@ -25,13 +26,17 @@ __all__ = ["show_rows"]
 MAX_ROWS = 1_000_000
 MAX_DRAWN = 12
 SHOWN = 8
-COLUMNS: dict[str, Any] = {
-    "table": "table",
-    "cells": st.column_config.NumberColumn("cells", format="%,d"),
-    "mean_off": st.column_config.NumberColumn("off by, on average", format="%.3g"),
-    "most_off": st.column_config.NumberColumn("off by, at most", format="%.3g"),
-    "exact": st.column_config.NumberColumn("cells that are exact", format="percent"),
-}
+
+
+def _columns() -> dict[str, Any]:
+    few = number_format("%.3g")
+    return {
+        "table": _("table"),
+        "cells": st.column_config.NumberColumn(_("cells"), format=number_format("%,d")),
+        "mean_off": st.column_config.NumberColumn(_("off by, on average"), format=few),
+        "most_off": st.column_config.NumberColumn(_("off by, at most"), format=few),
+        "exact": st.column_config.NumberColumn(_("cells that are exact"), format="percent"),
+    }
 
 
 @st.fragment
@@ -39,26 +44,28 @@ def show_rows(release: Release) -> None:
     """Show the rows, counted on request only, since counting many takes a while."""
     published = int(release.counts(()))
     with st.container(border=True, key="rows"):
-        st.markdown("**Synthetic rows**")
+        st.markdown(_("**Synthetic rows**"))
         st.caption(
-            "Made-up rows that add up to the published tables. Numbers and dates are spread evenly over their bin or "
-            "period; their exact value means nothing."
+            _(
+                "Made-up rows that add up to the published tables. Numbers and dates are spread evenly over their bin "
+                "or period; their exact value means nothing."
+            )
         )
-        number, press = st.columns([3, 2], vertical_alignment="bottom")
-        asked = number.number_input(
-            "How many rows",
+        amount, press = st.columns([3, 2], vertical_alignment="bottom")
+        asked = amount.number_input(
+            _("How many rows"),
             min_value=1,
             max_value=MAX_ROWS,
             value=None,
             step=1000,
-            placeholder=f"as published: {published:,}",
+            placeholder=_("as published: {rows}", rows=number(published)),
             key="rows-asked",
-            help="Leave it empty for the rows that give every published count. Any other number scales the tables.",
+            help=_("Leave it empty for the rows that give every published count. Any other number scales the tables."),
         )
         wanted = None if asked is None else int(asked)
         key = release.release_id, wanted
-        if press.button("Count tables from the rows", icon=":material/compare_arrows:", key="rows-compare"):
-            with st.spinner("Counting"):
+        if press.button(_("Count tables from the rows"), icon=":material/compare_arrows:", key="rows-compare"):
+            with st.spinner(_("Counting")):
                 visit().once("rows-compared", key, lambda: _compare(release, wanted), afresh=True)
         comparison: _Comparison | None = visit().kept("rows-compared", key)
         if comparison is None:
@@ -91,37 +98,71 @@ def _show(release: Release, comparison: _Comparison, rows: int, published: int) 
     frame = headed(release.plan, comparison.errors)
     tables = frame[frame["table"] != "total"]
     if (frame["most_off"] == 0).all():
-        scaled = "" if rows == published else f", times {rows / published:g}"
-        st.markdown(
-            f":material/task_alt: Counted again, {plural(rows, 'row')} give **exactly** the published counts{scaled}: "
-            f"no cell of {plural(len(tables), 'table')} differs."
-        )
+        places = {"rows": number(rows), "times": number(rows / published, "g")}
+        if rows == published:
+            said = plural(
+                "Counted again, {rows} rows give **exactly** the published counts: no cell of {n} table differs.",
+                "Counted again, {rows} rows give **exactly** the published counts: no cell of {n} tables differs.",
+                len(tables),
+                **places,
+            )
+        else:
+            said = plural(
+                "Counted again, {rows} rows give **exactly** the published counts, times {times}: no cell of {n} table "
+                "differs.",
+                "Counted again, {rows} rows give **exactly** the published counts, times {times}: no cell of {n} "
+                "tables differs.",
+                len(tables),
+                **places,
+            )
+        st.markdown(f":material/task_alt: {said}")
     else:
         worst, least = float(tables["most_off"].max()), rows // published
         mean = float((tables["mean_off"] * tables["cells"]).sum() / tables["cells"].sum())
         st.markdown(
-            f"{plural(rows, 'row')} give the published counts, scaled by {rows / published:.4g} and rounded: rounding "
-            f"puts a cell off by **{mean:.2g}** on average and by **{worst:.3g}** at most."
+            plural(
+                "{n} row gives the published counts, scaled by {scale} and rounded: rounding puts a cell off by "
+                "**{mean}** on average and by **{worst}** at most.",
+                "{n} rows give the published counts, scaled by {scale} and rounded: rounding puts a cell off by "
+                "**{mean}** on average and by **{worst}** at most.",
+                rows,
+                scale=number(rows / published, ".4g"),
+                mean=number(mean, ".2g"),
+                worst=number(worst, ".3g"),
+            )
         )
         st.caption(
-            f"Every published row appears {least} or {plural(least + 1, 'time')}. So a count c becomes a count between "
-            f"{least} × c and {least + 1} × c, and cells that were empty stay empty."
+            plural(
+                "Every published row appears {least} or {n} time. So a count c becomes a count between {least} × c and "
+                "{n} × c, and cells that were empty stay empty.",
+                "Every published row appears {least} or {n} times. So a count c becomes a count between {least} × c "
+                "and {n} × c, and cells that were empty stay empty.",
+                least + 1,
+                least=number(least),
+            )
         )
         st.plotly_chart(
             _figure(tables, rows),
             key="rows-figure",
             theme=None,
             config={**style.CONFIG, "displayModeBar": False},
-            alt=f"Cells counted from {plural(rows, 'row')} are off the scaled counts by {mean:.2g} on average and by "
-            f"{worst:.3g} at most; the table below has the numbers of each table.",
+            alt=plural(
+                "Cells counted from {n} row are off the scaled counts by {mean} on average and by {worst} at most; the "
+                "table below has the numbers of each table.",
+                "Cells counted from {n} rows are off the scaled counts by {mean} on average and by {worst} at most; "
+                "the table below has the numbers of each table.",
+                rows,
+                mean=number(mean, ".2g"),
+                worst=number(worst, ".3g"),
+            ),
         )
-    with st.expander("Table by table", icon=":material/table:"):
-        st.dataframe(frame, hide_index=True, column_config=COLUMNS)
-    with st.expander("The first rows", icon=":material/groups:"):
+    with st.expander(_("Table by table"), icon=":material/table:"):
+        st.dataframe(frame, hide_index=True, column_config=_columns())
+    with st.expander(_("The first rows"), icon=":material/groups:"):
         st.dataframe(comparison.sample, hide_index=True)
     name = f"synthetic-{release.release_id[:8]}-{rows}.csv"
     st.download_button(
-        f"Download {plural(rows, 'row')}",
+        plural("Download {n} row", "Download {n} rows", rows),
         made_on_click(lambda: write.synthetic_csv(release, comparison.wanted), name, "text/csv"),
         name,
         "text/csv",
@@ -138,8 +179,8 @@ def _figure(tables: pd.DataFrame, rows: int) -> go.Figure:
     names = shorten(drawn["table"])
     figure = go.Figure()
     for column, name, colour, symbol in (
-        ("mean_off", "on average", style.ACCENT[dark], "circle"),
-        ("most_off", "at most", style.GREY[dark], "diamond-open"),
+        ("mean_off", _("on average"), style.ACCENT[dark], "circle"),
+        ("most_off", _("at most"), style.GREY[dark], "diamond-open"),
     ):
         figure.add_scatter(
             x=drawn[column],
@@ -149,7 +190,10 @@ def _figure(tables: pd.DataFrame, rows: int) -> go.Figure:
             marker={"color": colour, "symbol": symbol, "size": 10, "line": {"width": 2}},
             hovertemplate="%{y}: %{x:.3g}<extra>" + name + "</extra>",
         )
-    figure.update_xaxes(title="rows off the scaled count, by cell", rangemode="tozero")
+    figure.update_xaxes(title=_("rows off the scaled count, by cell"), rangemode="tozero")
     figure.update_yaxes(type="category")
-    title = f"{rows:,} rows: off by rounding" + (f", the {MAX_DRAWN} widest" if len(tables) > MAX_DRAWN else "")
+    if len(tables) > MAX_DRAWN:
+        title = _("{rows} rows: off by rounding, the {tables} widest", rows=number(rows), tables=number(MAX_DRAWN))
+    else:
+        title = _("{rows} rows: off by rounding", rows=number(rows))
     return apply_style(figure, title, dark).update_layout(height=170 + 24 * len(drawn))

@@ -11,13 +11,13 @@ from dpengine import replicates
 from dpengine.accounting.composition import posterior
 from dpengine.bundle import write
 from dpengine.bundle.guide import model_errors
-from dpengine.exact import exact_text
 from dpengine.release import Release
+from dpengine.translation.catalogue import _, number
 from pages.parts.release import chart
 from pages.parts.release.owner_view import show_truth
 from pages.parts.release.synthetic_rows import show_rows
 from pages.parts.shared.made_on_click import OCTETS, made_on_click
-from pages.parts.shared.wording import counted_noun, plain, rows_counted, sure
+from pages.parts.shared.wording import counted_noun, exactly, plain, rows_counted, sure
 from pages.parts.visit.state import visit
 
 __all__ = ["show_release"]
@@ -29,14 +29,20 @@ def show_release(release: Release) -> None:
     """Show the page of a finished release."""
     plan = release.plan
     st.success(
-        f"Published on {release.created[:16].replace('T', ' at ')} UTC. ε = {exact_text(plan.epsilon)} of the budget "
-        f"of {plain(plan.dataset)} is spent; looking and downloading cost nothing.",
+        _(
+            "Published on {day} at {time} UTC. ε = {epsilon} of the budget of {dataset} is spent; looking and "
+            "downloading cost nothing.",
+            day=release.created[:10],
+            time=release.created[11:16],
+            epsilon=exactly(plan.epsilon),
+            dataset=plain(plan.dataset),
+        ),
         icon=":material/task_alt:",
     )
     head, side = st.columns([6, 4], gap="large")
     with head:
         with st.container(key="release-title"):
-            st.title(plain(plan.title) or "Release", anchor=False)
+            st.title(plain(plan.title) or _("Release"), anchor=False)
         with st.container(border=True):
             shown = chart.figure_with_choice(release, key="release")
     with side:
@@ -44,8 +50,8 @@ def show_release(release: Release) -> None:
         _promise(release)
     show_rows(release)
     show_truth(release, shown)
-    st.button("Start another release", icon=":material/add:", on_click=_leave)
-    st.caption("For next year's table, *Project* on Publish copies this plan, with a new title and period.")
+    st.button(_("Start another release"), icon=":material/add:", on_click=_leave)
+    st.caption(_("For next year's table, *Project* on Publish copies this plan, with a new title and period."))
 
 
 def _single_file(release: Release, name: str) -> bytes:
@@ -60,7 +66,7 @@ def _downloads(release: Release) -> None:
         stem = "".join(c if c.isalnum() else "-" for c in release.plan.dataset).strip("-").lower() or "release"
         zip_name = f"{stem}-{release.release_id[:8]}.zip"
         st.download_button(
-            "Download everything",
+            _("Download everything"),
             made_on_click(lambda: release.bundle, zip_name, "application/zip"),  # it may be large
             zip_name,
             "application/zip",
@@ -68,28 +74,38 @@ def _downloads(release: Release) -> None:
             icon=":material/download:",
             on_click="ignore",
             width="stretch",
-            help="One file with the tables, synthetic rows, a report that opens offline, and the guarantee.",
+            help=_("One file with the tables, synthetic rows, a report that opens offline, and the guarantee."),
         )
         if release.signed_by is not None:
             st.caption(
-                f":material/verified: Signed with key `{release.signed_by}`",
-                help="The key of this ledger. Give its fingerprint to readers on another way, such as your own site: "
-                "then they see that the file is yours, and unchanged.",
+                ":material/verified: " + _("Signed with key `{key}`", key=release.signed_by),
+                help=_(
+                    "The key of this ledger. Give its fingerprint to readers on another way, such as your own site: "
+                    "then they see that the file is yours, and unchanged."
+                ),
             )
         names = [*write.file_names(release.plan), REPLICATES]
-        name = st.selectbox("Or a single file", names, index=names.index("report.html"), key="single-file")
+        name = st.selectbox(_("Or a single file"), names, index=names.index("report.html"), key="single-file")
         file_name = name.split("/")[-1]
         if name == REPLICATES:
             st.caption(
-                f"All tables, drawn {replicates.DRAWS} times with fresh errors, so that readers can give intervals for "
-                "their own sums, differences and regressions. A guide is inside. They reveal nothing new and cost "
-                "nothing."
+                _(
+                    "All tables, drawn {draws} times with fresh errors, so that readers can give intervals for their "
+                    "own sums, differences and regressions. A guide is inside. They reveal nothing new and cost "
+                    "nothing.",
+                    draws=number(replicates.DRAWS),
+                )
             )
             if not replicates.fits(release):
-                st.caption(f"This release has more than {replicates.MAX_CELLS:,} cells: too many to draw at once.")
+                st.caption(
+                    _(
+                        "This release has more than {cells} cells: too many to draw at once.",
+                        cells=number(replicates.MAX_CELLS),
+                    )
+                )
                 return
         st.download_button(
-            f"Download {file_name}",
+            _("Download {file}", file=file_name),
             made_on_click(lambda: _single_file(release, name), file_name, OCTETS),
             file_name,
             OCTETS,
@@ -104,27 +120,41 @@ def _promise(release: Release) -> None:
     can_become = sure(posterior(0.5, release.plan.epsilon))
     with st.container(border=True):
         st.markdown(
-            f"**What it says.** {int(total['count']):,} {counted_noun(release.plan)} in all (95 %: "
-            f"{int(total['low']):,} to {int(total['high']):,}). {plain(rows_counted(release.plan))} "
-            f"Someone who is 50 % sure that a person is in the table can become {can_become}."
+            _(
+                "**What it says.** {count} {unit} in all (95 %: {low} to {high}). {which_rows} Someone who is 50 % "
+                "sure that a person is in the table can become {belief}.",
+                count=number(int(total["count"])),
+                unit=counted_noun(release.plan),
+                low=number(int(total["low"])),
+                high=number(int(total["high"])),
+                which_rows=plain(rows_counted(release.plan)),
+                belief=can_become,
+            )
         )
         if modelled := model_errors(release):
             st.caption(
-                "Counts are those of the synthetic rows, so all tables add up; *estimate* is what the model behind "
-                f"them expects. Its error was measured privately: {modelled}. The intervals follow from that; they "
-                "are meant to contain the true count 95 times in 100."
+                _(
+                    "Counts are those of the synthetic rows, so all tables add up; *estimate* is what the model behind "
+                    "them expects. Its error was measured privately: {errors}. The intervals follow from that; they "
+                    "are meant to contain the true count 95 times in 100.",
+                    errors=modelled,
+                )
             )
         elif release.measured.boxes is not None:
             st.caption(
-                "Measured for ranges: add up *count* over neighbouring cells. If a cell was measured only together "
-                "with its neighbours, its true count may be anything from 0 to the sum of them all; its interval says "
-                "so."
+                _(
+                    "Measured for ranges: add up *count* over neighbouring cells. If a cell was measured only together "
+                    "with its neighbours, its true count may be anything from 0 to the sum of them all; its interval "
+                    "says so."
+                )
             )
         else:
             st.caption(
-                "Use *count* for tables that add up, and *estimate* if you add up cells yourself. Always read the "
-                "interval: it contains the true count 95 times in 100. Cells marked *mostly noise* cannot be "
-                "distinguished from empty ones."
+                _(
+                    "Use *count* for tables that add up, and *estimate* if you add up cells yourself. Always read the "
+                    "interval: it contains the true count 95 times in 100. Cells marked *mostly noise* cannot be "
+                    "distinguished from empty ones."
+                )
             )
 
 

@@ -9,35 +9,39 @@ import pandas as pd
 import streamlit as st
 
 from dpengine import safe_csv
+from dpengine.translation.catalogue import _
 from pages.parts.shared.made_on_click import made_on_click
+from pages.parts.shared.wording import number_format
 
-__all__ = ["PREDICTED", "twin"]
+__all__ = ["predicted_columns", "twin"]
 
-# How the columns of `predict`, and others with these names, are shown.
-PREDICTED: dict[str, Any] = {
-    "epsilon": st.column_config.NumberColumn("ε", format="%g"),
-    "table": st.column_config.TextColumn("table"),
-    "cells": st.column_config.NumberColumn("cells", format="%,d"),
-    "mean_abs_error": st.column_config.NumberColumn("typically off by", format="%.3g"),
-    "half_width_95": st.column_config.NumberColumn("95 in 100 within ±", format="%.4g"),
-    "total_half_width_95": st.column_config.NumberColumn("total within ±", format="%.4g"),
-    "average": st.column_config.NumberColumn("average count", format="%,.1f"),
-    "relative": st.column_config.NumberColumn("± in % of it", format="percent"),
-    "noisy": st.column_config.NumberColumn("mostly noise", format="percent"),
-}
+
+def predicted_columns() -> dict[str, Any]:
+    """Return how the columns of `predict`, and others with these names, are shown."""
+    return {
+        "epsilon": st.column_config.NumberColumn("ε", format=number_format("%g")),
+        "table": st.column_config.TextColumn(_("table")),
+        "cells": st.column_config.NumberColumn(_("cells"), format=number_format("%,d")),
+        "mean_abs_error": st.column_config.NumberColumn(_("typically off by"), format=number_format("%.3g")),
+        "half_width_95": st.column_config.NumberColumn(_("95 in 100 within ±"), format=number_format("%.4g")),
+        "total_half_width_95": st.column_config.NumberColumn(_("total within ±"), format=number_format("%.4g")),
+        "average": st.column_config.NumberColumn(_("average count"), format=number_format("%,.1f")),
+        "relative": st.column_config.NumberColumn(_("± in % of it"), format="percent"),
+        "noisy": st.column_config.NumberColumn(_("mostly noise"), format="percent"),
+    }
 
 
 def twin(frame: pd.DataFrame, key: str, columns: Mapping[str, Any] | None = None, *, private: bool = False) -> None:
-    """Show the numbers of a figure as a folded table; `columns` says how, instead of `PREDICTED`.
+    """Show the numbers of a figure as a folded table; `columns` says how, instead of `predicted_columns`.
 
     A `private` table, as of true counts, has no button to save it.
     """
-    with st.expander("The same as a table", icon=":material/table_rows:", key=f"twin-{key}"):
+    with st.expander(_("The same as a table"), icon=":material/table_rows:", key=f"twin-{key}"):
         with st.container(key=f"{'private' if private else 'shown'}-twin-{key}"):
-            st.dataframe(frame, hide_index=True, column_config=columns or PREDICTED)
+            st.dataframe(frame, hide_index=True, column_config=columns or predicted_columns())
         if not private:
             st.download_button(
-                "Download as CSV",
+                _("Download as CSV"),
                 made_on_click(lambda: safe_csv.from_frame(frame), f"{key}.csv", "text/csv"),
                 f"{key}.csv",
                 "text/csv",

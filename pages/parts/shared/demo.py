@@ -11,10 +11,11 @@ from typing import Any
 import streamlit as st
 
 from dpengine.installed import DEMO
+from dpengine.translation.catalogue import _, mark
 
 __all__ = ["NO_FILES", "file_box", "is_demo", "ledger_address", "show_banner"]
 
-NO_FILES = "This demonstration takes no files."
+NO_FILES = mark("This demonstration takes no files.")
 
 
 def is_demo() -> bool:
@@ -35,8 +36,10 @@ def show_banner() -> None:
     if is_demo():
         with st.container(key="demo-banner"):
             st.info(
-                "**Demonstration with public samples.** It takes no files. What you do here is seen by nobody else and "
-                "is gone when you leave or reload the page.",
+                _(
+                    "**Demonstration with public samples.** It takes no files. What you do here is seen by nobody else "
+                    "and is gone when you leave or reload the page."
+                ),
                 icon=":material/co_present:",
             )
 
@@ -44,6 +47,6 @@ def show_banner() -> None:
 def file_box(label: str, **options: Any) -> Any:
     """Show Streamlit's box for a file and return what it returns; a demonstration says that it takes none."""
     if is_demo():
-        st.caption(f":material/block: {label}: {NO_FILES[0].lower()}{NO_FILES[1:]}")
+        st.caption(":material/block: " + _("{box}: this demonstration takes no files.", box=label))
         return [] if options.get("accept_multiple_files") else None
     return st.file_uploader(label, **options)

@@ -3,14 +3,17 @@ before in this browser, which keeps the choice in a cookie."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpengine.translation.catalogue import ENGLISH, _, choose_by, languages, speaking
 
-__all__ = ["KEY", "chosen", "offer", "show_choice", "speak_the_visitors"]
+__all__ = ["KEY", "chosen", "of_page", "offer", "show_choice", "speak_the_visitors"]
 
 KEY = "language"  # in the session's state, in the address, and of the cookie
+TRANSLATED = ("",)  # pages, by their addresses; the first of all pages is Publish
 
 
 def speak_the_visitors() -> None:
@@ -24,6 +27,11 @@ def speak_the_visitors() -> None:
 def chosen() -> str:
     """Return the code of the visitor's language."""
     return str(st.session_state.get(KEY, ENGLISH))
+
+
+def of_page(url: str) -> AbstractContextManager[None]:
+    """Speak the visitor's language on a page that is translated, and English throughout on any other."""
+    return speaking(chosen() if url in TRANSLATED else ENGLISH)
 
 
 def show_choice() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 import pandas as pd
 
+from dpengine.exact import exact_text
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import Allocation
 from dpengine.spec.plan import Plan
@@ -23,16 +25,19 @@ from dpengine.spec.wording import (
     shown_labels,
     sure,
 )
+from dpengine.translation.catalogue import ENGLISH, language, localised
 
 __all__ = [
     "OURS",
     "counted_noun",
     "duration",
+    "exactly",
     "factor",
     "headed",
     "heading_of",
     "name_of",
     "noun",
+    "number_format",
     "people",
     "percent",
     "percent_at_least",
@@ -85,6 +90,24 @@ def plural(number: int, one: str, many: str = "") -> str:
     ('1 column', '1,200 rows', '0 people')
     """
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def exactly(value: Fraction) -> str:
+    """Write an ε exactly, with the marks of the language.
+
+    >>> exactly(Fraction(1, 2))
+    '0.5'
+    """
+    return localised(exact_text(value))
+
+
+def number_format(english: str) -> str:
+    """Return how a table on the page writes its numbers: in English by this format, else as the reader's browser does.
+
+    >>> number_format("%,d")
+    '%,d'
+    """
+    return english if language() == ENGLISH else "localized"
 
 
 def duration(seconds: float) -> str:

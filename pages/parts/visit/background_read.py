@@ -15,6 +15,7 @@ import streamlit as st
 from dpengine import PrivateReleaseError
 from dpengine.accounting.drawing import LAST_STAGE
 from dpengine.sources.table import Table
+from dpengine.translation.catalogue import ENGLISH, _, language, mark
 from pages.parts.server import jobs
 from pages.parts.server.jobs import Job, Progress, Stopped
 from pages.parts.shared.wording import duration
@@ -35,17 +36,17 @@ def read(
     table: Table | None,
     *,
     question: object = (),
-    doing: str = "Counting",
+    doing: str = mark("Counting"),
     again: bool = True,
 ) -> T | None:
     """Return the job's result, or None while it runs or after it failed; then progress or the error is shown.
 
-    `doing` is the line beside the progress. With `again`, a failed reading can be tried once more.
+    `doing` is the line beside the progress, in English. With `again`, a failed reading can be tried once more.
     """
     fresh = held(name, question) is None
     job = begin(name, work, table, question=question)
     if fresh:
-        with st.spinner(doing):
+        with st.spinner(_(doing)):
             job.wait(QUICK)
     if not job.done:
         with st.container(key=f"reading-{name}"):
@@ -54,12 +55,12 @@ def read(
     try:
         return job.result()
     except Stopped:
-        st.caption(":material/stop_circle: Stopped.")
+        st.caption(":material/stop_circle: " + _("Stopped."))
     except PrivateReleaseError as error:
         show_refusal(error)
         if not again:
             return None
-    st.button("Try again", key=f"again-{name}", icon=":material/refresh:", on_click=drop, args=(name,))
+    st.button(_("Try again"), key=f"again-{name}", icon=":material/refresh:", on_click=drop, args=(name,))
     return None
 
 
@@ -99,7 +100,7 @@ def held(name: str, question: object = ()) -> Job[Any] | None:
 
 def drop(name: str) -> None:
     """Stop and forget what is being read for `name`."""
-    _, job = visit().readings.pop(name, (None, None))
+    _question, job = visit().readings.pop(name, (None, None))
     if job is not None:
         job.stop()
 
@@ -120,13 +121,18 @@ def _show_progress(name: str, job: Job[Any], doing: str) -> None:
     if job.done:
         st.rerun()
     line, stop = st.columns([4, 1], vertical_alignment="center")
-    now = "Stopping" if job.stopping else doing if job.stages else f"Waiting to begin: {doing.lower()}"
+    if job.stopping:
+        now = _("Stopping")
+    elif job.stages:
+        now = _(doing)
+    else:
+        now = _("Waiting to begin: {what}", what=_(doing) if language() != ENGLISH else doing.lower())
     line.markdown(f":material/hourglass_top: {now} · {duration(time.monotonic() - job.begun)}")
     if job.bound:
-        st.caption("Noise has been drawn: this will be finished and charged.")
+        st.caption(_("Noise has been drawn: this will be finished and charged."))
         return
     stop.button(
-        "Stop", key=f"stop-{name}", type="tertiary", icon=":material/stop_circle:", on_click=job.stop,
+        _("Stop"), key=f"stop-{name}", type="tertiary", icon=":material/stop_circle:", on_click=job.stop,
         disabled=job.stopping,
     )  # fmt: skip
     if job.part is not None:

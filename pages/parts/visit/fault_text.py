@@ -9,14 +9,19 @@ import streamlit as st
 
 from dpengine.errors import Fault, LedgerError, PrivateReleaseError
 from dpengine.spec.declared import NEEDED
-from dpengine.translation.catalogue import _
-from pages.parts.shared.wording import plain, plural
+from dpengine.translation.catalogue import _, mark, plural
+from pages.parts.shared.wording import plain
 
 __all__ = ["all_faults", "ledger_faults_shown", "sentence"]
 
 MAX_SHOWN = 5
 
-FIELDS = {"from": "the first day", "to": "the last day", "format": "how dates are written", "epsilon": "ε"}
+FIELDS = {
+    "from": mark("the first day"),
+    "to": mark("the last day"),
+    "format": mark("how dates are written"),
+    "epsilon": "ε",
+}
 
 
 def sentence(fault: Fault, columns: Sequence[str] = ()) -> str:
@@ -34,8 +39,8 @@ def sentence(fault: Fault, columns: Sequence[str] = ()) -> str:
             steps = fault.path[2:]
     field = FIELDS.get(str(steps[-1]), "") if steps else ""
     if fault.text == _(NEEDED):
-        return f"{lead}{field or ' '.join(map(str, steps))} is needed"
-    return f"{lead}{field}: {fault.text}" if field else f"{lead}{fault.text}"
+        return lead + _("{what} is needed", what=_(field) or " ".join(map(str, steps)))
+    return f"{lead}{_(field)}: {fault.text}" if field else f"{lead}{fault.text}"
 
 
 def all_faults(error: PrivateReleaseError, columns: Sequence[str] | None = None) -> str:
@@ -52,7 +57,7 @@ def all_faults(error: PrivateReleaseError, columns: Sequence[str] | None = None)
         shown = tuple(Fault((), fault.text) for fault in shown)
     lines = [plain(str(fault) if columns is None else sentence(fault, columns)) for fault in shown]
     if (rest := len(error.faults) - MAX_SHOWN) > 0:
-        lines.append(f"and {plural(rest, 'more fault')}")
+        lines.append(plural("and {n} more fault", "and {n} more faults", rest))
     return "\n\n".join(lines)
 
 

@@ -6,6 +6,7 @@ import streamlit as st
 
 from dpengine import Plan, PlanError, TableError
 from dpengine.release import digest_for
+from dpengine.translation.catalogue import _, mark
 from pages.parts.server.jobs import Stopped
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.visit import background_read
@@ -24,10 +25,14 @@ def digest_of_table(plan: Plan | None = None) -> bytes | None:
     table, ledger, plan_id = visit().table, visit().ledger, _published(plan)
     assert table is not None
     digest = background_read.read(
-        DIGEST, lambda _: digest_for(table, plan_id, ledger), table, question=plan_id, doing="Recognising the data"
+        DIGEST,
+        lambda _progress: digest_for(table, plan_id, ledger),
+        table,
+        question=plan_id,
+        doing=mark("Recognising the data"),
     )
     if digest is None:
-        st.caption("Every row is read once, so that nothing already spent on this data is overlooked.")
+        st.caption(_("Every row is read once, so that nothing already spent on this data is overlooked."))
     return digest
 
 

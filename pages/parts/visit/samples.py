@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from dpengine import Plan, open_table
+from dpengine.translation.catalogue import _, mark
 from pages.parts.access.accounts import May
 from pages.parts.shared.wording import plain
 from pages.parts.visit import plan_form, saved_draft
@@ -29,8 +30,12 @@ class Sample:
 
 
 SAMPLES = {
-    "census": Sample("Census income 1994–95", "199,523 people: age, education, origin, income", "census.parquet"),
-    "rand": Sample("RAND health insurance", "5,912 people over years: cost sharing, doctor visits", "rand.csv.gz"),
+    "census": Sample(
+        mark("Census income 1994–95"), mark("199,523 people: age, education, origin, income"), "census.parquet"
+    ),
+    "rand": Sample(
+        mark("RAND health insurance"), mark("5,912 people over years: cost sharing, doctor visits"), "rand.csv.gz"
+    ),
 }
 
 
@@ -38,16 +43,19 @@ def show_samples(prefix: str) -> None:
     """Show a card with a button for each sample; the buttons' keys begin with `prefix`."""
     for place, (key, sample) in zip(st.columns(2), SAMPLES.items(), strict=True):
         with place.container(border=True, height="stretch"):
-            st.markdown(f"**{sample.title}**")
-            st.caption(sample.about)
-            label = "Use this sample"
+            st.markdown(f"**{_(sample.title)}**")
+            st.caption(_(sample.about))
+            label = _("Use this sample")
             if _own_plan():
                 with st.popover(label, width="stretch", key=f"{prefix}_{key}_box"):
                     st.markdown(
-                        f"Your plan for {plain(visit().table_name)} is put aside: bring its table again, and it goes "
-                        "on. To keep it beyond this visit, save the project first."
+                        _(
+                            "Your plan for {table} is put aside: bring its table again, and it goes on. To keep it "
+                            "beyond this visit, save the project first.",
+                            table=plain(visit().table_name),
+                        )
                     )
-                    st.button("Put it aside", key=f"{prefix}_{key}", on_click=load_sample, args=(key,))
+                    st.button(_("Put it aside"), key=f"{prefix}_{key}", on_click=load_sample, args=(key,))
             else:
                 st.button(label, key=f"{prefix}_{key}", on_click=load_sample, args=(key,), width="stretch")
 

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from dpengine import PlanError
 from dpengine.sources.table import Table
+from dpengine.translation.catalogue import _
 from pages.parts.shared.wording import plain
 from pages.parts.visit.plan_form import LAYOUTS, Draft, Entries, said, shareable, to_plan, waits_for_a_list
 from pages.parts.visit.project import recent
@@ -97,22 +98,29 @@ def show_what_waits() -> None:
     if draft is None:
         return
     lacking = [] if table is None else _lacking(draft, (field.name for field in table.columns))
+    name = plain(draft.table or draft.entries.title)
     if visit().waits_for_first_time and not lacking:
-        text = (
-            f"**The plan for {plain(draft.table or draft.entries.title)} is open.** Bring its table and go on from "
-            "there; any table with its columns will do."
+        text = _(
+            "**The plan for {table} is open.** Bring its table and go on from there; any table with its columns will "
+            "do.",
+            table=name,
         )
     elif table is None:
-        text = (
-            f"**Your plan for {plain(draft.table)} is back.** Tables are not kept when the page is reloaded: bring "
-            "the table again and go on where you were. The plan stays in this tab of your browser until you close it."
+        text = _(
+            "**Your plan for {table} is back.** Tables are not kept when the page is reloaded: bring the table again "
+            "and go on where you were. The plan stays in this tab of your browser until you close it.",
+            table=plain(draft.table),
+        )
+    elif lacking:
+        text = _(
+            "Your plan for {table} still waits for its table; this one has no {columns}.",
+            table=name,
+            columns=", ".join(map(plain, lacking)),
         )
     else:
-        text = f"Your plan for {plain(draft.table or draft.entries.title)} still waits for its table" + (
-            f"; this one has no {', '.join(map(plain, lacking))}." if lacking else "."
-        )
+        text = _("Your plan for {table} still waits for its table.", table=name)
     st.info(text, icon=":material/history:")
-    st.button("Forget that plan", key="forget-plan", on_click=forget, type="tertiary", icon=":material/close:")
+    st.button(_("Forget that plan"), key="forget-plan", on_click=forget, type="tertiary", icon=":material/close:")
 
 
 def offer_earlier() -> None:
@@ -125,12 +133,12 @@ def offer_earlier() -> None:
         if draft is None or not fits(draft):
             continue
         st.button(
-            f"Take over the plan for {plain(draft.table)}",
+            _("Take over the plan for {table}", table=plain(draft.table)),
             key=here.key(key),
             icon=":material/content_copy:",
             on_click=take_over,
             args=(draft,),
-            help="Its budget too: the same people in a later table share the dataset's budget.",
+            help=_("Its budget too: the same people in a later table share the dataset's budget."),
         )
 
 
@@ -145,7 +153,7 @@ def take_over(draft: Draft, *, for_another_table: bool = False) -> None:
         here.open_step("table")
         return
     entries = draft.entries if here.table is None else _with_lists_of(here.table, draft.entries)
-    here.refresh(entries, f"open the plan for {draft.table}")
+    here.refresh(entries, _("open the plan for {table}", table=draft.table))
     here.settled = {"table"}
     here.settle(*draft.settled)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit import runtime
 
+from dpengine.translation.catalogue import _
 from pages.parts.access import settings
 from pages.parts.access.accounts import May, accounts_of
 from pages.parts.access.person import person
@@ -33,15 +34,17 @@ def show_door() -> None:
     with st.container(key="door", horizontal_alignment="center"):
         st.title("Private Release", anchor=False)
         if who is None:
-            st.markdown("Publish tables about people without exposing anyone.")
-            st.button("Sign in", type="primary", icon=":material/login:", key="sign-in", on_click=st.login)
+            st.markdown(_("Publish tables about people without exposing anyone."))
+            st.button(_("Sign in"), type="primary", icon=":material/login:", key="sign-in", on_click=st.login)
             return
         if who.name:
-            st.markdown(f"You are signed in as **{plain(who.name)}**, and are in no group here yet.")
+            st.markdown(_("You are signed in as **{name}**, and are in no group here yet.", name=plain(who.name)))
         else:
             claim = getattr(settings.access().sign_in, "claim", "name")
-            st.markdown(f"You are signed in, but whoever signed you in does not vouch for your {plain(claim)}.")
-        st.caption("Ask whoever runs this server.")
+            st.markdown(
+                _("You are signed in, but whoever signed you in does not vouch for your {claim}.", claim=plain(claim))
+            )
+        st.caption(_("Ask whoever runs this server."))
         _offer_sign_out()
 
 
@@ -52,23 +55,24 @@ def show_corner() -> None:
         return
     accounts, here = accounts_of(who), visit().account
     with st.container(key="corner", horizontal=True, horizontal_alignment="right"):
-        label = f"{plain(who.name or 'Signed in')} · {plain(here.title)}"
+        name = who.name or _("Signed in")
+        label = f"{plain(name)} · {plain(here.title)}"
         with st.popover(label, icon=":material/account_circle:", type="tertiary"):
             if len(accounts) > 1:
                 titles = [plain(each.title) for each in accounts]
-                chosen = accounts[titles.index(st.radio("Group", titles, index=accounts.index(here), key="group"))]
-                st.caption("Another group has tables, budgets and releases of its own. The table at hand is closed.")
-                if st.button("Change group", key="change-group", disabled=chosen == here):
+                chosen = accounts[titles.index(st.radio(_("Group"), titles, index=accounts.index(here), key="group"))]
+                st.caption(_("Another group has tables, budgets and releases of its own. The table at hand is closed."))
+                if st.button(_("Change group"), key="change-group", disabled=chosen == here):
                     change_account(chosen)
                     st.rerun()
             else:
-                st.caption(f"Everything here belongs to {plain(here.title)}.")
+                st.caption(_("Everything here belongs to {group}.", group=plain(here.title)))
             _offer_sign_out()
 
 
 def _offer_sign_out() -> None:
     if isinstance(settings.access().sign_in, Oidc):
-        st.button("Sign out", icon=":material/logout:", key="sign-out", on_click=_sign_out)
+        st.button(_("Sign out"), icon=":material/logout:", key="sign-out", on_click=_sign_out)
 
 
 def _sign_out() -> None:

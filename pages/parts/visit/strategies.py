@@ -14,6 +14,7 @@ from dpengine.results.alternatives import compare_strategies
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
+from dpengine.translation.catalogue import _, mark, number
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.epsilon_ladder import coarse
 from pages.parts.shared.figures import is_dark, tones
@@ -34,17 +35,31 @@ def is_adaptive(plan: Plan) -> bool:
 def show_strategies(plan: Plan) -> None:
     """Show why the plan has its strategy, and compare all strategies when asked, in a job beside the page."""
     st.markdown(f"**{plain(strategy_of(plan).why)}**")
-    rows = f"about {plan.rows_about:,}" if plan.rows_about else f"an assumed {ASSUMED_ROWS:,}"
+    rows, unit = number(plan.rows_about or ASSUMED_ROWS), noun(plan)
     st.caption(
-        "For *direct* and *optimised* the error is predicted exactly from the plan. For *adaptive* it cannot be "
-        f"computed beforehand, so it is simulated on a made-up table of {rows} {noun(plan)}. That table knows nothing "
-        "of yours: real tables may do better or worse. An adaptive release reports its own error, measured privately."
+        _(
+            "For *direct* and *optimised* the error is predicted exactly from the plan. For *adaptive* it cannot be "
+            "computed beforehand, so it is simulated on a made-up table of about {rows} {unit}. That table knows "
+            "nothing of yours: real tables may do better or worse. An adaptive release reports its own error, measured "
+            "privately.",
+            rows=rows,
+            unit=unit,
+        )
+        if plan.rows_about
+        else _(
+            "For *direct* and *optimised* the error is predicted exactly from the plan. For *adaptive* it cannot be "
+            "computed beforehand, so it is simulated on a made-up table of an assumed {rows} {unit}. That table knows "
+            "nothing of yours: real tables may do better or worse. An adaptive release reports its own error, measured "
+            "privately.",
+            rows=rows,
+            unit=unit,
+        )
     )
     asked = plan.at(1).model_dump_json()
-    clicked = st.button("Compare the strategies over ε", icon=":material/experiment:", key="compare-strategies")
+    clicked = st.button(_("Compare the strategies over ε"), icon=":material/experiment:", key="compare-strategies")
     if clicked or background_read.held("strategies", asked) is not None:
         compared = background_read.read(
-            "strategies", partial(_compare, plan), None, question=asked, doing="Predicting and simulating"
+            "strategies", partial(_compare, plan), None, question=asked, doing=mark("Predicting and simulating")
         )
         if compared is not None:
             _show(plan, *compared)
@@ -56,13 +71,19 @@ def _compare(plan: Plan, progress: Progress) -> tuple[pd.DataFrame, dict[str, st
 
 def _show(plan: Plan, errors: pd.DataFrame, faults: dict[str, str]) -> None:
     named = {
-        name: f"{name} ({'simulated' if name == 'adaptive' else 'exact prediction'})" for name in errors.columns[1:]
+        name: _("{strategy} (simulated)", strategy=name)
+        if name == "adaptive"
+        else _("{strategy} (exact prediction)", strategy=name)
+        for name in errors.columns[1:]
     }
     numbers = errors.rename(columns={"epsilon": "ε"} | named)
     nearest = numbers.set_index("ε").iloc[(numbers["ε"] - float(plan.epsilon)).abs().argmin()].astype(float)
-    line = (
-        f"Near ε = {float(plan.epsilon):g}, {nearest.idxmin()} has the smallest error: "
-        f"{portion(nearest.min())} of all {noun(plan)}"
+    line = _(
+        "Near ε = {epsilon}, {strategy} has the smallest error: {share} of all {unit}",
+        epsilon=number(float(plan.epsilon), "g"),
+        strategy=nearest.idxmin(),
+        share=portion(nearest.min()),
+        unit=noun(plan),
     )
     st.markdown(f"**{plain(line)}**")
     st.plotly_chart(
@@ -70,11 +91,13 @@ def _show(plan: Plan, errors: pd.DataFrame, faults: dict[str, str]) -> None:
         key="strategies-curve",
         theme=None,
         config=style.CONFIG,
-        alt=f"{line}. Errors of each strategy against the privacy budget; the table below has the numbers.",
+        alt=_(
+            "{line}. Errors of each strategy against the privacy budget; the table below has the numbers.", line=line
+        ),
     )
     for name, fault in faults.items():
-        st.caption(f"*{name}* is not possible for this plan: {plain(fault)}")
-    with st.expander("The numbers", icon=":material/table:"):
+        st.caption(_("*{strategy}* is not possible for this plan: {fault}", strategy=name, fault=plain(fault)))
+    with st.expander(_("The numbers"), icon=":material/table:"):
         percents = {name: st.column_config.NumberColumn(name, format="percent") for name in numbers.columns[1:]}
         st.dataframe(numbers, hide_index=True, column_config=percents)
 
@@ -95,6 +118,6 @@ def _figure(numbers: pd.DataFrame) -> go.Figure:
             marker={"symbol": symbol, "size": 8},
             hovertemplate="ε = %{x:g}: %{y:.1%}<extra>" + name + "</extra>",
         )
-    figure.update_xaxes(type="log", title="privacy budget ε", tickvals=list(numbers["ε"]))
-    figure.update_yaxes(type="log", title="errors in a table, share of all", tickformat=".3~%")
-    return apply_style(figure, "Error of the published counts at each ε", dark).update_layout(height=380)
+    figure.update_xaxes(type="log", title=_("privacy budget ε"), tickvals=list(numbers["ε"]))
+    figure.update_yaxes(type="log", title=_("errors in a table, share of all"), tickformat=".3~%")
+    return apply_style(figure, _("Error of the published counts at each ε"), dark).update_layout(height=380)

@@ -8,6 +8,7 @@ from functools import partial
 
 import streamlit as st
 
+from dpengine.translation.catalogue import _, mark
 from pages.parts.access.accounts import May
 from pages.parts.shared.wording import OURS
 from pages.parts.visit.samples import load_sample
@@ -47,40 +48,50 @@ STEPS = (
     Step(
         "pages/labs/definition.py",
         "definition",
-        "What is promised",
-        "Two tables differ in one person, and every answer is nearly as likely from both. At ε = 1, somebody who is "
-        "50 % sure that the person is in becomes **at most 73.2 % sure**. Move ε and see the curves come closer.",
+        mark("What is promised"),
+        mark(
+            "Two tables differ in one person, and every answer is nearly as likely from both. At ε = 1, somebody who "
+            "is 50 % sure that the person is in becomes **at most 73.2 % sure**. Move ε and see the curves come closer."
+        ),
     ),
     Step(
         "pages/labs/attacks.py",
         "attacks",
-        "Why true counts are not safe",
-        "Harmless questions about true counts reveal who is in a register: **right in 1,000 of 1,000**. Choose "
-        "*Rounded to 10s*: the attack only takes more questions.",
+        mark("Why true counts are not safe"),
+        mark(
+            "Harmless questions about true counts reveal who is in a register: **right in 1,000 of 1,000**. Choose "
+            "*Rounded to 10s*: the attack only takes more questions."
+        ),
         partial(_attack, "True counts"),
     ),
     Step(
         "pages/labs/attacks.py",
         "attacks",
-        "The same attack here",
-        "At ε = 1 it is **right about 73 times in 100**, where a coin is right 50 times, and more questions do not "
-        "help. Move ε to 0.1: now tossing a coin works almost as well.",
+        mark("The same attack here"),
+        mark(
+            "At ε = 1 it is **right about 73 times in 100**, where a coin is right 50 times, and more questions do not "
+            "help. Move ε to 0.1: now tossing a coin works almost as well."
+        ),
         partial(_attack, OURS),
     ),
     Step(
         "pages/publish.py",
         "",
-        "What it costs",
-        "In the census sample of 199,523 people, a typical count by age and sex is **off by about 4** at ε = 1, and "
-        "by about 38 at ε = 0.1. You see it before anything is spent: move ε in step 5.",
+        mark("What it costs"),
+        mark(
+            "In the census sample of 199,523 people, a typical count by age and sex is **off by about 4** at ε = 1, "
+            "and by about 38 at ε = 0.1. You see it before anything is spent: move ε in step 5."
+        ),
         _sample,
     ),
     Step(
         "pages/publish.py",
         "",
-        "Publish once",
-        "Press *Publish once* in step 6: noise is drawn a single time, ε is taken from the budget, and readers get "
-        "counts with honest intervals. The same again **costs 0** and gives the same numbers.",
+        mark("Publish once"),
+        mark(
+            "Press *Publish once* in step 6: noise is drawn a single time, ε is taken from the budget, and readers get "
+            "counts with honest intervals. The same again **costs 0** and gives the same numbers."
+        ),
         _sample,
     ),
 )
@@ -88,7 +99,7 @@ STEPS = (
 
 def invite() -> None:
     """Show a button that begins the tour, unless it is under way."""
-    if visit().tour is None and st.button("Take the five-minute tour", icon=":material/tour:", key="tour_begin"):
+    if visit().tour is None and st.button(_("Take the five-minute tour"), icon=":material/tour:", key="tour_begin"):
         _go(0)
 
 
@@ -99,18 +110,19 @@ def show(url: str) -> None:
         return
     step = STEPS[at]
     here = url == step.url
-    text = step.text if here else "The tour is paused; it goes on where you left it."
+    text = _(step.text) if here else _("The tour is paused; it goes on where you left it.")
     with st.container(border=True, key="tour"):
         left, right = st.columns([5, 2], vertical_alignment="center")
-        left.markdown(f":material/tour: **Step {at + 1} of {len(STEPS)} · {step.title}.** {text}")
+        title = _("Step {at} of {steps} · {title}.", at=at + 1, steps=len(STEPS), title=_(step.title))
+        left.markdown(f":material/tour: **{title}** {text}")
         with right.container(horizontal=True, horizontal_alignment="right"):
             if here and at:
-                _button("Back", "back", at - 1)
+                _button(_("Back"), "back", at - 1)
             if not here:
-                _button("Back to the tour", "return", at, first=True)
+                _button(_("Back to the tour"), "return", at, first=True)
             elif at + 1 < len(STEPS):
-                _button("Next", "next", at + 1, first=True)
-            st.button("End the tour", key="tour_end", on_click=_end, type="tertiary")
+                _button(_("Next"), "next", at + 1, first=True)
+            st.button(_("End the tour"), key="tour_end", on_click=_end, type="tertiary")
 
 
 def _button(label: str, name: str, to: int, *, first: bool = False) -> None:

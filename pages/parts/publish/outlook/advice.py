@@ -21,9 +21,10 @@ from dpengine.exact import exact_text
 from dpengine.marginals.graphs import maximal
 from dpengine.results.alternatives import mostly_noise_shares
 from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import _, language, number, plural
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.strategy import strategy_of
-from pages.parts.shared.wording import plain, plural, sure
+from pages.parts.shared.wording import exactly, plain, sure
 from pages.parts.visit import plan_form
 from pages.parts.visit.plan_form import Entries
 from pages.parts.visit.state import visit
@@ -38,6 +39,7 @@ HIGHEST = "4"  # no ε above this is advised
 class WayOut:
     """Another plan: the words on its button, the entries that it changes, and what it would give."""
 
+    name: str  # for the key of its button
     label: str
     changes: dict[str, Any]
     noise: tuple[int, int] | None  # cells that are mostly noise, of how many; None where that cannot be computed
@@ -46,25 +48,34 @@ class WayOut:
     @property
     def words(self) -> str:
         if self.noise is None:
-            return f"{self.label}: a model then fills in most cells"
-        return f"{self.label}: {self.noise[0]:,} of {plural(self.noise[1], 'cell')} mostly noise"
+            return _("{way}: a model then fills in most cells", way=self.label)
+        return plural(
+            "{way}: {noisy} of {n} cell mostly noise",
+            "{way}: {noisy} of {n} cells mostly noise",
+            self.noise[1],
+            way=self.label,
+            noisy=number(self.noise[0]),
+        )
 
 
 def advise(plan: Plan) -> None:
     """Warn if most cells would be mostly noise, and offer plans of which fewer would."""
-    key = plan.key, plan.rows_about, plan.marginals
+    key = plan.key, plan.rows_about, plan.marginals, language()
     noisy, cells, ways = visit().once("advice", key, lambda: _looked_at(plan, visit().entries))
     if noisy <= TOO_MANY * cells:
         return
-    st.warning(
-        f"**{noisy:,} of {plural(cells, 'cell')} would be mostly noise**: this plan asks for more detail than ε can "
-        f"pay for. {'What would help:' if ways else 'Use fewer columns, or wider bins.'}",
-        icon=":material/grain:",
+    much = plural(
+        "**{noisy} of {n} cell would be mostly noise**: this plan asks for more detail than ε can pay for.",
+        "**{noisy} of {n} cells would be mostly noise**: this plan asks for more detail than ε can pay for.",
+        cells,
+        noisy=number(noisy),
     )
+    todo = _("What would help:") if ways else _("Use fewer columns, or wider bins.")
+    st.warning(f"{much} {todo}", icon=":material/grain:")
     for way in ways:
         st.button(
             way.words,
-            key=visit().key(f"way-out-{way.label}"),
+            key=visit().key(f"way-out-{way.name}"),
             on_click=_take,
             args=(way.changes,),
             help=way.help,
@@ -83,7 +94,7 @@ def _looked_at(plan: Plan, entries: Entries) -> tuple[int, int, list[WayOut]]:
     if noisy <= TOO_MANY * cells:
         return noisy, cells, []
     share = noisy / cells
-    tried = [_way_out(entries, label, changes) for label, changes in _alternatives(plan, entries)]
+    tried = [_way_out(entries, name, label, changes) for name, label, changes in _alternatives(plan, entries)]
     return noisy, cells, [way for way in (*tried, _least_spending(plan, entries, share)) if _helps(way, share)]
 
 
@@ -91,16 +102,16 @@ def _helps(way: WayOut | None, share: float) -> TypeGuard[WayOut]:
     return way is not None and (way.noise is None or way.noise[0] / way.noise[1] < share / 2)
 
 
-def _alternatives(plan: Plan, entries: Entries) -> list[tuple[str, dict[str, Any]]]:
+def _alternatives(plan: Plan, entries: Entries) -> list[tuple[str, str, dict[str, Any]]]:
     widest = max(plan.marginals, key=plan.cells)
-    found: list[tuple[str, dict[str, Any]]] = []
+    found: list[tuple[str, str, dict[str, Any]]] = []
     if len(widest) > 2:
-        found.append(("Publish every pair instead", {"layout": "pairs"}))
+        found.append(("pairs", _("Publish every pair instead"), {"layout": "pairs"}))
     if len(widest) > 1:
         largest = max(widest, key=lambda name: plan.column(name).size)
         rest = tuple(name for name in entries.chosen if name != largest)
-        found.append((f"Leave out {plain(largest)}", {"chosen": rest}))
-        found.append(("Publish each column by itself", {"layout": "single"}))
+        found.append((f"without-{largest}", _("Leave out {column}", column=plain(largest)), {"chosen": rest}))
+        found.append(("single", _("Publish each column by itself"), {"layout": "single"}))
     return found
 
 
@@ -112,22 +123,28 @@ def _least_spending(plan: Plan, entries: Entries, share: float) -> WayOut | None
         text = exact_text(step)
         return _way_out(
             entries,
-            f"Spend ε = {text} instead of {exact_text(plan.epsilon)}",
+            "spend",
+            _("Spend ε = {more} instead of {now}", more=exactly(step), now=exactly(plan.epsilon)),
             {"epsilon": text},
-            f"The least step of ε with less than half as many such cells. It protects each person less: someone who is "
-            f"50 % sure that a person is in the table can become {sure(posterior(0.5, step))}, instead of "
-            f"{sure(posterior(0.5, plan.epsilon))}.",
+            _(
+                "The least step of ε with less than half as many such cells. It protects each person less: someone who "
+                "is 50 % sure that a person is in the table can become {then}, instead of {now}.",
+                then=sure(posterior(0.5, step)),
+                now=sure(posterior(0.5, plan.epsilon)),
+            ),
         )
 
     place = bisect_left(steps, True, key=lambda step: _helps(spend(step), share))
     return spend(steps[place]) if place < len(steps) else None
 
 
-def _way_out(entries: Entries, label: str, changes: dict[str, Any], help: str | None = None) -> WayOut | None:
+def _way_out(
+    entries: Entries, name: str, label: str, changes: dict[str, Any], help: str | None = None
+) -> WayOut | None:
     try:
         plan = plan_form.to_plan(entries.with_(**changes))
         strategy_of(plan).check()
-        return WayOut(label, changes, _noise_of(plan), help)
+        return WayOut(name, label, changes, _noise_of(plan), help)
     except PlanError:
         return None
 

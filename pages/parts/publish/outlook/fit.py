@@ -16,6 +16,7 @@ from dpengine.sources.table import Table
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.domain import Column, Number
 from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import _, mark
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.wording import percent, plain
 from pages.parts.visit import background_read, plan_form
@@ -25,7 +26,11 @@ from pages.parts.visit.state import visit
 __all__ = ["show_on_request", "warn"]
 
 # Only coarse shares are shown without being asked for.
-COARSE = ((0.95, "nearly all rows fall"), (0.5, "more than half of the rows fall"), (0.2, "more than a fifth falls"))
+COARSE = (
+    (0.95, mark("**{column}**: nearly all rows fall in *(other)*. Only you see this.")),
+    (0.5, mark("**{column}**: more than half of the rows fall in *(other)*. Only you see this.")),
+    (0.2, mark("**{column}**: more than a fifth falls in *(other)*. Only you see this.")),
+)
 FORMATS: tuple[NumberFormat, ...] = ("1234.5", "1,234.5", "1.234,5")
 
 Shares = dict[str, float]
@@ -37,7 +42,7 @@ def warn(plan: Plan) -> None:
     table = visit().table
     assert table is not None
     columns = _with_other(plan.columns)
-    found = background_read.glance("misfits", lambda _: _misfits(table, columns), table, question=repr(columns))
+    found = background_read.glance("misfits", lambda _progress: _misfits(table, columns), table, question=repr(columns))
     if found is None:
         return
     shares, better = found
@@ -46,18 +51,20 @@ def warn(plan: Plan) -> None:
         if how_many is None:
             continue
         with st.container(key=f"misfit-{name}"):
-            text = f"**{plain(name)}**: {how_many} in *(other)*. Only you see this. If it is not meant, "
+            much = _(how_many, column=plain(name))
             if name in better:
-                st.warning(f"{text}numbers are written in another way than declared.", icon=":material/rule:")
-                _offer_format(name, better[name])
+                todo = _("If it is not meant, numbers are written in another way than declared.")
             else:
-                st.warning(f"{text}look for another format or spelling in step 3.", icon=":material/rule:")
+                todo = _("If it is not meant, look for another format or spelling in step 3.")
+            st.warning(f"{much} {todo}", icon=":material/rule:")
+            if name in better:
+                _offer_format(name, better[name])
 
 
 def _offer_format(name: str, written: NumberFormat) -> None:
     entries = visit().entries
     st.button(
-        f"Read {plain(name)} as written like {written}",
+        _("Read {column} as written like {example}", column=plain(name), example=written),
         key=visit().key(f"format-of-{name}"),
         on_click=visit().change,
         kwargs={"declared": entries.declared | {name: entries.declared[name] | {"format": written}}},
@@ -88,11 +95,13 @@ def _with_other(columns: Sequence[Column]) -> list[Column]:
 
 def show_on_request(used: list[str]) -> None:
     """Show the owner, on request, how much of the data falls outside the declared cells; it is kept nowhere."""
-    with st.popover("Check the fit", icon=":material/fact_check:", key=visit().key("fit"), on_change="rerun"):
+    with st.popover(_("Check the fit"), icon=":material/fact_check:", key=visit().key("fit"), on_change="rerun"):
         st.markdown(
-            "This reads your real rows and shows, **to you alone**, how many of them fall outside what you declared. "
-            "So you notice dates read in the wrong format. The result is not protected; it is not kept, and enters no "
-            "file. Use it to correct formats and spellings, not to extend the list of values."
+            _(
+                "This reads your real rows and shows, **to you alone**, how many of them fall outside what you "
+                "declared. So you notice dates read in the wrong format. The result is not protected; it is not kept, "
+                "and enters no file. Use it to correct formats and spellings, not to extend the list of values."
+            )
         )
         entries, table = visit().entries, visit().table
         assert table is not None
@@ -103,7 +112,7 @@ def show_on_request(used: list[str]) -> None:
             st.caption(all_faults(error, used))
             return
         columns = _with_other(plan.columns)
-        clicked = st.button("Look at my real data", key=visit().key("fit-look"))
+        clicked = st.button(_("Look at my real data"), key=visit().key("fit-look"))
         if not clicked and background_read.held("fit", plan.key) is None:
             return
         shares = background_read.read("fit", partial(_shares, table, columns), table, question=plan.key)
@@ -111,4 +120,10 @@ def show_on_request(used: list[str]) -> None:
             return
         background_read.drop("fit")  # it is not kept
         for name, share in shares.items():
-            st.markdown(f"**{plain(name)}**: {percent(share)} of the rows fall in *(other)*")
+            st.markdown(
+                _(
+                    "**{column}**: {share} of the rows fall in *(other)*",
+                    column=plain(name),
+                    share=percent(share),
+                )
+            )

@@ -9,15 +9,15 @@ import streamlit as st
 
 from dpengine import Plan, predict, preview
 from dpengine.charts import figures, style
-from dpengine.exact import exact_text
 from dpengine.results.alternatives import MockCells, predict_table
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.results.result import EXACT, Result
+from dpengine.translation.catalogue import _, number
 from pages.parts.publish.outlook import trial
 from pages.parts.release.chart import figure_with_choice
-from pages.parts.shared.data_twin import PREDICTED
+from pages.parts.shared.data_twin import predicted_columns
 from pages.parts.shared.figures import is_dark
-from pages.parts.shared.wording import headed, heading_of, name_of, noun, people, plain
+from pages.parts.shared.wording import exactly, headed, heading_of, name_of, noun, people, plain
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategies import is_adaptive, show_strategies
 
@@ -29,10 +29,10 @@ def show_so_far(plan: Plan | None) -> None:
     with st.container(border=True):
         if plan is None:
             st.markdown(
-                "**What readers will see** is drawn here as soon as one column is declared, from made-up numbers."
+                _("**What readers will see** is drawn here as soon as one column is declared, from made-up numbers.")
             )
             return
-        redraw = _show_head("What readers will see, so far")
+        redraw = _show_head(_("What readers will see, so far"))
         drawn = trial.drawn(plan, afresh=redraw)
         if drawn is not None:
             figure_with_choice(drawn[1], key="preview", made_up=True)
@@ -44,7 +44,7 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
         _show_adaptive(plan, own=own)
         return
     with st.container(border=True):
-        redraw = _show_head("What readers will see" if own else "What a release looks like")
+        redraw = _show_head(_("What readers will see") if own else _("What a release looks like"))
         result = _previewed(plan, afresh=redraw)
         words = st.container()
         figure_with_choice(result, key="preview", made_up=True)
@@ -58,7 +58,7 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
             alt=figures.error_curve_alt(plan, numbers),
             config=style.CONFIG,
         )
-        folded = st.expander("The numbers", icon=":material/table:", key="curve-numbers", on_change="rerun")
+        folded = st.expander(_("The numbers"), icon=":material/table:", key="curve-numbers", on_change="rerun")
         if folded.open:
             with folded:
                 _show_numbers(plan, numbers)
@@ -68,15 +68,15 @@ def _show_head(title: str) -> bool:
     """Show the title, and that the numbers are made up; return whether they are to be drawn again."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown(f"**{title}**", width="content")
-        redraw = st.button("Draw again", icon=":material/refresh:", key="redraw", type="tertiary")
-    st.badge("Made-up numbers: your table has not been read for this", icon=":material/science:", color="blue")
+        redraw = st.button(_("Draw again"), icon=":material/refresh:", key="redraw", type="tertiary")
+    st.badge(_("Made-up numbers: your table has not been read for this"), icon=":material/science:", color="blue")
     return redraw
 
 
 def _show_numbers(plan: Plan, numbers: dict[str, list[float]]) -> None:
-    st.caption(f"At ε = {exact_text(plan.epsilon)}, every table")
-    st.dataframe(headed(plan, predict(plan)), hide_index=True, column_config=PREDICTED)
-    st.caption("The curve in numbers: 95 in 100 counts are within ±, for each ε")
+    st.caption(_("At ε = {epsilon}, every table", epsilon=exactly(plan.epsilon)))
+    st.dataframe(headed(plan, predict(plan)), hide_index=True, column_config=predicted_columns())
+    st.caption(_("The curve in numbers: 95 in 100 counts are within ±, for each ε"))
     formats = {name: st.column_config.NumberColumn(name, format="%.4g") for name in numbers}
     st.dataframe(numbers, hide_index=True, column_config=formats)
 
@@ -84,16 +84,23 @@ def _show_numbers(plan: Plan, numbers: dict[str, list[float]]) -> None:
 def _show_adaptive(plan: Plan, *, own: bool) -> None:
     """Do the same for a plan whose errors cannot be computed beforehand: it is tried out beside the page."""
     with st.container(border=True):
-        redraw = _show_head("What readers will see" if own else "What a release looks like")
+        redraw = _show_head(_("What readers will see") if own else _("What a release looks like"))
         last = trial.drawn(plan, afresh=redraw)
         if last is None:
-            st.caption(":material/hourglass_top: A release of made-up people is being drawn. This takes some seconds.")
+            st.caption(
+                ":material/hourglass_top: " + _("A release of made-up people is being drawn. This takes some seconds.")
+            )
         else:
             of, result = last
             st.markdown(in_words(plan))
             figure_with_choice(result, key="preview", made_up=True)
             if trial.question_of(of) != trial.question_of(plan):
-                st.caption(f"Drawn at ε = {exact_text(of.epsilon)}; the picture of this plan is being drawn.")
+                st.caption(
+                    _(
+                        "Drawn at ε = {epsilon}; the picture of this plan is being drawn.",
+                        epsilon=exactly(of.epsilon),
+                    )
+                )
     with st.container(border=True):
         show_strategies(plan)
 
@@ -119,12 +126,12 @@ def in_words(plan: Plan) -> str:
         return _facts(plan, predicted)
     last = trial.errors(plan)
     if last is None:
-        return "For *adaptive* the error cannot be computed beforehand. It is being tried out on made-up people."
+        return _("For *adaptive* the error cannot be computed beforehand. It is being tried out on made-up people.")
     of, tried = last
-    facts = f"{_facts(of, tried)} This was tried out on made-up people; your table may do better or worse."
+    facts = [_facts(of, tried), _("This was tried out on made-up people; your table may do better or worse.")]
     if trial.question_of(of) != trial.question_of(plan):
-        facts += f" ε = {exact_text(plan.epsilon)} is being tried out."
-    return facts
+        facts.append(_("ε = {epsilon} is being tried out.", epsilon=exactly(plan.epsilon)))
+    return " ".join(facts)
 
 
 def _shown(plan: Plan) -> tuple[str, ...]:
@@ -135,22 +142,46 @@ def _shown(plan: Plan) -> tuple[str, ...]:
 def _facts(plan: Plan, predicted: pd.DataFrame) -> str:
     table, unit = _shown(plan), noun(plan)
     row = predicted[predicted["table"] == name_of(table)].iloc[0]
-    at, name = f"At ε = {exact_text(plan.epsilon)}", plain(heading_of(plan, table))
+    epsilon, name = exactly(plan.epsilon), plain(heading_of(plan, table))
     cell, total = float(row["half_width_95"]), float(row["total_half_width_95"])
     if cell >= EXACT:
         facts = [
-            f"{at} a typical cell of {name} is off by about **{people(float(row['mean_abs_error']))}** {unit}.",
-            f"95 in 100 are within **±{people(cell)}**.",
+            _(
+                "At ε = {epsilon} a typical cell of {table} is off by about **{error}** {unit}.",
+                epsilon=epsilon,
+                table=name,
+                error=people(float(row["mean_abs_error"])),
+                unit=unit,
+            ),
+            _("95 in 100 are within **±{half_width}**.", half_width=people(cell)),
         ]
     else:
-        facts = [f"{at} a cell of {name} is **almost certain** to be exact."]
+        facts = [
+            _("At ε = {epsilon} a cell of {table} is **almost certain** to be exact.", epsilon=epsilon, table=name)
+        ]
     if total >= EXACT:
-        facts.append(f"The total is within **±{people(total)}**, 95 times in 100.")
+        facts.append(_("The total is within **±{half_width}**, 95 times in 100.", half_width=people(total)))
     else:
-        facts.append("The total is **almost certain** to be exact.")
+        facts.append(_("The total is **almost certain** to be exact."))
     cells = plan.cells(table)
     noisy = round(float(MockCells.of(plan, table).mostly_noise(cell)) * cells)
-    size = f"about {plan.rows_about:,}" if plan.rows_about else f"an assumed {ASSUMED_ROWS:,}"
-    part = f"**{noisy:,} of {cells:,} cells**" if noisy else "No cell"
-    facts.append(f"{part} would be mostly noise in a table of {size} {unit}.")
+    places = {"noisy": number(noisy), "cells": number(cells), "rows": number(plan.rows_about or ASSUMED_ROWS)}
+    match bool(noisy), bool(plan.rows_about):
+        case True, True:
+            said = _(
+                "**{noisy} of {cells} cells** would be mostly noise in a table of about {rows} {unit}.",
+                **places,
+                unit=unit,
+            )
+        case True, False:
+            said = _(
+                "**{noisy} of {cells} cells** would be mostly noise in a table of an assumed {rows} {unit}.",
+                **places,
+                unit=unit,
+            )
+        case False, True:
+            said = _("No cell would be mostly noise in a table of about {rows} {unit}.", **places, unit=unit)
+        case _any:
+            said = _("No cell would be mostly noise in a table of an assumed {rows} {unit}.", **places, unit=unit)
+    facts.append(said)
     return " ".join(facts)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from dpengine.translation.catalogue import _, mark, number
 from pages.parts.publish.project import menu
 from pages.parts.server import lifespan
 from pages.parts.shared.wording import plain
@@ -26,8 +27,8 @@ def show() -> None:
     with st.container(horizontal=True, key="project-bar", gap="small"):
         if here.table is not None:
             past, undoes, redoes = here.history.past, here.history.undoes, here.history.redoes
-            _button("Undo", undoes, "undo", here.undo)
-            _button("Redo", redoes, "redo", here.redo)
+            _button(mark("Undo"), undoes, "undo", here.undo)
+            _button(mark("Redo"), redoes, "redo", here.redo)
             if past:
                 _history()
         menu.show()
@@ -42,9 +43,9 @@ def show() -> None:
 def _button(verb: str, said: str, key: str, act: Callable[[], None]) -> None:
     """Show a button that names what it takes back or makes again."""
     short = said if len(said) <= MAX_LETTERS else f"{said[: MAX_LETTERS - 1].rstrip(' ,;:')}…"
-    keys = {"undo": "Ctrl+Z", "redo": "Ctrl+Y or Ctrl+Shift+Z"}[key]
+    keys = {"undo": _("Ctrl+Z"), "redo": _("Ctrl+Y or Ctrl+Shift+Z")}[key]
     st.button(
-        f"{verb}: {plain(short)}" if said else verb,
+        f"{_(verb)}: {plain(short)}" if said else _(verb),
         key=key,
         icon=f":material/{key}:",
         on_click=act,
@@ -55,30 +56,39 @@ def _button(verb: str, said: str, key: str, act: Callable[[], None]) -> None:
 
 
 def _history() -> None:
-    box = st.popover("History", icon=":material/history:", type="tertiary", key="history-box", on_change="rerun")
+    box = st.popover(_("History"), icon=":material/history:", type="tertiary", key="history-box", on_change="rerun")
     if not box.open:
         return
-    past = visit().history.past
+    history = visit().history
+    past = [place for place, each in enumerate(history.moments[: history.place + 1]) if each.said]
     with box:
-        st.markdown("**What was decided, the latest first**")
-        lines = [f"- {each.at} · {plain(each.said)}" for each in reversed(past[-MAX_SHOWN:])]
+        st.markdown(_("**What was decided, the latest first**"))
+        lines = [
+            f"- {history.moments[place].at} · {plain(history.in_words(place))}" for place in reversed(past[-MAX_SHOWN:])
+        ]
         st.markdown("\n".join(lines))
         if len(past) > MAX_SHOWN:
-            st.caption(f"and {len(past) - MAX_SHOWN} earlier ones")
-        st.caption("Kept in this visit, and in the project file when you save it. It holds decisions, no data.")
+            st.caption(_("and {n} earlier ones", n=number(len(past) - MAX_SHOWN)))
+        st.caption(_("Kept in this visit, and in the project file when you save it. It holds decisions, no data."))
 
 
 def _say_that_the_plan_goes_on() -> None:
     """Say that a new file took the place of one with the same columns, and offer to start anew."""
     here = visit()
     st.info(
-        f"The plan for {plain(here.carried)} goes on with this table: its columns are the same. It spends the budget "
-        f"of **{plain(here.entries.dataset)}**, too.",
+        _(
+            "The plan for {table} goes on with this table: its columns are the same. It spends the budget of "
+            "**{dataset}**, too.",
+            table=plain(here.carried),
+            dataset=plain(here.entries.dataset),
+        ),
         icon=":material/sync:",
     )
     with st.container(horizontal=True):
-        st.button("Keep the plan", key="carried-right", on_click=_end_notice, type="tertiary", icon=":material/check:")
-        st.button("Begin a new plan instead", key="begin-anew", on_click=_begin_anew, type="tertiary")
+        st.button(
+            _("Keep the plan"), key="carried-right", on_click=_end_notice, type="tertiary", icon=":material/check:"
+        )
+        st.button(_("Begin a new plan instead"), key="begin-anew", on_click=_begin_anew, type="tertiary")
 
 
 def _end_notice() -> None:
@@ -89,6 +99,6 @@ def _begin_anew() -> None:
     here = visit()
     title = here.table_name.split(".")[0]
     here.carried = ""
-    here.refresh(Entries(dataset=plan_form.stem(title), title=title), "begin a new plan")
+    here.refresh(Entries(dataset=plan_form.stem(title), title=title), mark("begin a new plan"))
     here.settled = {"table"}
     here.settle()

@@ -7,6 +7,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpengine import PlanError
 from dpengine.spec import strict_yaml
+from dpengine.translation.catalogue import _
 from pages.parts.publish.project import next_year
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.made_on_click import made_on_click
@@ -26,7 +27,7 @@ BOX = "project-box"
 def show() -> None:
     """Show the menu; what it lists is looked up while it is open."""
     box = st.popover(
-        "Project", icon=":material/folder_open:", type="tertiary", key=visit().turned(BOX), on_change="rerun"
+        _("Project"), icon=":material/folder_open:", type="tertiary", key=visit().turned(BOX), on_change="rerun"
     )
     if not box.open:
         return
@@ -40,11 +41,11 @@ def show() -> None:
 def _save() -> None:
     draft = saved_draft.current()
     if draft is None:
-        st.caption("Save the project here at any step, once there are columns.")
+        st.caption(_("Save the project here at any step, once there are columns."))
         return
     history, name = visit().history, f"{draft.entries.dataset or 'my-table'}.project.yaml"
     st.download_button(
-        "Save this project",
+        _("Save this project"),
         made_on_click(lambda: file.write(draft, history).encode(), name, "application/yaml"),
         file_name=name,
         mime="application/yaml",
@@ -52,17 +53,19 @@ def _save() -> None:
         key="save-project",
         on_click="ignore",
         width="stretch",
-        help="A text file with all that is decided so far, also if it is not complete. It holds no data and no counts.",
+        help=_(
+            "A text file with all that is decided so far, also if it is not complete. It holds no data and no counts."
+        ),
     )
 
 
 def _open() -> None:
     chosen = file_box(
-        "Open a project or a plan",
+        _("Open a project or a plan"),
         type=["yaml", "yml"],
         key=visit().turned("project-file"),
         max_upload_size=strict_yaml.MAX_BYTES // 10**6,
-        help="The table may come before or after it.",
+        help=_("The table may come before or after it."),
     )
     if chosen is None:
         return
@@ -88,11 +91,13 @@ def _choose_recent() -> None:
     if not found:
         return
     chosen: Recent | None = st.selectbox(
-        "Recent: put aside, or published on this server" if not visit().person.identity else "Recent in this account",
+        _("Recent: put aside, or published on this server")
+        if not visit().person.identity
+        else _("Recent in this account"),
         found,
         index=None,
         format_func=lambda each: each.name,
-        placeholder="Choose one to go on with",
+        placeholder=_("Choose one to go on with"),
         key=visit().key("recent"),
     )
     draft = (
@@ -102,7 +107,7 @@ def _choose_recent() -> None:
     )
     if chosen is None or draft is None:
         return
-    st.button("Open it", key="open-recent", icon=":material/folder_open:", on_click=go_on_with, args=(draft,))
+    st.button(_("Open it"), key="open-recent", icon=":material/folder_open:", on_click=go_on_with, args=(draft,))
     if copied := next_year.ask(draft):
         go_on_with(copied, for_another_table=True)
         st.rerun()
@@ -116,12 +121,14 @@ def go_on_with(draft: Draft, *, for_another_table: bool = False) -> None:
 
 
 def _point_to_approval() -> None:
-    st.markdown("**Approval by a colleague**")
+    st.markdown(_("**Approval by a colleague**"))
     if visit().person.identity:
-        st.caption("Step 6 sends the plan to a colleague of your account, who decides on *Approval*.")
+        st.caption(_("Step 6 sends the plan to a colleague of your account, who decides on *Approval*."))
     else:
         st.caption(
-            "Nobody signs in here, so nobody can approve on this page. Save the project and give the file to your "
-            f"colleague, who opens it here. Or save the plan in step 6 and send it: "
-            f"{plain('private-release ledger approval send plan.yaml')}."
+            _(
+                "Nobody signs in here, so nobody can approve on this page. Save the project and give the file to your "
+                "colleague, who opens it here. Or save the plan in step 6 and send it: {command}.",
+                command=plain("private-release ledger approval send plan.yaml"),
+            )
         )

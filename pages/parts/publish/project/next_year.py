@@ -9,8 +9,8 @@ import streamlit as st
 
 from dpengine import LedgerError
 from dpengine.accounting.entry import same_name
-from dpengine.exact import exact_text
-from pages.parts.shared.wording import plain
+from dpengine.translation.catalogue import _
+from pages.parts.shared.wording import exactly, plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan_form import Draft
 from pages.parts.visit.state import visit
@@ -24,19 +24,19 @@ TWO_YEARS = re.compile(r"(?<![0-9])((?:19|20)[0-9]{2})([/–-])([0-9]{2})(?![0-9
 def ask(draft: Draft) -> Draft | None:
     """Ask for what differs from the plan that is copied; return the copy once it is wanted."""
     entries = draft.entries
-    with st.expander("Copy to next year", icon=":material/event_repeat:"):
-        title = st.text_input("Title", a_year_later(entries.title), key=visit().key(f"copy-title-{draft.table}"))
+    with st.expander(_("Copy to next year"), icon=":material/event_repeat:"):
+        title = st.text_input(_("Title"), a_year_later(entries.title), key=visit().key(f"copy-title-{draft.table}"))
         period = st.text_input(
-            "Period", a_year_later(entries.about.get("period", "")), key=visit().key(f"copy-period-{draft.table}")
+            _("Period"), a_year_later(entries.about.get("period", "")), key=visit().key(f"copy-period-{draft.table}")
         )
         dataset = st.text_input(
-            "Dataset whose budget is spent", entries.dataset, key=visit().key(f"copy-dataset-{draft.table}")
+            _("Dataset whose budget is spent"), entries.dataset, key=visit().key(f"copy-dataset-{draft.table}")
         ).strip()
         try:
             st.caption(_about_the_budget(entries.dataset, dataset))
         except LedgerError as error:
             st.caption(f":material/report: {all_faults(error)}")
-        if not st.button("Copy it", key="copy-plan", icon=":material/content_copy:", disabled=not dataset):
+        if not st.button(_("Copy it"), key="copy-plan", icon=":material/content_copy:", disabled=not dataset):
             return None
     about = {key: text for key, text in entries.about.items() if key != "period"}
     about |= {"period": period.strip()} if period.strip() else {}
@@ -65,17 +65,25 @@ def _about_the_budget(before: str, dataset: str) -> str:
     """Say whether the copy shares the budget of the plan before it."""
     ledger, name = visit().ledger, plain(dataset)
     if not dataset:
-        return "Name the dataset."
+        return _("Name the dataset.")
     spent, left = ledger.spent(dataset), ledger.left(dataset)
-    rest = "no cap" if left is None else f"{exact_text(left)} left"
+    rest = _("no cap") if left is None else _("{epsilon} left", epsilon=exactly(left))
     if same_name(before) == same_name(dataset):
-        return (
-            f"It **shares the budget** of {name}: ε = {exact_text(spent)} spent, {rest}. Right if many people are in "
-            "both years."
+        return _(
+            "It **shares the budget** of {dataset}: ε = {spent} spent, {rest}. Right if many people are in both years.",
+            dataset=name,
+            spent=exactly(spent),
+            rest=rest,
         )
     if same_name(dataset) in map(same_name, ledger.datasets()):
-        return f"It spends the budget of {name}: ε = {exact_text(spent)} spent, {rest}."
-    return (
-        f"{name} is a new name, with a **budget of its own**. Right only if the people are others. You are asked if "
-        "the table looks like an earlier one."
+        return _(
+            "It spends the budget of {dataset}: ε = {spent} spent, {rest}.",
+            dataset=name,
+            spent=exactly(spent),
+            rest=rest,
+        )
+    return _(
+        "{dataset} is a new name, with a **budget of its own**. Right only if the people are others. You are asked if "
+        "the table looks like an earlier one.",
+        dataset=name,
     )

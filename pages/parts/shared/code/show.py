@@ -9,12 +9,13 @@ from typing import Any
 
 import streamlit as st
 
+from dpengine.translation.catalogue import _, mark
 from pages.parts.shared.code import write
 from pages.parts.shared.made_on_click import made_on_click
 
 __all__ = ["show_code"]
 
-NO_COMMAND = "There is no command for this. Use Python."
+NO_COMMAND = mark("There is no command for this. Use Python.")
 
 
 def show_code(
@@ -24,25 +25,25 @@ def show_code(
 
     `files` are what has to lie beside them, by name. All is worked out only while the box is open.
     """
-    box = st.expander("Show me this as code", icon=":material/code:", key=f"code-{page}", on_change="rerun")
+    box = st.expander(_("Show me this as code"), icon=":material/code:", key=f"code-{page}", on_change="rerun")
     if not box.open:
         return
     given, beside = values(), files or {}
     with box:
-        as_python, as_command, as_notebook = st.tabs(["Python", "Command line", "Notebook"])
+        as_python, as_command, as_notebook = st.tabs(["Python", _("Command line"), _("Notebook")])
         with as_python:
             st.code(write.python(page, **given), language="python", wrap_lines=True)
         with as_command:
             if command := write.shell(page, **given):
                 st.code(command, language="bash", wrap_lines=True)
-                st.caption("In a checkout that is not installed, write `python -m dpengine` for `private-release`.")
+                st.caption(_("In a checkout that is not installed, write `python -m dpengine` for `private-release`."))
             else:
-                st.caption(NO_COMMAND)
+                st.caption(_(NO_COMMAND))
         with as_notebook:
-            st.caption("The Python text in cells, for Jupyter. It holds no outputs.")
+            st.caption(_("The Python text in cells, for Jupyter. It holds no outputs."))
         name = f"{page}.zip"
         st.download_button(
-            "Download all of it" + (f", with {', '.join(beside)}" if beside else ""),
+            _("Download all of it, with {files}", files=", ".join(beside)) if beside else _("Download all of it"),
             made_on_click(lambda: _packed(page, given, beside), name, "application/zip"),
             name,
             "application/zip",
@@ -52,7 +53,7 @@ def show_code(
             help=f"{page}.py, {page}.ipynb" + (f", {page}.sh" if write.shell(page, **given) else ""),
         )
         if beside:
-            st.caption(f"It needs {', '.join(beside)} beside it. No data is in it.")
+            st.caption(_("It needs {files} beside it. No data is in it.", files=", ".join(beside)))
 
 
 def _packed(page: str, values: Mapping[str, Any], files: Mapping[str, Callable[[], str]]) -> bytes:

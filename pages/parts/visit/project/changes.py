@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dpengine.spec import notation
-from pages.parts.shared.wording import plural
+from dpengine.translation.catalogue import _, localised, mark, number, plural
 from pages.parts.visit import plan_form
 from pages.parts.visit.plan_form import LAYOUTS, Entries
 
@@ -14,7 +14,19 @@ __all__ = ["in_words"]
 
 MAX_CHANGES = 3  # named one by one
 MAX_LETTERS = 60  # of one value
-WAYS = {"typed": "typed", "codebook": "from a codebook", "standard": "from a standard list", "confirmed": "confirmed"}
+CHANGED = mark("changed")
+WAYS = {
+    "typed": mark("typed"),
+    "codebook": mark("from a codebook"),
+    "standard": mark("from a standard list"),
+    "confirmed": mark("confirmed"),
+}
+KINDS = {
+    "number": mark("number"),
+    "category": mark("category"),
+    "yesno": mark("yesno"),
+    "date": mark("date"),
+}
 
 
 def in_words(before: Entries, after: Entries) -> str:
@@ -27,16 +39,16 @@ def in_words(before: Entries, after: Entries) -> str:
     """
     found = list(_changes(before, after))
     more = len(found) - MAX_CHANGES
-    return "; ".join(found[:MAX_CHANGES]) + (f"; and {more} more" if more > 0 else "")
+    return "; ".join([*found[:MAX_CHANGES], *([_("and {n} more", n=number(more))] if more > 0 else [])])
 
 
 def _changes(before: Entries, after: Entries) -> Iterator[str]:
     if before.epsilon != after.epsilon:
-        yield f"ε {before.epsilon} → {after.epsilon}"
+        yield f"ε {localised(before.epsilon)} → {localised(after.epsilon)}"
     if added := [name for name in after.chosen if name not in before.chosen]:
-        yield f"add {_short(', '.join(added))}"
+        yield _("add {columns}", columns=_short(", ".join(added)))
     if removed := [name for name in before.chosen if name not in after.chosen]:
-        yield f"leave out {_short(', '.join(removed))}"
+        yield _("leave out {columns}", columns=_short(", ".join(removed)))
     yield from _tables(before, after)
     for name in after.chosen:
         old, new = before.declared.get(name), after.declared.get(name)
@@ -44,12 +56,13 @@ def _changes(before: Entries, after: Entries) -> Iterator[str]:
             yield f"{name}: {_column(old, new)}"
     yield from _unit(before, after)
     if before.strategy != after.strategy:
-        yield f"strategy {before.strategy} → {after.strategy}"
-    for what in ("title", "dataset"):
-        if (new := getattr(after, what)) != getattr(before, what):
-            yield f"{what}: {_short(new) or 'none'}"
+        yield _("strategy {before} → {after}", before=before.strategy, after=after.strategy)
+    if after.title != before.title:
+        yield _("title: {title}", title=_short(after.title) or _("none"))
+    if after.dataset != before.dataset:
+        yield _("dataset: {dataset}", dataset=_short(after.dataset) or _("none"))
     if _words(before) != _words(after):
-        yield "words for readers"
+        yield _("words for readers")
 
 
 def _words(entries: Entries) -> tuple[object, ...]:
@@ -58,14 +71,14 @@ def _words(entries: Entries) -> tuple[object, ...]:
 
 def _tables(before: Entries, after: Entries) -> Iterator[str]:
     if before.layout != after.layout:
-        words = LAYOUTS[after.layout]
-        yield f"tables: {words[0].lower()}{words[1:]}"
+        yield _("tables: {tables}", tables=_lowered(_(LAYOUTS[after.layout])))
     if after.layout == "own" and plan_form.tables_of(before) != plan_form.tables_of(after) and before.own != after.own:
-        yield "tables: " + _short(", ".join(" × ".join(table) for table in after.own) or "none")
+        tables = ", ".join(" × ".join(table) for table in after.own)
+        yield _("tables: {tables}", tables=_short(tables or _("none")))
     if before.margins != after.margins:
-        yield f"each column by itself: {_yes(after.margins)}"
+        yield _("each column by itself: {yes}", yes=_yes(after.margins))
     if before.ranges != after.ranges:
-        yield f"sums over ranges: {_yes(after.ranges)}"
+        yield _("sums over ranges: {yes}", yes=_yes(after.ranges))
 
 
 def _column(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
@@ -76,23 +89,24 @@ def _column(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     """
     written, before = _cells(new), _cells(old)
     if old["kind"] != new["kind"]:
-        return f"{new['kind']}, {_short(written)}" if written else str(new["kind"])
+        kind = _(KINDS.get(str(new["kind"]), str(new["kind"])))
+        return f"{kind}, {_short(written)}" if written else kind
     if written != before or list(map(str, new.get("values", ()))) != list(map(str, old.get("values", ()))):
-        return _short(written) or "no cells"
-    for key in ("other", "missing"):
+        return _short(written) or _("no cells")
+    for key, words in (("other", mark("cell (other): {yes}")), ("missing", mark("cell (missing): {yes}"))):
         if old.get(key, True) != new.get(key, True):
-            return f"cell ({key}): {_yes(new.get(key, True))}"
+            return _(words, yes=_yes(new.get(key, True)))
     if old.get("source", "typed") != new.get("source", "typed"):
-        return WAYS.get(str(new.get("source", "typed")), "changed")
+        return _(WAYS.get(str(new.get("source", "typed")), CHANGED))
     if old.get("suggested") != new.get("suggested"):
-        return "suggestion to confirm" if new.get("suggested") else "suggestion confirmed"
-    return "changed"
+        return _("suggestion to confirm") if new.get("suggested") else _("suggestion confirmed")
+    return _(CHANGED)
 
 
 def _cells(column: Mapping[str, Any]) -> str:
     """Return the cells of a column in words; of values only how many: one that was taken out again is not kept."""
     if column["kind"] == "category":
-        return plural(len(values), "value") if (values := column.get("values", ())) else ""
+        return plural("{n} value", "{n} values", len(values)) if (values := column.get("values", ())) else ""
     return str(column.get("written") or "") or notation.write(column)
 
 
@@ -102,14 +116,30 @@ def _unit(before: Entries, after: Entries) -> Iterator[str]:
 
     if unit(before) != unit(after):
         if after.several_rows is None:
-            yield "whom it protects: open"
+            yield _("whom it protects: open")
         elif not after.several_rows:
-            yield "each row is one person"
+            yield _("each row is one person")
         else:
-            who = f"by {after.id_column}" if after.id_column else "by a column to choose"
-            yield f"persons {who}, at most {plural(after.rows, 'row')}"
+            yield (
+                plural(
+                    "persons by {column}, at most {n} row",
+                    "persons by {column}, at most {n} rows",
+                    after.rows,
+                    column=after.id_column,
+                )
+                if after.id_column
+                else plural(
+                    "persons by a column to choose, at most {n} row",
+                    "persons by a column to choose, at most {n} rows",
+                    after.rows,
+                )
+            )
     if before.rows_about != after.rows_about:
-        yield "no rough size" if after.rows_about is None else f"about {plural(after.rows_about, 'row')}"
+        yield (
+            _("no rough size")
+            if after.rows_about is None
+            else plural("about {n} row", "about {n} rows", after.rows_about)
+        )
 
 
 def _short(text: str) -> str:
@@ -117,4 +147,9 @@ def _short(text: str) -> str:
 
 
 def _yes(on: object) -> str:
-    return "yes" if on else "no"
+    return _("yes") if on else _("no")
+
+
+def _lowered(words: str) -> str:
+    """Begin with a small letter, as within a sentence."""
+    return f"{words[:1].lower()}{words[1:]}"

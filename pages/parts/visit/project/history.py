@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass, replace
 
+from dpengine.translation.catalogue import ENGLISH, _, language, mark, speaking
 from pages.parts.visit.plan_form import Entries
-from pages.parts.visit.project.changes import in_words
+from pages.parts.visit.project import changes
 
 __all__ = ["History", "Moment"]
 
 MAX_MOMENTS = 200
+A_CHANGE = mark("a change")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,7 @@ class Moment:
     settled: frozenset[str]
     said: str = ""
     at: str = ""
+    told: bool = False  # whether `said` is more than the changes say
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +56,19 @@ class History:
     @property
     def undoes(self) -> str:
         """What `back` takes back, in words; "" if there is nothing."""
-        return self.moments[self.place].said if self.place > 0 else ""
+        return self.in_words(self.place) if self.place > 0 else ""
 
     @property
     def redoes(self) -> str:
         """What `forth` brings again, in words; "" if there is nothing."""
-        return self.moments[self.place + 1].said if self.place + 1 < len(self.moments) else ""
+        return self.in_words(self.place + 1) if self.place + 1 < len(self.moments) else ""
+
+    def in_words(self, place: int) -> str:
+        """Return what was decided at a moment, in the language that is spoken."""
+        moment = self.moments[place]
+        if language() == ENGLISH or place == 0 or moment.told or not moment.said:
+            return _(moment.said) if moment.said else ""
+        return changes.in_words(self.moments[place - 1].entries, moment.entries) or _(A_CHANGE)
 
     def noted(self, entries: Entries, settled: Set[str], *, at: str = "", said: str = "") -> History:
         """Return the history with the entries as they are now: a new moment, if something was decided.
@@ -75,8 +85,10 @@ class History:
             while later and later[0].entries == entries:
                 later = later[1:]
             return History((*self.moments[: self.place], here, *later), self.place)
-        words = said or in_words(now.entries, entries) or "a change"
-        moments = (*self.moments[: self.place + 1], Moment(entries, frozenset(settled), words, at))[-MAX_MOMENTS:]
+        with speaking(ENGLISH):  # in which it is kept
+            words = said or changes.in_words(now.entries, entries) or A_CHANGE
+        moment = Moment(entries, frozenset(settled), words, at, bool(said))
+        moments = (*self.moments[: self.place + 1], moment)[-MAX_MOMENTS:]
         return History(moments, len(moments) - 1)
 
     def back(self) -> History:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from dpengine import LedgerError, PlanError
 from dpengine.accounting.entry import Entry, Kind, same_name
 from dpengine.release import plan_of
+from dpengine.translation.catalogue import _
 from pages.parts.visit.plan_form import Draft, from_plan
 from pages.parts.visit.state import STEPS, visit
 
@@ -36,7 +37,7 @@ def listed() -> list[Recent]:
             if entry.kind is Kind.RELEASE:
                 found.setdefault(same_name(entry.dataset), entry)
     draft = put_aside()
-    here = [] if draft is None else [Recent(f"{draft.table}, put aside in this visit")]
+    here = [] if draft is None else [Recent(_("{table}, put aside in this visit", table=draft.table))]
     return [*here, *(Recent(_name(entry), entry.release_id) for entry in found.values())][:MAX_LISTED]
 
 
@@ -101,4 +102,4 @@ def _published(entry: Entry) -> Draft | None:
 
 
 def _name(entry: Entry) -> str:
-    return f"{entry.dataset}, published on {entry.created[:10]}"
+    return _("{dataset}, published on {day}", dataset=entry.dataset, day=entry.created[:10])
