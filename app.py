@@ -38,7 +38,7 @@ def main() -> None:
                 st.Page("pages/ask.py", title=_("Ask"), icon=":material/contact_support:", url_path="ask"),
                 st.Page("pages/verify.py", title=_("Verify"), icon=":material/verified:", url_path="verify"),
                 *([approval] if admitted and sign_in.approves() else []),
-                st.Page("pages/glossary.py", title="Glossary", icon=":material/dictionary:", url_path="glossary"),
+                st.Page("pages/glossary.py", title=_("Glossary"), icon=":material/dictionary:", url_path="glossary"),
             ],
             _("Labs"): [
                 st.Page(

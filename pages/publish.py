@@ -108,7 +108,7 @@ def _release_of_the_address() -> Release | None:
 
 def _welcome() -> None:
     if (ended := progress.outcome()) is not None:
-        st.info(" ".join([plain(str(ended)), _("Nothing was spent.")]), icon=":material/stop_circle:")
+        st.info(" ".join([plain(_(str(ended))), _("Nothing was spent.")]), icon=":material/stop_circle:")
     st.title(_("Publish tables about people without exposing anyone"), anchor=False)
     st.markdown(
         _(

@@ -13,52 +13,32 @@ from pathlib import Path
 
 import pytest
 
+from pages.parts.visit.project.file import HEAD
+
 ROOT = Path(__file__).parent.parent.parent
 FOLDERS = ("publish", "release", "visit")
 FILES = ["pages/publish.py", *(
     str(file.relative_to(ROOT)) for folder in FOLDERS for file in sorted((ROOT / "pages/parts" / folder).rglob("*.py"))
 )]  # fmt: skip
 
-# What is still to be wrapped; take a file out once it is.
-NOT_YET: frozenset[str] = frozenset(
-    {
-        "pages/parts/publish/approval_step.py",
-        "pages/parts/publish/epsilon_step.py",
-        "pages/parts/publish/outlook/advice.py",
-        "pages/parts/publish/outlook/fit.py",
-        "pages/parts/publish/outlook/preview.py",
-        "pages/parts/publish/progress.py",
-        "pages/parts/publish/project/bar.py",
-        "pages/parts/publish/project/menu.py",
-        "pages/parts/publish/project/next_year.py",
-        "pages/parts/publish/release_step.py",
-        "pages/parts/release/chart.py",
-        "pages/parts/release/ledger_entry.py",
-        "pages/parts/release/owner_view.py",
-        "pages/parts/release/synthetic_rows.py",
-        "pages/parts/release/view.py",
-        "pages/parts/visit/background_read.py",
-        "pages/parts/visit/fault_text.py",
-        "pages/parts/visit/project/changes.py",
-        "pages/parts/visit/project/file.py",
-        "pages/parts/visit/project/recent.py",
-        "pages/parts/visit/recognition.py",
-        "pages/parts/visit/roles.py",
-        "pages/parts/visit/same_people.py",
-        "pages/parts/visit/samples.py",
-        "pages/parts/visit/saved_draft.py",
-        "pages/parts/visit/sign_in.py",
-        "pages/parts/visit/state.py",
-        "pages/parts/visit/strategies.py",
-        "pages/parts/visit/tour.py",
-    }
-)
-
 # The same in every language; and what nobody is shown as it stands, such as columns of a frame with other headings.
 NAMES = {"Private Release", "UTF-8", "CC BY 4.0"}
 EXCEPT = {
     "pages/parts/visit/plan_form.py": {"yes, no"},
     "pages/parts/publish/rows_kept.py": {"at most", "rows kept", "of all"},
+    "pages/parts/publish/progress.py": {"recognising the data", "checking the plan"},
+    "pages/parts/publish/project/menu.py": {"private-release ledger approval send plan.yaml"},
+    "pages/parts/release/chart.py": {"mostly noise", "all values", "(all values)"},
+    "pages/parts/release/owner_view.py": {
+        "true (private)",
+        "rows (private)",
+        "off by",
+        "off on average",
+        "off at most",
+        "like a sample of",
+    },
+    "pages/parts/visit/tour.py": {"True counts"},
+    "pages/parts/visit/project/file.py": {HEAD},
     "pages/parts/publish/words_for_readers.py": {"name for readers", "what it says", "whole numbers"},
 }
 
@@ -145,14 +125,14 @@ def _reads_as_text(text: str, *, shown: bool) -> bool:
     return bool((SINGLE if shown else SENTENCE).search(ICON.sub("", text)))
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if file not in NOT_YET])
+@pytest.mark.parametrize("file", FILES)
 def test_every_sentence_on_publish_can_be_translated(file: str) -> None:
     known = NAMES | EXCEPT.get(file, set())
     found = [each for each in bare((ROOT / file).read_text()) if each.split(": ", 1)[1] not in known]
     assert not found, f"{file}: put these into _(), mark() or plural() of dpengine.translation.catalogue"
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if file not in NOT_YET])
+@pytest.mark.parametrize("file", FILES)
 def test_numbers_have_their_nouns_from_the_catalogue(file: str) -> None:
     for node in ast.walk(ast.parse((ROOT / file).read_text())):
         if isinstance(node, ast.ImportFrom) and node.module == "pages.parts.shared.wording":

@@ -59,7 +59,7 @@ def choose_epsilon(plan: Plan) -> None:
         key=visit().key("way"),
         label_visibility="collapsed",
     )
-    {"Slide": _slide, "Type it": _type, "From an error": _from_error}[way](plan)
+    dict(zip(WAYS, (_slide, _type, _from_error), strict=True))[way](plan)
     belief = sure(posterior(0.5, plan.epsilon))
     st.markdown(
         _(

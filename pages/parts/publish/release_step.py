@@ -80,7 +80,7 @@ def publish_step(plan: Plan) -> None:
         _refused(refusal, ledger.left(plan.dataset, data, alike))
     else:
         if isinstance(ended, str):
-            st.info(_("{ended} Nothing was spent.", ended=_(ended)), icon=":material/stop_circle:")
+            st.info(" ".join([_(ended), _("Nothing was spent.")]), icon=":material/stop_circle:")
         elif ended is not None:
             _refused(ended, ledger.left(plan.dataset, data, alike))
         st.markdown(

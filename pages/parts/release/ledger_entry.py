@@ -7,11 +7,11 @@ import streamlit as st
 from dpengine import choose
 from dpengine.accounting.entry import Kind
 from dpengine.choose import Drawn
-from dpengine.exact import exact_text
 from dpengine.results.answer import Answer
 from dpengine.results.answer import reopen as reopen_answer
+from dpengine.translation.catalogue import _, number
 from pages.parts.shared.answer_wording import answer_sentence
-from pages.parts.shared.wording import plain
+from pages.parts.shared.wording import exactly, plain
 
 __all__ = ["show_answer", "show_drawn", "show_entry"]
 
@@ -26,7 +26,7 @@ def show_entry(kind: Kind, payload: bytes) -> None:
         return
     answer = reopen_answer(payload)
     show_answer(answer)
-    st.page_link(ASK, label="Open on Ask", icon=":material/open_in_new:", query_params={"answer": answer.answer_id})
+    st.page_link(ASK, label=_("Open on Ask"), icon=":material/open_in_new:", query_params={"answer": answer.answer_id})
 
 
 def show_answer(answer: Answer) -> None:
@@ -34,8 +34,12 @@ def show_answer(answer: Answer) -> None:
     with st.container(border=True):
         st.markdown(answer_sentence(answer))
         st.caption(
-            "Paid once and stored: asking again costs nothing. It may be published. "
-            f"Answered on {answer.created[:10]}, ledger entry {answer.answer_id}."
+            _(
+                "Paid once and stored: asking again costs nothing. It may be published. Answered on {day}, ledger "
+                "entry {entry}.",
+                day=answer.created[:10],
+                entry=answer.answer_id,
+            )
         )
 
 
@@ -45,6 +49,13 @@ def show_drawn(drawn: Drawn) -> None:
         st.markdown(plain(drawn.question))
     st.markdown(f"### {plain(drawn.name)}")
     st.caption(
-        f"Drawn by {drawn.mechanism.value} at ε = {exact_text(drawn.epsilon)} from {len(drawn.names):,} candidates "
-        f"on {drawn.created[:10]}. It may be published. Ledger entry {drawn.release_id}."
+        _(
+            "Drawn by {mechanism} at ε = {epsilon} from {candidates} candidates on {day}. It may be published. Ledger "
+            "entry {entry}.",
+            mechanism=drawn.mechanism.value,
+            epsilon=exactly(drawn.epsilon),
+            candidates=number(len(drawn.names)),
+            day=drawn.created[:10],
+            entry=drawn.release_id,
+        )
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from dpengine.translation.catalogue import language
 from pages.parts.visit import plan_form
 from pages.parts.visit.state import visit
 
@@ -24,7 +25,7 @@ def checked(names: Iterable[str]) -> dict[str, Checked]:
     here = visit()
     entries, found = here.entries, {}
     for name in names:
-        column = entries.declared[name]
+        column = entries.declared[name], language()
         known: Checked | None = here.kept(f"column-{name}", column)
         if known is None:
             known = Checked(plan_form.column_faults(entries, name), plan_form.size_of(entries, name))

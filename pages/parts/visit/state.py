@@ -20,6 +20,7 @@ from dpengine import BudgetError, Ledger, Plan, PrivateReleaseError
 from dpengine.accounting.approval.request import Actor
 from dpengine.release import Release
 from dpengine.sources.table import Table
+from dpengine.translation.catalogue import _
 from pages.parts.access.accounts import LOCAL_ACCOUNT, Account, May, accounts_of
 from pages.parts.access.person import LOCAL, Person, person
 from pages.parts.server import jobs, session_resources
@@ -268,7 +269,7 @@ class VisitState:
 
     def drop_readings(self) -> None:
         """Stop and forget all that is being read of the table."""
-        for _, job in self.readings.values():
+        for _question, job in self.readings.values():
             job.stop()
         self.readings.clear()
 
@@ -312,7 +313,7 @@ def change_account(account: Account) -> None:
     """Go on in another of the person's accounts, with nothing of the one before."""
     here = visit()
     if account not in accounts_of(here.person):
-        raise BudgetError("You are not in this group.")
+        raise BudgetError(_("You are not in this group."))
     st.query_params.clear()
     _begin(here.person, account)
 

@@ -80,7 +80,9 @@ def _open() -> None:
 def _read(chosen: UploadedFile) -> Draft | PlanError:
     try:
         if chosen.size > strict_yaml.MAX_BYTES:
-            raise PlanError(f"this is too long for a project: at most {strict_yaml.MAX_BYTES // 10**6} MB are read")
+            raise PlanError(
+                _("this is too long for a project: at most {most} MB are read", most=strict_yaml.MAX_BYTES // 10**6)
+            )
         return file.read(chosen.getvalue().decode("utf-8-sig", "replace"), visit().account.owner)
     except PlanError as error:
         return error

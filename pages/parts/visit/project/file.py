@@ -16,7 +16,7 @@ from dpengine import Plan, PlanError
 from dpengine.spec import strict_yaml
 from dpengine.spec.domain import FOR_READERS
 from dpengine.spec.plan import About, Language, Strategy, exact_epsilon
-from dpengine.translation.catalogue import ENGLISH, _, languages, mark
+from dpengine.translation.catalogue import ENGLISH, _, languages, mark, number
 from pages.parts.visit.plan_form import LAYOUTS, Draft, Entries, from_plan, shareable
 from pages.parts.visit.project.history import History
 
@@ -151,13 +151,13 @@ def read(text: str, owner: str = "") -> Draft:
         file = _File.model_validate(content)
     except ValidationError as error:
         where = sorted({".".join(map(str, fault["loc"][:3])) for fault in error.errors()})
-        raise PlanError(f"this project file cannot be read: see {', '.join(where[:5])}") from None
+        raise PlanError(_("this project file cannot be read: see {places}", places=", ".join(where[:5]))) from None
     names = [column.name for column in file.columns]
     if len(set(names)) < len(names):
-        raise PlanError("this project file declares a column twice")
+        raise PlanError(_("this project file declares a column twice"))
     entries = _entries(file)
     if lacking := [name for name in entries.chosen if name not in entries.declared]:
-        raise PlanError(f"this project file declares no column {lacking[0]!r}, which it publishes")
+        raise PlanError(_("this project file declares no column {column!r}, which it publishes", column=lacking[0]))
     if faults := faults_of(entries):
         raise PlanError(faults)
     project = file.project
@@ -178,11 +178,11 @@ def faults_of(entries: Entries) -> list[str]:
     if entries.language != ENGLISH and entries.language not in languages():
         found.append(_("reports are written in {listed}", listed=", ".join(languages())))
     if not 1 <= entries.rows <= MAX_ROWS:
-        found.append(f"rows per person are 1 to {MAX_ROWS:,}")
+        found.append(_("rows per person are 1 to {most}", most=number(MAX_ROWS)))
     if entries.rows_about is not None and not 1 <= entries.rows_about <= MAX_ABOUT:
-        found.append(f"the rough number of rows is 1 to {MAX_ABOUT:,}")
+        found.append(_("the rough number of rows is 1 to {most}", most=number(MAX_ABOUT)))
     if any(len(set(names)) < len(names) for names in (entries.chosen, *entries.own)):
-        found.append("a column is named twice in one table")
+        found.append(_("a column is named twice in one table"))
     return found
 
 
