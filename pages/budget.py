@@ -99,7 +99,7 @@ def show_overview(book: Ledger, dataset: str, history: list[Entry], plan: Plan |
     if len(paid) > SEGMENTS:
         earlier = paid[: 1 - SEGMENTS]
         paid = [(f"{len(earlier)} earlier entries", math.fsum(price for _, price in earlier)), *paid[1 - SEGMENTS :]]
-    if paid or cap is not None:
+    if len(paid) + (price is not None) > 1 or cap is not None:  # else there is nothing to compare
         of = "" if cap is None else f" of {short(cap)}"
         line = f"ε {short(spent)}{of} spent by {kinds_in_words(entry.kind for entry in history)}"
         st.markdown(f"**{line}**")

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.browser.actions import PATIENCE, clinic_csv, follow, upload
 from tests.serving import Served, served
@@ -45,5 +45,8 @@ def test_nothing_is_left_when_it_stops_nor_when_it_was_killed(chromium: Browser,
             assert list(app.files.rglob("table.csv"))
             if killed:
                 app.process.kill()
+                away = page.get_by_role("dialog")
+                expect(away).to_contain_text("reload the page once the server answers again")
+                expect(away.get_by_text("yourscript.py")).to_be_hidden()
             page.close()
         assert len(list(app.files.iterdir())) == killed

@@ -133,9 +133,11 @@ def test_a_plan_that_is_published_costs_nothing_more(book: Ledger) -> None:
     at = page(own, recognised=True)
     assert "Your plan is published already. Opening it again costs nothing" in texts(at)
     assert "would add" not in texts(at)
-    bars = json.loads(at.get("plotly_chart")[0].proto.spec)["data"]
-    assert [bar["name"] for bar in bars] == ["sex"]
-    assert "would add" in texts(page(plan(epsilon="0.25"), recognised=True)), "another ε is another release"
+    assert [chart.key for chart in at.get("plotly_chart")] == ["planner"], "one release alone, without a cap: no bar"
+    other = page(plan(epsilon="0.25"), recognised=True)
+    bars = json.loads(other.get("plotly_chart")[0].proto.spec)["data"]
+    assert [bar["name"] for bar in bars] == ["sex", "the current plan"]
+    assert "would add" in texts(other), "another ε is another release"
     assert "would add" in texts(page(own)), "and a table that is not recognised may be any"
 
 

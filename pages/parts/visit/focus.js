@@ -21,6 +21,7 @@ export default function ({ data }) {
 function repair() {
   repairMenu();
   nameHelp();
+  sayAway();
 }
 
 // Streamlit's menu of a phone holds its section of labs as a <div> in a list, and items of no list in that <div>. A
@@ -38,6 +39,15 @@ function nameHelp() {
     const words = help.closest(".stMarkdown, .stHeading")?.textContent.trim().split(/\s+/) ?? [];
     if (words[0]) help.ariaLabel = `Help for ${words.slice(0, 6).join(" ")}`;
   }
+}
+
+// When the server is away, Streamlit tells to run "yourscript.py" in a terminal. A visitor can only wait.
+function sayAway() {
+  const command = document.querySelector('[role="dialog"] [data-testid="stErrorCodeBlock"]');
+  const words = command?.previousElementSibling?.firstChild;
+  if (!words || !command.textContent.includes("yourscript.py") || words.nodeValue === shown.away) return;
+  command.style.display = "none";
+  words.nodeValue = shown.away;
 }
 
 function focusOn(data, until) {

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from dpengine.translation.catalogue import _
 from pages.parts.visit.state import visit
 
 __all__ = ["follow"]
@@ -16,8 +17,14 @@ _focus = st.components.v2.component("focus", js=Path(__file__).with_name("focus.
 def follow(page: str) -> None:
     """Move the focus to the heading that the page named, if it is a new one, and close a phone's menu.
 
+    It also says what to do once the server is away.
+
     To be called once a run, after `page` was drawn.
     """
     (at, top), visit().focus = visit().focus, ("", False)
+    away = _(
+        "The page cannot reach its server, which may have been stopped or restarted. Your plan is kept in this tab: "
+        "reload the page once the server answers again, and bring your table again."
+    )
     with st.container(key="focus"):
-        _focus(key="focus-component", data={"page": page, "at": at, "top": top})
+        _focus(key="focus-component", data={"page": page, "at": at, "top": top, "away": away})
