@@ -11,7 +11,7 @@ connection and returns their names, and choose it in `_open_file`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from glob import has_magic
 from pathlib import Path
@@ -28,6 +28,7 @@ from dpengine.sources.files.arrow_file import read_copy
 from dpengine.sources.files.text_rows import relation
 from dpengine.sources.relation import from_arrow, known_types, plain_arrow, types_of
 from dpengine.sources.table import Field, LocalTable, Table, fields, plain_errors, stamp
+from dpengine.translation.catalogue import mark
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -38,6 +39,13 @@ __all__ = ["EXCEL", "STATISTICAL", "Source", "columns_of", "open_table", "sheet_
 Source: TypeAlias = "str | Path | Sequence[str | Path] | pd.DataFrame | pa.Table | ir.Table"
 TEXT, EXCEL = (".csv", ".tsv", ".tab", ".txt"), (".xlsx", ".xls", ".ods")
 ARROW = (".arrow", ".feather", ".ipc")
+SEPARATED = {
+    ",": mark("{encoding}, cells separated by commas"),
+    ";": mark("{encoding}, cells separated by semicolons"),
+    "\t": mark("{encoding}, cells separated by tabs"),
+    "|": mark("{encoding}, cells separated by bars (|)"),
+}
+OTHERWISE = mark("{encoding}, cells separated by {delimiter}")
 STATISTICAL = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
 
 
@@ -50,7 +58,7 @@ class _Loaded:
     files: tuple[Path, ...] = ()  # still read when rows are counted
     rows: int | None = None
     frame: pa.Table | None = None  # the rows, if they are in memory
-    reading: str = ""  # how texts were read
+    read_how: tuple[str, Mapping[str, str]] = ("", {})  # how texts were read
     said: tuple[dict[str, Any], ...] = ()  # of the columns by the file itself
 
 
@@ -139,7 +147,7 @@ def open_table(
         raise
     read = tuple((path, seen[path]) for path in loaded.files)
     opened = LocalTable(engine, columns, read, loaded.rows, loaded.frame)
-    opened.reading = loaded.reading
+    opened.read_how = loaded.read_how
     return opened
 
 
@@ -247,7 +255,8 @@ def _open_file(connection: Any, folder: Path, path: Path, options: _Options) -> 
         frame, said = read_copy(Path(found["place"])), tuple(found["columns"])
         from_arrow(connection, frame)
         names = [column["name"] for column in said]
-        return _Loaded(names, rows=frame.num_rows, frame=frame, reading=found["reading"], said=said)
+        how = mark("{program}, texts in {encoding}"), {"program": found["program"], "encoding": found["encoding"]}
+        return _Loaded(names, rows=frame.num_rows, frame=frame, read_how=how, said=said)
     if suffix in duckdb_file.ENDINGS:
         return _Loaded(duckdb_file.open_database(connection, folder, path, options.table), files=(path,))
     raise TableError(f"files named {suffix or 'without an ending'} are not known here; use CSV, Parquet or .xlsx")
@@ -259,12 +268,13 @@ def _open_text(connection: Any, folder: Path, path: Path, packed: bool, options:
         path=str(path), folder=str(folder), packed=packed, encoding=options.encoding, delimiter=options.delimiter,
         in_full=options.in_full, skip=options.skip_rows, names_given=options.names_given,
     )  # fmt: skip
-    rows = relation(Path(found["place"]), len(found["names"]), found["delimiter"], plain_lines=found["plain_lines"])
+    delimiter = found["delimiter"]
+    rows = relation(Path(found["place"]), len(found["names"]), delimiter, plain_lines=found["plain_lines"])
     connection.execute(f"CREATE VIEW rows AS SELECT * FROM {rows}")
     return _Loaded(
         found["names"],
         typed=False,
         files=() if found["copied"] else (path,),
         rows=found["rows"],
-        reading=found["reading"],
+        read_how=(SEPARATED.get(delimiter, OTHERWISE), {"encoding": found["encoding"], "delimiter": delimiter}),
     )

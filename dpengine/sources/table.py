@@ -11,7 +11,7 @@ import threading
 import weakref
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ from dpengine.errors import TableError
 from dpengine.sources.engine import Engine
 from dpengine.sources.files.text import MAX_LINE
 from dpengine.sources.mixed import member_types
+from dpengine.translation.catalogue import _
 
 __all__ = ["Field", "Hint", "LocalTable", "Seen", "Table", "fields", "hint_of_name", "plain_errors", "stamp"]
 
@@ -66,13 +67,12 @@ class Field:
 class Table(ABC):
     """Rows that can be counted, wherever they are; a context manager that leaves nothing behind.
 
-    `reading` says in words how the cells of a text file were told apart, which the caller may state instead.
     `counting` keeps its digests of the content in `digest` and `digest_of_texts`, and in `histograms` what recognises
     near copies: hashed values of each column, in the order of the names, and whole rows.
     """
 
     columns: tuple[Field, ...]
-    reading: str = ""
+    read_how: tuple[str, Mapping[str, str]] = ("", {})  # a text of the catalogue, and what stands in its places
     digest: bytes | None = None
     digest_of_texts: bytes | None = None
     histograms: Ints | None = None
@@ -80,8 +80,14 @@ class Table(ABC):
     def __enter__(self) -> Table:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_raised: object) -> None:
         self.close()
+
+    @property
+    def reading(self) -> str:
+        """How the cells of a text file were told apart, in words; the caller may state it instead."""
+        text, places = self.read_how
+        return _(text, **{place: _(value) for place, value in places.items()}) if text else ""
 
     @abstractmethod
     def close(self) -> None:

@@ -79,10 +79,10 @@ class _Column:
 
 def copy_rows(path: Path, suffix: str, copy: Path, encoding: str | None) -> dict[str, Any]:
     """Write the rows to `copy`, in columns ``c0``, ``c1``, …; return what `described` returns. Raises `TableError`."""
-    columns, reading = _columns(path, suffix, encoding)
+    columns, used = _columns(path, suffix, encoding)
     schema = pa.schema([(f"c{i}", column.type) for i, column in enumerate(columns)])
     write_copy(copy, schema, _batches(path, suffix, encoding, columns, schema))
-    return _as_json(columns, reading)
+    return _as_json(columns, used)
 
 
 def described(path: Path, suffix: str, encoding: str | None) -> dict[str, Any]:
@@ -90,9 +90,9 @@ def described(path: Path, suffix: str, encoding: str | None) -> dict[str, Any]:
     return _as_json(*_columns(path, suffix, encoding))
 
 
-def _as_json(columns: Sequence[_Column], reading: str) -> dict[str, Any]:
+def _as_json(columns: Sequence[_Column], encoding: str) -> dict[str, Any]:
     parts = ("name", "label", "words", "coded")
-    return {"columns": [{part: getattr(each, part) for part in parts} for each in columns], "reading": reading}
+    return {"columns": [{part: getattr(each, part) for part in parts} for each in columns], "encoding": encoding}
 
 
 def _columns(path: Path, suffix: str, encoding: str | None) -> tuple[list[_Column], str]:
@@ -109,7 +109,7 @@ def _columns(path: Path, suffix: str, encoding: str | None) -> tuple[list[_Colum
         words = _words(labels, stored, found.missing_ranges.get(name, []))
         coded = bool(words) and found.variable_measure.get(name) != "scale"
         columns.append(_Column(name, kind, days, _plain(label or ""), words, coded))
-    return columns, f"{PROGRAMS[suffix]}, texts in {found.file_encoding or 'UTF-8'}"
+    return columns, found.file_encoding or "UTF-8"
 
 
 def _type(stored: str) -> pa.DataType:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from dpengine.errors import TableError
+from dpengine.translation.catalogue import mark
 
 __all__ = [
     "MAX_LINE", "encoding_of", "estimated_rows", "header", "invented", "is_suspicious", "to_plain_utf8", "with_header",
@@ -95,7 +96,7 @@ def encoding_of(path: Path, *, packed: bool, encoding: str | None) -> str:
         head = raw.read(4)
     marked = next((name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), None)
     codec = _codec(encoding) or marked
-    return codec.upper() if codec not in (None, "utf-8") else "UTF-8 (lines that are not, as Windows-1252)"
+    return codec.upper() if codec not in (None, "utf-8") else mark("UTF-8 (lines that are not, as Windows-1252)")
 
 
 def with_header(path: Path, folder: Path, *, skip: int, names: bool, delimiter: str | None) -> Path:

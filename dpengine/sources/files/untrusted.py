@@ -39,7 +39,6 @@ __all__ = [
     "statistical_columns", "text_table", "workbook",
 ]  # fmt: skip
 
-_DELIMITER_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars (|)"}
 MAX_READ_AT_ONCE = 64 << 20  # bytes
 _THREADS = 2  # the stack of each one counts as memory, and machines have up to hundreds of processors
 
@@ -84,7 +83,7 @@ def text_table(
         "delimiter": delimiter,
         "plain_lines": plain_lines,
         "rows": rows,
-        "reading": f"{encoding_used}, cells separated by {_DELIMITER_NAMES.get(delimiter, delimiter)}",
+        "encoding": encoding_used,
     }
 
 
@@ -119,11 +118,14 @@ def arrow(path: str, folder: str) -> dict[str, Any]:
 
 def statistical(path: str, folder: str, suffix: str, encoding: str | None) -> dict[str, Any]:
     """Copy the rows of a file of SPSS, Stata or SAS; return the place of the copy and what the file says of columns."""
-    from dpengine.sources.files.statistical import copy_rows  # its reader takes longer to load than all the others
+    from dpengine.sources.files.statistical import (
+        PROGRAMS,
+        copy_rows,
+    )  # its reader takes longer to load than all the others
 
     copy = Path(folder, "rows.arrow")
     with plain_errors():
-        return {"place": str(copy)} | copy_rows(Path(path), suffix, copy, encoding)
+        return {"place": str(copy), "program": PROGRAMS[suffix]} | copy_rows(Path(path), suffix, copy, encoding)
 
 
 def statistical_columns(path: str, suffix: str) -> list[dict[str, Any]]:

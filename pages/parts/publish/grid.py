@@ -222,7 +222,9 @@ def _state(found: Checked) -> str:
 def _columns() -> dict[str, Any]:
     """Say how each column is shown. What is typed, copied and pasted is the same in every language."""
     config = st.column_config
-    shown: dict[str, dict[str, Any]] = {name: {"label": _(name), "width": WIDTHS[name]} for name in WIDTHS}
+    shown: dict[str, dict[str, Any]] = {
+        name: {"label": _(name), "width": max(width, 26 + 7 * len(_(name)))} for name, width in WIDTHS.items()
+    }
     shown |= {name: {**shown[name], "help": _(text)} for name, text in ABOUT.items()}
     kinds, sources = list(KIND_NAMES.values()), list(SOURCES.values())
     return {
