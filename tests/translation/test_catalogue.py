@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import string
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -16,12 +18,16 @@ ROOT = Path(__file__).parent.parent.parent
 OTHERS = [code for code in languages() if code != "en"]
 
 
+@cache
 def tool() -> ModuleType:
+    """Return the tool that collects texts, which does so once for all tests here."""
     spec = importlib.util.spec_from_file_location("texts", ROOT / ".ci" / "texts.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    collected = list(module.texts())
+    module.texts = lambda: iter(collected)
     return module
 
 
@@ -51,6 +57,20 @@ def test_no_file_holds_texts_that_are_gone(code: str) -> None:
     assert held == {message.id for message in tool().updated(code) if message.id}, (
         "python .ci/texts.py brings it up to date"
     )
+
+
+def test_no_text_is_overlooked_where_texts_are_collected() -> None:
+    """In an f-string, a text is not found: it must have a name before."""
+    tools, overlooked = tool(), []
+    known = {text if isinstance(text, str) else text[0] for text in tools.texts()}
+    for file in [ROOT / "app.py", *(ROOT / "pages").rglob("*.py"), *(ROOT / "dpengine").rglob("*.py")]:
+        if "translation.catalogue" not in (code := file.read_text()):
+            continue
+        for call in (node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call) and node.args):
+            name, text = call.func.id if isinstance(call.func, ast.Name) else "", call.args[0]
+            if name in tools.KEYWORDS and isinstance(text, ast.Constant) and text.value not in {*known, ""}:
+                overlooked.append(f"{file.relative_to(ROOT)}:{call.lineno}")
+    assert overlooked == []
 
 
 def test_a_block_speaks_its_language_and_no_longer() -> None:

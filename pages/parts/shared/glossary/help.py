@@ -20,5 +20,5 @@ def term(key: str, note: str = "") -> str:
     """
     found = GLOSSARY[key]
     said = f"**{_(found.name)}.** {_(found.meaning)}"
-    link = f"[{_('More in the glossary')}](glossary?term={key})"
-    return "\n\n".join(filter(None, (note, said, link)))
+    more = _("More in the glossary")
+    return "\n\n".join(filter(None, (note, said, f"[{more}](glossary?term={key})")))
