@@ -1,6 +1,7 @@
-"""What a script of this folder is asked by benchmarks/means.py, and how it answers: in JSON.
+"""What a script of this folder is asked by benchmarks/means.py and quantiles.py, and how it answers: in JSON.
 
-It gives `answer` a function from the task to a job: one private release of the mean of each declared group.
+It gives `answer` a function from the task to a job: one private release of the mean of each declared group, or of each
+of its quantiles in turn.
 """
 
 from __future__ import annotations
@@ -9,14 +10,15 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class MeanTask:
     """The mean of the column ``amount``, between ``low`` and ``high``, in each of ``groups``, texts in ``group``.
 
-    The rows are in the Parquet file ``path``; each is a person, added or removed. All of ``epsilon`` is for this.
+    The rows are in the Parquet file ``path``; each is a person, added or removed. All of ``epsilon`` is for this. With
+    ``parts``, quantiles at these parts of the people are asked for instead, on a grid of ``step``.
     """
 
     path: str
@@ -27,6 +29,8 @@ class MeanTask:
     high: float
     epsilon: float
     runs: int
+    parts: list[float] = field(default_factory=list)
+    step: float = 1
 
 
 def answer(start: Callable[[MeanTask], Callable[[], Sequence[float]]]) -> None:
