@@ -181,10 +181,10 @@ def publish(page: Page) -> None:
     expect(page.get_by_role("button", name="Download everything")).to_be_visible()
 
 
-def download(page: Page, folder: Path, name: str) -> Path:
+def download(page: Page, folder: Path, name: str, button: str = "Download everything") -> Path:
     """Download the bundle of the release that is shown, as `name` in `folder`."""
     with page.expect_download() as waiting:
-        press(page.get_by_role("button", name="Download everything"))
+        press(page.get_by_role("button", name=button))
     path = folder / name
     waiting.value.save_as(path)
     return path

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import re
 import zipfile
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -74,6 +76,24 @@ def test_from_upload_to_verified_download_with_one_charge(new_page: NewPage, tmp
     ledger = dpe.Ledger(f"sqlite:///{app.files.parent / 'ledger.db'}")
     assert [entry.dataset for entry in ledger.history(OWN)] == [OWN], "one charge, on an account of its own"
     assert not [url for url in outside if not url.startswith(("data:", "blob:"))], "nothing is asked of anyone else"
+
+
+def test_a_release_in_german_has_german_numbers_and_the_same_bundle(new_page: NewPage, tmp_path: Path) -> None:
+    page = new_page("/?language=de", stranger=True)
+    press(page.locator(".st-key-sample_rand button"))
+    press(page.get_by_role("button", name=re.compile("Einmal veröffentlichen|Noch einmal zeigen")))
+    total = page.get_by_text(re.compile(r"Insgesamt \d\d\.\d{3} .+ \(95 %: \d\d\.\d{3} bis \d\d\.\d{3}\)"))
+    expect(total).to_be_visible()
+    page.reload()  # the browser has kept the language
+    expect(total).to_be_visible()
+    expect(page.get_by_test_id("stTopNav").get_by_role("link", name="Genauigkeit")).to_be_visible()
+    german = download(page, tmp_path, "german.zip", "Alles zusammen herunterladen")
+    other = new_page(f"/?{urlsplit(page.url).query}", stranger=True)
+    english = download(other, tmp_path, "english.zip")
+    assert german.read_bytes() == english.read_bytes()
+    press(page.get_by_role("button", name="Deutsch"))
+    press(page.get_by_role("button", name="English"))
+    expect(page.get_by_text(re.compile(r"\d\d,\d{3} kept rows in all"))).to_be_visible()
 
 
 def test_two_visitors_at_once_see_only_their_own(new_page: NewPage, tmp_path: Path) -> None:

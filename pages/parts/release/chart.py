@@ -77,6 +77,7 @@ def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> Co
     twin = st.expander(_("The same as a table"), icon=":material/table:", key=f"{key}-twin", on_change="rerun")
     if twin.open:  # a browser redraws a table at each change, even a hidden one
         frame = result.tables[table].assign(**{"mostly noise": result.mostly_noise(table).ravel()})
+        frame = frame.round({"estimate": 1})  # a browser that writes numbers by itself would show more
         twin.dataframe(frame, hide_index=True, column_config=number_columns())
     return table
 

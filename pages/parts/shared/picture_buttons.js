@@ -3,14 +3,14 @@
 export default function ({ data, parentElement }) {
   const row = parentElement.querySelector(".row");
   row.chart = data;
-  if (row.childElementCount) return; // drawn again: the buttons stay, and so does the focus on one of them
+  if (row.textContent.startsWith(data.words)) return; // drawn again: the buttons stay, and so does the focus on one
   const words = document.createElement("span");
-  words.textContent = "Save chart";
-  const buttons = data.formats.map((format) => {
+  words.textContent = data.words;
+  const buttons = data.formats.map((format, k) => {
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = format.toUpperCase();
-    button.title = `Save this chart as ${button.textContent}`;
+    button.title = data.titles[k];
     button.setAttribute("aria-label", button.title);
     button.onclick = () => save(row.chart, format);
     return button;

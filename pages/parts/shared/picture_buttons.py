@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from dpengine.charts.style import SAVED_WIDTH
+from dpengine.translation.catalogue import _
 
 __all__ = ["picture_buttons"]
 
@@ -29,5 +30,13 @@ def picture_buttons(place: str, name: str) -> None:
     file = re.sub(r"[^\w-]+", "-", name).strip("-").lower() or "chart"
     _buttons(
         key=f"{place}-pictures",
-        data={"place": place, "name": file, "formats": ["svg", "png"], "width": SAVED_WIDTH, "scale": 2},
+        data={
+            "place": place,
+            "name": file,
+            "words": _("Save chart"),
+            "formats": ["svg", "png"],
+            "titles": [_("Save this chart as SVG"), _("Save this chart as PNG")],
+            "width": SAVED_WIDTH,
+            "scale": 2,
+        },
     )

@@ -67,21 +67,24 @@ def _about_the_budget(before: str, dataset: str) -> str:
     if not dataset:
         return _("Name the dataset.")
     spent, left = ledger.spent(dataset), ledger.left(dataset)
-    rest = _("no cap") if left is None else _("{epsilon} left", epsilon=exactly(left))
+    places = {"dataset": name, "spent": exactly(spent)}
     if same_name(before) == same_name(dataset):
+        if left is None:
+            return _(
+                "It **shares the budget** of {dataset}: ε = {spent} spent, no cap. Right if many people are in both "
+                "years.",
+                **places,
+            )
         return _(
-            "It **shares the budget** of {dataset}: ε = {spent} spent, {rest}. Right if many people are in both years.",
-            dataset=name,
-            spent=exactly(spent),
-            rest=rest,
+            "It **shares the budget** of {dataset}: ε = {spent} spent, {left} left. Right if many people are in both "
+            "years.",
+            **places,
+            left=exactly(left),
         )
     if same_name(dataset) in map(same_name, ledger.datasets()):
-        return _(
-            "It spends the budget of {dataset}: ε = {spent} spent, {rest}.",
-            dataset=name,
-            spent=exactly(spent),
-            rest=rest,
-        )
+        if left is None:
+            return _("It spends the budget of {dataset}: ε = {spent} spent, no cap.", **places)
+        return _("It spends the budget of {dataset}: ε = {spent} spent, {left} left.", **places, left=exactly(left))
     return _(
         "{dataset} is a new name, with a **budget of its own**. Right only if the people are others. You are asked if "
         "the table looks like an earlier one.",
