@@ -18,6 +18,7 @@ from dpengine.errors import PlanError
 from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result, conclude
 from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import _
 
 __all__ = ["check_makeable"]
 
@@ -44,8 +45,11 @@ def check_makeable(plan: Plan) -> None:
         raise
     except Exception as error:
         raise PlanError(
-            f"no release of this plan can be written: making one without data failed ({type(error).__name__}: "
-            f"{error}). Nothing was spent. This is a fault of the program: please report it with the plan"
+            _(
+                "no release of this plan can be written: making one without data failed ({error}). Nothing was spent. "
+                "This is a fault of the program: please report it with the plan",
+                error=f"{type(error).__name__}: {error}",
+            )
         ) from error
     _known[identity] = None
     if len(_known) > MAX_KNOWN:
@@ -59,9 +63,11 @@ def _check_reads_back(plan: Plan) -> None:
             "".join((*plan.column(name).labels, *plan.column(name).shown)).encode()
         again = Plan.loads(plan.dumps()).key
     except (PlanError, UnicodeError) as error:
-        raise PlanError(f"this plan cannot be read back from its own plan file ({error}); nothing was spent") from None
+        raise PlanError(
+            _("this plan cannot be read back from its own plan file ({error}); nothing was spent", error=error)
+        ) from None
     if again != plan.key:
-        raise PlanError("this plan reads back from its own plan file as another one; nothing was spent")
+        raise PlanError(_("this plan reads back from its own plan file as another one; nothing was spent"))
 
 
 def _tried(plan: Plan) -> Plan:

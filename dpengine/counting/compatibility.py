@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from functools import reduce
 
 from dpengine.counting.encoding.bin_boundaries import family_of
 from dpengine.counting.encoding.coding import reads
@@ -14,6 +15,7 @@ from dpengine.sources.table import Field
 from dpengine.spec.domain import Column
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Unit
+from dpengine.translation.catalogue import _, mark
 
 __all__ = ["column_faults", "missing_column"]
 
@@ -36,7 +38,11 @@ def column_faults(fields: Sequence[Field], columns: Sequence[Column | Grid], uni
             if (family := family_of(each)) is None:
                 kind = each.split("(")[0].lower()
                 faults.append(
-                    f"column {name!r} holds {kind} values, which cannot be counted; write them as text or numbers"
+                    _(
+                        "column {name} holds {kind} values, which cannot be counted; write them as text or numbers",
+                        name=repr(name),
+                        kind=kind,
+                    )
                 )
             elif column is not None and each == types[name] and (fault := _unreadable(column, family)):
                 faults.append(fault)
@@ -50,18 +56,33 @@ def missing_column(name: str, names: list[str]) -> str:
     "the table has no column 'Age'; did you mean 'age'? it has 'age', 'sex'"
     """
     if header_doubt(names):  # the names may be a person's row, which no message may quote
-        return f"the table has no column {name!r}, and its first line looks like data: add a line with the names"
+        return _(
+            "the table has no column {name}, and its first line looks like data: add a line with the names",
+            name=repr(name),
+        )
     near = [other for other in names if other.strip().lower() == name.strip().lower()]
     near = near or get_close_matches(name, names, n=3)
     listed = ", ".join(repr(other) for other in names[:50]) + (", …" if len(names) > 50 else "")
-    hint = f"did you mean {' or '.join(repr(other) for other in near)}? " if near else ""
-    return f"the table has no column {name!r}; {hint}it has {listed}"
+    if not near:
+        return _("the table has no column {name}; it has {names}", name=repr(name), names=listed)
+    meant = reduce(lambda one, other: _("{one} or {other}", one=one, other=other), map(repr, near))
+    return _(
+        "the table has no column {name}; did you mean {meant}? it has {names}",
+        name=repr(name),
+        meant=meant,
+        names=listed,
+    )
 
 
 def _unreadable(column: Column | Grid, family: Family) -> str | None:
     """Return why values of this family cannot be read as declared, or None if they can."""
     if reads(column, family):
         return None
-    values = {"date": "dates", "timestamp": "times", "boolean": "yes and no"}.get(family, "numbers")
-    advice = ", or give the format by which numbers are dates, such as %Y%m%d" if column.kind == "date" else ""
-    return f"column {column.name!r} holds {values} and cannot be read as {column.kind}; declare another kind{advice}"
+    values = {"date": _("dates"), "timestamp": _("times"), "boolean": _("yes and no")}.get(family, _("numbers"))
+    sentence = mark("column {name} holds {values} and cannot be read as {kind}; declare another kind")
+    if column.kind == "date":
+        sentence = mark(
+            "column {name} holds {values} and cannot be read as {kind}; declare another kind, or give the format by "
+            "which numbers are dates, such as %Y%m%d"
+        )
+    return _(sentence, name=repr(column.name), values=values, kind=column.kind)

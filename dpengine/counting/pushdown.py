@@ -20,6 +20,7 @@ from dpengine.sources.databases.remote import RemoteTable
 from dpengine.spec.domain import Amount, Column
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import _
 
 __all__ = ["RemoteRows"]
 
@@ -150,4 +151,4 @@ class RemoteRows:
         if self.table.digest is None or self.digest() == self.table.digest:
             return
         self.table.digest = None
-        raise TableError("the table has changed since it was recognised; try again when nobody writes to it")
+        raise TableError(_("the table has changed since it was recognised; try again when nobody writes to it"))

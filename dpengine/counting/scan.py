@@ -34,6 +34,7 @@ from dpengine.spec.domain import Column, Date
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Plan
 from dpengine.sql import literal
+from dpengine.translation.catalogue import _
 
 __all__ = ["LocalRows", "prepared_connection"]
 
@@ -57,7 +58,11 @@ class LocalRows:
                         connection.execute(f"SELECT try_strptime('', {literal(column.format)})").fetchall()
                     except duckdb.Error:
                         faults.append(
-                            f"column {column.name!r}: the format {column.format!r} is not one of dates; try %d/%m/%Y"
+                            _(
+                                "column {name}: the format {form} is not one of dates; try %d/%m/%Y",
+                                name=repr(column.name),
+                                form=repr(column.format),
+                            )
                         )
         return faults
 

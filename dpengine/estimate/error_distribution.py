@@ -21,6 +21,7 @@ from dpengine.marginals.least_squares import LeastSquares, NoiseTerm
 from dpengine.marginals.measurement import Allocation
 from dpengine.noise import moments
 from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import _
 
 __all__ = [
     "CONFIDENCE",
@@ -63,7 +64,7 @@ class ErrorDistribution:
     def half_width(self, confidence: float = CONFIDENCE) -> float:
         """Return the least h with P(|error| ≤ h) ≥ `confidence`. Raises `PlanError` outside 0 < confidence < 1."""
         if not 0 < confidence < 1:
-            raise PlanError("a confidence lies between 0 and 1, such as 0.95")
+            raise PlanError(_("a confidence lies between 0 and 1, such as 0.95"))
         if self.within is None:
             assert self.scale is not None
             return moments.half_width(self.scale, confidence)

@@ -22,6 +22,7 @@ from dpengine.marginals.least_squares import LeastSquares, subsets
 from dpengine.marginals.measurement import PARTS, Allocation
 from dpengine.spec.limits import MAX_TABLE_CELLS
 from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import _, number
 
 __all__ = [
     "MAX_JOINT_CELLS",
@@ -60,9 +61,14 @@ def allocate_directly(plan: Plan) -> tuple[Allocation, ...]:
     small = _is_small(plan, everything)
     if not small and needs_a_model(plan, tables) and max(map(len, tables)) > 2:
         raise PlanError(
-            f"these tables overlap in a ring, so they can agree only through one table of all {len(everything)} "
-            f"columns, which would have {plan.cells(everything):.2g} cells (at most {MAX_JOINT_CELLS:,}): use "
-            "strategy: adaptive, fewer columns, wider bins, or tables that do not close a ring"
+            _(
+                "these tables overlap in a ring, so they can agree only through one table of all {columns} columns, "
+                "which would have {cells} cells (at most {most}): use strategy: adaptive, fewer columns, wider bins, "
+                "or tables that do not close a ring",
+                columns=len(everything),
+                cells=number(plan.cells(everything), ".2g"),
+                most=number(MAX_JOINT_CELLS),
+            )
         )
     split = allocate_by_cells(plan, tables)
     if small:
@@ -90,8 +96,13 @@ def check_rings(plan: Plan) -> None:
         columns = tuple({column for table in tables for column in table})
         if plan.cells(columns) > MAX_JOINT_CELLS and junction_order(tables) is None:
             raise PlanError(
-                f"these tables with means of {name} overlap in a ring, so they can agree only through one table of "
-                f"{plan.cells(columns):.2g} cells (at most {MAX_JOINT_CELLS:,}): ask for means in fewer tables"
+                _(
+                    "these tables with means of {name} overlap in a ring, so they can agree only through one table of "
+                    "{cells} cells (at most {most}): ask for means in fewer tables",
+                    name=name,
+                    cells=number(plan.cells(columns), ".2g"),
+                    most=number(MAX_JOINT_CELLS),
+                )
             )
 
 

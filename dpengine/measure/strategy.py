@@ -158,14 +158,19 @@ class Direct(Strategy):
     def check(self) -> None:
         plan = self.plan
         if max(allocation.scale_in_units for allocation in self.allocations) > MAX_SCALE:
-            raise PlanError("epsilon is too small for so many tables: the noise would be beyond all counts; raise it")
+            raise PlanError(
+                _("epsilon is too small for so many tables: the noise would be beyond all counts; raise it")
+            )
         check_rings(plan)
         # A bound for the total's standard deviation: that of the best single marginal's sum.
         sd = min(math.sqrt(2 * plan.cells(each.columns)) * float(each.scale) for each in self.allocations)
         if 2 * sd > MAX_SYNTHETIC:
             raise PlanError(
-                f"the total would be known only to within about ±{2 * sd:,.0f}, too wide for synthetic rows: "
-                "raise epsilon, or use fewer cells"
+                _(
+                    "the total would be known only to within about ±{half_width}, too wide for synthetic rows: raise "
+                    "epsilon, or use fewer cells",
+                    half_width=number(2 * sd, ",.0f"),
+                )
             )
 
     def _measure(self, counts: Sequence[Ints]) -> Measurements:
@@ -200,7 +205,7 @@ class _Private(Strategy):
 
     def check(self) -> None:
         if self.plan.unit.rows / self.for_counts > MAX_ADAPTIVE_SCALE:
-            raise PlanError("epsilon is too small to choose what to measure: raise it, or use strategy: direct")
+            raise PlanError(_("epsilon is too small to choose what to measure: raise it, or use strategy: direct"))
 
 
 @dataclass(frozen=True)
@@ -243,7 +248,7 @@ class Adaptive(_Private):
     def check(self) -> None:
         super().check()
         if any(each.scale_in_units > MAX_SCALE for each in self._for_amounts):
-            raise PlanError("epsilon is too small for means at this step: raise it, or choose a larger step")
+            raise PlanError(_("epsilon is too small for means at this step: raise it, or choose a larger step"))
         check_rings(self.plan)
 
     @property

@@ -25,6 +25,7 @@ from dpengine.measure.strategy import Strategy, decide
 from dpengine.results.mock_table import mock_counts, mock_rows
 from dpengine.spec.plan import MAX_EPSILON, MIN_EPSILON, Plan
 from dpengine.spec.wording import name_of
+from dpengine.translation.catalogue import _, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +59,7 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
         frame.insert(0, "epsilon", float(at.epsilon))
         frames.append(frame)
     if not frames:
-        raise PlanError("give at least one ε")
+        raise PlanError(_("give at least one ε"))
     joined = pd.concat(frames, ignore_index=True)
     joined.attrs["simulated"] = any(frame.attrs["simulated"] for frame in frames)
     return joined
@@ -122,7 +123,7 @@ def _simulated_errors(
     if trials is None:
         many = min(max(MIN_TRIALS, MAX_SIMULATED_CELLS // cells), MAX_TRIALS)
         trials = many if len(truth) <= MAX_TRIED_TABLES else 1
-    for _ in range(trials):
+    for _trial in range(trials):
         before_each()
         measured = strategy.measure(lambda marginals: [counted(each) for each in marginals])
         estimates = derive_estimates(plan, measured)
@@ -146,13 +147,15 @@ def epsilon_for(plan: Plan, half_width: float, confidence: float = CONFIDENCE) -
     strategy = decide(plan)
     if not strategy.closed_form:
         raise PlanError(
-            "the error of an adaptive plan is known by simulation only, so no ε can be computed for it: "
-            "try several with predict(plan, epsilons=[0.1, 1, 10])"
+            _(
+                "the error of an adaptive plan is known by simulation only, so no ε can be computed for it: try "
+                "several with predict(plan, epsilons=[0.1, 1, 10])"
+            )
         )
     if not isinstance(half_width, Real) or not 0 <= half_width < math.inf:
-        raise PlanError("a half-width is a number, 0 or more")
+        raise PlanError(_("a half-width is a number, 0 or more"))
     if not isinstance(confidence, Real) or not 0 < confidence < 1:
-        raise PlanError("a confidence lies between 0 and 1, such as 0.95")
+        raise PlanError(_("a confidence lies between 0 and 1, such as 0.95"))
 
     def width(table: Columns, millionths: int) -> float:
         return _distribution(strategy.at(Fraction(millionths, 10**6)), table).half_width(confidence)
@@ -164,7 +167,13 @@ def epsilon_for(plan: Plan, half_width: float, confidence: float = CONFIDENCE) -
         if width(table, low) <= half_width:
             continue
         if width(table, high) > half_width:
-            raise PlanError(f"no ε up to {MAX_EPSILON} brings every cell within ±{half_width:g}")
+            raise PlanError(
+                _(
+                    "no ε up to {most} brings every cell within ±{half_width}",
+                    most=MAX_EPSILON,
+                    half_width=number(half_width, "g"),
+                )
+            )
         least, enough = low, high
         while enough - least > 1:
             middle = math.isqrt(least * enough) if enough > 2 * least else (least + enough) // 2

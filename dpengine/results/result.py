@@ -32,6 +32,7 @@ from dpengine.synthesis import cell_values, resample
 from dpengine.synthesis.amount_values import AmountValues
 from dpengine.synthesis.blocks import blocks
 from dpengine.synthesis.generate_rows import SyntheticRows, realise
+from dpengine.translation.catalogue import _, number
 from dpengine.version import VERSION
 
 if TYPE_CHECKING:
@@ -248,9 +249,9 @@ class Result:
             return
         rows, times = resample.unique_rows(self.model)
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 0 <= count <= MAX_SYNTHETIC:
-            raise ReleaseError(f"a number of synthetic rows is whole, from 0 to {MAX_SYNTHETIC:,}")
+            raise ReleaseError(_("a number of synthetic rows is whole, from 0 to {most}", most=number(MAX_SYNTHETIC)))
         if count and not times.size:
-            raise ReleaseError("the published total is 0: there are no synthetic rows to scale")
+            raise ReleaseError(_("the published total is 0: there are no synthetic rows to scale"))
         sizes = {name: self.plan.column(name).size for name in used}
         times = resample.rescale(rows, times, int(count), self.plan.marginals, sizes) if count else 0 * times
         yield {name: rows[name] for name in used}, resample.expand(times)
@@ -330,9 +331,13 @@ class Result:
                 kept = _amounts(plan, measured, model)
             return cls(plan, measured, model, amounts=kept, **story)
         except _CAUSES as error:
+            release_id = story["release_id"]
             raise LedgerError(
-                f"The release {story['release_id']} is recorded and paid for, but its tables cannot be made here. Ask "
-                "for it again, at no cost, on a machine with more memory or with a version in which this is mended."
+                _(
+                    "The release {id} is recorded and paid for, but its tables cannot be made here. Ask for it again, "
+                    "at no cost, on a machine with more memory or with a version in which this is mended.",
+                    id=release_id,
+                )
             ) from error
 
 

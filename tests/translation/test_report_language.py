@@ -37,7 +37,7 @@ COLUMNS = [
      "shapes": shapes.from_geojson(json.dumps(OUTLINES).encode(), LANDS)},
     {"name": "besuch", "kind": "date", "from": "2024-01-01", "to": "2024-12-31", "by": "quarter", "other": False},
     {"name": "krank", "kind": "yesno", "other": False, "missing": False},
-    {"name": "lohn", "kind": "amount", "from": 0, "to": 100},
+    {"name": "lohn", "kind": "amount", "knots": [0, 20, 40, 60, 80, 100]},
     {"name": "miete", "kind": "amount", "from": 0, "to": 10, "missing": False},
 ]  # fmt: skip
 ABOUT = {"publisher": "Amt", "contact": "Haus", "source": "Amt", "period": "2024", "licence": "CC", "cite_as": "Amt"}
@@ -50,7 +50,8 @@ PLANS = {
     ),
     "amounts": Plan(
         dataset="klinik", epsilon=20, columns=COLUMNS, unit={"id": "wer"}, strategy="optimised",
-        tables=[{"columns": ["krank"], "mean": ["lohn"], "sum": ["lohn", "miete"]}],
+        tables=[{"columns": ["krank"], "mean": ["lohn"], "sum": ["lohn", "miete"],
+                 "quantiles": {"lohn": ["0.25", "0.5"]}}],
     ),
     "adaptive": letters_plan([3] * 4, {"each": 2}, strategy="adaptive"),
     "one sparse table": letters_plan([30, 20, 9], [["c", "a", "b"]], epsilon="0.1", rows_about=2000),
@@ -61,7 +62,7 @@ PLANS = {
 LETTERS = re.compile(r"[^\W\d_]+")
 # What stays as it is in every language.
 SIGNS = {"ε", "δ", "SVG", "PNG"}
-NUMBERS = {"count", "estimate", "low, high", "mean, sum"}  # columns of the files, in the README
+NUMBERS = {"count", "estimate", "low, high", "mean, sum", "quantile"}  # columns of the files, in the README
 COMMANDS = ("python -m dpengine verify FILE --key FINGERPRINT", "python -m dpengine verify FILE")
 # Words in the files, each beside what it is in the report.
 EXPLAINED = tuple(f"{word} =" for word in ("(other)", "(missing)", "yes", "no", "count", "estimate", "low", "high"))
