@@ -11,7 +11,7 @@ LOOK = Path(__file__).parent / "pages" / "parts" / "shared"
 
 def main() -> None:
     """Draw the page that the visitor has chosen."""
-    from dpengine.translation.catalogue import _
+    from dpengine.translation.catalogue import _, speaking
     from pages.parts.access.person import person
     from pages.parts.server import lifespan
     from pages.parts.shared import demo, language
@@ -73,11 +73,12 @@ def main() -> None:
     demo.show_banner()
     samples.bring_sample()
     tour.show(page.url_path)
-    with language.of_page(page.url_path):
+    spoken = language.spoken_on(page.url_path)
+    with speaking(spoken):
         page.run()
     if lifespan.is_served():
         focus.follow(page.url_path)
-        tab_storage.remember()
+        tab_storage.remember(spoken)
 
 
 if __name__ == "__main__":  # the script of a visit; Streamlit gives it this name

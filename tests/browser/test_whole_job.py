@@ -87,6 +87,7 @@ def test_a_release_in_german_has_german_numbers_and_the_same_bundle(new_page: Ne
     page.reload()  # the browser has kept the language
     expect(total).to_be_visible()
     expect(page.get_by_test_id("stTopNav").get_by_role("link", name="Genauigkeit")).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("lang", "de")
     german = download(page, tmp_path, "german.zip", "Alles zusammen herunterladen")
     other = new_page(f"/?{urlsplit(page.url).query}", stranger=True)
     english = download(other, tmp_path, "english.zip")

@@ -3,14 +3,12 @@ before in this browser, which keeps the choice in a cookie."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpengine.translation.catalogue import ENGLISH, _, choose_by, languages, speaking
 
-__all__ = ["KEY", "chosen", "of_page", "offer", "show_choice", "speak_the_visitors"]
+__all__ = ["KEY", "chosen", "offer", "show_choice", "speak_the_visitors", "spoken_on"]
 
 KEY = "language"  # in the session's state, in the address, and of the cookie
 TRANSLATED = ("",)  # pages, by their addresses; the first of all pages is Publish
@@ -29,9 +27,9 @@ def chosen() -> str:
     return str(st.session_state.get(KEY, ENGLISH))
 
 
-def of_page(url: str) -> AbstractContextManager[None]:
-    """Speak the visitor's language on a page that is translated, and English throughout on any other."""
-    return speaking(chosen() if url in TRANSLATED else ENGLISH)
+def spoken_on(url: str) -> str:
+    """Return the code of the language of a page: the visitor's where it is translated, and English on any other."""
+    return chosen() if url in TRANSLATED else ENGLISH
 
 
 def show_choice() -> None:

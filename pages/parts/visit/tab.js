@@ -10,6 +10,7 @@ export default function ({ data }) {
   if ((cookie("language") || "en") !== data.language) {
     document.cookie = `language=${data.language}; path=/; SameSite=Strict`;
   }
+  document.documentElement.lang = data.spoken; // for those who have the page read to them
   let kept = "";
   try {
     kept = sessionStorage.getItem(KEY) ?? "";

@@ -38,8 +38,8 @@ def recall() -> None:
     here.tab_answered = True
 
 
-def remember() -> None:
-    """Send the entries to the tab; to be drawn last, when all of them are known."""
+def remember(spoken: str) -> None:
+    """Send the entries to the tab, and in which language the page is; to be drawn last, when all of them are known."""
     here = visit()
     draft = saved_draft.current()
     text = None if draft is None else saved_draft.to_text(draft)
@@ -54,7 +54,7 @@ def remember() -> None:
     question = here.tab_question
     to = {"token": question.token, "address": upload_route.address(tab_route.ADDRESS)} if asks else {}
     with st.container(key="tab-memory"):
-        _memory(key="tab", data={"todo": todo, "plan": text, "language": language.chosen(), **to})
+        _memory(key="tab", data={"todo": todo, "plan": text, **_languages(spoken), **to})
     if asks:
         _await(question)
 
@@ -62,7 +62,11 @@ def remember() -> None:
 def forget() -> None:
     """Have the tab forget what it keeps: whoever typed it has signed out."""
     with st.container(key="tab-memory"):
-        _memory(key="tab", data={"todo": "forget", "plan": None, "language": language.chosen()})
+        _memory(key="tab", data={"todo": "forget", "plan": None, **_languages(language.chosen())})
+
+
+def _languages(spoken: str) -> dict[str, str]:
+    return {"language": language.chosen(), "spoken": spoken}
 
 
 def _await(question: Question) -> None:
