@@ -16,6 +16,7 @@ from dpengine.spec.plan import Plan, exact_epsilon
 from dpengine.translation.catalogue import _, localised, mark, number
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.epsilon_ladder import rungs
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import exactly, factor, plain, sure
 from pages.parts.visit import background_read
@@ -95,6 +96,7 @@ def _choose_strategy(plan: Plan) -> None:
             list(STRATEGIES),
             key=key,
             format_func=lambda name: _(STRATEGIES[name]),
+            help=term("strategy"),
             on_change=lambda: visit().change(strategy=st.session_state[key]),
         )
         st.caption(plain(strategy_of(plan).why))
@@ -111,6 +113,7 @@ def _slide(plan: Plan) -> None:
         here,  # a browser shows this value first; if it were the smallest ε, a quick hand would start there
         format_func=localised,
         key=key,
+        help=term("epsilon"),
         on_change=_take,
         args=(key,),
     )
@@ -119,7 +122,13 @@ def _slide(plan: Plan) -> None:
 def _type(plan: Plan) -> None:
     key = visit().key("exact")
     st.session_state.setdefault(key, exact_text(plan.epsilon))
-    st.text_input(_("Privacy budget ε, exactly"), key=key, help=_("Such as 0.37 or 1/3."), on_change=_take, args=(key,))
+    st.text_input(
+        _("Privacy budget ε, exactly"),
+        key=key,
+        help=term("epsilon", _("Such as 0.37 or 1/3.")),
+        on_change=_take,
+        args=(key,),
+    )
     try:
         exact_epsilon(_typed(key))
     except ValueError as error:
@@ -139,7 +148,11 @@ def _typed(key: str) -> str:
 
 def _from_error(plan: Plan) -> None:
     wanted, use = st.columns([2, 1], vertical_alignment="bottom")
-    half_width = float(wanted.number_input(_("I need every cell within ±"), 0, 10**9, 10, key=visit().key("reach")))
+    half_width = float(
+        wanted.number_input(
+            _("I need every cell within ±"), 0, 10**9, 10, key=visit().key("reach"), help=term("half-width")
+        )
+    )
     if is_adaptive(plan):
         with use:
             clicked = st.button(_("Try it out"), key=visit().key("try-epsilon"), width="stretch")

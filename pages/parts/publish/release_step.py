@@ -16,6 +16,7 @@ from pages.parts.access.accounts import May
 from pages.parts.publish import approval_step, progress
 from pages.parts.publish.words_for_readers import ask_words
 from pages.parts.shared.code.show import show_code
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import exactly, plain
@@ -37,9 +38,12 @@ def publish_step(plan: Plan) -> None:
         _("Dataset whose budget is spent"),
         value=entries.dataset,
         key=visit().key("dataset"),
-        help=_(
-            "Keep one name for the same people, year after year. The same data, and near copies of it, are recognised "
-            "under any other name."
+        help=term(
+            "dataset",
+            _(
+                "Keep one name for the same people, year after year. The same data, and near copies of it, are "
+                "recognised under any other name."
+            ),
         ),
     )
     heading = title.text_input(_("Title for readers"), value=entries.title, key=visit().key("title"))
@@ -174,7 +178,9 @@ def _offer_cap(dataset: str, *, asked: bool) -> None:
             icon=":material/lock_open:",
         )
     with st.popover(_("Set a cap"), icon=":material/lock:", key=visit().turned(name), on_change="rerun"):
-        typed = st.text_input(_("Total ε that this dataset may ever spend"), "4", key=visit().key("cap"))
+        typed = st.text_input(
+            _("Total ε that this dataset may ever spend"), "4", key=visit().key("cap"), help=term("cap")
+        )
         sure = st.checkbox(
             _(
                 "Refuse every release of **{dataset}** that would take its total above {cap}",

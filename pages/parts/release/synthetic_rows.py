@@ -17,6 +17,7 @@ from dpengine.release import Release
 from dpengine.results.fidelity import compare
 from dpengine.translation.catalogue import _, number, plural
 from pages.parts.shared.figures import is_dark
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.wording import headed, number_format, plain
 from pages.parts.visit.state import visit
@@ -44,7 +45,7 @@ def show_rows(release: Release) -> None:
     """Show the rows, counted on request only, since counting many takes a while."""
     published = int(release.counts(()))
     with st.container(border=True, key="rows"):
-        st.markdown(_("**Synthetic rows**"))
+        st.markdown(_("**Synthetic rows**"), help=term("synthetic-rows"))
         st.caption(
             _(
                 "Made-up rows that add up to the published tables. Numbers and dates are spread evenly over their bin "

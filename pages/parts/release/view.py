@@ -16,6 +16,7 @@ from dpengine.translation.catalogue import _, number
 from pages.parts.release import chart
 from pages.parts.release.owner_view import show_truth
 from pages.parts.release.synthetic_rows import show_rows
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import OCTETS, made_on_click
 from pages.parts.shared.wording import counted_noun, exactly, plain, rows_counted, sure
 from pages.parts.visit.state import visit
@@ -79,9 +80,12 @@ def _downloads(release: Release) -> None:
         if release.signed_by is not None:
             st.caption(
                 ":material/verified: " + _("Signed with key `{key}`", key=release.signed_by),
-                help=_(
-                    "The key of this ledger. Give its fingerprint to readers on another way, such as your own site: "
-                    "then they see that the file is yours, and unchanged."
+                help=term(
+                    "signature",
+                    _(
+                        "The key of this ledger. Give its fingerprint to readers on another way, such as your own "
+                        "site: then they see that the file is yours, and unchanged."
+                    ),
                 ),
             )
         names = [*write.file_names(release.plan), REPLICATES]
@@ -94,7 +98,8 @@ def _downloads(release: Release) -> None:
                     "own sums, differences and regressions. A guide is inside. They reveal nothing new and cost "
                     "nothing.",
                     draws=number(replicates.DRAWS),
-                )
+                ),
+                help=term("replicates"),
             )
             if not replicates.fits(release):
                 st.caption(
@@ -129,7 +134,8 @@ def _promise(release: Release) -> None:
                 high=number(int(total["high"])),
                 which_rows=plain(rows_counted(release.plan)),
                 belief=can_become,
-            )
+            ),
+            help=term("interval"),
         )
         if modelled := model_errors(release):
             st.caption(
@@ -138,7 +144,8 @@ def _promise(release: Release) -> None:
                     "them expects. Its error was measured privately: {errors}. The intervals follow from that; they "
                     "are meant to contain the true count 95 times in 100.",
                     errors=modelled,
-                )
+                ),
+                help=term("estimate"),
             )
         elif release.measured.boxes is not None:
             st.caption(
@@ -146,7 +153,8 @@ def _promise(release: Release) -> None:
                     "Measured for ranges: add up *count* over neighbouring cells. If a cell was measured only together "
                     "with its neighbours, its true count may be anything from 0 to the sum of them all; its interval "
                     "says so."
-                )
+                ),
+                help=term("ranges"),
             )
         else:
             st.caption(
@@ -154,7 +162,8 @@ def _promise(release: Release) -> None:
                     "Use *count* for tables that add up, and *estimate* if you add up cells yourself. Always read the "
                     "interval: it contains the true count 95 times in 100. Cells marked *mostly noise* cannot be "
                     "distinguished from empty ones."
-                )
+                ),
+                help=term("mostly-noise"),
             )
 
 

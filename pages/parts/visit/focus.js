@@ -36,7 +36,9 @@ function repairMenu() {
 // Streamlit calls the help beside a text "Help", beside whichever it stands: it is named by the words before it.
 function nameHelp() {
   for (const help of document.querySelectorAll('.stTooltipIcon button[aria-label="Help"]')) {
-    const words = help.closest(".stMarkdown, .stHeading")?.textContent.trim().split(/\s+/) ?? [];
+    const text = help.closest(".stMarkdown, .stHeading")?.cloneNode(true);
+    text?.querySelectorAll('[data-testid="stIconMaterial"]').forEach((icon) => icon.remove()); // their names are texts
+    const words = text?.textContent.trim().split(/\s+/) ?? [];
     if (words[0]) help.ariaLabel = `Help for ${words.slice(0, 6).join(" ")}`;
   }
 }

@@ -17,6 +17,7 @@ from pages.parts.publish.outlook import trial
 from pages.parts.release.chart import figure_with_choice
 from pages.parts.shared.data_twin import predicted_columns
 from pages.parts.shared.figures import is_dark
+from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import exactly, headed, heading_of, name_of, noun, people, plain
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategies import is_adaptive, show_strategies
@@ -48,7 +49,7 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
         result = _previewed(plan, afresh=redraw)
         words = st.container()
         figure_with_choice(result, key="preview", made_up=True)
-        words.markdown(in_words(plan))
+        words.markdown(in_words(plan), help=term("mostly-noise"))
     numbers = visit().once("curve", trial.question_of(plan), lambda: figures.error_curve_numbers(plan))
     with st.container(border=True):
         st.plotly_chart(
@@ -67,7 +68,7 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
 def _show_head(title: str) -> bool:
     """Show the title, and that the numbers are made up; return whether they are to be drawn again."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.markdown(f"**{title}**", width="content")
+        st.markdown(f"**{title}**", width="content", help=term("preview"))
         redraw = st.button(_("Draw again"), icon=":material/refresh:", key="redraw", type="tertiary")
     st.badge(_("Made-up numbers: your table has not been read for this"), icon=":material/science:", color="blue")
     return redraw
@@ -92,7 +93,7 @@ def _show_adaptive(plan: Plan, *, own: bool) -> None:
             )
         else:
             of, result = last
-            st.markdown(in_words(plan))
+            st.markdown(in_words(plan), help=term("mostly-noise"))
             figure_with_choice(result, key="preview", made_up=True)
             if trial.question_of(of) != trial.question_of(plan):
                 st.caption(
