@@ -47,7 +47,7 @@ def show_choice() -> None:
             icon = ":material/check:" if code == spoken else ":material/translate:"
             st.button(own_name, key=f"language-{code}", icon=icon, type="tertiary", on_click=_choose, args=(code,))
         if spoken != ENGLISH:
-            st.caption(_("Publish and its releases are translated. The other pages are in English."))
+            st.caption(_("Publish, its releases and the glossary are translated. The other pages are in English."))
 
 
 def offer() -> None:
