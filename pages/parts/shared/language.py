@@ -11,7 +11,7 @@ from dpengine.translation.catalogue import ENGLISH, _, choose_by, languages, spe
 __all__ = ["KEY", "chosen", "offer", "show_choice", "speak_the_visitors", "spoken_on"]
 
 KEY = "language"  # in the session's state, in the address, and of the cookie
-TRANSLATED = ("",)  # pages, by their addresses; the first of all pages is Publish
+TRANSLATED = ("", "glossary")  # pages, by their addresses; the first of all pages is Publish
 
 
 def speak_the_visitors() -> None:
