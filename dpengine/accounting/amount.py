@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from typing import Any
 
 import sqlalchemy as sa
 
+from dpengine.accounting.entry import Resemblance
 from dpengine.errors import BudgetError
-from dpengine.exact import ExactLike, rational
+from dpengine.exact import ExactLike, exact_text, rational
+from dpengine.translation.catalogue import _, localised, mark, number
 
-__all__ = ["check_texts", "read_amount", "total"]
+__all__ = ["check_texts", "over_cap", "read_amount", "total"]
 
 _MAX_BITS = 400  # keeps arithmetic and storage small
+_FIELDS = {"dataset": mark("dataset"), "identity": mark("identity"), "name": mark("name"), "note": mark("note")}
 
 
 def read_amount(value: ExactLike, what: str) -> Fraction:
@@ -27,9 +30,9 @@ def read_amount(value: ExactLike, what: str) -> Fraction:
     except (TypeError, ValueError) as error:
         raise BudgetError(f"{error}.") from None
     if number <= 0:
-        raise BudgetError(f"{what} must be more than 0.")
+        raise BudgetError(_("{what} must be more than 0.", what=_(what)))
     if max(number.numerator, number.denominator).bit_length() > _MAX_BITS:
-        raise BudgetError(f"{what} has too many digits; round it to sixty or fewer.")
+        raise BudgetError(_("{what} has too many digits; round it to sixty or fewer.", what=_(what)))
     return number
 
 
@@ -43,6 +46,47 @@ def check_texts(**texts: object) -> None:
     for name, text in texts.items():
         # Databases differ on NUL and lone surrogates; a ledger must not.
         if not isinstance(text, str) or "\0" in text or text != text.encode("utf-8", "ignore").decode():
-            raise BudgetError(f"The {name} must be a text without NUL or half characters.")
+            field = _(_FIELDS.get(name, name))
+            raise BudgetError(_("The {field} must be a text without NUL or half characters.", field=field))
     if not str(texts.get("dataset", "named")).strip():
-        raise BudgetError("The dataset needs a name: it says whose budget is spent.")
+        raise BudgetError(_("The dataset needs a name: it says whose budget is spent."))
+
+
+def over_cap(
+    dataset: str, epsilon: Fraction, spent: Fraction, cap: Fraction, others: str, alike: Collection[Resemblance]
+) -> BudgetError:
+    """Return the error that says why a cap forbids a charge; `others` names the datasets that share the budget."""
+    asked, before, most, left = (
+        localised(exact_text(each)) for each in (epsilon, spent, cap, max(cap - spent, Fraction(0)))
+    )
+    said = [
+        _(
+            "The budget of dataset {dataset!r} does not allow this: asked ε = {asked}, "
+            "spent {spent} of {cap}, left {left}.",
+            dataset=dataset,
+            asked=asked,
+            spent=before,
+            cap=most,
+            left=left,
+        )
+    ]
+    if others:
+        said.append(_("It shares data, and so its budget, with {others}.", others=others))
+    if alike:
+        looks = ", ".join(
+            _("{dataset!r} (about {overlap} of the rows)", dataset=each.dataset, overlap=number(each.overlap, ".0%"))
+            for each in alike
+        )
+        said.append(
+            _(
+                "Its table looks like that of {looks}; if they are of other people, state that for the record.",
+                looks=looks,
+            )
+        )
+    said.append(
+        _(
+            "Ask for a smaller ε, or let the owner of the data decide on a larger cap; "
+            "results that were published before are returned again at no cost."
+        )
+    )
+    return BudgetError(" ".join(said))

@@ -22,6 +22,7 @@ from platformdirs import user_data_path
 from sqlalchemy.pool import NullPool, StaticPool
 
 from dpengine.errors import LedgerError
+from dpengine.translation.catalogue import _, mark
 
 __all__ = ["Store", "address_of", "locked", "new_file", "open_copy", "place_of", "plain_errors"]
 
@@ -31,28 +32,32 @@ _BUSY_SECONDS = 60.0
 _WRITES = {"ledger_writes": True}
 _SECRETS = ["password", "sslpassword"]  # options of an address that nobody is to see
 
-_DAMAGED = "it is damaged; restore it from an intact backup"
-_BUSY = "another process has held it for too long; try again, and if that does not help, end the program that holds it"
+_UNUSABLE = mark("The ledger cannot be used")
+_DAMAGED = mark("it is damaged; restore it from an intact backup")
+_BUSY = mark(
+    "another process has held it for too long; try again, and if that does not help, end the program that holds it"
+)
 _REASONS = {
     "SQLITE_BUSY": _BUSY,
     "SQLITE_LOCKED": _BUSY,
     "SQLITE_PROTOCOL": _BUSY,  # it could not be locked in many attempts
-    "SQLITE_FULL": "the disk is full; make room and try again",
-    "SQLITE_IOERR": "the disk failed to read or write it; make sure that there is room, then try again",
-    "SQLITE_READONLY": "it, or its folder, is read-only; allow this account to write to both",
-    "SQLITE_CANTOPEN": "it cannot be opened; check that it is a file, and that this account may write to it and to its "
-    "folder",
+    "SQLITE_FULL": mark("the disk is full; make room and try again"),
+    "SQLITE_IOERR": mark("the disk failed to read or write it; make sure that there is room, then try again"),
+    "SQLITE_READONLY": mark("it, or its folder, is read-only; allow this account to write to both"),
+    "SQLITE_CANTOPEN": mark(
+        "it cannot be opened; check that it is a file, and that this account may write to it and to its folder"
+    ),
     "SQLITE_CORRUPT": _DAMAGED,
-    "SQLITE_NOTADB": "it is damaged, or is no ledger; restore it from an intact backup, or name another place",
-    "SQLITE_ERROR": "it is damaged, or is no ledger; restore it from an intact backup, or name another place",
+    "SQLITE_NOTADB": mark("it is damaged, or is no ledger; restore it from an intact backup, or name another place"),
+    "SQLITE_ERROR": mark("it is damaged, or is no ledger; restore it from an intact backup, or name another place"),
 }
 # The same reasons by PostgreSQL's error codes (its manual, appendix A).
 _REASONS |= {
     "55P03": _REASONS["SQLITE_BUSY"],
     "53100": _REASONS["SQLITE_FULL"],
     "58030": _REASONS["SQLITE_IOERR"],
-    "25006": "its database is read-only; use the primary server",
-    "42501": "this account may not read and write it; grant it both rights",
+    "25006": mark("its database is read-only; use the primary server"),
+    "42501": mark("this account may not read and write it; grant it both rights"),
     "XX001": _DAMAGED,
     "XX002": _DAMAGED,
 }
@@ -134,11 +139,11 @@ def address_of(url: str | None) -> sa.URL:
         address = sa.make_url(text)
         address.get_dialect()
     except (sa.exc.ArgumentError, ValueError):
-        raise LedgerError("The ledger's address cannot be read; write it like sqlite:///ledger.db") from None
+        raise LedgerError(_("The ledger's address cannot be read; write it like sqlite:///ledger.db")) from None
     plain = address.drivername in ("sqlite", "sqlite+pysqlite") and not address.query
     if address.get_backend_name() == "sqlite" and not plain:
         # Ignoring a driver or option that was asked for, such as encryption, would be worse than refusing.
-        raise LedgerError("A SQLite ledger takes no options; write its address like sqlite:///ledger.db")
+        raise LedgerError(_("A SQLite ledger takes no options; write its address like sqlite:///ledger.db"))
     return address
 
 
@@ -158,7 +163,7 @@ def open_copy(path: Path) -> Iterator[sa.Connection]:
     address = sa.URL.create("sqlite", database=path.absolute().as_uri(), query={"mode": "ro", "uri": "true"})
     engine = sa.create_engine(address, poolclass=NullPool)
     _take_over_begin(engine)
-    with plain_errors("The copy cannot be used"), engine.begin() as connection:
+    with plain_errors(mark("The copy cannot be used")), engine.begin() as connection:
         yield connection
 
 
@@ -250,26 +255,29 @@ def _create_file(path: Path, build: Build) -> bool:
 
 
 @contextmanager
-def plain_errors(what: str = "The ledger cannot be used") -> Iterator[None]:
+def plain_errors(what: str = _UNUSABLE) -> Iterator[None]:
     """Turn every failure of a database into a `LedgerError` that names no path."""
     try:
         yield
     except sa.exc.DBAPIError as error:
         reason = _reason(error.orig)
     except ImportError:
-        reason = "the driver for its kind of database is not installed"
+        reason = _("the driver for its kind of database is not installed")
     except (OSError, sa.exc.SQLAlchemyError):
-        reason = "its folder does not exist, or this account may not write to it"
+        reason = _("its folder does not exist, or this account may not write to it")
     except (ValueError, TypeError, ArithmeticError):
-        reason = _DAMAGED
+        reason = _(_DAMAGED)
     else:
         return
-    raise LedgerError(f"{what}: {reason}. Nothing was released.") from None
+    raise LedgerError(_("{what}: {reason}. Nothing was released.", what=_(what), reason=reason)) from None
 
 
 def _reason(error: object) -> str:
     code = str(getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", ""))
     code = "_".join(code.split("_")[:2])  # SQLITE_IOERR_WRITE is a kind of SQLITE_IOERR
     unreachable = not code or code.startswith(("08", "57P"))
-    fault = "its database cannot be reached" if unreachable else "its database refused"
-    return _REASONS.get(code, f"{fault}; check that it is running, is intact, and has room on its disk")
+    if code in _REASONS:
+        return _(_REASONS[code])
+    if unreachable:
+        return _("its database cannot be reached; check that it is running, is intact, and has room on its disk")
+    return _("its database refused; check that it is running, is intact, and has room on its disk")

@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar
 
 from dpengine.accounting.entry import Outcome
 from dpengine.errors import LedgerError, PlanError
+from dpengine.translation.catalogue import _
 
 __all__ = ["LAST_STAGE", "Kept", "check_reopens", "drawn", "signals_deferred"]
 
@@ -42,9 +43,11 @@ def check_reopens(blank: Kept, payload: bytes, reopen: Callable[[bytes], Kept]) 
     try:
         key = reopen(payload).key
     except (PlanError, LedgerError, UnicodeError) as error:
-        raise PlanError(f"the result cannot be read back from its stored form ({error}); nothing was spent") from None
+        raise PlanError(
+            _("the result cannot be read back from its stored form ({error}); nothing was spent", error=error)
+        ) from None
     if key != blank.key:
-        raise PlanError("the result reads back from its stored form as another one; nothing was spent")
+        raise PlanError(_("the result reads back from its stored form as another one; nothing was spent"))
 
 
 def drawn(draw: Callable[[Exact], Outcome], exact: Exact) -> Outcome:
@@ -53,9 +56,11 @@ def drawn(draw: Callable[[Exact], Outcome], exact: Exact) -> Outcome:
         return draw(exact)
     except Exception:  # noqa: BLE001 - whatever it is, its text may hold a noisy number
         raise LedgerError(
-            "The program failed after noise had been drawn. Nothing was recorded or shown, and nothing was spent. If "
-            "the machine had memory enough, this is a fault of the program: please report it. A preview runs the same "
-            "program without data, and may show the cause."
+            _(
+                "The program failed after noise had been drawn. Nothing was recorded or shown, and nothing was "
+                "spent. If the machine had memory enough, this is a fault of the program: please report it. A "
+                "preview runs the same program without data, and may show the cause."
+            )
         ) from None
 
 

@@ -20,18 +20,22 @@ from typing import Any
 import sqlalchemy as sa
 
 from dpengine.accounting import schema, witness
-from dpengine.accounting.amount import total
+from dpengine.accounting.amount import over_cap, total
 from dpengine.accounting.approval import records
 from dpengine.accounting.entry import Resemblance, same_name
 from dpengine.accounting.witness import Seen
-from dpengine.errors import BudgetError, LedgerError
-from dpengine.exact import exact_text, ratio_text
+from dpengine.errors import LedgerError
+from dpengine.exact import ratio_text
+from dpengine.translation.catalogue import _, mark, number
 
 __all__ = [
     "Book", "add_charge", "add_payload", "add_sketch", "build", "check_continues", "keyed", "lost", "named_key",
     "payload_of", "read", "reseal", "secret_of", "set_cap", "sketch_of", "state_of", "verify",
 ]  # fmt: skip
 
+_CHANGED = mark(
+    "A cap in the ledger, or an approval, was changed from outside; restore the ledger from an intact backup."
+)
 # What later versions added is sealed last, and only where it is stored.
 _KIND, _VERSION_3 = "kind", ("owner", "recognised", "sketch_sha256")
 _SEALED = [column.name for column in schema.charges.columns if column.name not in ("hash", _KIND, *_VERSION_3)]
@@ -106,16 +110,7 @@ class Book:
         if cap is None or spent + epsilon <= cap:
             return
         others = ", ".join(repr(name) for name in sorted(names) if same_name(name) != same_name(dataset))
-        why = f" It shares data, and so its budget, with {others}." if others else ""
-        if alike:
-            looks = ", ".join(f"{each.dataset!r} (about {each.overlap:.0%} of the rows)" for each in alike)
-            why += f" Its table looks like that of {looks}; if they are of other people, state that for the record."
-        raise BudgetError(
-            f"The budget of dataset {dataset!r} does not allow this: asked ε = {exact_text(epsilon)}, "
-            f"spent {exact_text(spent)} of {exact_text(cap)}, left {exact_text(max(cap - spent, Fraction(0)))}.{why} "
-            "Ask for a smaller ε, or let the owner of the data decide on a larger cap; "
-            "results that were published before are returned again at no cost."
-        )
+        raise over_cap(dataset, epsilon, spent, cap, others, alike)
 
     def published(self, fingerprint: bytes, plan_id: str) -> sa.Row[Any] | None:
         """Return the charge for this plan on this data; None if there is none."""
@@ -131,16 +126,14 @@ def read(connection: sa.Connection, secret: bytes, owner: str) -> Book:
     """Return everything of one owner except the payloads; raise `LedgerError` if parts of the ledger do not agree."""
     meta = schema.only_meta(connection)
     if not hmac.compare_digest(meta.secret, secret):
-        raise LedgerError("The ledger was replaced by another one while in use; open it again.")
+        raise LedgerError(_("The ledger was replaced by another one while in use; open it again."))
     rows = schema.charges_of(connection, meta.version)
     head = _check_chain(rows, secret)
     if meta.entries != len(rows) or meta.head != head:
-        raise _broken(len(rows) + 1, "is missing, or was never there and the count of entries was changed")
+        raise _broken(len(rows) + 1, mark("is missing, or was never there and the count of entries was changed"))
     caps, rules, requests = changeable = _changeable(connection, meta.version)
     if meta.caps_seal != _seal(secret, *changeable):
-        raise LedgerError(
-            "A cap in the ledger, or an approval, was changed from outside; restore the ledger from an intact backup."
-        )
+        raise LedgerError(_(_CHANGED))
     return Book(
         owner,
         tuple(row for row in rows if (row.owner or "") == owner),
@@ -161,10 +154,10 @@ def _check_chain(rows: list[sa.Row[Any]], secret: bytes) -> bytes:
     checked, head = _checked.get(secret, ([], _genesis(secret)))
     if rows[: len(checked)] != checked:
         checked, head = [], _genesis(secret)
-    for number, row in enumerate(rows[len(checked) :], len(checked) + 1):
+    for place, row in enumerate(rows[len(checked) :], len(checked) + 1):
         head = _link(head, row._asdict())
-        if row.number != number or row.hash != head:
-            raise _broken(number, "or the one before it, was changed or is missing")
+        if row.number != place or row.hash != head:
+            raise _broken(place, mark("or the one before it, was changed or is missing"))
     if len(rows) > len(checked):
         _remember(rows, secret, head)
     return head
@@ -220,7 +213,7 @@ def sketch_of(connection: sa.Connection, charge: sa.Row[Any]) -> bytes | None:
     table = schema.sketches.c
     sketch = connection.scalar(sa.select(table.sketch).where(table.number == charge.number))
     if sketch is None or hashlib.sha256(sketch).digest() != charge.sketch_sha256:
-        raise _broken(charge.number, "has a stored sketch that was changed or is missing")
+        raise _broken(charge.number, mark("has a stored sketch that was changed or is missing"))
     return bytes(sketch)
 
 
@@ -234,7 +227,7 @@ def payload_of(connection: sa.Connection, charge: sa.Row[Any]) -> bytes:
     payloads = schema.payloads.c
     payload = connection.scalar(sa.select(payloads.payload).where(payloads.number == charge.number))
     if payload is None or hashlib.sha256(payload).digest() != charge.payload_sha256:
-        raise _broken(charge.number, "has a stored release that was changed or is missing")
+        raise _broken(charge.number, mark("has a stored release that was changed or is missing"))
     return bytes(payload)
 
 
@@ -244,7 +237,7 @@ def named_key(connection: sa.Connection, secret: bytes, name: str, make: Callabl
         row = connection.execute(sa.select(schema.keys).where(schema.keys.c.name == name)).first()
         if row is not None:
             if not hmac.compare_digest(row.seal, keyed(secret, "key", name, row.value)):
-                raise LedgerError("A key in the ledger was changed from outside; restore an intact backup.")
+                raise LedgerError(_("A key in the ledger was changed from outside; restore an intact backup."))
             return bytes(row.value)
     if make is None:
         return None
@@ -265,7 +258,7 @@ def build(connection: sa.Connection, refusal: LedgerError | None = None) -> bool
         if connection.execute(sa.select(schema.meta.c.version)).first():
             return False
         if connection.execute(sa.select(schema.charges.c.number).limit(1)).first():
-            raise LedgerError("The ledger is damaged: it has charges, but no key. Restore it from an intact backup.")
+            raise LedgerError(_("The ledger is damaged: it has charges, but no key. Restore it from an intact backup."))
     if refusal is not None:
         raise refusal
     schema.all_tables.create_all(connection, checkfirst=elsewhere)
@@ -291,7 +284,9 @@ def lost(connection: sa.Connection, seen: Seen) -> str | None:
     if loss := _lost_entries(connection, now, seen):
         return loss
     if not seen.keys <= now.keys:
-        return "its signing key is gone or was replaced, and readers who expect it will refuse what another one signs"
+        return _(
+            "its signing key is gone or was replaced, and readers who expect it will refuse what another one signs"
+        )
     return None
 
 
@@ -300,12 +295,18 @@ def _lost_entries(connection: sa.Connection, now: Seen, seen: Seen) -> str | Non
     if seen.entries == 0:
         return None  # nothing was spent that could be forgotten
     if seen.identity and now.identity != seen.identity:
-        return f"it is another one than that of {witness.entries(seen)} which was seen there"
-    forgotten = "and what was spent since would be forgotten"
+        return _("it is another one than that of {entries} which was seen there", entries=witness.entries(seen))
     if now.entries < seen.entries:
-        return f"it has {witness.entries(now)}, but {seen.entries:,} were seen there, {forgotten}"
+        return _(
+            "it has {entries}, but {seen} were seen there, and what was spent since would be forgotten",
+            entries=witness.entries(now),
+            seen=number(seen.entries),
+        )
     if connection.scalar(sa.select(charges.hash).where(charges.number == seen.entries)) != seen.head:
-        return f"its entry {seen.entries:,} is not the one that was seen there, {forgotten}"
+        return _(
+            "its entry {seen} is not the one that was seen there, and what was spent since would be forgotten",
+            seen=number(seen.entries),
+        )
     return None
 
 
@@ -394,4 +395,5 @@ def _link(previous: bytes, fields: Mapping[str, Any]) -> bytes:
 
 
 def _broken(number: int, fault: str) -> LedgerError:
-    return LedgerError(f"Entry {number} of the ledger, {fault}. Nothing can be released until a backup is restored.")
+    text = mark("Entry {entry} of the ledger, {fault}. Nothing can be released until a backup is restored.")
+    return LedgerError(_(text, entry=number, fault=_(fault)))

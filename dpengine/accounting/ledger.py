@@ -43,6 +43,7 @@ from dpengine.accounting.upgrade import upgrade
 from dpengine.accounting.witness import Seen
 from dpengine.errors import BudgetError, LedgerError
 from dpengine.exact import exact_text, ratio_text
+from dpengine.translation.catalogue import _, localised, mark
 
 __all__ = ["Ledger"]
 
@@ -140,7 +141,7 @@ class Ledger:
     def set_cap(self, dataset: str, cap: Fraction | int | str) -> None:
         """Set the total ε that this dataset may ever spend; below what is spent already, nothing is left."""
         check_texts(dataset=dataset)
-        number = read_amount(cap, "The cap")
+        number = read_amount(cap, mark("The cap"))
         with self._writing() as (connection, book):
             hash_chain.set_cap(connection, book, self._secret, dataset, number)
 
@@ -294,15 +295,15 @@ class Ledger:
         except what is returned. After an error it is safe to call again.
 
         Raises `BudgetError` if the cap would be passed, if a second person's approval is needed and none of exactly
-        this plan is unused, or if the outcome did not cost exactly the ε of the charge. An approval is used up in the
-        same transaction.
+        this plan is unused, or if the outcome did not cost exactly that ε. The approval is used up at the same time.
         """
         epsilon = read_amount(charge.epsilon, "ε")
         if outcome.cost != epsilon:
             raise BudgetError(  # what they spent may depend on what they drew, so it is not said
-                f"The mechanisms did not spend exactly ε = {exact_text(epsilon)}, which was to be charged. Nothing was "
-                "recorded, and nothing is shown. This is a fault of the program: please report it."
-            )
+                _("The mechanisms did not spend exactly ε = {epsilon}, which was to be charged. Nothing was recorded, "
+                  "and nothing is shown. This is a fault of the program: please report it.",
+                  epsilon=localised(exact_text(epsilon)))
+            )  # fmt: skip
         fields = {
             "release_id": outcome.release_id,
             "dataset": charge.dataset,
@@ -322,7 +323,7 @@ class Ledger:
             if known is not None:
                 return hash_chain.payload_of(connection, known)
             if book.named(outcome.release_id) is not None:
-                raise LedgerError("This release id is already in the ledger for another release.")
+                raise LedgerError(_("This release id is already in the ledger for another release."))
             data = charge.dataset, charge.fingerprint
             alike = recognition.resembling(connection, book, self._key, *data, charge.sketch)
             approval = _refuse(book, charge, alike)

@@ -18,6 +18,7 @@ from dpengine.accounting.entry import Resemblance
 from dpengine.accounting.hash_chain import Book
 from dpengine.accounting.sketch import Sketch, resemblance
 from dpengine.errors import LedgerError
+from dpengine.translation.catalogue import _
 
 __all__ = ["resembling", "sealed", "stated"]
 
@@ -73,7 +74,7 @@ def _opened(connection: sa.Connection, key: bytes, charge: sa.Row[Any]) -> Sketc
     try:
         return Sketch.from_bytes(AESGCM(_key(key, charge.release_id)).decrypt(bytes(12), stored, None))
     except InvalidTag:
-        raise LedgerError("A sketch in the ledger was changed from outside; restore an intact backup.") from None
+        raise LedgerError(_("A sketch in the ledger was changed from outside; restore an intact backup.")) from None
 
 
 def _key(key: bytes, release_id: str) -> bytes:

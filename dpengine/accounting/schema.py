@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from dpengine.accounting.database import locked
 from dpengine.accounting.entry import Kind
 from dpengine.errors import LedgerError
+from dpengine.translation.catalogue import _
 
 __all__ = [
     "VERSION", "all_tables", "caps", "caps_of", "charges", "charges_of", "has_meta", "keys", "kind_of", "lacks", "meta",
@@ -120,9 +121,9 @@ def only_meta(connection: sa.Connection) -> sa.Row[Any]:
     """Return the one meta row; outside SQLite, a writer holds it locked from here to its commit."""
     rows = connection.execute(locked(connection, sa.select(meta))).all()
     if len(rows) != 1 or rows[0].version < 1:
-        raise LedgerError("The ledger is damaged: its key is missing. Restore it from an intact backup.")
+        raise LedgerError(_("The ledger is damaged: its key is missing. Restore it from an intact backup."))
     if rows[0].version > VERSION:
-        raise LedgerError("The ledger was written by a later version of this program; use that version.")
+        raise LedgerError(_("The ledger was written by a later version of this program; use that version."))
     return rows[0]
 
 

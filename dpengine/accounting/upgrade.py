@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from dpengine.accounting import schema
 from dpengine.errors import LedgerError
+from dpengine.translation.catalogue import _
 
 __all__ = ["upgrade"]
 
@@ -34,8 +35,11 @@ def upgrade(connection: sa.Connection, version: int) -> None:
         if getattr(error.orig, "sqlstate", None) != _NOT_ALLOWED:
             raise
         raise LedgerError(
-            "The ledger is of an earlier version, and this account may not bring it up to date: charge something "
-            "with the account that made it, or transfer its tables to this account. Nothing was released."
+            _(
+                "The ledger is of an earlier version, and this account may not bring it up to date: charge "
+                "something with the account that made it, or transfer its tables to this account. Nothing was "
+                "released."
+            )
         ) from None
     connection.execute(sa.update(schema.meta).values(version=schema.VERSION))
 

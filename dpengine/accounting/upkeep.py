@@ -15,6 +15,7 @@ from dpengine.accounting.database import Store, new_file, open_copy, place_of, p
 from dpengine.accounting.upgrade import upgrade
 from dpengine.accounting.witness import Seen
 from dpengine.errors import Fault, LedgerError
+from dpengine.translation.catalogue import mark
 
 __all__ = ["accept", "backup", "begin", "check", "restore"]
 
@@ -44,7 +45,7 @@ def backup(url: str | None, to: Path) -> int:
     place, seen, store = _opened(url)
     with store.reading() as connection:
         hash_chain.check_continues(connection, seen, place)
-        with plain_errors("The backup cannot be written"):
+        with plain_errors(mark("The backup cannot be written")):
             try:
                 with new_file(to, journal="DELETE") as copy:  # one file, with nothing beside it
                     schema.all_tables.create_all(copy, checkfirst=False)

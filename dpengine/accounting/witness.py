@@ -25,6 +25,7 @@ from pathlib import Path
 from platformdirs import user_state_path
 
 from dpengine.errors import Fault, LedgerError
+from dpengine.translation.catalogue import _, plural
 
 __all__ = ["Seen", "entries", "missing", "note", "note_growth", "replaced", "seen"]
 
@@ -90,25 +91,25 @@ def note_growth(place: str | None, known: Seen | None, state: Seen) -> None:
 
 def entries(state: Seen) -> str:
     """Return the number of entries in words, such as "1 entry"."""
-    return f"{state.entries:,} {'entry' if state.entries == 1 else 'entries'}"
+    return plural("{n} entry", "{n} entries", state.entries)
 
 
 def missing(place: str | None, known: Seen | None) -> LedgerError:
     """Return the error to raise where there is no ledger, but one was seen, or none may be begun."""
     if known is None:
-        return _at(place, "There is no ledger here. Nothing was released. Check the address, or begin a new ledger: "
-                   "private-release ledger begin")  # fmt: skip
-    return _at(place, f"The ledger that was used here, of {entries(known)}, is gone. Nothing was released. "
+        return _at(place, _("There is no ledger here. Nothing was released. Check the address, or begin a new ledger: "
+                            "private-release ledger begin"))  # fmt: skip
+    return _at(place, _("The ledger that was used here, of {entries}, is gone. Nothing was released. "
                "Bring it back: mount its disk, start its database, or restore a backup (private-release ledger "
                "restore). Or, if what it spent may be forgotten, deliberately begin a new one: private-release ledger "
-               "begin")  # fmt: skip
+               "begin", entries=entries(known)))  # fmt: skip
 
 
 def replaced(place: str | None, loss: str) -> LedgerError:
     """Return the error to raise where the ledger lacks something of the one that was seen."""
-    return _at(place, f"The ledger is not as it was left here: {loss}. Nothing was released. Bring the right one back "
+    return _at(place, _("The ledger is not as it was left here: {loss}. Nothing was released. Bring the right one back "
                "(private-release ledger restore). Or, if what is missing may be forgotten, deliberately go on with "
-               "this one: private-release ledger accept")  # fmt: skip
+               "this one: private-release ledger accept", loss=loss))  # fmt: skip
 
 
 def _at(place: str | None, text: str) -> LedgerError:

@@ -22,6 +22,7 @@ from dpengine.counting.encoding.local_sql import grouped, identity
 from dpengine.errors import PlanError, TableError
 from dpengine.sources.mixed import member_types
 from dpengine.sources.table import LocalTable, Table
+from dpengine.translation.catalogue import _
 
 __all__ = ["Classes", "Uniqueness", "class_sizes", "people_count", "rows_by_person", "unique_people"]
 
@@ -121,14 +122,16 @@ def rows_by_person(table: Table, person: str) -> tuple[Ints, Ints]:
 def _local(table: Table) -> LocalTable:
     """Return the table if its rows are on this machine, where any grouping is possible. Raises `TableError`."""
     if not isinstance(table, LocalTable):
-        raise TableError("the rows of this table stay in their database; this needs a table that is opened from a file")
+        raise TableError(
+            _("the rows of this table stay in their database; this needs a table that is opened from a file")
+        )
     return table
 
 
 def _cells(table: Table, columns: Sequence[str], person: str | None) -> tuple[list[str], str | None]:
     """Return SQL for the values of `columns` to group by, and for the person's ID."""
     if not columns:
-        raise PlanError("name at least one column")
+        raise PlanError(_("name at least one column"))
     types = {field.name: field.type for field in table.columns}
     place = {field.name: i for i, field in enumerate(table.columns)}
     faults, cells = [], {}

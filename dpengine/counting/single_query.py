@@ -21,6 +21,7 @@ from dpengine.spec.domain import Column
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import Unit
 from dpengine.spec.query import Condition
+from dpengine.translation.catalogue import _
 
 __all__ = ["Selection", "check", "histogram", "matching", "sums"]
 
@@ -69,8 +70,10 @@ def _local(table: Table, columns: Sequence[Column | Grid], unit: Unit) -> LocalT
     """Return the table if a question about `columns` can be answered from it, else raise `TableError`."""
     if not isinstance(table, LocalTable):
         raise TableError(
-            "a single question cannot be asked about rows that stay in their database; publish a table of them, or "
-            "export them to a file"
+            _(
+                "a single question cannot be asked about rows that stay in their database; publish a table of "
+                "them, or export them to a file"
+            )
         )
     if faults := column_faults(table.columns, columns, unit) + LocalRows(table).faults(columns):
         raise TableError(list(dict.fromkeys(faults)))

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dpengine.errors import PrivateReleaseError
+from dpengine.translation.catalogue import speaking
 
 try:
     import resource
@@ -84,7 +85,8 @@ def _answer(request: bytes) -> bytes:
         _limit(**call["limits"])
     answer: dict[str, Any]
     try:
-        answer = {"result": work(**call["arguments"])}
+        with speaking(call["language"]):
+            answer = {"result": work(**call["arguments"])}
     except PrivateReleaseError as error:
         answer = {"error": type(error).__name__, "faults": [(fault.path, fault.text) for fault in error.faults]}
     return json.dumps(answer).encode()

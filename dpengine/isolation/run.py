@@ -28,6 +28,7 @@ from typing import Any
 from dpengine import errors
 from dpengine.errors import Fault, PrivateReleaseError
 from dpengine.isolation.forker import BEGUN
+from dpengine.translation.catalogue import language
 
 __all__ = ["Died", "Limits", "run", "warm"]
 
@@ -63,7 +64,10 @@ def run(function: str, arguments: Mapping[str, Any], limits: Limits) -> Any:
 
     Raises `Died`, or the `PrivateReleaseError` that the function raises.
     """
-    call = {"function": function, "arguments": dict(arguments), "limits": asdict(limits), "folder": _current_folder()}
+    call = {
+        "function": function, "arguments": dict(arguments), "limits": asdict(limits), "folder": _current_folder(),
+        "language": language(),
+    }  # fmt: skip
     request = json.dumps(call).encode()
     with _slots:
         reply = _ask_forker(request) if _HAS_FORK else _ask_alone(request)

@@ -46,6 +46,7 @@ from dpengine.marginals.measurement import Allocation
 from dpengine.quasi_random import uniforms
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import _, number
 
 __all__ = ["DRAWS", "MAX_CELLS", "Basis", "basis_of", "check_size", "fits", "replicate"]
 
@@ -97,7 +98,13 @@ def fits(result: Result) -> bool:
 def check_size(cells: int) -> None:
     """Raise `ReleaseError` for more cells than can be drawn."""
     if cells > MAX_CELLS:
-        raise ReleaseError(f"replicates of {cells:,} cells are too many at once: at most {MAX_CELLS:,} have them")
+        raise ReleaseError(
+            _(
+                "replicates of {cells} cells are too many at once: at most {most} have them",
+                cells=number(cells),
+                most=number(MAX_CELLS),
+            )
+        )
 
 
 def replicate(basis: Basis, tables: Sequence[Columns]) -> Iterator[tuple[Columns, Floats]]:
@@ -226,7 +233,7 @@ def _of_cells(basis: Basis, table: Columns, singles: Sequence[Floats]) -> Floats
     errors = math.sqrt(1 - TREND) * _normal(basis.release_id, (table, "cells"), variance.shape)
     errors += math.sqrt(TREND) * trend
     errors *= np.sqrt(variance)
-    for _ in range(SWEEPS):
+    for _sweep in range(SWEEPS):
         for axis, wanted in enumerate(singles):
             others = tuple(k for k in range(variance.ndim) if k != axis)
             missing = wanted - errors.sum(axis=tuple(k + 1 for k in others))

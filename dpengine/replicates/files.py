@@ -30,6 +30,7 @@ from dpengine.results.published_columns import NUMBERS, header, published_name
 from dpengine.results.result import Result
 from dpengine.spec import strict_yaml
 from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import _
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,13 +136,15 @@ def basis_from(source: Source) -> Basis:
         plan = Plan.loads(members.read("plan.yaml", strict_yaml.MAX_BYTES).decode())
         if estimator(plan) is Estimator.BOXES:
             raise ReleaseError(
-                "replicates of a release for ranges can be made by its publisher alone: the measured boxes of cells "
-                "are not in this file"
+                _(
+                    "replicates of a release for ranges can be made by its publisher alone: the measured boxes of "
+                    "cells are not in this file"
+                )
             )
         files = table_files(plan)
         check_size(sum(map(plan.cells, files)))
         estimates = {table: _estimates(members, files[table], table, plan) for table in files}
-    _, checked = read_manifest(json.dumps(manifest).encode())
+    checked = read_manifest(json.dumps(manifest).encode())[1]
     allocations = tuple(
         Allocation(tuple(entry.columns), Fraction(entry.epsilon), entry.sensitivity, entry.units_per_row)
         for entry in checked.measurements
@@ -150,7 +153,7 @@ def basis_from(source: Source) -> Basis:
     errors = None
     if estimator(plan) is Estimator.MODEL and max(map(len, plan.marginals)) > 1:
         if checked.model_error is None:
-            raise ReleaseError("this release was made by an earlier version, which did not state its model's error")
+            raise ReleaseError(_("this release was made by an earlier version, which did not state its model's error"))
         errors = partial(mean_errors, factor=checked.model_error.factor, power=checked.model_error.power)
     return Basis(plan, checked.release_id, allocations, estimates.__getitem__, errors)
 

@@ -148,8 +148,8 @@ def epsilon_for(plan: Plan, half_width: float, confidence: float = CONFIDENCE) -
     if not strategy.closed_form:
         raise PlanError(
             _(
-                "the error of an adaptive plan is known by simulation only, so no ε can be computed for it: try "
-                "several with predict(plan, epsilons=[0.1, 1, 10])"
+                "for an adaptive plan, ε cannot be worked out from an error: "
+                "try some values of ε, and see the error of each"
             )
         )
     if not isinstance(half_width, Real) or not 0 <= half_width < math.inf:

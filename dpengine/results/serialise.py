@@ -22,12 +22,13 @@ from dpengine.estimate.consistency import ConsistentTables
 from dpengine.marginals.marginal import Domain, Marginal
 from dpengine.marginals.measurement import Allocation, Audit, Boxes, Choice, Measurement, Measurements
 from dpengine.synthesis.generate_rows import SyntheticRows
+from dpengine.translation.catalogue import _, mark
 
 __all__ = ["pack", "plan_of", "unpack"]
 
 Array = npt.NDArray[Any]
 DAMAGED = (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
-CANNOT_BE_READ = "a stored release cannot be read; restore the ledger from a backup"
+CANNOT_BE_READ = mark("a stored release cannot be read; restore the ledger from a backup")
 BOXES = ("parents", "first", "last", "parts", "values")
 
 
@@ -83,7 +84,7 @@ def plan_of(payload: bytes) -> dict[str, Any]:
         with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
             plan: dict[str, Any] = json.loads(arrays["header"].tobytes())["plan"]
     except DAMAGED as error:
-        raise LedgerError(CANNOT_BE_READ) from error
+        raise LedgerError(_(CANNOT_BE_READ)) from error
     return plan
 
 
@@ -130,6 +131,6 @@ def unpack(
                 for k, (name, columns) in enumerate(header.get("amounts", ()))
             )
     except DAMAGED as error:
-        raise LedgerError(CANNOT_BE_READ) from error
+        raise LedgerError(_(CANNOT_BE_READ)) from error
     story = {key: header[key] for key in ("release_id", "created", "software")}
     return header["plan"], Measurements(measurements, choices, audit, boxes), model, story, amounts

@@ -21,6 +21,7 @@ from dpengine.errors import PrivateReleaseError, TableError
 from dpengine.sources.databases.remote import RemoteTable
 from dpengine.sources.open import open_table
 from dpengine.sources.table import Table
+from dpengine.translation.catalogue import _
 
 __all__ = ["Connection", "list_tables", "open_connection"]
 
@@ -106,5 +107,5 @@ def _details_hidden(name: str) -> Iterator[None]:
             "The database %r cannot be read (%s): %s", name, type(error).__name__, _without_password(str(error))
         )
         raise TableError(
-            f"the database {name!r} cannot be read just now; try again, or ask who runs this server"
+            _("the database {name!r} cannot be read just now; try again, or ask who runs this server", name=name)
         ) from None

@@ -28,7 +28,7 @@ from dpengine.sources.files.arrow_file import read_copy
 from dpengine.sources.files.text_rows import relation
 from dpengine.sources.relation import from_arrow, known_types, plain_arrow, types_of
 from dpengine.sources.table import Field, LocalTable, Table, fields, plain_errors, stamp
-from dpengine.translation.catalogue import mark
+from dpengine.translation.catalogue import _, mark
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -138,7 +138,9 @@ def open_table(
                 names, rows = parquet.open_parquet(connection, folder, remote.copy_rows(source, folder))
                 loaded = _Loaded(names, rows=rows)
             else:
-                raise TableError("a table is given as a path or paths, a pandas DataFrame, a pyarrow or an Ibis table")
+                raise TableError(
+                    _("a table is given as a path or paths, a pandas DataFrame, a pyarrow or an Ibis table")
+                )
             columns = fields(loaded.names, types_of(connection), loaded.typed)
             if loaded.said:
                 columns = tuple(map(_with_words, columns, loaded.said))
@@ -180,18 +182,18 @@ def _parts(source: object) -> list[parquet.Part]:
     """Return the files of a path, a pattern or a list of paths; none for other sources. Raises `TableError`."""
     if isinstance(source, list | tuple):
         if not source or not all(isinstance(path, str | Path) for path in source):
-            raise TableError("a list of files holds paths, and at least one")
+            raise TableError(_("a list of files holds paths, and at least one"))
         return [part for path in source for part in _parts(path)]
     if not isinstance(source, str | Path):
         return []
     if not str(source).strip():
-        raise TableError("the path of the table is blank")
+        raise TableError(_("the path of the table is blank"))
     path = Path(source)
     if path.is_file():
         return [(path, ())]
     if path.is_dir() or has_magic(str(source)):
         return parquet.find_parts(source)
-    raise TableError(f"there is no file {path.name!r}")
+    raise TableError(_("there is no file {name!r}", name=path.name))
 
 
 def _in_memory(source: object) -> tuple[list[str], pa.Table] | None:
@@ -222,11 +224,11 @@ def _open_file(connection: Any, folder: Path, path: Path, options: _Options) -> 
     packed = label.endswith(".gz")
     suffix = Path(label.removesuffix(".gz")).suffix
     if packed and suffix not in TEXT:
-        raise TableError(f"only text tables may be gzipped ({', '.join(TEXT)}); unpack this one first")
+        raise TableError(_("only text tables may be gzipped ({listed}); unpack this one first", listed=", ".join(TEXT)))
     if suffix not in (*TEXT, *EXCEL) and (options.skip_rows or not options.names_given):
-        raise TableError("only text files and workbooks have rows above their names, or none with names")
+        raise TableError(_("only text files and workbooks have rows above their names, or none with names"))
     if options.skip_rows < 0:
-        raise TableError("the number of rows above the names is 0 or more")
+        raise TableError(_("the number of rows above the names is 0 or more"))
     if suffix in TEXT:
         return _open_text(connection, folder, path, packed, options)
     if suffix in EXCEL:
@@ -259,7 +261,9 @@ def _open_file(connection: Any, folder: Path, path: Path, options: _Options) -> 
         return _Loaded(names, rows=frame.num_rows, frame=frame, read_how=how, said=said)
     if suffix in duckdb_file.ENDINGS:
         return _Loaded(duckdb_file.open_database(connection, folder, path, options.table), files=(path,))
-    raise TableError(f"files named {suffix or 'without an ending'} are not known here; use CSV, Parquet or .xlsx")
+    raise TableError(
+        _("files named {ending} are not known here; use CSV, Parquet or .xlsx", ending=suffix or _("without an ending"))
+    )
 
 
 def _open_text(connection: Any, folder: Path, path: Path, packed: bool, options: _Options) -> _Loaded:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from dpengine.errors import Fault, TableError
 from dpengine.sources.dataframe import widen
 from dpengine.sources.mixed import member, member_types
+from dpengine.translation.catalogue import _, number
 
 __all__ = [
     "MAX_COLUMNS", "check_names", "from_arrow", "known_types", "link", "plain_arrow", "types_of",
@@ -47,19 +48,28 @@ def check_names(names: Sequence[str]) -> None:
     dpengine.errors.TableError: header: 2 columns are named 'age'; rename all but one
     """
     if not names:
-        raise TableError("the table has no columns")
+        raise TableError(_("the table has no columns"))
     if len(names) > MAX_COLUMNS:
         raise TableError(
-            f"the table has {len(names):,} columns; at most {MAX_COLUMNS:,} can be read, so keep those that are needed"
+            _(
+                "the table has {names} columns; at most {most} can be read, so keep those that are needed",
+                names=number(len(names)),
+                most=number(MAX_COLUMNS),
+            )
         )
     blank = [i for i, name in enumerate(names, 1) if not name.strip()]
-    faults: list[str | Fault] = [f"column {i} has no name in the header; name it or remove it" for i in blank]
+    faults: list[str | Fault] = [
+        _("column {position} has no name in the header; name it or remove it", position=i) for i in blank
+    ]
     repeated = ((name, times) for name, times in Counter(names).items() if times > 1 and name.strip())
     faults += [
-        Fault(("header",), f"{times} columns are named {name!r}; rename all but one") for name, times in repeated
+        Fault(("header",), _("{times} columns are named {name!r}; rename all but one", times=times, name=name))
+        for name, times in repeated
     ]
     if len(faults) > _MAX_FAULTS:
-        faults[_MAX_FAULTS:] = [Fault(("header",), f"and {len(faults) - _MAX_FAULTS:,} more columns are like these")]
+        faults[_MAX_FAULTS:] = [
+            Fault(("header",), _("and {rest} more columns are like these", rest=number(len(faults) - _MAX_FAULTS)))
+        ]
     if faults:
         raise TableError(faults)
 
@@ -106,7 +116,7 @@ def within_calendar(connection: Any) -> None:
     Zoned timestamps in nanoseconds are cut to microseconds, since DuckDB can do little else with them.
     """
     cells = []
-    for name, kind, *_ in connection.execute("DESCRIBE raw").fetchall():
+    for name, kind, *_rest in connection.execute("DESCRIBE raw").fetchall():
         types = member_types(kind)
         members = ", ".join(f"{member(k)} := {_within(f'{name}.{member(k)}', each)}" for k, each in enumerate(types))
         cell = f"struct_pack({members})" if types else _within(name, kind)

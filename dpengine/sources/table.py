@@ -25,7 +25,7 @@ from dpengine.errors import TableError
 from dpengine.sources.engine import Engine
 from dpengine.sources.files.text import MAX_LINE
 from dpengine.sources.mixed import member_types
-from dpengine.translation.catalogue import _
+from dpengine.translation.catalogue import _, mark, number
 
 __all__ = ["Field", "Hint", "LocalTable", "Seen", "Table", "fields", "hint_of_name", "plain_errors", "stamp"]
 
@@ -34,7 +34,7 @@ Hint = Literal["number", "category", "yesno", "date"]
 Seen = tuple[tuple[Path, Stamp | None], ...]
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_UNREADABLE = "the file cannot be read: it is not whole, or may not be read by this user"
+_UNREADABLE = mark("the file cannot be read: it is not whole, or may not be read by this user")
 _NUMBERS = r"(TINY|SMALL|BIG|HUGE|U|UTINY|USMALL|UBIG|UHUGE)?INT(EGER)?|U?INTEGER|FLOAT|DOUBLE|DECIMAL.*|BIGNUM"
 _KINDS_BY_NAME: tuple[tuple[Hint, str], ...] = (
     ("yesno", r"(is|has|was|did)[_ ].+"),
@@ -133,14 +133,14 @@ class LocalTable(Table):
     def check_unchanged(self) -> None:
         """Raise `TableError` if a file has changed since it was opened, as its stamp shows."""
         if any(stamp(path) != before for path, before in self._seen):
-            raise TableError("the file has changed since it was opened; open it again, once it is complete")
+            raise TableError(_("the file has changed since it was opened; open it again, once it is complete"))
 
     @contextmanager
     def connection(self) -> Iterator[Any]:
         """Yield the connection, to one user at a time; errors inside are raised as `TableError`."""
         with self._lock, plain_errors():
             if not self._finish.alive:
-                raise TableError("the table is closed; open it again")
+                raise TableError(_("the table is closed; open it again"))
             yield self._engine.connection()
 
 
@@ -159,34 +159,44 @@ def plain_errors() -> Iterator[None]:
     try:
         yield
     except (duckdb.OutOfMemoryException, MemoryError):
-        raise TableError("there is not enough memory for this table; use Parquet, or fewer columns") from None
+        raise TableError(_("there is not enough memory for this table; use Parquet, or fewer columns")) from None
     except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException):
         raise  # a mistake in our SQL, not in the table
     except pa.ArrowException:
-        raise TableError("the file is damaged or not of the kind its name says; write it again") from None
+        raise TableError(_("the file is damaged or not of the kind its name says; write it again")) from None
     except OSError as error:
         # PyArrow wraps DuckDB's errors, rows and paths included, in one of these while rows stream.
         if error.errno in _NO_ROOM:
-            raise TableError("there is no room on the disk for the rows; make room, or unpack the file first") from None
-        raise TableError(_fault(str(error)) if error.errno is None else _UNREADABLE) from None
+            raise TableError(
+                _("there is no room on the disk for the rows; make room, or unpack the file first")
+            ) from None
+        raise TableError(_fault(str(error)) if error.errno is None else _(_UNREADABLE)) from None
     except (duckdb.Error, UnicodeError, NotImplementedError) as error:
         raise TableError(_fault(str(error))) from None
     except (EOFError, zlib.error):
-        raise TableError(_UNREADABLE) from None
+        raise TableError(_(_UNREADABLE)) from None
 
 
 def _fault(message: str) -> str:
     line = re.search(r"CSV Error on Line: (\d+)", message)
     if not line:
-        return "the table cannot be read: it is damaged, or has changed since it was opened; write it again"
-    where = f"line {int(line[1]):,} of the file"
+        return _("the table cannot be read: it is damaged, or has changed since it was opened; write it again")
+    where = number(int(line[1]))
     if "unterminated quote" in message:
-        return f'{where} opens a quote that is not closed properly; write " inside of a cell as ""'
+        return _(
+            'line {line} of the file opens a quote that is not closed properly; write " inside of a cell as ""',
+            line=where,
+        )
     if "Maximum line size" in message:
-        return f"{where} is longer than {MAX_LINE >> 20} MB; is a quote left open, or is this no text table?"
-    return (
-        f"{where} does not have as many cells as the header has names; "
-        "put cells that hold the delimiter in quotes, or export the table again"
+        return _(
+            "line {line} of the file is longer than {most} MB; is a quote left open, or is this no text table?",
+            line=where,
+            most=MAX_LINE >> 20,
+        )
+    return _(
+        "line {line} of the file does not have as many cells as the header has names; "
+        "put cells that hold the delimiter in quotes, or export the table again",
+        line=where,
     )
 
 

@@ -23,6 +23,7 @@ from dpengine.accounting.entry import Charge, Resemblance
 from dpengine.accounting.hash_chain import Book
 from dpengine.errors import BudgetError
 from dpengine.exact import ratio_text
+from dpengine.translation.catalogue import _, mark, number
 
 if TYPE_CHECKING:
     from dpengine.spec.plan import Plan
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["Approvals"]
 
 MAX_NOTE = 2_000  # characters
+_STATES = {
+    State.WAITING: mark("waiting"), State.APPROVED: mark("approved"), State.DECLINED: mark("declined"),
+    State.WITHDRAWN: mark("withdrawn"), State.LAPSED: mark("lapsed"), State.PUBLISHED: mark("published"),
+}  # fmt: skip
 
 Transaction = Callable[[], AbstractContextManager[tuple[sa.Connection, Book]]]
 
@@ -137,7 +142,7 @@ class Approvals:
             row = _row(book, request_id)
             _refuse_unless(row, (State.WAITING,))
             if by.is_same(records.request_of(row).asked_by):
-                raise BudgetError("Nobody decides on a request of their own: another person has to look at it.")
+                raise BudgetError(_("Nobody decides on a request of their own: another person has to look at it."))
             self._change(
                 connection, row, state, decided_by=by.identity, decided_name=by.name, decided=records.now(), answer=note
             )
@@ -159,18 +164,18 @@ def _latest(book: Book, digest: bytes, other_people: bool) -> Request | None:
 def _row(book: Book, request_id: str) -> sa.Row[Any]:
     found = next((row for row in book.requests if row.request_id == request_id), None)
     if found is None:
-        raise BudgetError("There is no request with this id.")
+        raise BudgetError(_("There is no request with this id."))
     return found
 
 
 def _refuse_unless(row: sa.Row[Any], states: Collection[State]) -> None:
     if row.state not in states:
-        raise BudgetError(f"This request is {row.state} already. Nothing was changed.")
+        raise BudgetError(_("This request is {state} already. Nothing was changed.", state=_(_STATES[row.state])))
 
 
 def _check(by: Actor, note: str = "") -> None:
     check_texts(identity=by.identity, name=by.name, note=note)
     if not by.identity.strip():
-        raise BudgetError("Approval is between two people who sign in: without, nobody is told from anybody.")
+        raise BudgetError(_("Approval is between two people who sign in: without sign-in, nobody can tell who is who."))
     if len(note) > MAX_NOTE:
-        raise BudgetError(f"A note has at most {MAX_NOTE:,} characters.")
+        raise BudgetError(_("A note has at most {most} characters.", most=number(MAX_NOTE)))

@@ -17,6 +17,7 @@ from dpengine.accounting import schema
 from dpengine.accounting.approval.request import Actor, Request, State
 from dpengine.accounting.entry import Charge, Kind, Outcome, Resemblance, same_name
 from dpengine.errors import BudgetError, LedgerError
+from dpengine.translation.catalogue import _
 
 if TYPE_CHECKING:
     from dpengine.accounting.hash_chain import Book
@@ -56,12 +57,18 @@ def approval_for(book: Book, charge: Charge, alike: Collection[Resemblance]) -> 
         return found
     if charge.kind is not Kind.RELEASE:
         raise BudgetError(
-            f"The budget of dataset {charge.dataset!r} is spent only with the approval of a second person, which is "
-            "for plans of tables: questions and choices are refused. Publish a plan that answers them."
+            _(
+                "The budget of dataset {dataset!r} is spent only with the approval of a second person, which is "
+                "for plans of tables: questions and choices are refused. Publish a plan that answers them.",
+                dataset=charge.dataset,
+            )
         )
     raise BudgetError(
-        f"Publishing from dataset {charge.dataset!r} needs the approval of a second person, and exactly this plan has "
-        "none that is unused. Send it for approval: another person looks at it and decides."
+        _(
+            "Publishing from dataset {dataset!r} needs the approval of a second person, and exactly this "
+            "plan has none that is unused. Send it for approval: another person looks at it and decides.",
+            dataset=charge.dataset,
+        )
     )
 
 
@@ -107,7 +114,7 @@ def plan_of(connection: sa.Connection, request: sa.Row[Any]) -> str:
     table = schema.requests.c
     plan = connection.scalar(sa.select(table.plan).where(table.number == request.number))
     if plan is None or hashlib.sha256(plan.encode()).digest() != request.plan_sha256:
-        raise LedgerError("A plan that was sent for approval was changed in the ledger; restore an intact backup.")
+        raise LedgerError(_("A plan that was sent for approval was changed in the ledger; restore an intact backup."))
     return str(plan)
 
 

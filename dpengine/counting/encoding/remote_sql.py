@@ -39,6 +39,7 @@ from dpengine.errors import TableError
 from dpengine.sources.databases.dialects import Dialect
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.domain import Amount, Category, Column, Date, Number, YesNo
+from dpengine.translation.catalogue import _, number
 
 __all__ = ["MAX_CELLS", "code_of", "identity", "utc"]
 
@@ -63,8 +64,13 @@ def code_of(column: Column, cell: str, type_name: str, dialect: Dialect, tag: st
         return _amount(column, cell, type_name, dialect, tag)
     if column.size > MAX_CELLS and not (isinstance(column, Date) and column.by in ("day", "week")):
         raise TableError(
-            f"column {column.name!r} has {column.size:,} cells, more than the {MAX_CELLS:,} that a database can count; "
-            "make fewer, wider ones"
+            _(
+                "column {name!r} has {size} cells, more than the {most} that a database can count; make fewer, "
+                "wider ones",
+                name=column.name,
+                size=number(column.size),
+                most=number(MAX_CELLS),
+            )
         )
     boundaries = boundaries_of(column, type_name, MAX_CELLS)
     if boundaries is not None:
@@ -295,8 +301,12 @@ def _by_format(column: Date, text: str, dialect: Dialect) -> str:
     fields = [part for part in parts if part.startswith("%")]
     if set(fields) - set(_FIELDS) or not {"%d", "%m", "%Y"} <= set(fields) or len(set(fields)) < len(fields):
         raise TableError(
-            f"column {column.name!r}: the format {column.format!r} cannot be read in a database; use one with %d, %m, "
-            "%Y and, if there is a time, %H, %M, %S, each once"
+            _(
+                "column {name!r}: the format {format!r} cannot be read in a database; use one with %d, %m, %Y "
+                "and, if there is a time, %H, %M, %S, each once",
+                name=column.name,
+                format=column.format,
+            )
         )
     patterns = []
     for part, following in zip(parts, [*parts[1:], ""], strict=True):

@@ -14,6 +14,7 @@ from functools import cache
 from itertools import product
 
 from dpengine.errors import TableError
+from dpengine.translation.catalogue import _
 
 __all__ = ["spellings"]
 
@@ -36,8 +37,11 @@ def spellings(text: str) -> list[str]:
         count *= len(piece)
         if count > MAX_SPELLINGS:
             raise TableError(
-                f"the declared value {text!r} can be written in too many ways in Unicode for a query in a database; "
-                "write the column in plainer letters"
+                _(
+                    "the declared value {text!r} can be written in too many ways in Unicode for a query in a "
+                    "database; write the column in plainer letters",
+                    text=text,
+                )
             )
     return ["".join(parts) for parts in product(*pieces)]
 

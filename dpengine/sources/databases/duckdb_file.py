@@ -10,6 +10,7 @@ import duckdb
 from dpengine.errors import TableError
 from dpengine.sources.relation import check_names, link, within_calendar
 from dpengine.sql import identifier, literal
+from dpengine.translation.catalogue import _
 
 __all__ = ["ENDINGS", "open_database"]
 
@@ -27,9 +28,9 @@ def open_database(connection: Any, folder: Path, path: Path, table: str | None) 
     except duckdb.Error as error:
         if "Could not set lock" in str(error):
             raise TableError(
-                "the database is in use by a program that writes to it; close it there, or copy the file"
+                _("the database is in use by a program that writes to it; close it there, or copy the file")
             ) from None
-        raise TableError("this is not a DuckDB database, or one of a later version; write it again") from None
+        raise TableError(_("this is not a DuckDB database, or one of a later version; write it again")) from None
     connection.execute("SET enable_external_access = false")
     connection.execute("SET search_path = 'memory.main,source.main'")  # views name their tables without the database
     tables = connection.execute(
@@ -38,11 +39,11 @@ def open_database(connection: Any, folder: Path, path: Path, table: str | None) 
     named = {name if schema == "main" else f"{schema}.{name}": (schema, name) for schema, name in tables}
     listed = ", ".join(named) or "none"
     if table is None and len(named) != 1:
-        raise TableError(f"say which table of the database is meant, with table=; it has: {listed}")
+        raise TableError(_("say which table of the database is meant, with table=; it has: {listed}", listed=listed))
     table = next(iter(named)) if table is None else table
     place = named.get(table)
     if place is None:
-        raise TableError(f"there is no table {table!r} in the database; it has: {listed}")
+        raise TableError(_("there is no table {table!r} in the database; it has: {listed}", table=table, listed=listed))
     source = f"source.{identifier(place[0])}.{identifier(place[1])}"
     try:
         names = [str(row[0]) for row in connection.execute(f"DESCRIBE {source}").fetchall()]
@@ -52,5 +53,7 @@ def open_database(connection: Any, folder: Path, path: Path, table: str | None) 
         )
         within_calendar(connection)
     except duckdb.Error:
-        raise TableError(f"the view {table!r} cannot be read here: it needs more than this file") from None
+        raise TableError(
+            _("the view {table!r} cannot be read here: it needs more than this file", table=table)
+        ) from None
     return names

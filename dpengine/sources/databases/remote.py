@@ -24,6 +24,7 @@ from dpengine.errors import TableError
 from dpengine.sources.databases.dialects import DIALECTS
 from dpengine.sources.relation import check_names
 from dpengine.sources.table import Field, Table, hint_of_type
+from dpengine.translation.catalogue import _
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -110,7 +111,7 @@ class RemoteTable(Table):
         """Run a query and return its answer; `types` gives Ibis's type of each of its columns. Raises `TableError`."""
         with self._lock:
             if not self._open:
-                raise TableError("the table is closed; open it again")
+                raise TableError(_("the table is closed; open it again"))
             ask = self._ask_spark if self._backend.name == "pyspark" else self._ask_sql
             return ask(statement, types)
 
@@ -149,7 +150,9 @@ class RemoteTable(Table):
                 yield
         except TableError:
             if statement.cancelled.is_set():
-                raise TableError("the reading was stopped, and nothing was counted; ask again to start over") from None
+                raise TableError(
+                    _("the reading was stopped, and nothing was counted; ask again to start over")
+                ) from None
             raise
         finally:
             with self._ended:
@@ -175,8 +178,10 @@ def _plain_errors() -> Iterator[None]:
         raise
     except Exception as error:  # noqa: BLE001 - each engine has errors of its own
         raise TableError(
-            f"the engine did not answer ({type(error).__name__}); see that it runs and that this account may read "
-            "the table"
+            _(
+                "the engine did not answer ({fault}); see that it runs and that this account may read the table",
+                fault=type(error).__name__,
+            )
         ) from None
 
 

@@ -21,6 +21,7 @@ from dpengine.sources.cells import MIXED, cell_text, object_array
 from dpengine.sources.files.arrow_file import write_copy
 from dpengine.sources.files.text import invented, is_suspicious
 from dpengine.sources.relation import check_names
+from dpengine.translation.catalogue import _, number
 
 __all__ = ["copy_sheet", "sheet_names", "texts_of_sheet"]
 
@@ -45,7 +46,7 @@ def copy_sheet(path: Path, sheet: str | None, copy: Path, *, skip: int = 0, name
         first: list[object] = next(islice(rows, skip, None), [])
         names = [" ".join((cell_text(cell) or "").splitlines()) for cell in first]
         if not any(names):
-            raise TableError("the sheet is empty; its first row must hold the names of the columns")
+            raise TableError(_("the sheet is empty; its first row must hold the names of the columns"))
         if not names_given:
             names, rows = invented(len(first)), chain([first], rows)
         check_names(names)
@@ -74,10 +75,10 @@ def texts_of_sheet(path: Path, most: int) -> list[list[str]]:
     """
     with _workbook(path) as book:
         if _has_formula(path):
-            raise TableError("a cell holds a formula; replace it by its value (copy, then paste values only)")
+            raise TableError(_("a cell holds a formula; replace it by its value (copy, then paste values only)"))
         rows = [[cell_text(cell) or "" for cell in row] for row in _open_sheet(book, None).iter_rows()]
     if sum(len(cell) + 1 for row in rows for cell in row) > most:
-        raise TableError(f"the sheet is too long: at most {most:,} letters are read")
+        raise TableError(_("the sheet is too long: at most {most} letters are read", most=number(most)))
     return rows
 
 
@@ -93,7 +94,13 @@ def _open_sheet(book: CalamineWorkbook, sheet: str | None) -> CalamineSheet:
         visible = [meta.name for meta in book.sheets_metadata if meta.visible == SheetVisibleEnum.Visible]
         sheet = (visible or names or [""])[0]
     if sheet not in names:
-        raise TableError(f"there is no sheet {sheet!r} in the workbook; it has: {', '.join(names) or 'none'}")
+        raise TableError(
+            _(
+                "there is no sheet {sheet!r} in the workbook; it has: {sheets}",
+                sheet=sheet,
+                sheets=", ".join(names) or _("none"),
+            )
+        )
     return book.get_sheet_by_name(sheet)
 
 
@@ -105,9 +112,9 @@ def _workbook(path: Path) -> Iterator[CalamineWorkbook]:
         with CalamineWorkbook.from_path(str(path)) as book:
             yield book
     except (zipfile.BadZipFile, NotImplementedError):  # the latter of a zip archive of another version
-        raise TableError("this is not a whole workbook; save it again as .xlsx, or export it as CSV") from None
+        raise TableError(_("this is not a whole workbook; save it again as .xlsx, or export it as CSV")) from None
     except CalamineError:
-        raise TableError("the workbook cannot be read; save it again without a password, or export CSV") from None
+        raise TableError(_("the workbook cannot be read; save it again without a password, or export CSV")) from None
 
 
 def _check_container(path: Path) -> None:
@@ -115,17 +122,17 @@ def _check_container(path: Path) -> None:
         magic = file.read(4)
     if magic == _OLD_OFFICE:
         if path.suffix.lower() != ".xls":
-            raise TableError("the workbook is protected by a password, or is an old .xls: save it as plain .xlsx")
+            raise TableError(_("the workbook is protected by a password, or is an old .xls: save it as plain .xlsx"))
         return
     if not zipfile.is_zipfile(path):
-        raise TableError("this is not a whole workbook; save it again as .xlsx, or export it as CSV")
+        raise TableError(_("this is not a whole workbook; save it again as .xlsx, or export it as CSV"))
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         if any(member.flag_bits & _ENCRYPTED for member in members):
-            raise TableError("the workbook is protected by a password; save it as plain .xlsx")
+            raise TableError(_("the workbook is protected by a password; save it as plain .xlsx"))
         unpacked = sum(member.file_size for member in members)
         if unpacked > _MAX_UNPACKED or any(is_suspicious(part.compress_size, part.file_size) for part in members):
-            raise TableError("the workbook unpacks to far more than its size; export the sheet as CSV instead")
+            raise TableError(_("the workbook unpacks to far more than its size; export the sheet as CSV instead"))
         most = _MAX_CELLS + _MAX_CELLS_PER_BYTE * path.stat().st_size
         for member in members:
             if re.fullmatch(r"xl/worksheets/[^/]+\.xml", member.filename):
@@ -147,8 +154,10 @@ def _check_extent(archive: zipfile.ZipFile, member: zipfile.ZipInfo, most: int) 
                 width, height = max(width, _column(place[1])), max(height, int(place[2]))
             if width * height > most:
                 raise TableError(
-                    "a sheet has a cell that is very far from the first one; delete all rows and columns beside the "
-                    "table, or export the sheet as CSV"
+                    _(
+                        "a sheet has a cell that is very far from the first one; "
+                        "delete all rows and columns beside the table, or export the sheet as CSV"
+                    )
                 )
             more = file.read(_PIECE)
             piece = piece[-16:] + more if more else b""
@@ -163,7 +172,7 @@ def _check_xml(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
                 parser.Parse(piece)
         parser.Parse(b"", True)
     except expat.ExpatError:
-        raise TableError("the workbook cannot be read; save it again, or export the sheet as CSV") from None
+        raise TableError(_("the workbook cannot be read; save it again, or export the sheet as CSV")) from None
 
 
 def _column(letters: bytes) -> int:

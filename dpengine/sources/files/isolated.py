@@ -10,6 +10,7 @@ from typing import Any
 
 from dpengine.errors import TableError
 from dpengine.isolation.run import Died, Limits, run
+from dpengine.translation.catalogue import _
 
 __all__ = ["read"]
 
@@ -34,8 +35,11 @@ def read(function: str, files: Sequence[Path], place: Path, /, **arguments: Any)
         return run(f"dpengine.sources.files.untrusted:{function}", arguments, limits)
     except Died:
         raise TableError(
-            "reading this file takes more memory or time than a file of its size may take, or breaks its reader: it is "
-            "damaged or unusual (a workbook may have one cell far from all others); write it again as Parquet or CSV"
+            _(
+                "reading this file takes more memory or time than a file of its size may take, or breaks its "
+                "reader: it is damaged or unusual (a workbook may have one cell far from all others); write it "
+                "again as Parquet or CSV"
+            )
         ) from None
 
 

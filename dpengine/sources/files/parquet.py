@@ -22,6 +22,7 @@ from dpengine.errors import TableError
 from dpengine.sources.mixed import member, mixed_type
 from dpengine.sources.relation import check_names, from_arrow, link, plain_arrow, within_calendar
 from dpengine.sql import identifier, literal
+from dpengine.translation.catalogue import _
 
 __all__ = ["ENDINGS", "Part", "find_parts", "open_parquet", "open_parts"]
 
@@ -46,7 +47,9 @@ def find_parts(pattern: str | Path) -> list[Part]:
         root = Path(*takewhile(lambda part: not glob.has_magic(part), folder.parts))
         paths = sorted(Path(name) for name in glob.glob(str(pattern), recursive=True) if _is_parquet(Path(name)))
     if not paths:
-        raise TableError(f"{folder.name!r} holds, or matches, no Parquet file (their names end in .parquet)")
+        raise TableError(
+            _("{name!r} holds, or matches, no Parquet file (their names end in .parquet)", name=folder.name)
+        )
     return [(path, _folder_values(path.relative_to(root).parts[:-1])) for path in paths]
 
 
@@ -85,14 +88,20 @@ def open_parts(connection: Any, folder: Path, parts: Sequence[Part]) -> tuple[li
     names = file_columns + keys
     check_names(names)
     if len({name.lower() for name in names}) < len(names):
-        raise TableError("columns of many files are matched by name, and two differ in capitals alone; rename one")
+        raise TableError(_("columns of many files are matched by name, and two differ in capitals alone; rename one"))
     alike: dict[object, tuple[pa.Schema, list[tuple[Path, str]]]] = {}  # files with the same types: paths and links
     for number, (path, values) in enumerate(parts, 1):
         schema, size = _schema(path)
         if set(schema.names) - set(keys) != set(file_columns) or [key for key, _ in values] != keys:
             raise TableError(
-                f"file {number} of {len(parts)} ({path.name!r}) has other columns, or lies in other kinds of "
-                f"folders, than the first ({first.name!r}); the files of one table agree in both"
+                _(
+                    "file {number} of {parts} ({name!r}) has other columns, or lies in other kinds of folders, than "
+                    "the first ({first!r}); the files of one table agree in both",
+                    number=number,
+                    parts=len(parts),
+                    name=path.name,
+                    first=first.name,
+                )
             )
         place = folder.joinpath(
             *(f"c{i}={quote(value, safe='')}" for i, (_, value) in enumerate(values, len(file_columns)))
@@ -110,9 +119,9 @@ def open_parts(connection: Any, folder: Path, parts: Sequence[Part]) -> tuple[li
     columns = [f"{identifier(name)} AS c{i}" for i, name in enumerate(file_columns)]
     columns += [f"c{i}" for i in range(len(file_columns), len(names))]
     selects = [f"SELECT {', '.join(columns)} FROM {source}" for source in sources]
-    for select, (schema, _) in zip(selects, alike.values(), strict=True):
+    for select, (schema, _files) in zip(selects, alike.values(), strict=True):
         if not _times_fit(connection, pa.schema([schema.field(name) for name in file_columns]), f"({select})"):
-            raise TableError("the files hold times that no calendar has; write them again in microseconds")
+            raise TableError(_("the files hold times that no calendar has; write them again in microseconds"))
     if len(selects) > 1:
         types = [[str(row[1]) for row in connection.execute(f"DESCRIBE {select}").fetchall()] for select in selects]
         _check_mixes(names, types, [files[0][0].name for _, files in alike.values()])
@@ -139,8 +148,13 @@ def _check_mixes(names: Sequence[str], types: Sequence[Sequence[str]], files: Se
         for file, other in zip(files[1:], others, strict=True):
             if other != first and not all(re.fullmatch(_SIMPLE, each) for each in (first, other)):
                 raise TableError(
-                    f"column {name!r} is of another type in {file!r} than in {files[0]!r}, and one of them is nested "
-                    "or binary; write the files again with one type"
+                    _(
+                        "column {name!r} is of another type in {file!r} than in {other!r}, and one of them is "
+                        "nested or binary; write the files again with one type",
+                        name=name,
+                        file=file,
+                        other=files[0],
+                    )
                 )
 
 
@@ -170,9 +184,9 @@ def _schema(path: Path) -> tuple[pa.Schema, int]:
         file.seek(max(0, path.stat().st_size - 4))
         end = file.read(4)
     if start != b"PAR1":
-        raise TableError("this is not a Parquet file (or it is encrypted); give the file its right ending")
+        raise TableError(_("this is not a Parquet file (or it is encrypted); give the file its right ending"))
     if end != b"PAR1":
-        raise TableError("the Parquet file is cut off; copy or write it again")
+        raise TableError(_("the Parquet file is cut off; copy or write it again"))
     with pq.ParquetFile(path) as opened:
         return opened.schema_arrow, opened.metadata.num_rows
 

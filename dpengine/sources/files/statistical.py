@@ -31,6 +31,7 @@ from dpengine.sources.files.text import is_suspicious
 from dpengine.sources.mixed import member
 from dpengine.sources.relation import check_names
 from dpengine.spec.domain import MISSING, OTHER
+from dpengine.translation.catalogue import _, mark
 
 __all__ = ["PROGRAMS", "copy_rows", "described"]
 
@@ -59,8 +60,8 @@ _FLOATS = {"float": pa.float32(), "double": pa.float64()}
 
 _EXACT = 2**53  # below, all whole numbers are exact
 _FAR, _BEYOND = 10**8, 10**15  # days to which no calendar goes, and what is stored for them in any unit
-_UNCODED = "texts of the file are not in the encoding that it states; state the right one, such as WINDOWS-1252"
-_DAMAGED = "this is not a whole {} file; write it again, or export it as CSV"
+_UNCODED = mark("texts of the file are not in the encoding that it states; state the right one, such as WINDOWS-1252")
+_DAMAGED = mark("this is not a whole {program} file; write it again, or export it as CSV")
 
 Days: TypeAlias = Callable[[Floats], Floats]  # from stored numbers to days from 1970 on
 
@@ -97,7 +98,7 @@ def _as_json(columns: Sequence[_Column], encoding: str) -> dict[str, Any]:
 
 def _columns(path: Path, suffix: str, encoding: str | None) -> tuple[list[_Column], str]:
     keeps_marks = {} if suffix in (".por", ".xpt") else {"user_missing": True}
-    _, found = _read(path, suffix, encoding, metadataonly=True, **keeps_marks)
+    found = _read(path, suffix, encoding, metadataonly=True, **keeps_marks)[1]
     names = [name or "" for name in found.column_names]
     check_names(names)
     columns = []
@@ -186,13 +187,15 @@ def _batches(
     size, start, written = path.stat().st_size, 0, 0
     step = max(1, min(max(_MIN_CELLS, size), _MAX_CELLS) // len(columns))
     while True:
-        found, _ = _read(path, suffix, encoding, row_limit=step, row_offset=start)
+        found = _read(path, suffix, encoding, row_limit=step, row_offset=start)[0]
         if found.keys() != {column.name for column in columns}:
-            raise TableError("the file does not say twice the same of its columns; write it again")
+            raise TableError(_("the file does not say twice the same of its columns; write it again"))
         batch = pa.record_batch([_array(column, found.pop(column.name)) for column in columns], schema=schema)
         written += batch.nbytes
         if is_suspicious(_HONEST * size, written):
-            raise TableError("the file unpacks to far more than its size; export it as CSV or Parquet if it is sound")
+            raise TableError(
+                _("the file unpacks to far more than its size; export it as CSV or Parquet if it is sound")
+            )
         yield batch
         if batch.num_rows < step:
             return
@@ -227,10 +230,10 @@ def _read(path: Path, suffix: str, encoding: str | None, **how: Any) -> tuple[di
             str(path), output_format="dict", disable_datetime_conversion=True, **how
         )
     except UnicodeError:
-        raise TableError(_UNCODED) from None
+        raise TableError(_(_UNCODED)) from None
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
         about_texts = re.search("convert|charset|encoding", str(error))
-        raise TableError(_UNCODED if about_texts else _DAMAGED.format(PROGRAMS[suffix])) from None
+        raise TableError(_(_UNCODED) if about_texts else _(_DAMAGED, program=PROGRAMS[suffix])) from None
     except (ValueError, OverflowError, LookupError, TypeError):
-        raise TableError(_DAMAGED.format(PROGRAMS[suffix])) from None
+        raise TableError(_(_DAMAGED, program=PROGRAMS[suffix])) from None
     return found

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from dpengine.errors import TableError
-from dpengine.translation.catalogue import mark
+from dpengine.translation.catalogue import _, mark, number
 
 __all__ = [
     "MAX_LINE", "encoding_of", "estimated_rows", "header", "invented", "is_suspicious", "to_plain_utf8", "with_header",
@@ -38,17 +38,19 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _FOREIGN = (
-    (b"PK\x03\x04", "an Excel workbook or a zip archive"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook, or one with a password"),
-    (b"PAR1", "a Parquet file"),
-    (b"ARROW1", "an Arrow file"),
-    (b"FEA1", "a Feather file"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"%PDF", "a PDF document"),
-    (b"SQLite format 3", "a database"),
+    (b"PK\x03\x04", mark("an Excel workbook or a zip archive")),
+    (b"\xd0\xcf\x11\xe0", mark("an old Excel workbook, or one with a password")),
+    (b"PAR1", mark("a Parquet file")),
+    (b"ARROW1", mark("an Arrow file")),
+    (b"FEA1", mark("a Feather file")),
+    (b"\x1f\x8b", mark("a gzip archive")),
+    (b"%PDF", mark("a PDF document")),
+    (b"SQLite format 3", mark("a database")),
 )
 _SHIFTS = rb"[\x0e\x0f\x1b~+\\]"  # bytes that begin other characters in encodings of seven bits
-_NOT_TEXT = "is not a text table: it holds NUL bytes. If it is UTF-16 without a mark, give encoding='utf-16-le'"
+_NOT_TEXT = mark(
+    "the file is not a text table: it holds NUL bytes. If it is UTF-16 without a mark, give encoding='utf-16-le'"
+)
 
 
 def is_suspicious(packed: int, unpacked: int) -> bool:
@@ -72,18 +74,20 @@ def to_plain_utf8(path: Path, folder: Path, *, packed: bool, encoding: str | Non
     with _open(path, packed) as raw:
         head = raw.read(4096)
         if not head:
-            raise TableError("the file is empty; a table needs a header line")
+            raise TableError(_("the file is empty; a table needs a header line"))
         for magic, what in _FOREIGN:
             if head.startswith(magic):
-                raise TableError(f"this is {what}, not a text table; give the file its right ending")
+                raise TableError(_("this is {what}, not a text table; give the file its right ending", what=_(what)))
         raw.seek(0)
-        mark, marked = next(((mark, name) for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), (b"", None))
+        order, marked = next(
+            ((order, name) for order, name in _BYTE_ORDER_MARKS if head.startswith(order)), (b"", None)
+        )
         codec = codec or marked
         if codec is not None and codec != "utf-8":
             return _write(folder, _decode(raw, codec), packed_size)
-        if not packed and not mark and _is_plain(raw):
+        if not packed and not order and _is_plain(raw):
             return path
-        raw.seek(len(mark))
+        raw.seek(len(order))
         return _write(folder, (_utf8_lines(piece) for piece in _pieces(raw)), packed_size)
 
 
@@ -94,7 +98,7 @@ def encoding_of(path: Path, *, packed: bool, encoding: str | None) -> str:
     """
     with _open(path, packed) as raw:
         head = raw.read(4)
-    marked = next((name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), None)
+    marked = next((name for order, name in _BYTE_ORDER_MARKS if head.startswith(order)), None)
     codec = _codec(encoding) or marked
     return codec.upper() if codec not in (None, "utf-8") else mark("UTF-8 (lines that are not, as Windows-1252)")
 
@@ -107,11 +111,13 @@ def with_header(path: Path, folder: Path, *, skip: int, names: bool, delimiter: 
     """
     copy = folder / "headed.csv"
     with path.open("rb") as raw, copy.open("wb") as file:
-        for _ in range(skip):
+        for _line in range(skip):
             raw.readline()
         begin = raw.tell()
         if not raw.read(1):
-            raise TableError(f"the file has no more than {skip:,} lines, which were all to be skipped")
+            raise TableError(
+                _("the file has no more than {skip} lines, which were all to be skipped", skip=number(skip))
+            )
         raw.seek(begin)
         if not names:
             found, delimiter = _header_of(raw, delimiter)
@@ -136,15 +142,17 @@ def header(path: Path, delimiter: str | None) -> tuple[list[str], str]:
     The default is the delimiter that is commonest in that line. Raises `TableError`.
     """
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
-        raise TableError("the delimiter must be one character, such as , or ; or a tab")
+        raise TableError(_("the delimiter must be one character, such as , or ; or a tab"))
     with path.open("rb") as raw:
         return _header_of(raw, delimiter)
 
 
 def _header_of(raw: BinaryIO, delimiter: str | None) -> tuple[list[str], str]:
-    head, _, _ = raw.read(_MAX_HEADER + 1).partition(b"\n")
+    head = raw.read(_MAX_HEADER + 1).partition(b"\n")[0]
     if len(head) > _MAX_HEADER:
-        raise TableError(f"the first line, with the names of the columns, is longer than {_MAX_HEADER >> 20} MB")
+        raise TableError(
+            _("the first line, with the names of the columns, is longer than {most} MB", most=_MAX_HEADER >> 20)
+        )
     line = head.decode("utf-8", "ignore")
     if delimiter is None:
         counts = Counter(letter for letter in re.sub(r'"(?:[^"]|"")*"', "", line) if letter in _DELIMITERS)
@@ -155,16 +163,20 @@ def _header_of(raw: BinaryIO, delimiter: str | None) -> tuple[list[str], str]:
 def _names(line: str, delimiter: str) -> list[str]:
     """Return the cells of the header line. Where a quote stays open, rows would become part of a name."""
     if max(map(len, line.split(delimiter))) > _MAX_NAME:
-        raise TableError(f"a column's name is longer than {_MAX_NAME:,} characters; is this a text table?")
+        raise TableError(
+            _("a column's name is longer than {most} characters; is this a text table?", most=number(_MAX_NAME))
+        )
     try:
         names = next(csv.reader([line], delimiter=delimiter, strict=True), [])
     except csv.Error:
         raise TableError(
-            "the first line, with the names of the columns, opens a quote that is not closed properly; write each name "
-            'on one line, and " inside of a name as ""'
+            _(
+                "the first line, with the names of the columns, opens a quote that is not closed properly; write "
+                'each name on one line, and " inside of a name as ""'
+            )
         ) from None
     if not names:
-        raise TableError("the first line must hold the names of the columns, but it is blank or cannot be read")
+        raise TableError(_("the first line must hold the names of the columns, but it is blank or cannot be read"))
     return names
 
 
@@ -183,7 +195,11 @@ def _codec(encoding: str | None) -> str | None:
         return codecs.lookup(encoding).name
     except (LookupError, ValueError):
         raise TableError(
-            f"the encoding {encoding!r} is not known; try utf-8, utf-16, cp1252 (Windows), latin-1, cp437, shift_jis"
+            _(
+                "the encoding {encoding!r} is not known; try utf-8, utf-16, cp1252 (Windows), latin-1, cp437, "
+                "shift_jis",
+                encoding=encoding,
+            )
         ) from None
 
 
@@ -195,7 +211,7 @@ def _is_plain(raw: BinaryIO) -> bool:
     decoder, lines = codecs.getincrementaldecoder("utf-8")(), _Lines()
     while chunk := raw.read(_CHUNK):
         if b"\0" in chunk:
-            raise TableError(f"the file {_NOT_TEXT}")
+            raise TableError(_(_NOT_TEXT))
         if b"\r" in chunk:
             return False
         lines.check(chunk)
@@ -222,7 +238,10 @@ class _Lines:
             ending = piece.rfind(b"\n", max(position, 0), position + MAX_LINE + 1)
             if ending < 0:
                 raise TableError(
-                    f"a line is longer than {MAX_LINE >> 20} MB; is a quote left open, or is this no text table?"
+                    _(
+                        "a line is longer than {most} MB; is a quote left open, or is this no text table?",
+                        most=MAX_LINE >> 20,
+                    )
                 )
             position = ending + 1
         last = piece.rfind(b"\n")
@@ -240,13 +259,13 @@ def _pieces(raw: BinaryIO) -> Iterator[bytes]:
             yield rest[:cut]
             rest = rest[cut:]
         elif len(rest) > MAX_LINE:
-            raise TableError(f"a line is longer than {MAX_LINE >> 20} MB; is this a text table?")
+            raise TableError(_("a line is longer than {most} MB; is this a text table?", most=MAX_LINE >> 20))
     yield rest
 
 
 def _utf8_lines(piece: bytes) -> bytes:
     if b"\0" in piece:
-        raise TableError(f"the file {_NOT_TEXT}")
+        raise TableError(_(_NOT_TEXT))
     try:
         piece.decode()
     except UnicodeDecodeError:
@@ -264,10 +283,10 @@ def _as_utf8(line: bytes) -> bytes:
 
 def _decode(raw: BinaryIO, codec: str) -> Iterator[bytes]:
     decoded = _decode_units(raw, codec) if _width(codec) > 1 else _decode_lines(raw, codec)
-    for number, text in enumerate(decoded):
+    for part, text in enumerate(decoded):
         if "\0" in text:
-            raise TableError("the file does not hold text in the given encoding: it has NUL characters")
-        plain = text.removeprefix("\ufeff") if number == 0 else text
+            raise TableError(_("the file does not hold text in the given encoding: it has NUL characters"))
+        plain = text.removeprefix("\ufeff") if part == 0 else text
         yield plain.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace")
 
 
@@ -286,7 +305,7 @@ def _decode_units(raw: BinaryIO, codec: str) -> Iterator[str]:
         held = "\r" if text.endswith("\r") else ""
         yield text.removesuffix(held)
     if size % _width(codec):
-        raise TableError("the file is damaged: it does not end with a whole character of its encoding")
+        raise TableError(_("the file is damaged: it does not end with a whole character of its encoding"))
     yield held + decoder.decode(b"", True)
 
 
@@ -314,5 +333,5 @@ def _write(folder: Path, pieces: Iterable[bytes], packed_size: int | None = None
             lines.check(piece)
             size += file.write(piece)
             if packed_size is not None and is_suspicious(packed_size, size):
-                raise TableError("the archive unpacks to far more than its size; unpack it yourself if it is sound")
+                raise TableError(_("the archive unpacks to far more than its size; unpack it yourself if it is sound"))
     return path

@@ -15,6 +15,7 @@ from pathlib import Path
 from dpengine.errors import TableError
 from dpengine.sources.files.text import MAX_LINE
 from dpengine.sql import literal
+from dpengine.translation.catalogue import _, number
 
 __all__ = ["check_quotes", "has_plain_lines", "relation"]
 
@@ -60,7 +61,10 @@ def check_quotes(path: Path, delimiter: str) -> None:
         if not re.compile(rb"%b\Z" % cell).match(content, ended.end()):
             line = sum(1 for _ in re.compile(rb"\n").finditer(content, 0, ended.end())) + 1
             raise TableError(
-                f'line {line:,} of the file opens a quote that is not closed properly; write " inside of a cell as ""'
+                _(
+                    'line {line} of the file opens a quote that is not closed properly; write " inside of a cell as ""',
+                    line=number(line),
+                )
             )
 
 

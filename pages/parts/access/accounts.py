@@ -41,7 +41,7 @@ class Account:
             raise BudgetError(f"Your role in {self.title} does not let you {act}. Ask one of the group who may.")
 
 
-# Without sign-in nobody is told from anybody, so there is no second person who could approve.
+# Without sign-in the page does not know who is who, so there is no second person who could approve.
 OF_A_PERSON = "person:"  # how the owner of a person's own account begins, before the identity
 LOCAL_ACCOUNT = Account("", "this server", frozenset({May.PUBLISH, May.CAP}), connections=None)
 DEMO_ACCOUNT = Account("", "this demonstration", frozenset({May.PUBLISH, May.CAP}))  # with a ledger for each visitor

@@ -115,7 +115,7 @@ class Access(_Strict):
     @model_validator(mode="after")
     def _somebody_to_be_in_them(self) -> Self:
         if self.groups and isinstance(self.sign_in, NoSignIn):
-            raise ValueError("groups need a way to sign in: without, nobody is told from anybody")
+            raise ValueError("groups need a way to sign in: without one, the page does not know who is who")
         return self
 
 

@@ -19,6 +19,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from typing import Any, Generic, Protocol, TypeVar
 
 from dpengine.sources.table import Table
+from dpengine.translation.catalogue import language, speaking
 from pages.parts.server import session_resources
 
 __all__ = ["Job", "Progress", "Stopped", "close", "end", "find", "start"]
@@ -70,6 +71,7 @@ class Job(Generic[T]):
         self._work: Callable[[Progress], T] | None = work
         self._table = table
         self._session = session_resources.here()
+        self._language = language()  # of the visitor: threads have none
         self._binding = binding
         self._reading = threading.Lock()  # so that a stop meets this job, and not one that follows it
         self._stopping = threading.Event()
@@ -83,7 +85,7 @@ class Job(Generic[T]):
         if work is None or not self._future.set_running_or_notify_cancel():
             return
         try:
-            with session_resources.in_use(self._session):
+            with session_resources.in_use(self._session), speaking(self._language):
                 self._progress("starting")
                 result = work(self._progress)
         except BaseException as error:
