@@ -11,15 +11,24 @@ from dpengine.translation.catalogue import ENGLISH, _, choose_by, languages, spe
 __all__ = ["KEY", "chosen", "offer", "show_choice", "speak_the_visitors", "spoken_on"]
 
 KEY = "language"  # in the session's state, in the address, and of the cookie
+SHOWN = "language_shown"  # in the session's state: the language of the page that was drawn last
 TRANSLATED = ("", "glossary")  # pages, by their addresses; the first of all pages is Publish
 
 
 def speak_the_visitors() -> None:
     """Show all texts in the language that the visitor has chosen; what runs beside the page speaks English."""
-    choose_by(lambda: chosen() if get_script_run_ctx() is not None else ENGLISH)
+    choose_by(_of_this_run)
     if KEY not in st.session_state:
         wanted = st.query_params.get(KEY) or st.context.cookies.get(KEY)
         st.session_state[KEY] = wanted if isinstance(wanted, str) and wanted in languages() else ENGLISH
+
+
+def _of_this_run() -> str:
+    """Return the language of what is drawn: a part of a page that is drawn anew by itself goes on in the page's."""
+    run = get_script_run_ctx()
+    if run is None:
+        return ENGLISH
+    return str(st.session_state.get(SHOWN, ENGLISH)) if run.fragment_ids_this_run else chosen()
 
 
 def chosen() -> str:
@@ -29,7 +38,8 @@ def chosen() -> str:
 
 def spoken_on(url: str) -> str:
     """Return the code of the language of a page: the visitor's where it is translated, and English on any other."""
-    return chosen() if url in TRANSLATED else ENGLISH
+    st.session_state[SHOWN] = chosen() if url in TRANSLATED else ENGLISH
+    return str(st.session_state[SHOWN])
 
 
 def show_choice() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
+from dpengine.translation import catalogue
 from pages.parts.shared import language
 from tests.pages.visits import press, visit, whole
 
@@ -25,3 +28,14 @@ def test_a_browser_in_another_language_is_offered_it_in_that_language(monkeypatc
 
 def test_the_address_names_a_language() -> None:
     assert whole(visit(language="de")).session_state[language.KEY] == "de"
+
+
+@pytest.mark.parametrize(("fragments", "said"), [(None, "de"), (["a part"], "en")])
+def test_a_part_that_is_drawn_anew_goes_on_in_the_language_of_its_page(
+    monkeypatch: pytest.MonkeyPatch, fragments: list[str] | None, said: str
+) -> None:
+    held = {language.KEY: "de", language.SHOWN: "en"}  # a page that is not translated
+    monkeypatch.setattr(language, "st", SimpleNamespace(session_state=held))
+    monkeypatch.setattr(language, "get_script_run_ctx", lambda: SimpleNamespace(fragment_ids_this_run=fragments))
+    language.speak_the_visitors()
+    assert catalogue.language() == said
