@@ -131,7 +131,13 @@ def test_only_the_page_that_holds_the_token_may_send(new_page: NewPage, app: Ser
         ({"x-file-name": "..%2F..%2Fapp.csv%00.py"}, 415),
     ]:
         assert put(app, own | change)[0] == status, change
-    assert put(app, own, size=10**12) == (413, "The file is larger than this server takes.")
+    said = {
+        "en": "The file is larger than this server takes.",
+        "de": "Die Datei ist größer, als dieser Server annimmt.",
+        "de-AT, x": "The file is larger than this server takes.",
+    }
+    for language, sentence in said.items():
+        assert put(app, own | {"accept-language": language}, size=10**12) == (413, sentence)
     assert stored(app) == before
     assert put(app, own | {"x-file-name": "..%2F..%2Fb.csv"})[0] == 204, "a name is no path"
     assert all(path.name == "table.csv" and len(path.relative_to(app.files).parts) == 3 for path in stored(app))

@@ -69,6 +69,7 @@ export default function ({ data, parentElement: root, setTriggerValue }) {
     request.onabort = () => ended("");
     request.open("PUT", data.address);
     request.setRequestHeader("Content-Type", "application/octet-stream");
+    request.setRequestHeader("Accept-Language", data.language);
     request.setRequestHeader("X-Upload-Token", data.token);
     request.setRequestHeader("X-Xsrftoken", cookie("_streamlit_xsrf"));
     request.setRequestHeader("X-File-Name", encodeURIComponent(file.name));

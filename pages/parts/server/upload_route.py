@@ -22,6 +22,7 @@ from streamlit import config, runtime
 from streamlit.web.server.server_util import is_xsrf_enabled
 from streamlit.web.server.starlette.starlette_app_utils import validate_xsrf_token
 
+from dpengine.translation.catalogue import ENGLISH, _, languages, mark, speaking
 from pages.parts.server import uploads
 from pages.parts.server.request_guard import XSRF_COOKIE, is_same_origin, may_join
 from pages.parts.shared.demo import NO_FILES, is_demo
@@ -47,27 +48,36 @@ def routes() -> list[Route]:
 
 
 async def receive(request: Request) -> Response:
-    """Take one file, sent as the body. Answers 204, or a sentence for whoever sent it."""
+    """Take one file, sent as the body. Answers 204, or a sentence in the language of the page that sent it."""
+    wanted = request.headers.get("Accept-Language", ENGLISH)
+    try:
+        return await _receive(request)
+    except HTTPException as refused:
+        with speaking(wanted if wanted in languages() else ENGLISH):
+            raise HTTPException(refused.status_code, _(refused.detail)) from None
+
+
+async def _receive(request: Request) -> Response:
     if is_demo():
         raise HTTPException(403, NO_FILES)
     place = _place_of(request)
     name = "".join(filter(str.isprintable, unquote(request.headers.get("X-File-Name", ""))))[-255:]
     if not uploads.ending(name):
-        raise HTTPException(415, "Files of this kind are not known here.")
+        raise HTTPException(415, mark("Files of this kind are not known here."))
     _check_size(request)
     try:
         with place.receiving(name) as file:
             await _write(request, place, file)
     except uploads.Busy:
-        raise HTTPException(409, "Another file is just arriving here. Wait for it, or cancel it.") from None
+        raise HTTPException(409, mark("Another file is just arriving here. Wait for it, or cancel it.")) from None
     except uploads.Closed:
-        raise HTTPException(410, "This page has moved on. Reload it, and try again.") from None
+        raise HTTPException(410, mark("This page has moved on. Reload it, and try again.")) from None
     except TimeoutError:
-        raise HTTPException(408, "Nothing more arrived. Nothing was kept; try again.") from None
+        raise HTTPException(408, mark("Nothing more arrived. Nothing was kept; try again.")) from None
     except ClientDisconnect:
         return Response(status_code=400)  # nobody is there to read it
     except OSError:
-        raise HTTPException(507, "There is no room for this file on the server. Nothing was kept.") from None
+        raise HTTPException(507, mark("There is no room for this file on the server. Nothing was kept.")) from None
     return Response(status_code=204)
 
 
@@ -76,7 +86,7 @@ def _place_of(request: Request) -> uploads.Place:
     check_origin(request)
     place = uploads.find(request.headers.get("X-Upload-Token", ""))
     if place is None or not is_live(place.session, request):
-        raise HTTPException(403, "This page is not connected any more. Reload it, and try again.")
+        raise HTTPException(403, mark("This page is not connected any more. Reload it, and try again."))
     return place
 
 
@@ -92,17 +102,17 @@ def check_origin(request: Request) -> None:
     if is_xsrf_enabled():
         ours &= validate_xsrf_token(request.headers.get(XSRF_HEADER), request.cookies.get(XSRF_COOKIE))
     if not ours:
-        raise HTTPException(403, "Only a page of this server may send files to it.")
+        raise HTTPException(403, mark("Only a page of this server may send files to it."))
 
 
 def _check_size(request: Request) -> None:
     stated = request.headers.get("content-length", "")
     if not stated.isascii() or not stated.isdigit():
-        raise HTTPException(411, "The request must state the size of the file.")
+        raise HTTPException(411, mark("The request must state the size of the file."))
     if int(stated) > uploads.limit():
-        raise HTTPException(413, "The file is larger than this server takes.")
+        raise HTTPException(413, mark("The file is larger than this server takes."))
     if int(stated) + SPARE > shutil.disk_usage(tempfile.gettempdir()).free:
-        raise HTTPException(507, "There is no room for this file on the server.")
+        raise HTTPException(507, mark("There is no room for this file on the server."))
 
 
 async def _write(request: Request, place: uploads.Place, file: BinaryIO) -> None:
@@ -120,5 +130,5 @@ async def _write(request: Request, place: uploads.Place, file: BinaryIO) -> None
             return
         left -= len(part)
         if left < 0:
-            raise HTTPException(413, "The file is larger than this server takes.")
+            raise HTTPException(413, mark("The file is larger than this server takes."))
         piece += part
