@@ -7,7 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from dpengine.translation import catalogue
+from dpengine.translation.catalogue import speaking
 from pages.parts.shared import language
+from pages.parts.visit.plan_form import Entries
+from pages.parts.visit.project.history import History
 from tests.pages.visits import press, visit, whole
 
 
@@ -39,3 +42,11 @@ def test_a_part_that_is_drawn_anew_goes_on_in_the_language_of_its_page(
     monkeypatch.setattr(language, "get_script_run_ctx", lambda: SimpleNamespace(fragment_ids_this_run=fragments))
     language.speak_the_visitors()
     assert catalogue.language() == said
+
+
+def test_decisions_are_kept_in_english_and_told_in_the_visitors_language() -> None:
+    with speaking("de"):
+        history = History().noted(Entries(), set()).noted(Entries(epsilon="0.5"), set())
+        history = history.noted(Entries(epsilon="0.5", title="Visits"), set()).back()
+        assert (history.undoes, history.redoes) == ("ε 1 → 0,5", "Titel: Visits")
+    assert [each.said for each in history.moments] == ["", "ε 1 → 0.5", "title: Visits"]
