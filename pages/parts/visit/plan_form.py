@@ -24,30 +24,9 @@ from dpengine.translation.catalogue import ENGLISH, _, mark
 from pages.parts.visit.fault_text import sentence
 
 __all__ = [
-    "HOW_WRITTEN",
-    "LAYOUTS",
-    "TO_CONFIRM",
-    "Draft",
-    "Entries",
-    "all_whole",
-    "column_faults",
-    "confirmed",
-    "edges_of",
-    "entry",
-    "from_plan",
-    "has_ranges",
-    "names_people",
-    "said",
-    "same_cells",
-    "shareable",
-    "size_of",
-    "stem",
-    "suggestion",
-    "tables_of",
-    "to_plan",
-    "undressed",
-    "used",
-    "waits_for_a_list",
+    "HOW_WRITTEN", "LAYOUTS", "TO_CONFIRM", "Draft", "Entries", "all_whole", "column_faults", "confirmed", "edges_of",
+    "entry", "from_plan", "has_ranges", "names_people", "said", "same_cells", "shareable", "size_of", "stem",
+    "suggestion", "tables_of", "to_plan", "undressed", "used", "waits_for_a_list",
 ]  # fmt: skip
 
 LAYOUTS = {
