@@ -94,3 +94,19 @@ def noisy_values(data: st.DataObject, plan: Plan, allocations: Sequence[Allocati
         drawn = data.draw(st.lists(st.integers(low, high), min_size=cells, max_size=cells))
         values.append(np.array(drawn, dtype=np.int64).reshape(plan.shape(allocation.columns)))
     return values
+
+
+def geography_plan(seed: int, tables: Any = None, **more: Any) -> Plan:
+    """A plan over a random tree of places, each in a land of a zone, by default at all three levels."""
+    random = np.random.default_rng(seed)
+    values = {
+        f"z{z}": {
+            f"l{z}{k}": [f"p{z}{k}{p}" for p in range(int(random.integers(1, 7)))]
+            for k in range(int(random.integers(1, 5)))
+        }
+        for z in range(int(random.integers(2, 4)))
+    }
+    place = {"name": "place", "kind": "category", "values": values, "levels": ["zone", "land", "place"]}
+    columns = [place, {"name": "sex", "kind": "category", "values": ["f", "m"], "other": False, "missing": False}]
+    tables = tables or [["place@zone", "sex"], ["place@land"], ["place", "sex"], ["sex"]]
+    return Plan(**{"dataset": "d", "epsilon": "1", "columns": columns, "tables": tables} | more)

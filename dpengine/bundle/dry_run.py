@@ -59,7 +59,7 @@ def check_makeable(plan: Plan) -> None:
 def _check_reads_back(plan: Plan) -> None:
     """Raise `PlanError` unless labels and plan file can be written and read back."""
     try:
-        for name in plan.used:
+        for name in plan.released:
             "".join((*plan.column(name).labels, *plan.column(name).shown)).encode()
         again = Plan.loads(plan.dumps()).key
     except (PlanError, UnicodeError) as error:

@@ -13,6 +13,7 @@ from dpengine.bundle.promises import estimator
 from dpengine.bundle.wording import Estimator
 from dpengine.estimate.estimates import ModelledEstimates
 from dpengine.results.result import Result
+from dpengine.spec.plan import Plan
 from dpengine.spec.wording import people, words_in_files
 from dpengine.translation.catalogue import _, mark
 
@@ -116,6 +117,15 @@ QUANTILES = Entry(
     ),
     mark("Quote the interval with every quantile."),
 )
+LEVELS = Entry(
+    mark("Levels of a column"),
+    mark(
+        "A name such as {coarse} is the column {column} in larger groups. The groups add up: a count of {coarse} is "
+        "the sum of the counts in its parts, in every table and in the synthetic rows. A large group is known about as "
+        "exactly as a small one, so it is off by a smaller part of its count."
+    ),
+    mark("Use the table of the level that you need; do not add up parts yourself."),
+)
 MOSTLY_NOISE = Entry(
     mark("Mostly noise"),
     mark(
@@ -207,7 +217,13 @@ def reading(result: Result) -> list[Entry]:
     own = () if estimator(result.plan) is Estimator.BOXES else (REPLICATES,)
     entries = [entry.translated(**example) for entry in (*ADDING[estimator(result.plan)], COMPARING, *own, SYNTHETIC)]
     words = [f"{english} = {here}" for english, here in words_in_files(result.plan).items()]
-    return [*entries, *([IN_FILES.translated(words=", ".join(words))] if words else [])]
+    return [*_levels(result.plan), *entries, *([IN_FILES.translated(words=", ".join(words))] if words else [])]
+
+
+def _levels(plan: Plan) -> list[Entry]:
+    """Return what the names of levels mean, if a table has them."""
+    levels = plan.resolution.levels
+    return [LEVELS.translated(coarse=levels[0], column=plan.resolution.column or "")] if levels else []
 
 
 def model_errors(result: Result) -> str:

@@ -41,7 +41,7 @@ def promises_for_readers(plan: Plan, schema_version: int = SCHEMA_VERSION) -> di
         "coverage": _coverage(plan),
         **counted,
         "not_protected": _not_protected(plan, wording),
-        "domain": {name: _cells(plan, name) | (_bounds(plan, name) if bounds else {}) for name in plan.used},
+        "domain": {name: _cells(plan, name) | (_bounds(plan, name) if bounds else {}) for name in plan.released},
         "post_processing": [
             _(line) for line in (*wording.post_processing[estimator(plan)], *_of_amounts(plan, wording))
         ],
@@ -120,8 +120,8 @@ def _coverage(plan: Plan) -> str:
         _("rows whose {column} is not a declared cell", column=column.name)
         if column.missing
         else _("rows whose {column} is missing or not a declared cell", column=column.name)
-        for column in map(plan.column, plan.counted)
-        if not column.other
+        for column in map(plan.column, plan.used)
+        if not column.other and not isinstance(column, Amount)
     ]
     left_out += [
         _("rows whose {column} is missing or no number", column=name)
@@ -153,7 +153,8 @@ def _not_protected(plan: Plan, wording: Wording) -> list[str]:
 def _cells(plan: Plan, name: str) -> dict[str, Any]:
     """Describe a column's cells in published order, and where that knowledge comes from."""
     column = plan.column(name)
-    return {
+    coarse = {"level_of": plan.resolution.column} if name in plan.resolution.levels[:-1] else {}
+    return coarse | {
         "kind": column.kind,
         "source": column.source,
         "cells": column.size,

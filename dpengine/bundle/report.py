@@ -99,7 +99,7 @@ def _page(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
         described = _table(result, table, files[table], min(rows, MAX_ROWS))
         rows -= len(described["rows"])
         tables.append(described | figure | {"id": f"table-{place}"})
-    declared = [_provenance(result, name) for name in result.plan.used]
+    declared = [_provenance(result, name) for name in result.plan.released]
     return _shared(result, manifest) | {
         "tables": tables,
         "folded": len(result.plan.marginals) > MAX_UNFOLDED,
@@ -154,7 +154,7 @@ def _item(text: str, label: str, width: int) -> str:
 def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that both templates use."""
     plan = result.plan
-    worded = [column.heading for column in map(plan.column, plan.used) if column.shown != column.labels]
+    worded = [column.heading for column in map(plan.column, plan.released) if column.shown != column.labels]
     return {
         "manifest": manifest,
         "promised": promises_for_readers(plan),

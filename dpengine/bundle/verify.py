@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from dpengine.array_types import Columns
+from dpengine.array_types import Columns, Floats
 from dpengine.bundle.archive import Archive, Source, opened
 from dpengine.bundle.checks import sizes
 from dpengine.bundle.checks.cross_check import CrossCheck
@@ -30,9 +30,11 @@ from dpengine.bundle.read import Manifest, MeasurementEntry, count_values, read_
 from dpengine.bundle.signature import read_key
 from dpengine.bundle.wording import Estimator
 from dpengine.errors import Fault, PlanError, ReleaseError
-from dpengine.estimate.error_distribution import table_error
+from dpengine.estimate.levels import LevelErrors
+from dpengine.estimate.table_errors import table_error
 from dpengine.exact import exact_text, rational
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, Allocation
+from dpengine.measure.levels import measures_levels
 from dpengine.spec import strict_yaml
 from dpengine.spec.plan import Plan
 
@@ -165,7 +167,7 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
         wrong.append("counted")
     if checked.model_error is not None and (checked.schema_version < 3 or estimator(plan) is not Estimator.MODEL):
         wrong.append("model_error")
-    if set(manifest["domain"]) != set(plan.used):
+    if set(manifest["domain"]) != set(plan.released):
         wrong.append("domain")
     if not checked.strategy.startswith("Direct" if plan.strategy == "auto" else plan.strategy.capitalize()):
         wrong.append("strategy")
@@ -208,7 +210,7 @@ def _allocation(entry: MeasurementEntry, plan: Plan, *, adaptive: bool) -> tuple
     epsilon = _positive(entry.epsilon)
     if epsilon is None:
         return None, [": epsilon is not a number above 0"]
-    if not set(entry.columns) <= set(plan.used) or not (entry.columns or adaptive):
+    if not set(entry.columns) <= set(plan.released) or not (entry.columns or adaptive):
         return None, [": its columns are not all in plan.yaml"]
     if len(set(entry.columns)) < len(entry.columns):
         return None, [": it names a column twice"]
@@ -240,7 +242,10 @@ def _wrong_coverage(checked: Manifest, plan: Plan, marginals: list[Allocation], 
     if len({frozenset(marginal.columns) for marginal in marginals}) < len(marginals):
         sound = False
         yield "manifest.json: the same columns are measured twice"
-    for table in plan.supports:
+    if plan.resolution.levels and not measures_levels(plan, marginals):
+        sound = False
+        yield "manifest.json: what is measured is not the levels of plan.yaml, each with all other columns"
+    for table in map(plan.resolution.finest, plan.supports):
         if not any(set(table) <= set(marginal.columns) for marginal in marginals):
             sound = False
             yield f"manifest.json: table {' × '.join(table)} lies within no measured marginal"
@@ -269,7 +274,7 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
     faults = [f"{name} is missing" for name in checked.files if name not in members]
     damaged: list[str] = []
     tables: dict[str, Columns] = {}
-    half_widths: dict[Columns, float] = {}
+    half_widths: dict[Columns, float | Floats] = {}
     cross_check = None
     if plan is not None:
         direct = estimator(plan) is Estimator.LEAST_SQUARES
@@ -278,6 +283,7 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
         tables = {file: table for table, file in table_files(plan).items()}
         if direct:  # else half-widths differ from cell to cell
             half_widths = {tuple(entry.columns): entry.half_width_95 for entry in checked.tables}
+            half_widths |= _of_levels(checked, plan)
     for name in sorted(members, key=lambda name: (name != "synthetic.csv", len(tables.get(name, ())))):
         most = sizes.PROSE_BYTES if plan is None else sizes.file_bytes(plan, name, tables.get(name))
         pieces = _Pieces(members.pieces(name, most))
@@ -296,6 +302,16 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
     if damaged:
         raise ReleaseError(damaged)
     return faults
+
+
+def _of_levels(checked: Manifest, plan: Plan) -> dict[Columns, Floats]:
+    """Return the half-widths of all cells of tables at several levels, where the measurements give these."""
+    read = [_allocation(entry, plan, adaptive=False)[0] for entry in checked.measurements]
+    allocations = [each for each in read if each is not None]
+    if not plan.resolution.levels or len(allocations) < len(read) or not measures_levels(plan, allocations):
+        return {}
+    errors = LevelErrors(plan, tuple(allocations))
+    return {table: errors.half_widths(table) for table in table_files(plan)}
 
 
 class _Pieces:

@@ -26,6 +26,8 @@ class JointTables:
     """
 
     def __init__(self, plan: Plan, marginals: Sequence[Columns]) -> None:
+        self._resolution, self._wanted = plan.resolution, marginals
+        marginals = [plan.resolution.declared(each) for each in marginals]  # a coarser level is a sum of the column
         # Sorted by name, whatever their order in the plan: the order of codes decides which rows of a person are kept.
         self.columns = [plan.column(name) for name in sorted(plan.used)]
         self.sizes = [column.size for column in self.columns]
@@ -51,7 +53,11 @@ class JointTables:
         by_joint = list(zip(self._joints, counts, strict=True))
         of_kind = {soft: {joint: table for joint, table in by_joint if self._soft & {*joint} == soft}
                    for soft in self._kinds(self._joints)}  # fmt: skip
-        return [_marginal(of_kind[frozenset(self._soft & {*marginal})], marginal) for marginal in self._marginals]
+        found = (_marginal(of_kind[frozenset(self._soft & {*marginal})], marginal) for marginal in self._marginals)
+        return [
+            self._resolution.coarsen(each, held, wanted)
+            for each, held, wanted in zip(found, self._marginals, self._wanted, strict=True)
+        ]
 
     def _kinds(self, tables: Sequence[Columns]) -> list[frozenset[str]]:
         """Return the different sets of amounts that are columns of `tables`."""

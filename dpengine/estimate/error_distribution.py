@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpengine.array_types import Columns, Floats
+from dpengine.array_types import Floats
 from dpengine.errors import PlanError
 from dpengine.marginals.least_squares import LeastSquares, NoiseTerm
 from dpengine.marginals.measurement import Allocation
@@ -29,8 +29,6 @@ __all__ = [
     "error_of_terms",
     "least_squares",
     "sum_error",
-    "table_error",
-    "table_errors",
 ]
 
 CONFIDENCE = 0.95
@@ -111,17 +109,6 @@ def sum_error(times: int, scale: Fraction) -> ErrorDistribution:
     (30.0, 57.0)
     """
     return _weighted_sum(((1.0, times, scale),))
-
-
-def table_error(plan: Plan, allocations: Sequence[Allocation], table: Columns) -> ErrorDistribution:
-    """Return the distribution of the error of `estimate` in a cell of `table`: the same for all its cells."""
-    return table_errors(plan, allocations)(table)
-
-
-def table_errors(plan: Plan, allocations: Sequence[Allocation]) -> Callable[[Columns], ErrorDistribution]:
-    """Return `table_error` as a function of the table, for many tables of one plan."""
-    squares, error_of = least_squares(plan, allocations), error_of_terms(allocations)
-    return lambda table: error_of(squares.noise(table))
 
 
 def error_of_terms(allocations: Sequence[Allocation]) -> Callable[[Sequence[NoiseTerm]], ErrorDistribution]:

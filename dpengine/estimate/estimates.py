@@ -19,7 +19,9 @@ import numpy as np
 from dpengine.array_types import Columns, Floats
 from dpengine.estimate.amounts import SoftEstimates
 from dpengine.estimate.consistency import ConsistentTables, make_consistent, round_boxes
-from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms, least_squares, table_error
+from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms, least_squares
+from dpengine.estimate.levels import LevelEstimates
+from dpengine.estimate.table_errors import table_error
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.least_squares import LeastSquares, NoiseTerm
 from dpengine.marginals.measurement import Allocation, Audit, Measurement, Measurements
@@ -209,6 +211,8 @@ def derive_estimates(plan: Plan, measured: Measurements) -> Estimates:
     """Return the estimates that follow from the measurements of `plan`."""
     if measured.boxes is not None:
         return HierarchicalEstimates(BoxTree(measured.boxes))
+    if plan.resolution.levels:
+        return LevelEstimates(plan, measured.marginals)
     if not resolved(plan).closed_form:
         return ModelledEstimates(plan, measured)
     return UnbiasedEstimates(plan, measured.marginals)

@@ -36,6 +36,7 @@ from dpengine.measure.allocation import (
     needs_a_model,
 )
 from dpengine.measure.hierarchical import blank_boxes, measure_boxes, strata
+from dpengine.measure.levels import allocate_levels, tree_of
 from dpengine.measure.measure import add_noise
 from dpengine.measure.workload import Workload
 from dpengine.noise.moments import MAX_SCALE, mean_absolute
@@ -162,8 +163,7 @@ class Direct(Strategy):
                 _("epsilon is too small for so many tables: the noise would be beyond all counts; raise it")
             )
         check_rings(plan)
-        # A bound for the total's standard deviation: that of the best single marginal's sum.
-        sd = min(math.sqrt(2 * plan.cells(each.columns)) * float(each.scale) for each in self.allocations)
+        sd = self._deviation_of_total()
         if 2 * sd > MAX_SYNTHETIC:
             raise PlanError(
                 _(
@@ -172,6 +172,10 @@ class Direct(Strategy):
                     half_width=number(2 * sd, ",.0f"),
                 )
             )
+
+    def _deviation_of_total(self) -> float:
+        """Return a bound for the total's standard deviation: that of the best single marginal's sum."""
+        return min(math.sqrt(2 * self.plan.cells(each.columns)) * float(each.scale) for each in self.allocations)
 
     def _measure(self, counts: Sequence[Ints]) -> Measurements:
         pairs = zip(counts, self.allocations, strict=True)
@@ -191,6 +195,30 @@ class Optimised(Direct):
     @cached_property
     def allocations(self) -> tuple[Allocation, ...]:
         return allocate_optimally(self.plan)
+
+
+class Levels(Direct):
+    """Measure a column at its published levels, each with all other columns."""
+
+    @property
+    def why(self) -> str:
+        name = "Optimised" if self.plan.strategy == "optimised" else "Direct"
+        what = f"levels of {self.plan.resolution.column} are measured"
+        return f"{name}: {what}, with the parts of ε that leave the least error in all tables together."
+
+    @cached_property
+    def allocations(self) -> tuple[Allocation, ...]:
+        return allocate_levels(self.plan)
+
+    @property
+    def plan_id(self) -> str:
+        """The tables decide what each level is worth."""
+        return self.plan.identity("levels", *map(sorted, self.plan.marginals))
+
+    def _deviation_of_total(self) -> float:
+        plan = self.plan
+        tree = tree_of(plan, {each.columns: float(2 * each.scale**2) for each in self.allocations})
+        return math.sqrt(plan.cells(plan.resolution.others) * float(tree.node_variances[0][0]))
 
 
 class _Private(Strategy):
@@ -322,7 +350,7 @@ def decide(plan: Plan) -> Strategy:
     >>> decide(plan).why
     'Direct: the tables can be measured and made to agree as they are.'
     """
-    if plan.strategy != "auto":
+    if plan.strategy != "auto" or plan.resolution.levels:
         return resolved(plan)
     tables = maximal(plan.supports)
     if not (_is_long(plan) or _is_sparse(plan, tables) or _noise_is_too_much(plan, tables)):
@@ -336,6 +364,8 @@ def resolved(plan: Plan) -> Strategy:
 
     Nothing is decided anew, so that a release of an earlier version stays what it was.
     """
+    if plan.resolution.levels:
+        return Levels(plan)
     if plan.strategy == "adaptive":
         return Adaptive(plan) if plan.ranged is None else Hierarchical(plan)
     return Optimised(plan) if plan.strategy == "optimised" else Direct(plan)

@@ -38,11 +38,12 @@ from dpengine.array_types import Columns, Floats, Ints
 from dpengine.errors import ReleaseError
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.estimate.estimates import HierarchicalEstimates, ModelledEstimates
+from dpengine.estimate.levels import LevelEstimates
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.marginal import Marginal
-from dpengine.marginals.measurement import Allocation
+from dpengine.marginals.measurement import Allocation, Measurement
 from dpengine.quasi_random import uniforms
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
@@ -171,12 +172,28 @@ def _with_draws(squares: LeastSquares) -> LeastSquares:
 
 def _of_noise(basis: Basis) -> Callable[[Columns], Floats]:
     """Return the errors of least squares, as a function of the table."""
+    if basis.plan.resolution.levels:
+        return _of_levels(basis)
     squares = _with_draws(least_squares(basis.plan, basis.allocations))
     noise = [
         _in_rows(_noise(basis.release_id, k, float(each.scale_in_units), basis.plan.shape(each.columns)), each.grain)
         for k, each in enumerate(basis.allocations)
     ]
     return lambda table: squares.estimate((_DRAW, *table), noise)
+
+
+def _of_levels(basis: Basis) -> Callable[[Columns], Floats]:
+    """Return the same of least squares over the levels of a column."""
+    noise = [
+        _noise(basis.release_id, k, float(each.scale), basis.plan.shape(each.columns)).astype(np.int64)
+        for k, each in enumerate(basis.allocations)
+    ]
+    measured = [
+        tuple(Measurement(each, of[draw]) for each, of in zip(basis.allocations, noise, strict=True))
+        for draw in range(DRAWS)
+    ]
+    draws = [LevelEstimates(basis.plan, each) for each in measured]
+    return lambda table: np.stack([draw.estimate(table) for draw in draws])
 
 
 def _in_rows(units: Floats, grain: int) -> Ints | Floats:

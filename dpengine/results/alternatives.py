@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.errors import PlanError
-from dpengine.estimate.error_distribution import table_error, table_errors
+from dpengine.estimate.table_errors import table_error, table_errors
 from dpengine.marginals.measurement import Allocation
 from dpengine.measure.allocation import allocate
 from dpengine.measure.strategy import decide, resolved

@@ -39,6 +39,9 @@ def mock_counts(plan: Plan, table: Columns) -> Ints:
 
 def mock_rows(plan: Plan, table: Columns) -> Floats:
     """Return the expected rows in each cell, of which `mock_counts` makes whole numbers of units."""
+    declared = plan.resolution.declared(table)
+    if declared != table:
+        return plan.resolution.coarsen(mock_rows(plan, declared), declared, table)
     total = np.zeros(plan.shape(table))
     for latent_class, part in enumerate(LATENT_CLASSES):
         product: Floats = np.full((), part * (plan.rows_about or ASSUMED_ROWS))

@@ -19,8 +19,9 @@ import numpy as np
 from dpengine.array_types import Columns, Floats
 from dpengine.errors import PlanError
 from dpengine.estimate.amounts import mean_half_widths
-from dpengine.estimate.error_distribution import CONFIDENCE, ErrorDistribution, table_error, table_errors
+from dpengine.estimate.error_distribution import CONFIDENCE, ErrorDistribution
 from dpengine.estimate.estimates import derive_estimates
+from dpengine.estimate.table_errors import table_error, table_errors
 from dpengine.measure.strategy import Strategy, decide
 from dpengine.results.mock_table import mock_counts, mock_rows
 from dpengine.spec.plan import MAX_EPSILON, MIN_EPSILON, Plan

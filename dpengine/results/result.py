@@ -221,7 +221,9 @@ class Result:
 
     def counts(self, table: Columns) -> Ints:
         """Return the consistent counts of `table`, one axis a column."""
-        return self.model.table(table)
+        resolution = self.plan.resolution
+        finest = resolution.finest(table)
+        return resolution.coarsen(self.model.table(finest), finest, table)
 
     def mostly_noise(self, table: Columns) -> Bools:
         """Return which cells of `table` are mostly noise, going by their published counts."""
@@ -245,9 +247,11 @@ class Result:
         if count is None:
             for part in blocks(self.model, max(1, MAX_BLOCK_VALUES // len(used))):
                 rows, times = resample.unique_rows(part)
+                rows = self.plan.resolution.with_coarser(rows)
                 yield {name: rows[name] for name in used}, resample.expand(times)
             return
         rows, times = resample.unique_rows(self.model)
+        rows = self.plan.resolution.with_coarser(rows)
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 0 <= count <= MAX_SYNTHETIC:
             raise ReleaseError(_("a number of synthetic rows is whole, from 0 to {most}", most=number(MAX_SYNTHETIC)))
         if count and not times.size:
@@ -290,7 +294,7 @@ class Result:
             for name, source in sources.items():
                 places = source.next([codes[each] for each in source.columns])
                 block[name] = cell_values.amounts(self.plan.amount(name), places)
-            yield {name: block[name] for name in self.plan.used}
+            yield {name: block[name] for name in self.plan.released}
 
     def _amount_values(self, name: str, rows: int | None) -> AmountValues:
         """Return the source of an amount's values in the published rows, or in that number of rows."""

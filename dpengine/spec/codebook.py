@@ -2,7 +2,8 @@
 
 A codebook is a YAML file with the same ``columns:`` as a plan. For one category column it may also be a CSV file, with
 the values in a column named ``value``, else in the first column; or a JSON file with a list, or with lists by column
-name. A sheet with a row for each column: see `codebook_sheet`.
+name. Of a column with levels, the CSV file has one column for each level, and the JSON file nested values. A sheet with
+a row for each column: see `codebook_sheet`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from dpengine import shapes
 from dpengine.errors import PlanError
 from dpengine.spec import strict_yaml
+from dpengine.spec.categories import tree as trees
 from dpengine.spec.declared import Declared, Text, readable_faults
 from dpengine.spec.domain import Column
 from dpengine.spec.standard_lists import standard_lists
@@ -72,16 +74,7 @@ def values_from(text: str, name: str, *, column: str) -> tuple[str, ...]:
     ('N', 'S')
     """
     if name.lower().endswith(".json"):
-        try:
-            content = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise PlanError(
-                _("codebook {name}, line {line}: this is not readable JSON", name=name, line=error.lineno)
-            ) from None
-        except (ValueError, RecursionError):
-            raise PlanError(
-                _("codebook {name}: this JSON is nested too deeply, or holds too long a number", name=name)
-            ) from None
+        content = _json(text, name)
         listed = content.get(column) if isinstance(content, dict) else content
         try:
             return TypeAdapter(tuple[str, ...]).validate_python(listed)
@@ -90,6 +83,27 @@ def values_from(text: str, name: str, *, column: str) -> tuple[str, ...]:
                 _("codebook {name}, column {column!r}: {fault}", name=name, column=column, fault=fault)
                 for fault in readable_faults(error)
             ) from None
+    rows = _rows(text, name)
+    position = rows[0].index("value") if "value" in rows[0] else 0
+    return tuple(row[position] for row in rows[1:] if len(row) > position)
+
+
+def _json(text: str, name: str) -> Any:
+    """Read a JSON file. Raises `PlanError`."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise PlanError(
+            _("codebook {name}, line {line}: this is not readable JSON", name=name, line=error.lineno)
+        ) from None
+    except (ValueError, RecursionError):
+        raise PlanError(
+            _("codebook {name}: this JSON is nested too deeply, or holds too long a number", name=name)
+        ) from None
+
+
+def _rows(text: str, name: str) -> list[list[str]]:
+    """Read the header and the lines of a CSV file. Raises `PlanError`."""
     try:
         rows = [row for row in csv.reader(io.StringIO(text)) if row]
     except csv.Error:
@@ -98,8 +112,7 @@ def values_from(text: str, name: str, *, column: str) -> tuple[str, ...]:
         raise PlanError(
             _("codebook {name} lists no values: it needs a header line, then one line for each value", name=name)
         )
-    position = rows[0].index("value") if "value" in rows[0] else 0
-    return tuple(row[position] for row in rows[1:] if len(row) > position)
+    return rows
 
 
 def resolve(plan: dict[str, Any], folder: Path | None) -> dict[str, Any]:
@@ -125,8 +138,25 @@ def _with_values(column: dict[str, Any], folder: Path) -> dict[str, Any]:
     if column.get("values") or not isinstance(wanted, str) or not wanted.lower().endswith((".csv", ".json")):
         return column
     text = _text_beside(column, folder, wanted, mark("codebook"))
+    if column.get("levels"):
+        return {**column, **_tree_from(text, Path(wanted).name, column), "source": "codebook"}
     values = values_from(text, Path(wanted).name, column=str(column.get("name")))
     return {**column, "values": values, "source": "codebook"}
+
+
+def _tree_from(text: str, name: str, column: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a column with levels, and their parents: the latter are nested in a JSON file already."""
+    if name.lower().endswith(".json"):
+        content = _json(text, name)
+        inner = content.get(str(column.get("name"))) if isinstance(content, dict) else None
+        return {"values": content if inner is None else inner}
+    levels, rows = column["levels"], _rows(text, name)
+    try:
+        if not isinstance(levels, list | tuple):
+            raise ValueError(_("'levels' is a list of names, coarsest first, such as [state, county]"))
+        return trees.from_rows(rows[0], rows[1:], list(map(str, levels)))
+    except ValueError as error:
+        raise PlanError(_("codebook {name}: {fault}", name=name, fault=error)) from None
 
 
 def _with_shapes(column: dict[str, Any], text_of: Callable[[str], str | None]) -> dict[str, Any]:

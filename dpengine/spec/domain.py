@@ -17,8 +17,7 @@ keep the declared values, and charts and the report show the words, and maps of 
 from __future__ import annotations
 
 import calendar
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
@@ -27,14 +26,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 from pydantic import Field, PlainSerializer, SkipValidation, field_validator, model_validator
 
-from dpengine import shapes as outlines
 from dpengine.exact import DecimalLike
+from dpengine.spec.categories.category import Category
 from dpengine.spec.column import MISSING, OTHER, ColumnBase, ColumnOptions
-from dpengine.spec.declared import Line, NumberFormat, Text, Texts, at_most
+from dpengine.spec.declared import Line, NumberFormat
 from dpengine.spec.limits import check_column_size
 from dpengine.spec.numeric.amount import Amount
 from dpengine.spec.numeric.edges import EqualEdges, check_edges, read_edges
-from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _
 
 __all__ = [
@@ -105,131 +103,6 @@ class Number(ColumnBase):
         return tuple(
             f"{low}{between}{high}" if low < high else f"{low}" for low, high in zip(whole, ends, strict=False)
         )
-
-
-class Category(ColumnBase):
-    """A column of texts with one cell for each of `values`, or of a codebook or standard list.
-
-    A value matches exactly or, failing that, without the blanks around it. Readers see the `words` of a value instead
-    of it.
-
-    >>> Category(name="place", values=["Paris, TX", "False"], missing=False).labels
-    ('Paris, TX', 'False', '(other)')
-    >>> Category(name="sex", values=["1", "2"], words={"1": "male", "2": "female"}, other=False).shown
-    ('male', 'female', '(missing)')
-    """
-
-    kind: Literal["category"] = "category"
-    values: Texts = ()
-    words: dict[Text, Annotated[Line, at_most(1_000)]] = Field(
-        default={}, description="what readers see instead of a value, such as 1: male"
-    )
-    codebook: Line | None = Field(default=None, description="CSV or JSON file beside the plan, or a standard name")
-    shapes: dict[Text, Line] = Field(
-        default={}, description="for a map: the outline of a value, or a GeoJSON file beside the plan"
-    )
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self, *, name: str, values: Sequence[str | int | float] = ..., codebook: str | None = ...,
-            words: Mapping[str, str] = ..., shapes: Mapping[str, str] = ..., kind: Literal["category"] = ...,
-            **options: Unpack[ColumnOptions],
-        ) -> None: ...  # fmt: skip
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_standard_list(cls, fields: Any) -> Any:
-        if not isinstance(fields, dict) or not isinstance(fields.get("codebook"), str):
-            return fields
-        values, wanted = fields.get("values", ()), fields["codebook"]
-        if not isinstance(values, Sized) or len(values):
-            return fields
-        if wanted in standard_lists():
-            return {**fields, "values": standard_lists()[wanted], "source": "standard"}
-        if wanted.lower().endswith((".csv", ".json")):
-            raise ValueError(
-                _("the codebook {wanted!r} is not at hand here, or lists no values; list them instead", wanted=wanted)
-            )
-        raise ValueError(
-            _(
-                "no standard list is called {wanted!r}; there are {listed}",
-                wanted=wanted,
-                listed=", ".join(standard_lists()),
-            )
-        )
-
-    @field_validator("shapes", mode="before")
-    @classmethod
-    def _at_hand(cls, given: Any) -> Any:
-        if isinstance(given, str):
-            raise ValueError(
-                _("the file of shapes {given!r} is not at hand here; bring it together with the codebook", given=given)
-            )
-        return given
-
-    @field_validator("values", "words", "shapes", mode="before")
-    @classmethod
-    def _as_text(cls, given: Any) -> Any:
-        if isinstance(given, Mapping):  # YAML reads a code such as 1 as a number
-            return {_text(value): word for value, word in given.items()}
-        return tuple(map(_text, given)) if isinstance(given, Iterable) and not isinstance(given, str) else given
-
-    @model_validator(mode="after")
-    def _distinct(self) -> Category:
-        if not self.values:
-            raise ValueError(_("list the values that are possible, as is publicly known, or name a list of them"))
-        seen: set[str] = set()
-        for value in self.values:
-            if value in (OTHER, MISSING):
-                raise ValueError(
-                    _("{value} is the name of a cell of its own; call this value something else", value=value)
-                )
-            if not value:
-                raise ValueError(_("an empty text is a missing value, not a category; switch 'missing' on instead"))
-            if value in seen:
-                raise ValueError(_("{value!r} is listed twice", value=value))
-            seen.add(value)
-        check_column_size(len(self.values))
-        return self
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.values, *self.words))  # a dict has no hash of its own
-
-    @model_validator(mode="after")
-    def _words_fit(self) -> Category:
-        if unknown := self.words.keys() - set(self.values):
-            raise ValueError(
-                _("'words' explain the value {unknown!r}, which is not among the values", unknown=min(unknown))
-            )
-        times = Counter(self.shown) if self.words else {}
-        for value, word in self.words.items():
-            if times[word] > 1 or not word.strip():
-                raise ValueError(
-                    _("shown as {word!r}, the value {value!r} could not be told from others", word=word, value=value)
-                )
-        return self
-
-    @model_validator(mode="after")
-    def _shapes_fit(self) -> Category:
-        if unknown := self.shapes.keys() - set(self.values):
-            raise ValueError(
-                _("'shapes' outline the value {unknown!r}, which is not among the values", unknown=min(unknown))
-            )
-        outlines.check(self.shapes)
-        return self
-
-    @property
-    def declared(self) -> tuple[str, ...]:
-        return self.values
-
-    @property
-    def words_of_declared(self) -> tuple[str, ...]:
-        return tuple(self.words.get(value, value) for value in self.values)
-
-    @property
-    def declared_size(self) -> int:
-        return len(self.values)
 
 
 class YesNo(ColumnBase):
@@ -321,16 +194,17 @@ class Date(ColumnBase):
         return f"{year}" + {"month": f"-{part + 1:02}", "quarter": f"-Q{part + 1}", "year": ""}[self.by]
 
 
-def _text(value: Any) -> Any:
-    return str(value) if isinstance(value, bool | int | float) else value
-
-
 Column = Annotated[Number | Category | YesNo | Date | Amount, Field(discriminator="kind")]
 
 
 def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:
-    """Return the part of a column that decides where a value is counted; 10 and 1E+1 are one edge."""
-    plain = column.model_dump(mode="json", by_alias=by_alias, exclude={"source", "codebook", "edges", *FOR_READERS})
+    """Return the part of a column that decides where a value is counted; 10 and 1E+1 are one edge.
+
+    Levels do not: the coarser ones that are used are columns of their own (`Plan.identity`).
+    """
+    plain = column.model_dump(
+        mode="json", by_alias=by_alias, exclude={"source", "codebook", "edges", "levels", *FOR_READERS}
+    )
     if isinstance(column, Number):
         plain["edges"] = [f"{edge:f}" for edge in column.edges]
     if isinstance(column, Amount):

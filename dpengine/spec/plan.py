@@ -23,8 +23,10 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, fi
 from dpengine.errors import Fault, PlanError
 from dpengine.exact import ExactLike, exact_text, rational
 from dpengine.spec import codebook, strict_yaml
+from dpengine.spec.categories.resolution import Resolution, coarser_columns
+from dpengine.spec.categories.tree import nested
 from dpengine.spec.declared import Declared, Line, Text, at_most
-from dpengine.spec.domain import Amount, Column, Number, cells_payload
+from dpengine.spec.domain import Amount, Category, Column, Number, cells_payload
 from dpengine.spec.limits import MAX_TABLE_COLUMNS, MAX_TABLES, check_columns, check_declared
 from dpengine.spec.numeric.parts import Parts
 from dpengine.spec.plan_checks import check_tables
@@ -223,7 +225,9 @@ class Plan(Declared):
                     name=" × ".join(ranged[0].columns),
                 )
             )
-        if self.unit.id is not None and self.unit.id in self._used:
+        alone = not (ranged or self.amounts(()) or self.strategy == "adaptive")
+        self.resolution.check(self.marginals, alone=alone)
+        if self.unit.id is not None and self.unit.id in self.used:
             raise ValueError(_("the ID column {id!r} names persons and cannot be published", id=self.unit.id))
         return self
 
@@ -292,7 +296,7 @@ class Plan(Declared):
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:
-        return {column.name: column for column in self.columns}
+        return {column.name: column for column in self.columns} | coarser_columns(self.columns)
 
     @cached_property
     def _used(self) -> frozenset[str]:
@@ -301,12 +305,24 @@ class Plan(Declared):
     @property
     def used(self) -> tuple[str, ...]:
         """Names of the columns that a table uses, in declared order; no other column is read."""
-        return tuple(column.name for column in self.columns if column.name in self._used)
+        read = {*self.resolution.declared(self._used)}
+        return tuple(column.name for column in self.columns if column.name in read)
+
+    @cached_property
+    def resolution(self) -> Resolution:
+        """The levels at which columns are used."""
+        return Resolution(self._by_name, self._used)
+
+    @property
+    def released(self) -> tuple[str, ...]:
+        """Names of the columns of a release, in declared order: a column with levels, at each of them that is used."""
+        levels, of = self.resolution.levels, self.resolution.column
+        return tuple(each for name in self.used for each in (levels if name == of else (name,)))
 
     @property
     def counted(self) -> tuple[str, ...]:
-        """Names of the used columns in whose cells rows are counted: all but amounts."""
-        return tuple(name for name in self.used if not isinstance(self._by_name[name], Amount))
+        """Names of the released columns that have cells: all but amounts."""
+        return tuple(name for name in self.released if not isinstance(self._by_name[name], Amount))
 
     def amount(self, name: str) -> Amount:
         """Return the amount of this name."""
@@ -350,7 +366,8 @@ class Plan(Declared):
         payload = {
             "epsilon": str(self.epsilon),
             "unit": self.unit.model_dump(),
-            "columns": [cells_payload(self.column(name)) for name in sorted(self.used)],
+            "columns": [cells_payload(self.column(name)) for name in sorted(self.used)]
+            + self.resolution.payload(sorted(self._used)),
             "measured": sorted(map(json.dumps, measured)),
         }
         return hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()
@@ -362,6 +379,8 @@ class Plan(Declared):
             column |= {"kind": declared.kind, "source": declared.source}
             if isinstance(declared, Number):
                 column["edges"] = list(declared.edges)
+            if isinstance(declared, Category) and declared.levels:
+                column["values"] = nested(declared.values, declared.parents)
             column.pop("codebook", None)
         ordered = {name: plain[name] for name in type(self).model_fields if name in plain}
         ordered["columns"] = [{"name": column["name"], "kind": column["kind"], **column} for column in plain["columns"]]

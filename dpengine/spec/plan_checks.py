@@ -23,7 +23,7 @@ SUGGESTED = 20  # pieces between knots
 
 def check_tables(plan: Plan) -> None:
     """Raise ValueError unless each table of `plan` has declared columns that fit together, and not too many cells."""
-    columns = {column.name: column for column in plan.columns}
+    columns = plan.resolution.columns
     seen: set[frozenset[str]] = set()
     for table in plan.marginals:
         name = " × ".join(table) or _("(empty)")
@@ -31,13 +31,8 @@ def check_tables(plan: Plan) -> None:
             raise ValueError(_("a table needs a column; the total is always published"))
         for column in table:
             if column not in columns:
-                raise ValueError(
-                    _(
-                        "table {name}: there is no column {column!r}; declare it under 'columns'",
-                        name=name,
-                        column=column,
-                    )
-                )
+                unknown = plan.resolution.unknown(column)
+                raise ValueError(_("table {name}: {fault}", name=name, fault=unknown))
         if len(set(table)) < len(table):
             raise ValueError(_("table {name}: a column is named twice", name=name))
         if frozenset(table) in seen:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpengine.estimate.error_distribution import _weighted_sum, table_error
+from dpengine.estimate.error_distribution import _weighted_sum
+from dpengine.estimate.table_errors import table_error
 from dpengine.measure.strategy import decide
 from dpengine.noise.laplace import discrete_laplace
 from tests.plans import letters_plan

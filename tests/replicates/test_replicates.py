@@ -15,7 +15,8 @@ from click.testing import CliRunner
 import dpengine as dpe
 from dpengine.bundle import write
 from dpengine.cli import main
-from dpengine.estimate.error_distribution import least_squares, table_error
+from dpengine.estimate.error_distribution import least_squares
+from dpengine.estimate.table_errors import table_error
 from dpengine.noise import moments
 from dpengine.replicates import DRAWS, Basis, basis_from, basis_of, draw, draw_replicates, pack, replicate
 from dpengine.replicates.files import read_me

@@ -63,13 +63,13 @@ class CrossCheck:
 
     def add_rows(self, pieces: Iterable[bytes]) -> list[str]:
         """Take the synthetic rows that tables are compared with. Return the faults found."""
-        readers = {name: cell_values.reader(self._plan.column(name)) for name in self._plan.used}
+        readers = {name: cell_values.reader(self._plan.column(name)) for name in self._plan.released}
         types = {name: np.min_scalar_type(_codes(self._plan.column(name))) for name in readers}
         most = MAX_CODES_BYTES // sum(kind.itemsize for kind in types.values())
         parts: dict[str, list[Codes]] = {name: [] for name in readers}
         rows = 0
         try:
-            for columns in safe_csv.read_blocks(pieces, self._plan.used):
+            for columns in safe_csv.read_blocks(pieces, self._plan.released):
                 rows += len(columns[0])
                 if rows > most:
                     raise ReleaseError(
@@ -84,10 +84,22 @@ class CrossCheck:
         except ValueError as error:
             return [f"synthetic.csv{'' if str(error).startswith(':') else ' '}{error}"]
         self._rows = {name: np.concatenate(parts.pop(name)) for name in readers}
-        return []
+        return self._odd_levels()
 
-    def add_table(self, pieces: Iterable[bytes], file: str, table: Columns, half_width: float | None) -> list[str]:
-        """Return the faults of one table. `half_width` holds for each cell; it is None if cells differ in it."""
+    def _odd_levels(self) -> list[str]:
+        """Return the levels of rows that are not those of their finest one."""
+        resolution = self._plan.resolution
+        *coarser, finest = resolution.levels or ("",)
+        return [
+            f"synthetic.csv: the column {name} is not the level of the column {finest} everywhere"
+            for name in coarser
+            if not np.array_equal(self._rows[name], resolution.groups(finest, name)[self._rows[finest]])
+        ]
+
+    def add_table(
+        self, pieces: Iterable[bytes], file: str, table: Columns, half_width: float | Floats | None
+    ) -> list[str]:
+        """Return the faults of one table. `half_width` is one for all cells, or one each; None if it is not known."""
         try:
             numbers = _numbers(pieces, file, table, self._plan)
         except ValueError as error:
@@ -107,10 +119,19 @@ class CrossCheck:
     def _disagreements(self, numbers: Numbers, table: Columns) -> list[str]:
         """Compare totals, columns and pairs of columns with those of earlier tables."""
         faults = []
+        resolution = self._plan.resolution
+        for wanted in resolution.coarser_tables(table):
+            count = resolution.coarsen(numbers.count, table, wanted)
+            estimate = resolution.coarsen(numbers.estimate, table, wanted)
+            faults += self._disagreements_at(numbers, wanted, count, estimate)
+        return faults
+
+    def _disagreements_at(self, numbers: Numbers, table: Columns, counts: Ints, estimates: Floats) -> list[str]:
+        faults = []
         for size in range(min(len(table), 2) + 1):
             for shared in combinations(sorted(table), size):
-                count = Marginal(table, numbers.count).project(shared).values
-                estimate = Marginal(table, numbers.estimate).project(shared).values
+                count = Marginal(table, counts).project(shared).values
+                estimate = Marginal(table, estimates).project(shared).values
                 cells = numbers.count.size
                 if shared not in self._first:
                     self._first[shared] = (numbers.file, count, estimate, cells)
@@ -173,7 +194,7 @@ def _numbers(pieces: Iterable[bytes], file: str, table: Columns, plan: Plan) -> 
     return Numbers(file, count, estimate.reshape(shape), low, high, of_amounts)
 
 
-def _odd_numbers(numbers: Numbers, half_width: float | None) -> list[str]:
+def _odd_numbers(numbers: Numbers, half_width: float | Floats | None) -> list[str]:
     """Return what is wrong with the numbers themselves, and with intervals that do not follow from the estimates."""
     faults = []
     if (numbers.count < 0).any():
@@ -193,7 +214,7 @@ def _odd_numbers(numbers: Numbers, half_width: float | None) -> list[str]:
     return faults
 
 
-def _interval(numbers: Numbers, half_width: float) -> tuple[Floats, Floats]:
+def _interval(numbers: Numbers, half_width: float | Floats) -> tuple[Floats, Floats]:
     """Return bounds for the true count as a release gives them: whole, not negative, around the published count."""
     low = np.minimum(np.maximum(np.ceil(numbers.estimate - half_width), 0), numbers.count)
     return low, np.maximum(np.floor(numbers.estimate + half_width), numbers.count)
@@ -206,7 +227,7 @@ def _codes(column: Column) -> int:
 
 def _blocks(rows: Mapping[str, Codes], table: Columns, plan: Plan) -> Iterator[tuple[Ints, dict[str, Ints]]]:
     """Yield for some rows at a time their places in the flat table, and in each of its amounts."""
-    shape, size = plan.shape(table), len(rows[plan.used[0]])
+    shape, size = plan.shape(table), len(rows[plan.released[0]])
     step = max(ROWS_AT_ONCE, math.prod(shape))
     for part in (slice(start, start + step) for start in range(0, size, step)):
         codes = [rows[name][part].astype(np.int64) for name in table]

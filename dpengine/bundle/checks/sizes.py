@@ -27,15 +27,15 @@ NUMBER_BYTES = 40  # each number of an amount
 
 def manifest_bytes(plan: Plan) -> int:
     """Return the most bytes that the manifest of a bundle of `plan` can have."""
-    labels = sum(LETTER_BYTES * len(label) + 20 for name in plan.used for label in plan.column(name).labels)
-    names = sum(len(name) for table in plan.marginals for name in table) + sum(map(len, plan.used))
+    labels = sum(LETTER_BYTES * len(label) + 20 for name in plan.released for label in plan.column(name).labels)
+    names = sum(len(name) for table in plan.marginals for name in table) + sum(map(len, plan.released))
     texts = LETTER_BYTES * (labels // LETTER_BYTES + 20 * names + len(plan.title) + len(plan.dataset))
     return BASE_BYTES + texts + ENTRY_BYTES * _entries(plan)
 
 
 def manifest_values(plan: Plan) -> int:
     """Return the most values, lists and objects that the manifest of a bundle of `plan` can have."""
-    cells = sum(plan.column(name).size for name in plan.used)
+    cells = sum(plan.column(name).size for name in plan.released)
     named = sum(map(len, plan.marginals))
     return BASE_VALUES + cells + 2 * named + ENTRY_VALUES * _entries(plan)
 
@@ -61,5 +61,5 @@ def file_bytes(plan: Plan, name: str, table: Columns | None) -> int:
 
 def _entries(plan: Plan) -> int:
     """Return the most entries of columns, tables, measurements and files together."""
-    columns = len(plan.used)
+    columns = len(plan.released)
     return 3 * len(plan.marginals) + 10 * columns + min(math.comb(columns, 2), 20_000)

@@ -17,7 +17,7 @@ from dpengine.exact import decimal, exact_text
 from dpengine.sources.mixed import holds_texts
 from dpengine.sources.plan_template import MAX_HEADING
 from dpengine.spec import notation
-from dpengine.spec.domain import FOR_READERS, Column
+from dpengine.spec.domain import FOR_READERS, Category, Column
 from dpengine.spec.plan import Plan, Strategy
 from dpengine.spec.suggestions import suggested
 from dpengine.translation.catalogue import ENGLISH, _, mark
@@ -345,7 +345,9 @@ def _unreadable(column: dict[str, Any]) -> str:
 
 
 def entry(column: Column) -> dict[str, Any]:
-    """Return the entry that declares `column`."""
+    """Return the entry that declares `column`; coarser levels are left out, which this page cannot ask for yet."""
+    if isinstance(column, Category) and column.levels:
+        column = column.model_copy(update={"levels": (), "parents": ()})
     plan = Plan(dataset="x", epsilon="1", columns=[column], tables=[[column.name]])
     declared: dict[str, Any] = plan.to_dict()["columns"][0]
     return declared
@@ -358,9 +360,9 @@ def undressed(column: Column) -> dict[str, Any]:
 
 def from_plan(plan: Plan) -> Entries:
     """Return the entries that would make `plan`. Raises `PlanError` for what this page cannot ask for yet."""
-    if plan.amounts(()):
+    if plan.amounts(()) or plan.resolution.levels:
         raise PlanError(
-            _("this plan asks for means or sums, which this page cannot do yet: use the command line for it")
+            _("this plan asks for means, sums or levels, which this page cannot do yet: use the command line for it")
         )
     return Entries(
         title=plan.title,

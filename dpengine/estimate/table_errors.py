@@ -1,0 +1,30 @@
+"""How far the cells of each table will be off, from the plan and what each measured marginal costs alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dpengine.array_types import Columns
+from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms, least_squares
+from dpengine.estimate.levels import LevelErrors
+from dpengine.marginals.measurement import Allocation
+from dpengine.spec.plan import Plan
+
+__all__ = ["table_error", "table_errors"]
+
+
+def table_error(plan: Plan, allocations: Sequence[Allocation], table: Columns) -> ErrorDistribution:
+    """Return the distribution of the error of `estimate` in a cell of `table`.
+
+    It is the same for all its cells; at levels of a column, it is that of the cells known least, and its mean that of
+    all cells.
+    """
+    return table_errors(plan, allocations)(table)
+
+
+def table_errors(plan: Plan, allocations: Sequence[Allocation]) -> Callable[[Columns], ErrorDistribution]:
+    """Return `table_error` as a function of the table, for many tables of one plan."""
+    if plan.resolution.levels:
+        return LevelErrors(plan, tuple(allocations)).error
+    squares, error_of = least_squares(plan, allocations), error_of_terms(allocations)
+    return lambda table: error_of(squares.noise(table))

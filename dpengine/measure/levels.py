@@ -1,0 +1,111 @@
+"""Divide ε over the levels of a column: every level that a plan uses may be measured, each with a part of ε.
+
+A level is measured together with all other columns of the plan, so that the counts of every combination of these are a
+tree (`marginals.level_tree`), and every published table is a sum over one level. A row moves one cell of each measured
+marginal by one, whatever its level. So each has the sensitivity of any marginal, and the parts add up to ε.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise, permutations
+
+import numpy as np
+
+from dpengine.array_types import Columns, Ints
+from dpengine.marginals.level_tree import NOT_MEASURED, LevelTree
+from dpengine.marginals.measurement import Allocation
+from dpengine.measure.allocation import allocate
+from dpengine.spec.plan import Plan
+
+__all__ = ["allocate_levels", "level_of", "measured_at", "measures_levels", "tree_of"]
+
+PARTS = 1_000  # parts of ε are whole numbers of these: a coarse grid, so that they are the same on every machine
+STEPS = (200, 50, 12, 3, 1)  # parts that the search moves at a time
+
+
+def measured_at(plan: Plan) -> list[Columns]:
+    """Return what is measured at the root, of all other columns, and at each level, from the coarsest to the finest."""
+    levels, others = plan.resolution.levels, plan.resolution.others
+    return [others, *((name, *others) for name in levels)]
+
+
+def level_of(plan: Plan, table: Columns) -> int:
+    """Return the place of the level of `table`: 0 for the root, if it lacks the column with levels."""
+    levels = plan.resolution.levels
+    return next((k for k, name in enumerate(levels, start=1) if name in table), 0)
+
+
+def measures_levels(plan: Plan, allocations: Sequence[Allocation]) -> bool:
+    """Return whether what was measured are different levels of `plan`, the finest among them."""
+    measured, wanted = [each.columns for each in allocations], measured_at(plan)
+    return {*measured} <= {*wanted} and wanted[-1] in measured and len({*measured}) == len(measured)
+
+
+def tree_of(plan: Plan, variances: Mapping[Columns, float]) -> LevelTree:
+    """Return the tree of the levels of `plan`, given the variance of each measured marginal."""
+    noise = tuple(variances.get(columns, NOT_MEASURED) for columns in measured_at(plan))
+    return LevelTree(_groups(plan), noise)
+
+
+def _groups(plan: Plan) -> tuple[Ints, ...]:
+    levels = plan.resolution.levels
+    root = np.zeros(plan.column(levels[0]).size, dtype=np.int64)
+    finer = (plan.resolution.groups(fine, coarse) for coarse, fine in pairwise(levels))
+    # A place at the finer level leads to one at the coarser level: both are in the order of the tree.
+    return (root, *finer)
+
+
+def allocate_levels(plan: Plan) -> tuple[Allocation, ...]:
+    """Divide ε over the levels of `plan` for the least sum of squares of each published table's mean variance.
+
+    So every table counts alike, however many cells it has, and one that is far off counts more than several that are
+    near. The variances are those of least squares over the tree, in closed form, and parts are thousandths of ε.
+    """
+    measured, others = measured_at(plan), plan.resolution.others
+    added: list[list[int]] = [[] for _ in measured]  # cells that a cell of a table adds up, by the level of the table
+    for table in plan.marginals:
+        added[level_of(plan, table)].append(plan.cells(tuple(name for name in others if name not in table)))
+    worth = tuple(map(tuple, added))
+    parts = _least_variance(tuple(group.tobytes() for group in _groups(plan)), worth, bool(others))
+    return tuple(
+        allocate(plan, columns, plan.epsilon * Fraction(part, PARTS))
+        for columns, part in zip(measured, parts, strict=True)
+        if part
+    )
+
+
+@lru_cache(maxsize=64)
+def _least_variance(groups: tuple[bytes, ...], worth: tuple[tuple[int, ...], ...], root: bool) -> tuple[int, ...]:
+    """Return the part of each level, the root's first, in thousandths; the root has one only if it can be measured.
+
+    The search starts from equal parts and moves parts from one level to another while that helps, ever smaller ones.
+    """
+    tree = tuple(np.frombuffer(each, dtype=np.int64) for each in groups)
+    usable = range(0 if root and worth[0] else 1, len(worth))
+    parts = [PARTS // len(usable) if k in usable else 0 for k in range(len(worth))]
+    parts[-1] += PARTS - sum(parts)
+    least = _loss(tree, worth, parts)
+    for step in STEPS:
+        better = True
+        while better:
+            better = False
+            for give, take in permutations(usable, 2):
+                moved = min(step, parts[give])
+                if moved == 0 or (give == usable[-1] and moved == parts[give]):
+                    continue  # the finest level is always measured
+                tried = [part - moved * (k == give) + moved * (k == take) for k, part in enumerate(parts)]
+                loss = _loss(tree, worth, tried)
+                if loss < least * (1 - 1e-9):
+                    parts, least, better = tried, loss, True
+    return tuple(parts)
+
+
+def _loss(tree: tuple[Ints, ...], worth: Sequence[tuple[int, ...]], parts: Sequence[int]) -> float:
+    """Return Σ (cells added up · mean variance of a node)² over tables, for noise of variance 1/part²."""
+    variances = tuple(1 / part**2 if part else math.inf for part in parts)
+    means = [float(one.mean()) for one in LevelTree(tree, variances).node_variances]
+    return math.fsum((added * mean) ** 2 for of_level, mean in zip(worth, means, strict=True) for added in of_level)

@@ -1,0 +1,1 @@
+"""Category columns and their levels."""

@@ -1,0 +1,227 @@
+"""Category columns: their values, what readers see of them, and the levels at which they can be published."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
+
+from pydantic import Field, field_validator, model_validator
+
+from dpengine import shapes as outlines
+from dpengine.array_types import Ints
+from dpengine.spec.categories import tree as trees
+from dpengine.spec.column import MISSING, OTHER, ColumnBase, ColumnOptions
+from dpengine.spec.declared import Line, Text, Texts, at_most
+from dpengine.spec.limits import check_column_size
+from dpengine.spec.standard_lists import standard_lists
+from dpengine.translation.catalogue import _
+
+__all__ = ["Category"]
+
+
+class Category(ColumnBase):
+    """A column of texts with one cell for each of `values`, or of a codebook or standard list.
+
+    A value matches exactly or, failing that, without the blanks around it. Readers see the `words` of a value instead
+    of it.
+
+    >>> Category(name="place", values=["Paris, TX", "False"], missing=False).labels
+    ('Paris, TX', 'False', '(other)')
+    >>> Category(name="sex", values=["1", "2"], words={"1": "male", "2": "female"}, other=False).shown
+    ('male', 'female', '(missing)')
+
+    With `levels`, named from the coarsest to the finest, the values are nested, and a table may ask for `county@state`.
+
+    >>> Category(name="county", values={"CA": ["Kern", "Napa"], "TX": ["Travis"]}, levels=["state", "county"]).labels
+    ('Kern', 'Napa', 'Travis', '(other)', '(missing)')
+    """
+
+    kind: Literal["category"] = "category"
+    values: Texts = ()
+    words: dict[Text, Annotated[Line, at_most(1_000)]] = Field(
+        default={}, description="what readers see instead of a value, such as 1: male"
+    )
+    codebook: Line | None = Field(default=None, description="CSV or JSON file beside the plan, or a standard name")
+    shapes: dict[Text, Line] = Field(
+        default={}, description="for a map: the outline of a value, or a GeoJSON file beside the plan"
+    )
+    levels: tuple[Line, ...] = Field(
+        default=(),
+        description="names of the levels of nested values, or columns of the codebook; the finest comes last",
+    )
+    parents: tuple[Texts, ...] = Field(default=(), exclude=True, description="of each value, at each coarser level")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, *, name: str, values: Sequence[str | int | float] | Mapping[str, Any] = ...,
+            codebook: str | None = ..., words: Mapping[str, str] = ..., shapes: Mapping[str, str] = ...,
+            levels: Sequence[str] = ..., parents: Sequence[Sequence[str]] = ..., kind: Literal["category"] = ...,
+            **options: Unpack[ColumnOptions],
+        ) -> None: ...  # fmt: skip
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_standard_list(cls, fields: Any) -> Any:
+        if not isinstance(fields, dict) or not isinstance(fields.get("codebook"), str):
+            return fields
+        values, wanted = fields.get("values", ()), fields["codebook"]
+        if not isinstance(values, Sized) or len(values):
+            return fields
+        if wanted in standard_lists():
+            return {**fields, "values": standard_lists()[wanted], "source": "standard"}
+        if wanted.lower().endswith((".csv", ".json")):
+            raise ValueError(
+                _("the codebook {wanted!r} is not at hand here, or lists no values; list them instead", wanted=wanted)
+            )
+        raise ValueError(
+            _(
+                "no standard list is called {wanted!r}; there are {listed}",
+                wanted=wanted,
+                listed=", ".join(standard_lists()),
+            )
+        )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_order_of_the_tree(cls, fields: Any) -> Any:
+        if not isinstance(fields, dict):
+            return fields
+        values, parents, levels = (fields.get(name) for name in ("values", "parents", "levels"))
+        if isinstance(values, Mapping):
+            named = list(map(str, levels)) if isinstance(levels, list | tuple) else []
+            values, parents = trees.flattened(values, named)
+        if not parents:
+            return fields
+        listed = isinstance(parents, list | tuple) and all(isinstance(each, list | tuple) for each in parents)
+        if not listed or not isinstance(values, list | tuple) or any(len(each) != len(values) for each in parents):
+            raise ValueError(_("every value needs a parent at each level"))
+        values, parents = trees.arranged(list(map(_text, values)), [list(map(str, each)) for each in parents])
+        return {**fields, "values": values, "parents": parents}
+
+    @field_validator("shapes", mode="before")
+    @classmethod
+    def _at_hand(cls, given: Any) -> Any:
+        if isinstance(given, str):
+            raise ValueError(
+                _("the file of shapes {given!r} is not at hand here; bring it together with the codebook", given=given)
+            )
+        return given
+
+    @field_validator("values", "words", "shapes", mode="before")
+    @classmethod
+    def _as_text(cls, given: Any) -> Any:
+        if isinstance(given, Mapping):  # YAML reads a code such as 1 as a number
+            return {_text(value): word for value, word in given.items()}
+        return tuple(map(_text, given)) if isinstance(given, Iterable) and not isinstance(given, str) else given
+
+    @model_validator(mode="after")
+    def _levels_fit(self) -> Category:
+        if not self.levels and not self.parents:
+            return self
+        if self.values and not self.parents and len(self.levels) > 1:
+            raise ValueError(
+                _(
+                    "'levels' need nested values, such as {{{coarse}: [{fine}, ...]}}, or a codebook with a column for "
+                    "each level",
+                    coarse=self.levels[-2],
+                    fine=self.levels[-1],
+                )
+            )
+        trees.check_tree(self.levels, self.values, self.parents)
+        for names in self.parents:
+            if reserved := {OTHER, MISSING} & {*names}:
+                raise ValueError(
+                    _(
+                        "{value} is the name of a cell of its own; call this value something else",
+                        value=min(reserved),
+                    )
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Category:
+        if not self.values:
+            raise ValueError(_("list the values that are possible, as is publicly known, or name a list of them"))
+        seen: set[str] = set()
+        for value in self.values:
+            if value in (OTHER, MISSING):
+                raise ValueError(
+                    _("{value} is the name of a cell of its own; call this value something else", value=value)
+                )
+            if not value:
+                raise ValueError(_("an empty text is a missing value, not a category; switch 'missing' on instead"))
+            if value in seen:
+                raise ValueError(_("{value!r} is listed twice", value=value))
+            seen.add(value)
+        check_column_size(len(self.values))
+        return self
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.values, *self.words))  # a dict has no hash of its own
+
+    @model_validator(mode="after")
+    def _words_fit(self) -> Category:
+        if unknown := self.words.keys() - set(self.values):
+            raise ValueError(
+                _("'words' explain the value {unknown!r}, which is not among the values", unknown=min(unknown))
+            )
+        times = Counter(self.shown) if self.words else {}
+        for value, word in self.words.items():
+            if times[word] > 1 or not word.strip():
+                raise ValueError(
+                    _("shown as {word!r}, the value {value!r} could not be told from others", word=word, value=value)
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _shapes_fit(self) -> Category:
+        if unknown := self.shapes.keys() - set(self.values):
+            raise ValueError(
+                _("'shapes' outline the value {unknown!r}, which is not among the values", unknown=min(unknown))
+            )
+        outlines.check(self.shapes)
+        return self
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        return self.values
+
+    @property
+    def words_of_declared(self) -> tuple[str, ...]:
+        return tuple(self.words.get(value, value) for value in self.values)
+
+    @property
+    def declared_size(self) -> int:
+        return len(self.values)
+
+    def level(self, name: str) -> Category:
+        """Return the column of one of the coarser `levels`, called like county@state.
+
+        >>> county = Category(name="county", values={"CA": ["Kern"], "TX": ["Travis"]}, levels=["state", "county"])
+        >>> county.level("state").name, county.level("state").values
+        ('county@state', ('CA', 'TX'))
+        """
+        place = self.levels.index(name)
+        rows = zip(*self.parents[: place + 1], strict=True)
+        paths = dict.fromkeys(rows)  # a group as the path to it
+        return Category(
+            name=f"{self.name}{trees.MARK}{name}", label=name, values=[path[-1] for path in paths], other=self.other,
+            missing=self.missing, source=self.source, levels=self.levels[: place + 1] if place else (),
+            parents=[[path[k] for path in paths] for k in range(place)],
+        )  # fmt: skip
+
+    def groups(self, name: str) -> Ints:
+        """Return for each cell the place of its cell at the coarser level `name`.
+
+        >>> county = Category(name="county", values={"CA": ["Kern"], "TX": ["Travis"]}, levels=["state", "county"])
+        >>> county.groups("state")
+        array([0, 1, 2, 3])
+        """
+        of_values = self.parents[self.levels.index(name)]
+        return trees.groups(of_values, tuple(dict.fromkeys(of_values)), self.other + self.missing)
+
+
+def _text(value: Any) -> Any:
+    return str(value) if isinstance(value, bool | int | float) else value

@@ -1,0 +1,175 @@
+"""At which levels the tables of a plan use its columns, and how tables at coarser levels follow from finer ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from dpengine.array_types import Columns, Floats, Ints
+from dpengine.spec.categories.tree import MARK, split_name, sum_groups
+from dpengine.spec.domain import Category, Column, cells_payload
+from dpengine.spec.limits import MAX_TABLE_CELLS
+from dpengine.translation.catalogue import _, number
+
+Numbers = TypeVar("Numbers", Ints, Floats)
+
+__all__ = ["Resolution", "coarser_columns"]
+
+
+def coarser_columns(columns: Iterable[Column]) -> dict[str, Column]:
+    """Return the columns of all coarser levels by their names, such as county@state. Raises ValueError."""
+    columns = list(columns)
+    taken = {column.name for column in columns}
+    found: dict[str, Column] = {}
+    for column in columns:
+        if isinstance(column, Category):
+            found |= {f"{column.name}{MARK}{level}": column.level(level) for level in column.levels[:-1]}
+    if twice := taken & found.keys():
+        raise ValueError(
+            _("the column {name!r} is called like a level of another column; rename one of them", name=min(twice))
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """The columns of a plan, declared ones and coarser levels of these by name, and those that its tables use.
+
+    At most one column is used at a coarser level than its own: `column`, at `levels`, names of columns from the
+    coarsest to the finest.
+    """
+
+    columns: Mapping[str, Column]
+    used: frozenset[str]
+
+    @cached_property
+    def column(self) -> str | None:
+        """Name of the declared column that is used at a coarser level; None if there is none."""
+        return next((split_name(name)[0] for name in sorted(self.used) if self._parent_of(name)), None)
+
+    @cached_property
+    def levels(self) -> Columns:
+        """Names at which that column is used, from the coarsest to the finest."""
+        declared = self.columns.get(self.column or "")
+        if not isinstance(declared, Category):
+            return ()
+        names = (*(f"{declared.name}{MARK}{level}" for level in declared.levels[:-1]), declared.name)
+        return tuple(name for name in names if name in self.used)
+
+    @property
+    def others(self) -> Columns:
+        """Names of all other used columns, sorted."""
+        return tuple(sorted(self.used - {*self.levels}))
+
+    def _parent_of(self, name: str) -> Category | None:
+        """Return the declared column of which `name` is a coarser level."""
+        declared, level = split_name(name)
+        column = self.columns.get(declared)
+        return column if isinstance(column, Category) and level in column.levels[:-1] else None
+
+    def declared(self, table: Iterable[str]) -> Columns:
+        """Return the declared columns in which the rows of `table` are counted."""
+        return tuple(parent.name if (parent := self._parent_of(name)) else name for name in table)
+
+    def finest(self, table: Iterable[str]) -> Columns:
+        """Return the columns of the finest table that is used and of which `table` is a sum."""
+        return tuple(self.levels[-1] if name in self.levels else name for name in table)
+
+    def coarser_tables(self, table: Columns) -> list[Columns]:
+        """Return `table`, and the same at all used levels that are coarser than its own."""
+        place = next((k for k, name in enumerate(self.levels) if name in table), 0)
+        coarser = [tuple(name if each in self.levels else each for each in table) for name in self.levels[:place]]
+        return [table, *coarser[::-1]]
+
+    def groups(self, fine: str, coarse: str) -> Ints:
+        """Return for each cell of a level the place of its cell at a coarser one."""
+        column = self.columns[fine]
+        assert isinstance(column, Category)
+        return column.groups(split_name(coarse)[1])
+
+    def coarsen(self, counts: Numbers, held: Sequence[str], wanted: Sequence[str]) -> Numbers:
+        """Add up `counts` over the columns `held` to the levels that `wanted` names in the same places."""
+        for axis, (fine, coarse) in enumerate(zip(held, wanted, strict=True)):
+            if fine != coarse:
+                counts = sum_groups(counts, axis, self.groups(fine, coarse))
+        return counts
+
+    def with_coarser(self, rows: Mapping[str, Ints]) -> dict[str, Ints]:
+        """Return rows, as cells of each column, with the coarser levels of the finest one."""
+        finest = self.levels[-1:]
+        coarser = {name: self.groups(finest[0], name)[rows[finest[0]]] for name in self.levels[:-1]}
+        return {**rows, **coarser}
+
+    def payload(self, table: Iterable[str]) -> list[dict[str, object]]:
+        """Return what decides where a value is counted at the coarser levels among `table`, for a plan's identity."""
+        found: list[dict[str, object]] = []
+        for name in table:
+            if parent := self._parent_of(name):
+                groups = parent.parents[parent.levels.index(split_name(name)[1])]
+                found.append({**cells_payload(self.columns[name]), "groups": list(groups)})
+        return found
+
+    def check(self, tables: Sequence[Columns], *, alone: bool) -> None:
+        """Raise ValueError for tables whose levels cannot be published; `alone` if nothing else is asked for."""
+        coarse = sorted({split_name(name)[0] for name in self.used if self._parent_of(name)})
+        if not coarse:
+            return
+        if len(coarse) > 1:
+            raise ValueError(
+                _(
+                    "{first!r} and {second!r} are asked for at coarser levels; a plan does this with one column: "
+                    "make a plan for each of them",
+                    first=coarse[0],
+                    second=coarse[1],
+                )
+            )
+        for table in tables:
+            if len({*table} & {*self.levels}) > 1:
+                raise ValueError(
+                    _(
+                        "table {name}: {column!r} stands there at two levels; the finer one is enough",
+                        name=" × ".join(table),
+                        column=coarse[0],
+                    )
+                )
+        if not alone:
+            raise ValueError(
+                _(
+                    "{column!r} is asked for at coarser levels; beside these, means, sums, ranges and the "
+                    "strategy adaptive cannot be had yet: put them into a plan of their own",
+                    column=coarse[0],
+                )
+            )
+        for finest in (coarse[0], self.levels[-1]):
+            joint = (finest, *self.others)
+            if (cells := math.prod(self.columns[name].size for name in joint)) > MAX_TABLE_CELLS:
+                raise ValueError(
+                    _(
+                        "tables at several levels of {column!r} are sums of one table {name}, which would have {cells} "
+                        "cells, above the limit of {most}: use fewer columns, or a plan for each table",
+                        column=coarse[0],
+                        name=" × ".join(joint),
+                        cells=number(cells),
+                        most=number(MAX_TABLE_CELLS),
+                    )
+                )
+
+    def unknown(self, name: str) -> str:
+        """Return a sentence for a column of a table that is none of the plan's."""
+        declared, level = split_name(name)
+        column = self.columns.get(declared)
+        if not level or column is None:
+            return _("there is no column {column!r}; declare it under 'columns'", column=name)
+        if not isinstance(column, Category) or not column.levels:
+            return _("the column {column!r} has no levels; declare them as its 'levels'", column=declared)
+        if level == column.levels[-1]:
+            return _("{level!r} is the finest level: write {column!r} alone", level=level, column=declared)
+        return _(
+            "{column!r} has no level {level!r}; its levels are {levels}",
+            column=declared,
+            level=level,
+            levels=", ".join(column.levels),
+        )

@@ -1,0 +1,104 @@
+"""A bundle with several levels of a column: whole and in agreement, and every planted fault in it is found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpengine import Release, ReleaseError, release, verify
+from dpengine.bundle.write import pack
+from dpengine.replicates.draw import DRAWS, basis_of, replicate
+from tests.bundles import Members, members_of, rows_of, zipped
+from tests.plans import geography_plan
+
+ZONES = "tables/01-place-zone-x-sex.csv"
+
+
+@cache
+def made() -> Release:
+    plan = geography_plan(1, about={"publisher": "Office"}, rows_about=300)
+    places = plan.column("place").declared
+    frame = pd.DataFrame({"place": [*places, "", "odd"] * 20, "sex": ["f", "m"] * (10 * (len(places) + 2))})
+    return release(frame, plan)
+
+
+@cache
+def members() -> Members:
+    return members_of(pack(made()))
+
+
+def faults_of(edit: Callable[[Members], None]) -> str:
+    changed = dict(members())
+    edit(changed)
+    with pytest.raises(ReleaseError) as refused:
+        verify(zipped(changed))
+    return "\n".join(map(str, refused.value.faults))
+
+
+def edited(name: str, line: int, place: int, value: str) -> Callable[[Members], None]:
+    def edit(changed: Members) -> None:
+        rows = rows_of(changed[name])
+        rows[line][place] = value
+        changed[name] = ("\r\n".join(map(",".join, rows)) + "\r\n").encode()
+
+    return edit
+
+
+def test_it_is_whole_and_names_its_levels() -> None:
+    manifest = verify(zipped(members()))
+    assert [entry["columns"] for entry in manifest["tables"]] == [*map(list, made().plan.marginals), []]
+    assert manifest["domain"]["place@land"]["level_of"] == "place"
+    assert rows_of(members()["synthetic.csv"])[0] == ["place@zone", "place@land", "place", "sex"]
+    assert rows_of(members()[ZONES])[0] == ["place@zone", "sex", "count", "estimate", "low", "high"]
+    assert b"zone" in members()["report.html"]
+    for table, frame in made().tables.items():
+        assert (frame["low"] <= frame["count"]).all(), table
+        assert (frame["count"] <= frame["high"]).all(), table
+
+
+def test_counts_and_estimates_and_levels_of_rows_that_disagree_are_found() -> None:
+    zones, rows = rows_of(members()[ZONES]), rows_of(members()["synthetic.csv"])
+    one_more = str(int(zones[1][2]) + 1)
+    assert "disagree on the counts of place@zone" in faults_of(edited(ZONES, 1, 2, one_more))
+    assert "disagree on the estimates" in faults_of(edited(ZONES, 1, 3, str(float(zones[1][3]) + 0.5)))
+    assert "an interval is not the estimate" in faults_of(edited(ZONES, 1, 5, str(int(zones[1][5]) + 9)))
+    other = next(row[0] for row in rows[1:] if row[0] != rows[1][0])
+    found = faults_of(edited("synthetic.csv", 1, 0, other))
+    assert "place@zone is not the level of the column place everywhere" in found
+
+
+@pytest.mark.parametrize("fault", ["nothing", "less", "left out", "no level"])
+def test_a_level_that_is_charged_too_little_is_found(fault: str) -> None:
+    def edit(changed: Members) -> None:
+        manifest = json.loads(changed["manifest.json"])
+        first, *others = manifest["measurements"]
+        if fault == "nothing":
+            first["epsilon"] = "0"
+        elif fault == "less":
+            first["epsilon"] = "1/1000"
+        elif fault == "left out":
+            manifest["measurements"] = others
+        else:
+            first["columns"] = first["columns"][::-1] if len(first["columns"]) > 1 else ["place@land"]
+        changed["manifest.json"] = json.dumps(manifest).encode()
+
+    expected = {
+        "nothing": "epsilon is not a number above 0", "less": "does not add up to 1",
+        "left out": "does not add up to 1", "no level": "is not the levels of plan.yaml",
+    }  # fmt: skip
+    assert expected[fault] in faults_of(edit)
+
+
+def test_replicates_add_up_along_the_levels_too() -> None:
+    plan = made().plan
+    zones, places = (draws for _, draws in replicate(basis_of(made()), [("place@zone", "sex"), ("place", "sex")]))
+    assert len(zones) == DRAWS + 1
+    assert np.unique(zones[:, 0, 0]).size > 5
+    group = plan.resolution.groups("place", "place@zone")
+    for k in range(zones.shape[1]):
+        assert np.allclose(places[:, group == k].sum(axis=1), zones[:, k], atol=0.5)

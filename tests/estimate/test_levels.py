@@ -1,0 +1,90 @@
+"""Tables at several levels agree in whole numbers, and their intervals are wide enough."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpengine import Plan
+from dpengine.array_types import Columns, Ints
+from dpengine.estimate.levels import LevelErrors, LevelEstimates
+from dpengine.marginals.marginal import Marginal
+from dpengine.measure.levels import level_of
+from dpengine.measure.strategy import decide
+from dpengine.results.mock_table import mock_counts
+from dpengine.results.result import Result, conclude
+from tests.plans import geography_plan
+
+
+def truth(plan: Plan, table: Columns) -> Ints:
+    """Return the counts of a table that all tables are sums of."""
+    joint = ("place", "sex")
+    counts = Marginal(joint, mock_counts(plan, joint))
+    declared = plan.resolution.declared(table)
+    return plan.resolution.coarsen(counts.project(declared).values, declared, table)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("epsilon", ["1/20", "1", "9"])
+def test_children_add_up_to_their_parents_in_every_table_and_row(seed: int, epsilon: str) -> None:
+    tables = [None, [["place@zone", "sex"], ["place@land"]], [["place@land", "sex"]]][seed % 3]
+    plan = geography_plan(seed, tables, epsilon=epsilon, rows_about=500)
+    measured = decide(plan).measure(lambda marginals: [truth(plan, each) for each in marginals])
+    result = Result.from_bytes(conclude(plan, measured).to_bytes())
+    finest = plan.resolution.levels[-1]
+    rows, estimates = result.rows(), result.estimates
+    for table in (*plan.marginals, ()):
+        counts = result.counts(table)
+        assert counts.min() >= 0
+        assert counts.shape == plan.shape(table)
+        assert counts.sum() == result.counts(()) == len(rows[finest])
+        counted = np.zeros_like(counts)
+        np.add.at(counted, tuple(rows[name] for name in table), 1 if table else counts)
+        assert (counted == counts).all()
+        if 1 <= level_of(plan, table) < len(plan.resolution.levels):
+            axis = next(k for k, name in enumerate(table) if "@" in name)
+            fine = tuple(finest if k == axis else name for k, name in enumerate(table))
+            group = plan.resolution.groups(finest, table[axis])
+            for whole, parts in ((counts, result.counts(fine)), (estimates.estimate(table), estimates.estimate(fine))):
+                sums = [np.take(parts, np.flatnonzero(group == k), axis).sum(axis) for k in range(whole.shape[axis])]
+                assert np.allclose(np.stack(sums, axis), whole, atol=1e-5)
+    for name in plan.resolution.levels[:-1]:
+        assert (plan.resolution.groups(finest, name)[rows[finest]] == rows[name]).all()
+
+
+@pytest.mark.parametrize("epsilon", ["1/10", "1", "4"])
+def test_no_cell_has_a_narrower_interval_than_its_own_noise_calls_for(epsilon: str) -> None:
+    plan = geography_plan(3, epsilon=epsilon)
+    errors = LevelErrors(plan, decide(plan).allocations)
+    for table in (*plan.marginals, ()):
+        widths = np.ravel(errors.half_widths(table))
+        exact = [errors._error_of(table, node).half_width() for node in range(widths.size)]
+        # Steps of the lattice apart, on which a half-width of few draws lies.
+        assert all(width >= 0.98 * own - 1 for width, own in zip(widths, exact, strict=True))
+        assert max(widths) <= 1.15 * max(exact) + 1
+        assert math.isclose(errors.error(table).half_width(), max(widths), rel_tol=0.02)
+
+
+def test_intervals_hold_the_truth() -> None:
+    plan = geography_plan(2, epsilon="1")
+    exact = {table: truth(plan, table) for table in plan.marginals}
+    inside: dict[object, list[float]] = {table: [] for table in exact}
+    for _ in range(60):
+        measured = decide(plan).measure(lambda marginals: [truth(plan, each) for each in marginals])
+        estimates = LevelEstimates(plan, measured.marginals)
+        for table, counts in exact.items():
+            middle, half_width = estimates.intervals(table)
+            inside[table].append(float((np.abs(counts - middle) <= half_width).mean()))
+    # A share below 0.88 of 60 draws of several cells has a chance of less than 1 in 1,000 where 95 % is kept.
+    assert all(np.mean(shares) > 0.88 for shares in inside.values())
+
+
+def test_a_person_in_a_crowded_tree_keeps_the_sums_of_groups() -> None:
+    """Where noise is next to nothing, every level is exact."""
+    plan = geography_plan(4, epsilon="500")
+    measured = decide(plan).measure(lambda marginals: [truth(plan, each) for each in marginals])
+    result = conclude(plan, measured)
+    for table in plan.marginals:
+        assert (result.counts(table) == truth(plan, table)).all()

@@ -1,0 +1,137 @@
+"""Levels of a column: read, kept, named and refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpengine import Plan, PlanError
+from tests.plans import geography_plan
+
+NESTED = {"W": {"CA": ["Kern", "Napa"], "NV": ["Nye"]}, "S": {"TX": ["Travis"]}}
+LEVELS = ["region", "state", "county"]
+
+
+def column(**fields: Any) -> dict[str, Any]:
+    return {"name": "county", "kind": "category", "values": NESTED, "levels": LEVELS} | fields
+
+
+def plan_of(*tables: Any, columns: Any = (), **more: Any) -> Plan:
+    columns = [*(columns or [column()]), {"name": "sex", "kind": "category", "values": ["f", "m"], "missing": False}]
+    return Plan(**{"dataset": "d", "epsilon": "1", "columns": columns, "tables": tables} | more)
+
+
+def test_levels_are_columns_with_groups_and_are_kept() -> None:
+    plan = plan_of(["county@region", "sex"], ["county@state"], ["county", "sex"])
+    assert plan.released == ("county@region", "county@state", "county", "sex")
+    assert plan.used == ("county", "sex")
+    assert plan.column("county@state").labels == ("CA", "NV", "TX", "(other)", "(missing)")
+    assert plan.column("county@state").heading == "state"
+    assert plan.shape(("county@region", "sex")) == (4, 3)
+    assert plan.resolution.groups("county", "county@region").tolist() == [0, 0, 0, 1, 2, 3]
+    assert plan.resolution.groups("county@state", "county@region").tolist() == [0, 0, 1, 2, 3]
+    again = Plan.loads(plan.dumps())
+    assert again == plan
+    assert again.key == plan.key
+
+
+def test_levels_that_are_not_used_change_nothing_and_used_ones_do() -> None:
+    flat = column(values=["Kern", "Napa", "Nye", "Travis"], levels=[])
+    other = column(values={"W": {"CA": ["Kern"], "NV": ["Napa", "Nye"]}, "S": {"TX": ["Travis"]}})
+    assert plan_of(["county"]).key == plan_of(["county"], columns=[flat]).key
+    assert plan_of(["county@region"], columns=[other]).key == plan_of(["county@region"]).key
+    keys = {plan_of(*tables, columns=columns).key for tables, columns in [
+        ([["county"]], ()), ([["county@state"]], ()), ([["county@state"]], [other]), ([["county@region"]], ()),
+    ]}  # fmt: skip
+    assert len(keys) == 4
+
+
+def test_a_codebook_names_the_tree_in_any_order(tmp_path: Path) -> None:
+    (tmp_path / "geo.csv").write_text("county,state,note\nKern,CA,x\nTravis,TX,y\nNapa,CA,\nKern,CA,again\n")
+    (tmp_path / "geo.json").write_text('{"county": {"CA": ["Kern", "Napa"], "TX": ["Travis"]}}')
+    for name in ("geo.csv", "geo.json"):
+        text = f"""
+dataset: d
+epsilon: 1
+columns: [{{name: county, kind: category, codebook: {name}, levels: [state, county]}}]
+tables: [[county@state], [county]]
+"""
+        plan = Plan.loads(text, folder=tmp_path)
+        assert plan.column("county").declared == ("Kern", "Napa", "Travis")
+        assert plan.resolution.groups("county", "county@state").tolist() == [0, 0, 1, 2, 3]
+        assert plan.column("county").source == "codebook"
+
+
+@pytest.mark.parametrize(
+    ("text", "fragment"),
+    [
+        ("county,state\nKern,CA\nKern,NV\n", "'Kern' \\(county\\) has two parents, 'CA' and 'NV' \\(state\\)"),
+        ("county,state\nKern,CA\nNapa,\n", "line 3: 'Napa' has no state"),
+        ("county,state\nKern,CA\n,NV\n", "line 3: 'NV' has no county"),
+        ("county,land\nKern,CA\n", "no column 'state', which 'levels' names; there are county, land"),
+        ("county,state\n", "lists no values"),
+        ("county,state\nKern,(other)\n", "\\(other\\) is the name of a cell"),
+    ],
+)
+def test_a_codebook_that_is_no_tree_is_refused(text: str, fragment: str, tmp_path: Path) -> None:
+    (tmp_path / "geo.csv").write_text(text)
+    plan = "{dataset: d, epsilon: 1, columns: [{name: county, kind: category, codebook: geo.csv, "
+    plan += "levels: [state, county]}], tables: [[county@state]]}"
+    with pytest.raises(PlanError, match=fragment):
+        Plan.loads(plan, folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("fields", "fragment"),
+    [
+        ({"levels": []}, "need the names of their levels"),
+        ({"levels": ["state", "county"]}, "not nested as deeply"),
+        ({"values": {"CA": ["Kern"]}}, "not nested as deeply"),
+        ({"values": ["Kern"]}, "'levels' need nested values"),
+        ({"values": {"W": {"CA": []}}}, "'CA' holds no county"),
+        ({"values": {"W": {"CA": ["Kern"]}, "S": {"CA": ["Napa"]}}}, "'CA' \\(state\\) has two parents, 'W' and 'S'"),
+        ({"values": {"W": {"CA": ["Kern"], "NV": ["Kern"]}}}, "'Kern' \\(county\\) has two parents"),
+        ({"values": {"W": {"CA": ["Kern", "Kern"]}}}, "'Kern' is listed twice"),
+        ({"levels": ["region", "region", "county"]}, "'region' is named twice"),
+        ({"levels": ["re@gion", "state", "county"]}, "a name without @"),
+        ({"values": ["Kern"], "parents": 5}, "a parent at each level"),
+        ({"values": ["Kern"], "parents": [["CA", "NV"]]}, "a parent at each level"),
+        ({"values": ["Kern"], "parents": [[""], [""]]}, "has no"),
+    ],
+)
+def test_levels_that_are_no_tree_are_refused(fields: dict[str, Any], fragment: str) -> None:
+    with pytest.raises(PlanError, match=fragment):
+        plan_of(["county"], columns=[column(**fields)])
+
+
+@pytest.mark.parametrize(
+    ("tables", "more", "fragment"),
+    [
+        ([["county@land"]], {}, "'county' has no level 'land'; its levels are region, state, county"),
+        ([["county@county"]], {}, "is the finest level: write 'county' alone"),
+        ([["sex@land"]], {}, "'sex' has no levels"),
+        ([["land@county"]], {}, "there is no column 'land@county'"),
+        ([["county@state", "county"]], {}, "at two levels"),
+        ([["county@state"]], {"strategy": "adaptive"}, "strategy adaptive cannot be had"),
+        ([{"columns": ["county@state"], "ranges": True}], {}, "means, sums, ranges"),
+        ([["county@state"]], {"unit": {"id": "county"}}, "names persons"),
+        ([["county@state"]], {"columns": [column(), {"name": "county@state", "kind": "yesno"}]}, "called like a level"),
+        ([["county@state", "land@state"]], {"columns": [column(), column(name="land")]}, "does this with one column"),
+    ],
+)
+def test_tables_at_levels_that_cannot_be_published_are_refused(tables: Any, more: Any, fragment: str) -> None:
+    with pytest.raises(PlanError, match=fragment):
+        plan_of(*tables, **more)
+
+
+def test_a_joint_table_beyond_the_limit_is_refused() -> None:
+    big = {"name": "age", "kind": "number", "edges": {"from": 0, "to": 1000, "bins": 999_000}}
+    with pytest.raises(PlanError, match="sums of one table county × age"):
+        plan_of(["county@state"], ["age"], columns=[column(), big])
+
+
+def test_the_plans_of_other_tests_have_uneven_trees() -> None:
+    sizes = {geography_plan(seed).shape(("place@land", "place")) for seed in range(4)}
+    assert len(sizes) == 4
