@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpengine.spec import domain, plan, query
+from dpengine.spec.categories import category
 from dpengine.spec.declared import Declared
 from dpengine.spec.domain import ColumnOptions
 from dpengine.spec.numeric import amount, grid
@@ -18,7 +19,7 @@ from dpengine.spec.numeric import amount, grid
 def constructors() -> dict[str, tuple[type[Declared], ast.arguments]]:
     """Each class with a constructor for type checkers, and the arguments of that constructor."""
     found = {}
-    for module in (amount, domain, grid, plan, query):
+    for module in (amount, category, domain, grid, plan, query):
         for node in ast.parse(Path(module.__file__).read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef):
                 for inner in ast.walk(node):
