@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, ValidationError
 
 from dpengine.errors import Fault, PlanError
 from dpengine.translation.catalogue import ENGLISH, _, language, mark, number
@@ -15,7 +15,19 @@ from dpengine.translation.catalogue import ENGLISH, _, language, mark, number
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-__all__ = ["KINDS", "NEEDED", "Declared", "Line", "Name", "NumberFormat", "Text", "Texts", "at_most", "readable_faults"]
+__all__ = [
+    "KINDS",
+    "NEEDED",
+    "About",
+    "Declared",
+    "Line",
+    "Name",
+    "NumberFormat",
+    "Text",
+    "Texts",
+    "at_most",
+    "readable_faults",
+]
 
 KINDS = ("number", "category", "yesno", "date", "amount")
 MAX_FAULTS = 100
@@ -131,3 +143,17 @@ class Declared(BaseModel):
         # Marks __init__ as equal to the library's own, so that a nested value reports its faults
         # with the path to it (plan → column 3 → edges) instead of stopping at the first.
         __init__.__pydantic_base_init__ = True
+
+
+Said = Annotated[Line, at_most(1_000)]
+
+
+class About(Declared):
+    """What readers of a release are told of its publisher and of the data."""
+
+    publisher: Said = ""
+    contact: Said = Field(default="", description="where questions go: an address or a page")
+    source: Said = Field(default="", description="where the data come from, such as a survey or a register")
+    period: Said = Field(default="", description="the time that the data describe")
+    licence: Said = ""
+    cite_as: Said = ""

@@ -25,7 +25,7 @@ from dpengine.exact import ExactLike, exact_text, rational
 from dpengine.spec import codebook, strict_yaml
 from dpengine.spec.categories.resolution import Resolution, coarser_columns
 from dpengine.spec.categories.tree import nested
-from dpengine.spec.declared import Declared, Line, Text, at_most
+from dpengine.spec.declared import About, Declared, Line, Text
 from dpengine.spec.domain import Amount, Category, Column, Number, cells_payload
 from dpengine.spec.limits import MAX_TABLE_COLUMNS, MAX_TABLES, check_columns, check_declared
 from dpengine.spec.numeric.parts import Parts
@@ -66,7 +66,6 @@ def _has_a_catalogue(code: str) -> str:
 
 
 Dataset = Annotated[Line, AfterValidator(_names_a_budget)]
-Said = Annotated[Line, at_most(1_000)]
 Language = Annotated[str, AfterValidator(_has_a_catalogue)]
 Strategy = Literal["auto", "direct", "optimised", "adaptive"]
 Epsilon = Annotated[Fraction, BeforeValidator(exact_epsilon), PlainSerializer(exact_text)]
@@ -83,17 +82,6 @@ class Unit(Declared):
         if self.rows > 1 and self.id is None:
             raise ValueError(_("more than one row a person needs 'id', the column that names the person"))
         return self
-
-
-class About(Declared):
-    """What readers of a release are told of its publisher and of the data."""
-
-    publisher: Said = ""
-    contact: Said = Field(default="", description="where questions go: an address or a page")
-    source: Said = Field(default="", description="where the data come from, such as a survey or a register")
-    period: Said = Field(default="", description="the time that the data describe")
-    licence: Said = ""
-    cite_as: Said = ""
 
 
 class Each(Declared):
@@ -225,8 +213,6 @@ class Plan(Declared):
                     name=" × ".join(ranged[0].columns),
                 )
             )
-        alone = not (ranged or self.amounts(()) or self.strategy == "adaptive")
-        self.resolution.check(self.marginals, alone=alone)
         if self.unit.id is not None and self.unit.id in self.used:
             raise ValueError(_("the ID column {id!r} names persons and cannot be published", id=self.unit.id))
         return self

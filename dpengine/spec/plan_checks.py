@@ -49,6 +49,9 @@ def check_tables(plan: Plan) -> None:
                 )
             )
         _check_amounts(plan, columns, table, name)
+    ranged = plan.ranged is not None
+    alone = not (ranged or plan.amounts(()) or plan.strategy == "adaptive")
+    plan.resolution.check(plan.marginals, alone=alone)
 
 
 def _check_amounts(plan: Plan, columns: Mapping[str, Column], table: tuple[str, ...], name: str) -> None:
