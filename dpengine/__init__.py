@@ -45,14 +45,14 @@ if TYPE_CHECKING:
     from dpengine.spec.domain import Category, Date, Number, YesNo
     from dpengine.spec.numeric.grid import Grid
     from dpengine.spec.plan import Plan, Unit
-    from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
+    from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
 
 __all__ = [
     "Answer", "BudgetError", "Category", "Condition", "Count", "Date", "Entry", "Expected", "Fault", "Grid", "Ledger",
     "LedgerError", "Mean", "Mode", "Number", "Plan", "PlanError", "PrivateReleaseError", "Proportion", "Quantile",
-    "Question", "Release", "ReleaseError", "Result", "Strategy", "Sum", "Table", "TableError", "Unit", "YesNo",
-    "__version__", "ask", "decide", "draw_replicates", "epsilon_for", "expect", "noise", "open_table", "predict",
-    "preview", "release", "signed_by", "verify",
+    "Question", "Release", "ReleaseError", "Result", "Strategy", "Sum", "Table", "TableError", "Unit", "Variance",
+    "YesNo", "__version__", "ask", "decide", "draw_replicates", "epsilon_for", "expect", "noise", "open_table",
+    "predict", "preview", "release", "signed_by", "verify",
 ]  # fmt: skip
 
 _MODULES = {
@@ -73,7 +73,7 @@ _MODULES = {
     "spec.domain": ("Category", "Date", "Number", "YesNo"),
     "spec.numeric.grid": ("Grid",),
     "spec.plan": ("Plan", "Unit"),
-    "spec.query": ("Condition", "Count", "Mean", "Mode", "Proportion", "Quantile", "Question", "Sum"),
+    "spec.query": ("Condition", "Count", "Mean", "Mode", "Proportion", "Quantile", "Question", "Sum", "Variance"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 from scipy.optimize import isotonic_regression
@@ -18,6 +19,7 @@ from dpengine.counting.single_query import Selection
 from dpengine.errors import BudgetError, PlanError
 from dpengine.exact import exact_text
 from dpengine.mechanisms.scalar_queries import add_noise, quantile_scores
+from dpengine.mechanisms.variance import three_sums
 from dpengine.noise.selection import permute_and_flip
 from dpengine.results.answer import Answer, conclude, reopen
 from dpengine.sources.open import Source, open_table
@@ -25,7 +27,7 @@ from dpengine.sources.table import Table
 from dpengine.spec.domain import Column
 from dpengine.spec.numeric.grid import Grid
 from dpengine.spec.plan import exact_epsilon
-from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum
+from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
 
 __all__ = ["ask", "ask_rows_kept", "history", "published", "resembling", "rising", "rows_kept_questions"]
 
@@ -62,10 +64,10 @@ def ask(
     fingerprint = book.fingerprint(count.digest(table))
 
     def prepare() -> list[int] | Ints:
-        blank = conclude(question, [0] * _numbers(question))
+        blank = conclude(question, [0] * (question.groups * question.numbers))
         check_reopens(blank, blank.to_bytes(), reopen)
         truncation_key = book.derive_key("truncation", fingerprint, question.key.encode())
-        exact = _exact(table, question, Selection(question.where, question.unit, truncation_key))
+        exact = _exact(table, question, Selection(question.where, question.unit, truncation_key, question.by))
         count.check_unchanged(table)
         return exact
 
@@ -145,7 +147,7 @@ def rising(answers: Mapping[int, Answer]) -> dict[int, int]:
     post-processing of what was paid for.
     """
     bounds = sorted(answers)
-    values = np.array([float(answers[bound].value) for bound in bounds])
+    values = np.array([float(answers[bound].drawn[0]) for bound in bounds])
     precision = np.array([1 / float(answers[bound].question.scale) ** 2 for bound in bounds])
     nearest = isotonic_regression(values, weights=precision).x
     return {bound: max(0, round(float(value))) for bound, value in zip(bounds, nearest, strict=True)}
@@ -174,39 +176,46 @@ def _sketch(table: Table, question: Question) -> Sketch:
 
 def _columns(question: Question) -> list[Column | Grid]:
     """Return the columns that the question reads, except the ID."""
-    columns: list[Column | Grid] = [condition.column for condition in question.where]
+    columns: list[Column | Grid] = [*question.by, *(condition.column for condition in question.where)]
     match question.statistic:
         case Proportion(of=conditions):
             columns += [condition.column for condition in conditions]
-        case Sum(of=grid) | Mean(of=grid) | Quantile(of=grid):
+        case Sum(of=grid) | Mean(of=grid) | Variance(of=grid) | Quantile(of=grid):
             columns.append(grid)
         case Mode(of=column):
             columns.append(column)
     return columns
 
 
-def _numbers(question: Question) -> int:
-    """Return how many numbers an answer is made of."""
-    return 2 if isinstance(question.statistic, Proportion | Mean) else 1
-
-
 def _exact(table: Table, question: Question, selection: Selection) -> list[int] | Ints:
-    """Return the exact numbers that get noise, in the sensitivity's units, or each candidate's score: private."""
+    """Return the exact numbers that get noise, in the sensitivity's units, or each candidate's score: private.
+
+    The numbers of each group follow one another.
+    """
     match question.statistic:
         case Count():
-            return [single_query.matching(table, selection)[0]]
+            return [rows for rows, _ in single_query.matching(table, selection)]
         case Proportion(of=conditions):
-            return list(single_query.matching(table, selection, conditions))
-        case Sum(of=grid):
-            rows, places = single_query.sums(table, selection, grid)
-            return [rows * grid.units(grid.low) + places]
-        case Mean(of=grid):
-            rows, places = single_query.sums(table, selection, grid)
-            return [places, rows * grid.steps - places]
+            return list(chain.from_iterable(single_query.matching(table, selection, conditions)))
+        case Sum(of=grid) | Mean(of=grid) | Variance(of=grid) as statistic:
+            groups = single_query.sums(table, selection, grid)
+            return [part for each in groups for part in _parts(statistic, *each)]
         case Quantile(of=grid, level=level):
             return quantile_scores(single_query.histogram(table, selection, grid), level)
         case Mode(of=column):
             return single_query.histogram(table, selection, column)[: len(column.declared)]
+
+
+def _parts(statistic: Sum | Mean | Variance, rows: int, places: int, squares: int) -> tuple[int, ...]:
+    """Return the numbers that a statistic is made of, from how many rows there are, their places, and the squares."""
+    grid = statistic.of
+    match statistic:
+        case Sum():
+            return (rows * grid.units(grid.low) + places,)
+        case Mean():
+            return places, rows * grid.steps - places
+        case Variance():
+            return three_sums(rows, places, squares, grid.steps)
 
 
 def _draw(question: Question, exact: list[int] | Ints) -> tuple[tuple[int, ...], Fraction]:

@@ -14,7 +14,7 @@ from dpengine.errors import Fault
 from dpengine.exact import exact_text
 from dpengine.results.answer import Answer, expect, reopen
 from dpengine.sources.table import Table
-from dpengine.spec.query import Mean, Quantile, Question, Sum
+from dpengine.spec.query import Mean, Quantile, Question, Sum, Variance
 from pages.parts.ask import form
 from pages.parts.ask.history import show_history
 from pages.parts.ask.wording import error_words, sensitivity_words
@@ -43,6 +43,11 @@ and one person changes them by at most $\Delta$.
 upper one. A row adds the same to $A+B$ whatever its value, so both sums get all of $\varepsilon$. This has half the
 variance of dividing a noisy sum by a noisy count at $\varepsilon/2$ each. The interval holds all shares $\theta$ for
 which $(1-\theta)A-\theta B$ is no larger than its noise is in 95 of 100 draws (Fieller 1954).
+
+**The variance** comes from three sums, in which a value at the place $t$ of its range has the weights $(1-t)^2$,
+$2t(1-t)$ and $t^2$. These add up to 1, so the three sums together get all of $\varepsilon$.
+
+**By group**, a row is in one group only, so the numbers of all groups together get all of $\varepsilon$ as well.
 
 **Quantiles and the most common value** are chosen by permute-and-flip (McKenna and Sheldon 2020), exactly: the
 probability of a candidate falls exponentially with its distance from the best.
@@ -121,7 +126,7 @@ def _show_linked(wanted: str) -> None:
     if entry is None or payload is None or entry.kind is not Kind.ANSWER:
         st.warning("There is no answer of that name in this ledger.", icon=":material/search_off:")
         return
-    show_answer(reopen(payload))
+    show_answer(reopen(payload), "linked")
 
 
 def _consequence(question: Question, table: Table) -> None:
@@ -131,7 +136,7 @@ def _consequence(question: Question, table: Table) -> None:
         st.markdown(sensitivity_words(question))
         st.markdown(error_words(question, expect(question)))
         belief = sure(posterior(0.5, question.epsilon))
-        bounded = isinstance(question.statistic, Sum | Mean | Quantile)
+        bounded = isinstance(question.statistic, Sum | Mean | Variance | Quantile)
         st.caption(
             f"Someone who is 50 % sure that a person is in the table can become {belief} by this answer, whatever else "
             "they know."
@@ -174,7 +179,8 @@ def _consequence(question: Question, table: Table) -> None:
         return
     show_code(
         "ask",
-        lambda: {"question": question.model_dump(mode="json", by_alias=True), "other_people": others} | table_values(),
+        lambda: {"question": question.to_dict(), "file": "question.yaml", "other_people": others} | table_values(),
+        {"question.yaml": question.dumps},
     )
     paid, label = f"answer-{question.key}", f"Ask, for ε = {exact_text(question.epsilon)}"
     if background_read.held(paid) is not None or st.button(

@@ -24,7 +24,7 @@ from dpengine.results.answer import conclude, expect, reopen
 from dpengine.sources.table import Table
 from dpengine.spec.domain import Category, Number, YesNo
 from dpengine.spec.numeric.grid import Grid
-from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
+from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
 
 ALPHA = 2e-9  # false alarms: two assertions for each of seven statistics
 REGION = Category(name="region", values=["North", "South"], missing=False)
@@ -41,6 +41,7 @@ EVERY = [
     Mean(of=INCOME),
     Quantile(of=INCOME, level="3/4"),
     Mode(of=REGION),
+    Variance(of=INCOME),
 ]
 NAMES = ["region", "smokes", "income", "age"]
 UNIVERSE = [
@@ -63,7 +64,7 @@ def question(statistic: object, **more: object) -> Question:
 
 def exact(asked: Question, data: pd.DataFrame) -> np.ndarray:
     with open_table(data) as table:
-        return np.array(_exact(table, asked, Selection(asked.where, asked.unit, b"key")))
+        return np.array(_exact(table, asked, Selection(asked.where, asked.unit, b"key", asked.by)))
 
 
 # ── Private by enumeration ────────────────────────────────────────────────────────────────────────
@@ -93,7 +94,7 @@ def test_no_row_moves_an_answer_by_more_than_epsilon(statistic: object) -> None:
     assert furthest >= 0.3 or isinstance(statistic, Quantile | Mode), "the bound is met: no more noise than needed"
 
 
-@pytest.mark.parametrize("statistic", EVERY, ids=lambda statistic: statistic.kind)
+@pytest.mark.parametrize("statistic", EVERY[:-1], ids=lambda statistic: statistic.kind)  # variances: by group, below
 def test_a_person_of_many_rows_moves_it_by_no_more_either(statistic: object) -> None:
     asked = question(statistic, where=[NORTH], unit={"id": "who", "rows": 2})
     names = ["who", *NAMES]
@@ -102,6 +103,21 @@ def test_a_person_of_many_rows_moves_it_by_no_more_either(statistic: object) -> 
     for rows in combinations_with_replacement(UNIVERSE, 3):
         there = exact(asked, frame([*base, *(("new", *row) for row in rows)], names))
         assert moved(asked, here, there) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize(
+    "statistic", [Count(), Mean(of=INCOME), Variance(of=INCOME)], ids=lambda statistic: statistic.kind
+)
+def test_all_groups_together_are_as_private_as_one(statistic: object) -> None:
+    asked = question(statistic, by=[REGION, SMOKES], unit={"id": "who", "rows": 2})
+    names = ["who", *NAMES]
+    base = [("p", *UNIVERSE[0]), ("p", *UNIVERSE[1]), ("q", *UNIVERSE[2])]
+    here, furthest = exact(asked, frame(base, names)), 0.0
+    assert len(here) == asked.groups * asked.numbers == 6 * asked.numbers
+    for rows in combinations_with_replacement(UNIVERSE[:3], 2):
+        there = exact(asked, frame([*base, *(("new", *row) for row in rows)], names))
+        furthest = max(furthest, moved(asked, here, there))
+    assert 0.6 < furthest <= 1 + 1e-9
 
 
 def test_rows_are_chosen_among_those_that_meet_the_conditions() -> None:
@@ -129,6 +145,7 @@ def test_rows_are_chosen_among_those_that_meet_the_conditions() -> None:
         (Sum(of=Grid(name="income", low=0, high=2, step="0.1")), [], Decimal("122")),
         (Mean(of=INCOME), [], 100 / 120),
         (Mean(of=Grid(name="income", low=-2, high=3, step="0.1")), [NORTH], (120 + 42) / 70),
+        (Variance(of=INCOME), [], (40 * 9 + 50 + 30) / 120 - (100 / 120) ** 2),
         (Quantile(of=INCOME), [], 1),
         (Quantile(of=INCOME, level="0.9"), [], 3),
         (Mode(of=REGION), [], "North"),
@@ -145,15 +162,36 @@ def test_almost_without_noise_the_answer_is_the_truth(statistic: object, where: 
     assert (answer.low is None) == isinstance(statistic, Quantile | Mode)
 
 
+def test_by_group_each_is_answered_in_declared_order_and_paid_once() -> None:
+    book, data = Ledger.in_memory(), frame([*ROWS, ("elsewhere", "yes", 2.0, 20)])
+    asked = question(Mean(of=INCOME), by=[SMOKES, REGION], where=[Condition.between("age", high=100)], epsilon="1000")
+    answer = ask(data, asked, book)
+    assert (answer.value, answer.low, book.spent("clinic")) == (None, None, 1000)
+    assert [group.labels for group in answer.groups] == [
+        (smokes, region) for smokes in ("yes", "no") for region in ("North", "South", "(other)")
+    ]
+    truths = {("no", "North"): 1, ("no", "South"): -1, ("yes", "North"): 3, ("yes", "(other)"): 2}
+    for group in answer.groups:
+        if group.labels in truths:
+            assert float(group.low) <= truths[group.labels] <= float(group.high)
+            assert float(group.value) == pytest.approx(truths[group.labels], abs=0.05)
+        else:
+            assert (float(group.low), float(group.high)) == (-2, 3), "nobody is there"
+    assert reopen(ask(data, asked, book).to_bytes()) == answer
+    assert book.spent("clinic") == 1000
+    assert answer.question.description == "average of income by smokes and region, where age is at most 100"
+    assert expect(question(Count(), by=[REGION])) == expect(question(Count())), "each group is as exact as all rows"
+
+
 @pytest.mark.parametrize("statistic", EVERY, ids=lambda statistic: statistic.kind)
 def test_a_table_without_matching_rows_is_answered_like_any_other(statistic: object) -> None:
     nobody = Condition.between("age", 1000, 2000)
     asked = question(statistic, where=[nobody], epsilon="1")
     answer = ask(frame(ROWS), asked)
-    if isinstance(statistic, Mean | Proportion):
-        least, most = (-2.0, 3.0) if isinstance(statistic, Mean) else (0.0, 1.0)
+    if asked.numbers > 1:
+        least, most = {"mean": (-2.0, 3.0), "variance": (0.0, 6.25)}.get(statistic.kind, (0.0, 1.0))
         assert least <= float(answer.low) <= float(answer.value) <= float(answer.high) <= most
-        without_noise = conclude(asked, [0, 0])  # all that a ratio can be, since nothing was seen
+        without_noise = conclude(asked, [0] * asked.numbers)  # all that a ratio can be, since nothing was seen
         assert (float(without_noise.low), float(without_noise.high)) == (least, most)
 
 
@@ -267,7 +305,7 @@ def test_what_is_no_answer_is_not_opened_as_one() -> None:
 
 def test_a_question_about_a_whole_table_needs_no_column() -> None:
     with open_table(frame(ROWS)) as table:
-        assert single_query.matching(table, Selection((), question(Count()).unit, b"")) == (120, 0)
+        assert single_query.matching(table, Selection((), question(Count()).unit, b"")) == [(120, 0)]
 
 
 def test_values_that_are_texts_are_read_as_in_tables(tmp_path: Path) -> None:
@@ -276,7 +314,7 @@ def test_values_that_are_texts_are_read_as_in_tables(tmp_path: Path) -> None:
     grid = Grid(name="x", low=0, high=10, step="0.01", missing_as=["-99"])
     with open_table(path) as table:
         selection = Selection((), question(Count()).unit, b"")
-        assert single_query.sums(table, selection, grid) == (3, 150 + 200 + 29)
+        assert single_query.sums(table, selection, grid) == [(3, 150 + 200 + 29, 150**2 + 200**2 + 29**2)]
         counts = single_query.histogram(table, selection, grid)
     assert (counts.sum(), np.flatnonzero(counts).tolist()) == (3, [29, 150, 200])
 

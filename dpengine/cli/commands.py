@@ -21,6 +21,7 @@ from typing import Any
 
 import click
 
+from dpengine.cli.ask import ask
 from dpengine.cli.common import (
     REFUSED,
     WRONG_USE,
@@ -32,8 +33,10 @@ from dpengine.cli.common import (
     likeness,
     open_ledger,
     option,
+    other_people_option,
     owner_option,
     printable,
+    reading_options,
     say,
     warn,
 )
@@ -45,16 +48,6 @@ from dpengine.exact import exact_text
 from dpengine.spec.plan import Plan
 
 __all__ = ["main"]
-
-skip_rows_option = click.option(
-    "--skip-rows", type=click.IntRange(0), default=0, help="Rows above the one with the names, such as a title."
-)
-no_names_option = click.option(
-    "--no-names", is_flag=True, help="No row holds names: call the columns column_1, column_2, …"
-)
-encoding_option = click.option("--encoding", help="Text encoding, if it is not UTF-8.")
-sheet_option = click.option("--sheet", help="Sheet of a workbook, if it is not the first one.")
-delimiter_option = click.option("--delimiter", help="Separator of cells, if the header does not show it.")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -68,6 +61,7 @@ def main(context: click.Context) -> None:
             stream.reconfigure(errors="backslashreplace")  # a label that the terminal cannot show is escaped
 
 
+main.add_command(ask)
 main.add_command(ledger)
 main.add_command(replicates)
 main.add_command(rows_kept)
@@ -90,11 +84,7 @@ def _clearing_up_on_signals() -> Iterator[None]:
 
 @main.command()
 @click.argument("table", type=click.Path(path_type=Path))
-@encoding_option
-@delimiter_option
-@sheet_option
-@skip_rows_option
-@no_names_option
+@reading_options
 @faults
 def columns(
     table: Path, encoding: str | None, delimiter: str | None, sheet: str | None, skip_rows: int, no_names: bool
@@ -142,18 +132,10 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True,
               help="Bundle to write: a file, or a pipe such as /dev/stdout.")  # fmt: skip
-@encoding_option
-@delimiter_option
-@sheet_option
-@skip_rows_option
-@no_names_option
+@reading_options
 @ledger_option
 @owner_option
-@click.option(
-    "--other-people",
-    is_flag=True,
-    help="State, for the record, that a table like an earlier one is of other people and shares no budget.",
-)
+@other_people_option
 @json_option
 @faults
 def release(  # click hands over one parameter for each argument and option

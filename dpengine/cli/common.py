@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "REFUSED", "STATUSES", "WRONG_USE", "announce_new", "check_address", "faults", "finish", "json_option",
-    "ledger_option", "likeness", "open_ledger", "option", "owner_option", "printable", "say", "warn",
+    "ledger_option", "likeness", "open_ledger", "option", "other_people_option", "owner_option", "printable",
+    "reading_options", "say", "warn",
 ]  # fmt: skip
 
 REFUSED, WRONG_USE = 1, 2
@@ -39,7 +40,29 @@ owner_option = click.option(
     metavar="NAME",
     help="Whose part of the ledger, e.g. group:clinic. Default: that of no sign-in.",
 )
+other_people_option = click.option(
+    "--other-people",
+    is_flag=True,
+    help="State, for the record, that a table like an earlier one is of other people and shares no budget.",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+
+READING = (
+    click.option("--encoding", help="Text encoding, if it is not UTF-8."),
+    click.option("--delimiter", help="Separator of cells, if the header does not show it."),
+    click.option("--sheet", help="Sheet of a workbook, if it is not the first one."),
+    click.option(
+        "--skip-rows", type=click.IntRange(0), default=0, help="Rows above the one with the names, such as a title."
+    ),
+    click.option("--no-names", is_flag=True, help="No row holds names: call the columns column_1, column_2, …"),
+)
+
+
+def reading_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say how a table's file is read."""
+    for add in reversed(READING):
+        command = add(command)
+    return command
 
 
 def faults(command: Callable[..., None]) -> Callable[..., None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,12 +31,14 @@ __all__ = ["Selection", "check", "histogram", "matching", "sums"]
 class Selection:
     """The rows that a question reads: those that meet all of `where`, and at most ``unit.rows`` of each person.
 
-    A person's rows are chosen by `truncation_key`, as `count` does, but among those that meet `where`.
+    A person's rows are chosen by `truncation_key`, as `count` does, but among those that meet `where`. With columns in
+    `by`, each group of rows is answered by itself; a row without a cell in one of them is in no group.
     """
 
     where: tuple[Condition, ...]
     unit: Unit
     truncation_key: bytes
+    by: tuple[Column, ...] = ()
 
 
 def check(table: Table, columns: Sequence[Column | Grid], unit: Unit) -> None:
@@ -43,25 +46,25 @@ def check(table: Table, columns: Sequence[Column | Grid], unit: Unit) -> None:
     _local(table, columns, unit)
 
 
-def matching(table: Table, selection: Selection, of: Sequence[Condition] = ()) -> tuple[int, int]:
-    """Return the exact numbers of selected rows that meet all of `of`, and of those that do not."""
+def matching(table: Table, selection: Selection, of: Sequence[Condition] = ()) -> list[tuple[int, ...]]:
+    """Return for each group the exact numbers of selected rows that meet all of `of`, and of those that do not."""
     met = " AND ".join(["true", *(among(f"k{k}", condition.codes) for k, condition in enumerate(of))])
-    select = f"SELECT count(*) FILTER ({met}), count(*) FILTER (NOT ({met}))"
     columns = [condition.column for condition in of]
-    ((meeting, others),) = _select(table, selection, columns, select, complete=False)
-    return int(meeting), int(others)
+    sums = f"count(*) FILTER ({met}), count(*) FILTER (NOT ({met}))"
+    return _by_group(table, selection, columns, sums, 2, complete=False)
 
 
-def sums(table: Table, selection: Selection, grid: Grid) -> tuple[int, int]:
-    """Return the exact number of selected rows whose value has a place on `grid`, and the sum of these places."""
-    ((rows, total),) = _select(table, selection, [grid], "SELECT count(*), coalesce(sum(k0::HUGEINT), 0)")
-    return int(rows), int(total)
+def sums(table: Table, selection: Selection, grid: Grid) -> list[tuple[int, ...]]:
+    """Return for each group how many selected rows have a place on `grid`, the sum of places, and that of squares."""
+    place = "k0::HUGEINT"
+    totals = f"count(*), coalesce(sum({place}), 0), coalesce(sum({place} * {place}), 0)"
+    return _by_group(table, selection, [grid], totals, 3)
 
 
 def histogram(table: Table, selection: Selection, of: Column | Grid) -> Ints:
     """Return the exact number of selected rows in each cell of a column, or at each point of a grid, by code."""
     counts = np.zeros(of.steps + 1 if isinstance(of, Grid) else of.size, dtype=np.int64)
-    for code, rows in _select(table, selection, [of], "SELECT k0, count(*)", "GROUP BY k0"):
+    for code, rows in _select(table, selection, [of], "k0, count(*)", ["k0"]):
         counts[code] = rows
     return counts
 
@@ -80,22 +83,36 @@ def _local(table: Table, columns: Sequence[Column | Grid], unit: Unit) -> LocalT
     return table
 
 
+def _by_group(
+    table: Table, selection: Selection, of: Sequence[Column | Grid], sums: str, width: int, *, complete: bool = True
+) -> list[tuple[int, ...]]:
+    """Return `sums`, which are `width` expressions, for each group in declared order; 0 where there is no row."""
+    keys = [f"k{k}" for k in range(len(of), len(of) + len(selection.by))]
+    found: list[tuple[int, ...]] = [(0,) * width] * math.prod(column.size for column in selection.by)
+    for codes_and_sums in _select(table, selection, of, ", ".join([*keys, sums]), keys, complete=complete):
+        place = 0
+        for column, code in zip(selection.by, codes_and_sums, strict=False):
+            place = place * column.size + code
+        found[place] = tuple(map(int, codes_and_sums[len(keys) :]))
+    return found
+
+
 def _select(
     table: Table,
     selection: Selection,
     of: Sequence[Column | Grid],
     select: str,
-    group: str = "",
+    group: Sequence[str] = (),
     *,
     complete: bool = True,
 ) -> list[tuple[Any, ...]]:
-    """Run `select` over the codes k0, k1, … of the columns `of` in the selected rows; `group` ends the query.
+    """Select from the codes k0, k1, … of the columns `of`, then those of ``selection.by``, in the selected rows.
 
     A column that is used several times has several codes. If `complete`, rows without a cell in one of `of` are left
     out before a person's rows are chosen.
     """
     unit = selection.unit
-    columns = [*of, *(condition.column for condition in selection.where)]
+    columns = [*of, *selection.by, *(condition.column for condition in selection.where)]
     local = _local(table, columns, unit)
     place = {column.name: i for i, column in enumerate(local.columns)}
     names = [column.name for column in columns] + ([] if unit.id is None else [unit.id])
@@ -104,8 +121,9 @@ def _select(
         grid_code_of(column, k, types[k]) if isinstance(column, Grid) else code_of(column, k, types[k])
         for k, column in enumerate(columns)
     ]
-    conditions = [f"k{k} >= 0" for k in range(len(of))] if complete else []
-    conditions += [among(f"k{k}", condition.codes) for k, condition in enumerate(selection.where, len(of))]
+    where = len(of) + len(selection.by)
+    conditions = [f"k{k} >= 0" for k in range(0 if complete else len(of), where)]
+    conditions += [among(f"k{k}", condition.codes) for k, condition in enumerate(selection.where, where)]
     codings = codings or [Coding((), "0", True)]
     cells = ", ".join(f"c{place[name]} AS c{k}" for k, name in enumerate(names)) or "1"
     person = None if unit.id is None else identity(len(columns), types[-1])
@@ -113,5 +131,7 @@ def _select(
     if person is not None:
         rows = bounded_rows(rows, len(codings), unit.rows, selection.truncation_key, LOCAL)
     with prepared_connection(local, codings) as connection:
-        answer: list[tuple[Any, ...]] = connection.execute(f"{select} FROM ({rows}) AS selected {group}").fetchall()
+        groups = f"GROUP BY {', '.join(group)}" if group else ""
+        query = f"SELECT {select} FROM ({rows}) AS selected {groups}"
+        answer: list[tuple[Any, ...]] = connection.execute(query).fetchall()
     return answer

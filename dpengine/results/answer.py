@@ -14,10 +14,11 @@ from dpengine.accounting.entry import Kind
 from dpengine.errors import LedgerError, PlanError
 from dpengine.estimate.error_distribution import sum_error
 from dpengine.mechanisms.scalar_queries import ratio_half_width, ratio_interval, selection_error
-from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum
+from dpengine.mechanisms.variance import MEAN_CONFIDENCE, VARIANCE_CONFIDENCE, variance_interval
+from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
 from dpengine.version import VERSION
 
-__all__ = ["Answer", "Expected", "conclude", "expect", "reopen"]
+__all__ = ["Answer", "Expected", "Group", "conclude", "expect", "reopen"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +37,26 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """The answer for one group, with its 95 % interval."""
+
+    labels: tuple[str, ...]
+    value: Decimal
+    low: Decimal
+    high: Decimal
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A paid answer, as it may be shown to anyone.
 
     `value` is a number, or for the most common value a label; `low` and `high` are its 95 % interval. A chosen value
     has `reach` instead, as in `Expected`. `drawn` holds what the mechanism gave: noisy whole numbers, or the index of
-    the chosen candidate. All else follows from it.
+    the chosen candidate. All else follows from it. An answer by group has no value of its own, but `groups`.
     """
 
     question: Question
-    value: Decimal | str
+    value: Decimal | str | None
     low: Decimal | None
     high: Decimal | None
     reach: int | None
@@ -59,6 +70,18 @@ class Answer:
         """Identity of the question, at its price."""
         return self.question.key
 
+    @property
+    def groups(self) -> list[Group]:
+        """The answer for each group, in the order of the declared cells; nothing if it is not by group."""
+        if not self.question.by:
+            return []
+        width = self.question.numbers
+        parts = [self.drawn[start : start + width] for start in range(0, len(self.drawn), width)]
+        return [
+            Group(labels, *_estimate(self.question, part))
+            for labels, part in zip(self.question.group_labels, parts, strict=True)
+        ]
+
     def to_bytes(self) -> bytes:
         """Return the answer as the ledger keeps it."""
         payload = {name: getattr(self, name) for name in Answer.__slots__} | {"question": self.question.to_dict()}
@@ -69,12 +92,14 @@ def expect(question: Question) -> Expected:
     """Return how wrong the answer will be: a function of the question alone, exact from the noise's distribution.
 
     The error of clamping to the bounds and rounding to the grid depends on the rows and is not included. For averages
-    and shares the result is an upper bound, reached at the ends of the range.
+    and shares the result is an upper bound, reached at the ends of the range; it is nearly one for variances. By group,
+    it is the error of each group, and of averages, shares and variances that of a group of average size.
 
     >>> expect(Question(dataset="clinic-2026", epsilon="1", statistic=Count())).half_width
     3.0
     """
     noise = sum_error(1, question.scale)
+    rows = (question.rows_about or 0) / question.groups
     match question.statistic:
         case Count():
             return Expected(noise.half_width(), noise.mean_abs)
@@ -84,17 +109,36 @@ def expect(question: Question) -> Expected:
             if question.rows_about is None:
                 return Expected()
             width = float(statistic.of.high - statistic.of.low) if isinstance(statistic, Mean) else 1.0
-            total = question.rows_about * (statistic.of.steps if isinstance(statistic, Mean) else 1)
+            total = rows * (statistic.of.steps if isinstance(statistic, Mean) else 1)
             half = ratio_half_width(0.0, float(question.scale)) / total
             return Expected(min(half, 1.0) * width, min(noise.mean_abs / total, 1.0) * width)
-        case Quantile() | Mode():
+        case Variance(of=grid):
+            if question.rows_about is None:
+                return Expected()
+            area, total = float(grid.high - grid.low) ** 2, rows * grid.steps**2
+            half = (noise.half_width(VARIANCE_CONFIDENCE) / total) + (noise.half_width(MEAN_CONFIDENCE) / total) ** 2
+            return Expected(min(half, 0.25) * area, min(noise.mean_abs / total, 0.25) * area)
+        case _:
             return Expected(reach=_reach(question))
 
 
 def conclude(question: Question, drawn: Sequence[int]) -> Answer:
     """Return what was drawn in units of the question, with its interval: post-processing, free of charge."""
-    value: Decimal | str
+    value: Decimal | str | None = None
     low = high = None
+    match question.statistic:
+        case Quantile(of=grid):
+            value = grid.value(grid.units(grid.low) + drawn[0])
+        case Mode(of=column):
+            value = column.declared[drawn[0]]
+        case _ if not question.by:
+            value, low, high = _estimate(question, drawn)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Answer(question, value, low, high, _reach(question), tuple(drawn), uuid.uuid4().hex, now, VERSION)
+
+
+def _estimate(question: Question, drawn: Sequence[int]) -> tuple[Decimal, Decimal, Decimal]:
+    """Return the value and the 95 % interval of one group, from its noisy numbers."""
     match question.statistic:
         case Count() | Sum() as statistic:
             in_units = statistic.of.value if isinstance(statistic, Sum) else Decimal
@@ -104,19 +148,18 @@ def conclude(question: Question, drawn: Sequence[int]) -> Answer:
                 least, most = max(least, 0), max(most, 0)
             elif statistic.of.high <= 0:
                 least, most = min(least, 0), min(most, 0)
-            value, low, high = in_units(drawn[0]), in_units(least), in_units(most)
-        case Proportion() | Mean() as statistic:
-            start, width = 0.0, 1.0
-            if isinstance(statistic, Mean):
-                start, width = float(statistic.of.low), float(statistic.of.high - statistic.of.low)
+            return in_units(drawn[0]), in_units(least), in_units(most)
+        case Variance(of=grid):
+            start, width = 0.0, float(grid.high - grid.low) ** 2
+            parts = variance_interval(drawn, question.scale)
+        case Mean(of=grid):
+            start, width = float(grid.low), float(grid.high - grid.low)
             parts = ratio_interval(drawn[0], drawn[1], question.scale)
-            value, low, high = (Decimal(f"{start + width * part:.12g}") for part in parts)
-        case Quantile(of=grid):
-            value = grid.value(grid.units(grid.low) + drawn[0])
-        case Mode(of=column):
-            value = column.declared[drawn[0]]
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    return Answer(question, value, low, high, _reach(question), tuple(drawn), uuid.uuid4().hex, now, VERSION)
+        case _:
+            start, width = 0.0, 1.0
+            parts = ratio_interval(drawn[0], drawn[1], question.scale)
+    value, low, high = (Decimal(f"{start + width * part:.12g}") for part in parts)
+    return value, low, high
 
 
 def reopen(payload: bytes) -> Answer:
@@ -127,7 +170,11 @@ def reopen(payload: bytes) -> Answer:
             raise ValueError("another kind of entry")
         question = Question(**fields.pop("question"))
         numbers = {name: None if fields[name] is None else Decimal(fields[name]) for name in ("low", "high")}
-        value = fields["value"] if isinstance(question.statistic, Mode) else Decimal(fields["value"])
+        value = fields["value"]
+        if value is not None and not isinstance(question.statistic, Mode):
+            value = Decimal(value)
+        if len(fields["drawn"]) != question.groups * question.numbers or (value is None) != bool(question.by):
+            raise ValueError("the answer to another question")
         return Answer(**fields | numbers | {"question": question, "value": value, "drawn": tuple(fields["drawn"])})
     except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, PlanError) as error:
         raise LedgerError("this entry of the ledger is not the answer to a question") from error

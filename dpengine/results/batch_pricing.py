@@ -39,7 +39,7 @@ def price_batch(questions: Sequence[Question]) -> Batch | None:
     least two. Errors are compared by their half-widths (95 %), from the distribution of the noise alone: a sum of m
     cells has the error of a sum of m draws. The price is the least, to 1 %, in thousandths.
     """
-    counts = [each for each in questions if isinstance(each.statistic, Count) and each.where]
+    counts = [each for each in questions if isinstance(each.statistic, Count) and each.where and not each.by]
     columns: dict[str, Column] = {}
     for question in counts:
         for condition in question.where:

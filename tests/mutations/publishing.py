@@ -12,7 +12,7 @@ LEDGER = "dpengine/accounting/ledger.py"
 CHAIN = "dpengine/accounting/hash_chain.py"
 UPKEEP = "dpengine/accounting/upkeep.py"
 RECORDS = "dpengine/accounting/approval/records.py"
-QUERY = "dpengine/spec/query.py"
+QUERY = "dpengine/spec/query/question.py"
 CHOOSE = "dpengine/choose.py"
 VERIFY = "dpengine/bundle/verify.py"
 LOCAL = "dpengine/mechanisms/local/"
@@ -62,6 +62,28 @@ FAULTS = [
         "unit.rows, selection.truncation_key",
         "unit.rows + 1, selection.truncation_key",
         MANY_ROWS,
+    ),
+    Fault(
+        "the weights of a variance add up to more than 1",
+        "dpengine/mechanisms/variance.py",
+        "2 * (steps * places - squares)",
+        "3 * (steps * places - squares)",
+        "tests/mechanisms/test_variance.py"
+        "::test_a_row_moves_the_three_sums_by_its_units_exactly_and_they_give_count_mean_and_variance",
+    ),
+    Fault(
+        "a variance has the noise of a mean",
+        QUERY,
+        "return k * grid.steps**2",
+        "return k * grid.steps",
+        "tests/test_ask.py::test_no_row_moves_an_answer_by_more_than_epsilon",
+    ),
+    Fault(
+        "a row is in every group",
+        "dpengine/counting/single_query.py",
+        "        found[place] = tuple(map(int, codes_and_sums[len(keys) :]))",
+        "        found = [tuple(map(int, codes_and_sums[len(keys) :]))] * len(found)",
+        "tests/test_ask.py::test_all_groups_together_are_as_private_as_one",
     ),
     # What is stored
     Fault(

@@ -91,6 +91,7 @@ def test_conditions_narrow_a_question_and_two_counts_are_compared_with_a_release
         ("sum", "sum of age"),
         ("quantile", "median of age"),
         ("mode", "most common value of year"),
+        ("variance", "variance of age"),
     ],
 )
 def test_every_statistic_can_be_asked(book: Ledger, what: str, said: str) -> None:
@@ -115,6 +116,24 @@ def test_a_share_needs_a_condition_and_a_number_its_bounds(book: Ledger) -> None
     at.text_input(key=key(at, "ask-low-age")).set_value("").run()
     assert "enter public bounds for age" in texts(at)
     assert book.datasets() == []
+
+
+def test_by_group_one_price_answers_all(book: Ledger) -> None:
+    at = page()
+    at.selectbox(key=key(at, "ask-what")).set_value("mean").run()
+    at.multiselect(key=key(at, "ask-by")).set_value(["sex"]).run()
+    assert "The average of age by sex" in texts(at)
+    assert "in 2 groups of one size" in texts(at)
+    at = pay(at)
+    (answer,) = history(book, "rand-hie")
+    assert [group.labels for group in answer.groups] == [("female",), ("male",)]
+    assert book.spent("rand-hie") == Fraction(1, 10)
+    assert "in **2 groups**" in texts(at)
+    twin = next(frame.value for frame in at.dataframe if "low" in frame.value)
+    assert list(twin["sex"]) == ["female", "male"]
+    assert [row["group"] for row in as_rows([answer])] == ["female", "male"]
+    at.selectbox(key=key(at, "ask-what")).set_value("quantile").run()
+    assert "The median of age" in texts(at), "groups are not offered where they are not answered"
 
 
 @pytest.mark.parametrize("typed", ["", "0", "-1", "many", "nan"])

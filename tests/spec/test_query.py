@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 
 from dpengine import PlanError
-from dpengine.spec.domain import Category, Number, YesNo
+from dpengine.spec.domain import Amount, Category, Number, YesNo
 from dpengine.spec.numeric.grid import Grid
-from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
+from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
 
 REGION = Category(name="region", values=["North", "South", "Paris, TX"])
 AGE = Number(name="age", edges=[0, 18, 30, 45, 65, 120])
@@ -29,6 +29,7 @@ EVERY = [
     Proportion(of=[YES]),
     Sum(of=INCOME),
     Mean(of=INCOME),
+    Variance(of=INCOME),
     Quantile(of=INCOME),
     Quantile(of=INCOME, level="0.9"),
     Mode(of=REGION),
@@ -44,6 +45,7 @@ EVERY = [
         (Sum(of=INCOME), 1, 4000),
         (Sum(of=Grid(name="income", low=-2000, high=500, step="0.5")), 2, 8000),
         (Mean(of=INCOME), 1, 5000),
+        (Variance(of=INCOME), 2, 2 * 5000**2),
         (Quantile(of=INCOME), 1, 1),
         (Quantile(of=INCOME, level="0.9"), 2, 18),
         (Mode(of=REGION), 2, 2),
@@ -61,6 +63,9 @@ def test_a_question_comes_back_from_plain_values(statistic: object) -> None:
     asked = question(statistic, where=where, unit={"id": "who", "rows": 2}, rows_about=100)
     again = Question(**json.loads(json.dumps(asked.to_dict())))
     assert (again, again.key, again.description) == (asked, asked.key, asked.description)
+    assert Question.loads(asked.dumps()) == asked
+    grouped = question(Mean(of=INCOME), by=[REGION])
+    assert Question.loads(grouped.dumps()) == Question(**json.loads(json.dumps(grouped.to_dict()))) == grouped
 
 
 def test_the_key_holds_what_is_asked_and_no_more() -> None:
@@ -79,8 +84,19 @@ def test_the_key_holds_what_is_asked_and_no_more() -> None:
         question(Sum(of=Grid(name="income", low=-500, high=2000, step="0.5", absent=0))),
         question(Quantile(of=INCOME)),
         question(Quantile(of=INCOME, level="0.9")),
+        question(Variance(of=INCOME)),
+        question(where=both.where, by=[REGION]),
+        question(where=both.where, by=[REGION, SMOKES]),
+        question(where=both.where, by=[SMOKES, REGION]),
     ]
     assert len({both.key, *(each.key for each in others)}) == len(others) + 1
+
+
+def test_questions_are_those_of_earlier_ledgers() -> None:
+    """A changed key would charge again for what was answered before; plain values are as older versions read them."""
+    asked = question(Mean(of=INCOME), where=[NORTH], unit={"id": "who", "rows": 2})
+    assert asked.key == "question cc8151e126bfd01b" + asked.key[25:]
+    assert set(asked.to_dict()) == {"dataset", "epsilon", "statistic", "where", "unit", "rows_about"}
 
 
 def test_a_question_reads_like_a_sentence() -> None:
@@ -118,9 +134,18 @@ def one(**fields: object) -> object:
         (lambda: Quantile(of=Grid(name="x", low=0, high=10**6)), "at most 1,000,000 values"),
         (lambda: Mode(of=Category(name="x", values=["only"])), "nothing to choose"),
         (one(dataset=" "), "name the dataset"),
+        (lambda: Condition(column=Amount(name="pay", low=0, high=9), labels=["0"]), "give a range of its values"),
+        (lambda: Mode(of=Amount(name="pay", low=0, high=9)), "ask for its median"),
+        (lambda: Variance(of=Grid(name="x", low=0, high=10**7)), "at most 1,000,000 steps"),
+        (one(by=[AGE, AGE]), "twice as a group"),
+        (one(by=[AGE, SMOKES, REGION]), "at most 2"),
+        (one(by=[Amount(name="pay", low=0, high=9)]), "forms no groups"),
+        (one(by=[AGE], unit={"id": "age"}), "identifies the person"),
+        (one(by=[Number(name="x", edges=list(range(1200)))]), "1,201 groups"),
+        (one(by=[AGE], statistic=Quantile(of=INCOME)), "are answered by group"),
         (one(epsilon="0"), "above 0"),
         (one(epsilon="nan"), "a decimal or a fraction"),
-        (one(statistic={"kind": "variance"}), "statistic"),
+        (one(statistic={"kind": "range"}), "statistic"),
         (one(unit={"rows": 3}), "needs 'id'"),
         (one(rows_about=0), "rows_about"),
         (one(statistic=Sum(of=Grid(name="x", low=0, high=10**13, step="1")), epsilon="0.01"), "larger step"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import streamlit as st
@@ -9,9 +10,9 @@ import streamlit as st
 from dpengine import Plan, PlanError
 from dpengine.errors import Fault
 from dpengine.sources.table import Field
-from dpengine.spec.domain import Column, Number
+from dpengine.spec.domain import Amount, Column, Number
 from dpengine.spec.numeric.grid import Grid
-from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum
+from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import plain
 from pages.parts.visit.state import visit
@@ -23,6 +24,7 @@ STATISTICS = {
     "proportion": "What share of the rows …",
     "mean": "The average of a number",
     "sum": "The sum of a number",
+    "variance": "The variance and the standard deviation of a number",
     "quantile": "The median, or another quantile",
     "mode": "The most common value",
 }
@@ -38,6 +40,7 @@ def build(plan: Plan, fields: tuple[Field, ...]) -> Question:
     statistic = _statistic(kind, plan, fields, faults)
     st.markdown("**Which rows?**")
     where = _conditions("ask-where", "Only rows where", plan, faults)
+    by = () if kind in ("quantile", "mode") else _groups(plan)
     price, about = st.columns(2, vertical_alignment="bottom")
     epsilon = price.text_input(
         "Price: ε of the budget",
@@ -46,7 +49,7 @@ def build(plan: Plan, fields: tuple[Field, ...]) -> Question:
         help=term("epsilon", "A decimal or a fraction."),
     )
     rows = plan.rows_about
-    if kind in ("proportion", "mean"):
+    if kind in ("proportion", "mean", "variance"):
         rows = about.number_input(
             "Roughly how many such rows",
             1,
@@ -59,8 +62,27 @@ def build(plan: Plan, fields: tuple[Field, ...]) -> Question:
     if faults or statistic is None:
         raise PlanError(faults or "choose a column")
     return Question(
-        dataset=plan.dataset, epsilon=epsilon, statistic=statistic, where=where, unit=plan.unit, rows_about=rows
+        dataset=plan.dataset,
+        epsilon=epsilon,
+        statistic=statistic,
+        where=where,
+        by=by,
+        unit=plan.unit,
+        rows_about=rows,
     )
+
+
+def _groups(plan: Plan) -> tuple[Column, ...]:
+    names = [column.name for column in plan.columns if not isinstance(column, Amount)]
+    chosen = st.multiselect(
+        "For each group of",
+        names,
+        max_selections=2,
+        key=visit().key("ask-by"),
+        placeholder="all such rows together; choose one or two columns",
+        help="One price for the answers of all groups, since each row is in one group only.",
+    )
+    return tuple(plan.column(name) for name in chosen)
 
 
 def _statistic(kind: str, plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> Any:
@@ -71,10 +93,10 @@ def _statistic(kind: str, plan: Plan, fields: tuple[Field, ...], faults: list[st
                 faults.append("choose the condition of the share")
             return _made(faults, Proportion, of=of) if of else None
         case "mode":
-            names = [column.name for column in plan.columns]
+            names = [column.name for column in plan.columns if not isinstance(column, Amount)]
             name = st.selectbox("Column", names, key=visit().key("ask-mode"))
             return _made(faults, Mode, of=plan.column(name))
-        case "sum" | "mean" | "quantile":
+        case "sum" | "mean" | "variance" | "quantile":
             grid = _grid(plan, fields, faults)
             if grid is None:
                 return None
@@ -86,13 +108,13 @@ def _statistic(kind: str, plan: Plan, fields: tuple[Field, ...], faults: list[st
                     help="0.5 gives the median; 0.9 the value that nine in ten rows do not exceed.",
                 )
                 return _made(faults, Quantile, of=grid, level=level)
-            return _made(faults, {"sum": Sum, "mean": Mean}[kind], of=grid)
+            return _made(faults, {"sum": Sum, "mean": Mean, "variance": Variance}[kind], of=grid)
     return Count()
 
 
 def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> Grid | None:
     """Return a numeric column with public bounds and a public step; None while something is missing."""
-    declared = {column.name: column for column in plan.columns if isinstance(column, Number)}
+    declared = {column.name: column for column in plan.columns if isinstance(column, Number | Amount)}
     others = [
         field.name
         for field in fields
@@ -104,12 +126,12 @@ def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> G
         return None
     name = st.selectbox("Column", names, key=visit().key("ask-number"))
     column = declared.get(name)
-    given = ("", "") if column is None else (f"{column.edges[0]:f}", f"{column.edges[-1]:f}")
+    given = ("", "", "1") if column is None else tuple(f"{bound:f}" for bound in _bounds(column))
     low, high, step = st.columns(3)
     bounds = {
         "low": low.text_input("Lowest", given[0], key=visit().key(f"ask-low-{name}"), placeholder="such as 0"),
         "high": high.text_input("Highest", given[1], key=visit().key(f"ask-high-{name}"), placeholder="such as 120"),
-        "step": step.text_input("In steps of", "1", key=visit().key(f"ask-step-{name}")),
+        "step": step.text_input("In steps of", given[2], key=visit().key(f"ask-step-{name}")),
     }
     st.caption(
         "Bounds come from public knowledge, not from the data. Values beyond a bound count as that bound, and values "
@@ -128,6 +150,13 @@ def _grid(plan: Plan, fields: tuple[Field, ...], faults: list[str | Fault]) -> G
     missing_as = () if column is None else column.missing_as
     found: Grid | None = _made(faults, Grid, name=name, **bounds, absent=absent.strip() or None, missing_as=missing_as)
     return found
+
+
+def _bounds(column: Number | Amount) -> tuple[Decimal, Decimal, Decimal]:
+    """Return the bounds and the step that a plan declares of a number; bins have no step, so 1 is offered."""
+    if isinstance(column, Amount):
+        return column.low, column.high, column.step
+    return column.edges[0], column.edges[-1], Decimal(1)
 
 
 def _conditions(key: str, label: str, plan: Plan, faults: list[str | Fault]) -> tuple[Condition, ...]:
@@ -153,6 +182,8 @@ def _conditions(key: str, label: str, plan: Plan, faults: list[str | Fault]) -> 
 def _condition(key: str, column: Column) -> Condition | None:
     """Return a condition on a column: chosen values, a range, or a mask of bits; None while nothing is chosen."""
     ways = [way for way in WAYS if way != "From – to" or isinstance(column, Number)]
+    if isinstance(column, Amount):
+        ways = ["From – to"]
     title, choice = st.columns([1, 1], vertical_alignment="center")
     title.markdown(f"**{plain(column.name)}**")
     way = choice.segmented_control(

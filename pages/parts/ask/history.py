@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
 
 from dpengine.ask import history
 from dpengine.exact import exact_text
-from dpengine.results.answer import Answer
+from dpengine.results.answer import Answer, Group
 from dpengine.results.batch_pricing import Batch, price_batch
 from pages.parts.shared.answer_wording import answer_interval, answer_value
 from pages.parts.shared.entries_table import offer_files, show_entries
@@ -31,8 +32,8 @@ def show_history(dataset: str) -> None:
         {
             "when": [answer.created for answer in answers],
             "question": [answer.question.description for answer in answers],
-            "answer": [answer_value(answer) for answer in answers],
-            "95 %": [answer_interval(answer) for answer in answers],
+            "answer": [answer_value(answer, answer.question.statistic) for answer in answers],
+            "95 %": [answer_interval(answer, answer.question.statistic) for answer in answers],
             "ε": [exact_text(answer.question.epsilon) for answer in answers],
         }
     )
@@ -41,7 +42,7 @@ def show_history(dataset: str) -> None:
         "95 %": st.column_config.TextColumn("95 %", help="This interval holds the true number, 95 times in 100."),
     }
     show_entries(frame, "All answers, the latest first", columns)
-    details = [json.loads(answer.to_bytes()) for answer in answers]
+    details = [json.loads(answer.to_bytes()) for answer in answers for _ in _parts(answer)]
     offer_files("answers", "answers", as_rows(answers), details=details)
     _instead(answers)
 
@@ -52,16 +53,22 @@ def as_rows(answers: list[Answer]) -> list[dict[str, str | None]]:
         {
             "created": answer.created,
             "question": answer.question.description,
-            "answer": str(answer.value),
-            "low": None if answer.low is None else str(answer.low),
-            "high": None if answer.high is None else str(answer.high),
+            "group": ", ".join(part.labels) if isinstance(part, Group) else None,
+            "answer": str(part.value),
+            "low": None if part.low is None else str(part.low),
+            "high": None if part.high is None else str(part.high),
             "within": None if answer.reach is None else str(answer.reach),
             "epsilon": exact_text(answer.question.epsilon),
             "dataset": answer.question.dataset,
             "answer_id": answer.answer_id,
         }
         for answer in answers
+        for part in _parts(answer)
     ]
+
+
+def _parts(answer: Answer) -> Sequence[Answer | Group]:
+    return answer.groups or [answer]
 
 
 def _instead(answers: list[Answer]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpengine.results.answer import Expected
-from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum, quantile_name
+from dpengine.spec.query import Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance, quantile_name
 from pages.parts.shared.answer_wording import number
 from pages.parts.shared.wording import plural
 
@@ -30,6 +30,11 @@ def sensitivity_words(question: Question) -> str:
             return (
                 f"Two sums are measured: how far values lie above {grid.low:,f}, and how far below {grid.high:,f}. "
                 f"{whose} changes both together by at most {width:,f}: Δ = {width:,f}."
+            )
+        case Variance(of=grid):
+            return (
+                f"Three sums are measured, to which a value adds by its place between {grid.low:,f} and "
+                f"{grid.high:,f}: together always 1. {whose} changes them together by at most {k}: Δ = {k}."
             )
         case Quantile(level=level):
             ranks = k * max(level, 1 - level)
@@ -62,9 +67,10 @@ def error_words(question: Question, expected: Expected) -> str:
     else:
         wide, typical = (number(part, part) for part in (expected.half_width, expected.mean_abs))
         points = ""
-    most, answer = "", "The answer"
-    if isinstance(question.statistic, Proportion | Mean):
-        most, answer = "at most ", f"With about {plural(question.rows_about or 0, 'such row')}, the answer"
+    most, answer = "", "The answer of each group" if question.by else "The answer"
+    if isinstance(question.statistic, Proportion | Mean | Variance):
+        each = f" in {question.groups:,} groups of one size" if question.by else ""
+        most, answer = "at most ", f"With about {plural(question.rows_about or 0, 'such row')}{each}, the answer"
     return (
         f"{answer} will typically be off by {most}about **{typical}**{points}, and 95 times in 100 by at most "
         f"**{wide}**{points}."

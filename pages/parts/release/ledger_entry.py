@@ -10,6 +10,7 @@ from dpengine.choose import Drawn
 from dpengine.results.answer import Answer
 from dpengine.results.answer import reopen as reopen_answer
 from dpengine.translation.catalogue import _, number
+from pages.parts.release.answer_groups import show_groups
 from pages.parts.shared.answer_wording import answer_sentence
 from pages.parts.shared.wording import exactly, plain
 
@@ -29,10 +30,12 @@ def show_entry(kind: Kind, payload: bytes) -> None:
     st.page_link(ASK, label=_("Open on Ask"), icon=":material/open_in_new:", query_params={"answer": answer.answer_id})
 
 
-def show_answer(answer: Answer) -> None:
-    """Show one answer, as it may be published."""
+def show_answer(answer: Answer, key: str = "answer") -> None:
+    """Show one answer, as it may be published; `key` tells apart places of one page."""
     with st.container(border=True):
         st.markdown(answer_sentence(answer))
+        if answer.groups:
+            show_groups(answer, key)
         st.caption(
             _(
                 "Paid once and stored: asking again costs nothing. It may be published. Answered on {day}, ledger "

@@ -6,6 +6,7 @@ import json
 import math
 import runpy
 import shlex
+import shutil
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from fractions import Fraction
@@ -107,7 +108,15 @@ def test_a_question_shows_how_it_is_asked_of_a_sample_that_is_fetched_first(fold
     page.session_state["code-ask"] = True
     settled(page.switch_page("pages/ask.py").run())
     assert not page.exception
-    answer = run(page.get("code")[0].value)[0]["answer"]
+    as_python, as_lines = (code.value for code in page.get("code"))
+    names, printed = run(as_python)
+    answer = names["answer"]
+    assert (folder / "data" / "rand.plan.yaml").is_file()
+    shutil.rmtree(folder / "data")
+    Path("question.yaml").write_text(answer.question.dumps(), encoding="utf-8")
+    assert "private-release ask question.yaml --dry-run" in as_lines
+    assert "rand-hie: spent 0.1 in all" in run_lines(as_lines), "the same answer, paid once"
+    assert str(answer.value) in printed
     assert "Already answered: costs 0" in texts(settled(page.run()))
     assert ledger().history("rand-hie")[-1].release_id == answer.answer_id
     assert (folder / "data" / "rand.plan.yaml").is_file()

@@ -22,7 +22,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 PAGES = (
     "publish", "accuracy", "budget", "ask", "verify", "definition", "attacks", "risk", "survey", "choose", "learn",
 )  # fmt: skip
-SHELL = ("publish", "accuracy", "budget", "verify")
+SHELL = ("publish", "accuracy", "ask", "budget", "verify")
 MARK = re.compile(r"(?m)^# %%( \[markdown\])?\n")
 
 

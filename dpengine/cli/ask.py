@@ -1,0 +1,132 @@
+"""The command that answers one private question about a table."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dpengine.cli.asked import STATISTICS, Asked, question_of
+from dpengine.cli.common import (
+    WRONG_USE,
+    announce_new,
+    faults,
+    finish,
+    json_option,
+    ledger_option,
+    likeness,
+    open_ledger,
+    other_people_option,
+    owner_option,
+    reading_options,
+    say,
+)
+from dpengine.exact import exact_text
+
+__all__ = ["ask"]
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("table", type=click.Path(path_type=Path), required=False)
+@click.option("--statistic", type=click.Choice(list(STATISTICS)), help="What to ask of a plan's columns.")
+@click.option("--of", multiple=True, metavar="COLUMN|CONDITION",
+              help="The column that it is of; for a proportion the condition, which may be repeated.")  # fmt: skip
+@click.option("--level", help="Which quantile: 0.5, the default, for the median.")
+@click.option("--from", "low", help="Least value that counts. Default: as in the plan.")
+@click.option("--to", "high", help="Greatest value that counts. Default: as in the plan.")
+@click.option("--step", help="Values are rounded to multiples of it. Default: as in the plan, else 1.")
+@click.option("--where", multiple=True, metavar="CONDITION",
+              help="Only these rows: region=North, or age=18..64 (both included; one end may be left out). "
+              "Repeat it for another column, or for one more value of the same.")  # fmt: skip
+@click.option("--by", multiple=True, metavar="COLUMN",
+              help="Answer for each group of this column of the plan, for one price; may be given twice.")  # fmt: skip
+@click.option("--epsilon", help="Price, if it is not that of FILE.")
+@click.option("--dry-run", is_flag=True, help="Print the price and the expected error only. Reads no table.")
+@reading_options
+@ledger_option
+@owner_option
+@other_people_option
+@json_option
+@faults
+def ask(  # click hands over one parameter for each argument and option
+    file: Path,
+    table: Path | None,
+    statistic: str | None,
+    of: tuple[str, ...],
+    level: str | None,
+    low: str | None,
+    high: str | None,
+    step: str | None,
+    where: tuple[str, ...],
+    by: tuple[str, ...],
+    epsilon: str | None,
+    dry_run: bool,
+    encoding: str | None,
+    delimiter: str | None,
+    sheet: str | None,
+    skip_rows: int,
+    no_names: bool,
+    url: str | None,
+    owner: str,
+    other_people: bool,
+    as_json: bool,
+) -> None:
+    """Answer one private question about TABLE, charge the ledger, and print the answer.
+
+    FILE is a question, or a plan with the columns, the privacy unit and the dataset of the question that --statistic
+    and the options after it ask. The same question of the same data returns the stored answer and costs nothing.
+    """
+    question = question_of(file, Asked(statistic, of, level, low, high, step, where, by, epsilon))
+    if dry_run:
+        _expect(question, as_json=as_json)
+        return
+    if table is None:
+        finish(["name the table to ask, or give --dry-run for the price and the expected error"], WRONG_USE)
+
+    from dpengine.ask import ask as answer_to
+    from dpengine.results.answer_wording import describe
+    from dpengine.sources.open import open_table
+
+    ledger = open_ledger(url, owner)
+    with open_table(
+        table, encoding=encoding, delimiter=delimiter, sheet=sheet, skip_rows=skip_rows, names_given=not no_names
+    ) as opened:
+        answer = answer_to(opened, question, ledger, other_people=other_people)
+    announce_new(ledger)
+    entry = ledger.entry(answer.answer_id)
+    assert entry is not None
+    left = ledger.left(entry.dataset)
+    if as_json:
+        budget = {"dataset": entry.dataset, "spent": exact_text(ledger.spent(entry.dataset)),
+                  "left": None if left is None else exact_text(left)}  # fmt: skip
+        recognised = {"recognised": [asdict(each) for each in entry.recognised]}
+        groups = [asdict(group) for group in answer.groups]
+        made = json.loads(answer.to_bytes()) | ({"groups": groups} if groups else {}) | budget | recognised
+        click.echo(json.dumps(made, default=str))
+        return
+    for line in describe(answer):
+        say(line)
+    rest = "no cap is set" if left is None else f"left {exact_text(left)}"
+    say(f"{entry.dataset}: spent {exact_text(ledger.spent(entry.dataset))} in all, {rest}")
+    for each in entry.recognised:
+        say(f"{entry.dataset}: {likeness(**asdict(each))}")
+
+
+def _expect(question: Any, *, as_json: bool) -> None:
+    """Print what a question costs and how wrong its answer will be: a function of the question alone."""
+    from dpengine.results.answer import expect
+    from dpengine.results.answer_wording import describe_expected
+
+    expected = expect(question)
+    if as_json:
+        click.echo(json.dumps({
+            "question": question.description, "dataset": question.dataset, "epsilon": exact_text(question.epsilon),
+            "half_width_95": expected.half_width, "mean_abs_error": expected.mean_abs, "reach_95": expected.reach,
+        }))  # fmt: skip
+        return
+    say(f"{question.description}: ε = {exact_text(question.epsilon)} from the budget of {question.dataset}")
+    say(describe_expected(question, expected))

@@ -1,0 +1,138 @@
+"""A question as a command line puts it: a file that holds it, or options about the columns of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpengine.errors import PlanError
+from dpengine.spec import strict_yaml
+from dpengine.spec.domain import Amount, Column, Number
+from dpengine.spec.numeric.grid import Grid
+from dpengine.spec.plan import Plan
+from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
+
+__all__ = ["STATISTICS", "Asked", "question_of", "read_conditions"]
+
+STATISTICS = {
+    "count": Count, "proportion": Proportion, "sum": Sum, "mean": Mean, "variance": Variance, "quantile": Quantile,
+    "mode": Mode,
+}  # fmt: skip
+NOT_HERE = "the question stands in the file; only a plan takes options for what to ask"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the options of a command line ask of a plan's columns; None or nothing where they are not given."""
+
+    statistic: str | None
+    of: tuple[str, ...]
+    level: str | None
+    low: str | None
+    high: str | None
+    step: str | None
+    where: tuple[str, ...]
+    by: tuple[str, ...]
+    epsilon: str | None
+
+
+def question_of(file: Path, asked: Asked) -> Question:
+    """Return the question in `file`, or the one that is `asked` of the columns of the plan in it.
+
+    Raises `PlanError` with what cannot be understood.
+    """
+    text = strict_yaml.read(file, "plan")
+    content = strict_yaml.mapping(text, "a plan")
+    if "statistic" in content:
+        if any(getattr(asked, name) for name in Asked.__slots__ if name != "epsilon"):
+            raise PlanError(NOT_HERE)
+        return Question(**content | ({} if asked.epsilon is None else {"epsilon": asked.epsilon}))
+    plan = Plan.loads(text, folder=file.parent)
+    return Question(
+        dataset=plan.dataset,
+        epsilon=plan.epsilon if asked.epsilon is None else asked.epsilon,
+        statistic=_statistic(plan, asked),
+        where=read_conditions(plan, asked.where),
+        by=[_column(plan, name) for name in asked.by],
+        unit=plan.unit,
+        rows_about=plan.rows_about,
+    )
+
+
+def read_conditions(plan: Plan, texts: Sequence[str]) -> tuple[Condition, ...]:
+    """Read conditions such as ``region=North`` or ``age=18..64``; one value more of a column widens its condition.
+
+    >>> region = {"name": "region", "kind": "category", "values": ["North", "South", "West"]}
+    >>> age = {"name": "age", "kind": "number", "edges": [0, 18, 65]}
+    >>> plan = Plan(dataset="clinic", epsilon="1", columns=[region, age], tables=[["region", "age"]])
+    >>> [each.description for each in read_conditions(plan, ["region=North", "age=18..", "region=West"])]
+    ['region is North or West', 'age is at least 18']
+    """
+    labels: dict[str, list[str]] = {}
+    for text in texts:
+        column, value = _split(plan, text)
+        labels.setdefault(column.name, []).append(value)
+    return tuple(_condition(plan.column(name), values) for name, values in labels.items())
+
+
+def _split(plan: Plan, text: str) -> tuple[Column, str]:
+    """Return the column that a condition names, and the rest; a name may hold an equals sign itself."""
+    for column in sorted(plan.columns, key=lambda column: -len(column.name)):
+        if text.startswith(f"{column.name}="):
+            return column, text[len(column.name) + 1 :]
+    raise PlanError(
+        f"the condition {text!r} must be a column of the plan, an equals sign and a value, such as region=North or "
+        f"age=18..64; the plan has {', '.join(column.name for column in plan.columns)}"
+    )
+
+
+def _condition(column: Column, values: Sequence[str]) -> Condition:
+    first, dots, last = values[0].partition("..")
+    if len(values) == 1 and dots and isinstance(column, Number | Amount) and values[0] not in column.labels:
+        return Condition.between(column.name, first.strip() or None, last.strip() or None)
+    return Condition(column=column, labels=values)
+
+
+def _column(plan: Plan, name: str) -> Column:
+    for column in plan.columns:
+        if column.name == name:
+            return column
+    raise PlanError(f"the plan has no column {name!r}; it has {', '.join(column.name for column in plan.columns)}")
+
+
+def _statistic(plan: Plan, asked: Asked) -> Any:
+    kind = asked.statistic
+    if kind is None:
+        raise PlanError("say what to ask with --statistic; `ask --help` lists what there is")
+    if kind == "proportion":
+        return Proportion(of=read_conditions(plan, asked.of))
+    if kind == "count":
+        if asked.of:
+            raise PlanError("a count is of no column; --where says which rows count")
+        return Count()
+    if len(asked.of) != 1:
+        raise PlanError(f"name with --of the one column that the {kind} is of")
+    if kind == "mode":
+        return Mode(of=_column(plan, asked.of[0]))
+    grid = _grid(plan, asked, asked.of[0])
+    if kind == "quantile":
+        return Quantile(of=grid, level=asked.level or "0.5")
+    return STATISTICS[kind](of=grid)
+
+
+def _grid(plan: Plan, asked: Asked, name: str) -> Grid:
+    """Return the grid of a numeric column: bounds and step as asked, else as the plan declares them."""
+    column = next((column for column in plan.columns if column.name == name), None)
+    given: dict[str, Any] = {"step": 1}
+    if isinstance(column, Amount):
+        given = {"low": column.low, "high": column.high, "step": column.step}
+    elif isinstance(column, Number):
+        given["low"], given["high"] = column.edges[0], column.edges[-1]
+    if isinstance(column, Number | Amount):
+        given |= {"missing_as": column.missing_as, "format": column.format}
+    given |= {key: value for key in ("low", "high", "step") if (value := getattr(asked, key)) is not None}
+    if "low" not in given or "high" not in given:
+        raise PlanError(f"give public bounds for {name} with --from and --to: the plan declares none")
+    return Grid(name=name, **given)

@@ -1,0 +1,133 @@
+"""Answers to single questions, and their expected errors, in numbers and short texts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from decimal import Decimal
+
+from dpengine.exact import exact_text
+from dpengine.results.answer import Answer, Expected, Group
+from dpengine.spec.query import Mean, Mode, Proportion, Question, Statistic, Variance, quantile_name
+from dpengine.spec.query.statistic import Quantile
+from dpengine.spec.wording import percent
+
+__all__ = ["answer_interval", "answer_value", "describe", "describe_expected", "group_rows", "number", "root_words"]
+
+
+def number(value: float | Decimal, error: float) -> str:
+    """Return a number with the digits that an error of this size leaves meaningful.
+
+    >>> number(1234567.891, 120.0), number(38.7523587, 0.006), number(0.5, 3.0)
+    ('1,234,568', '38.7524', '0.5')
+    """
+    digits = 0
+    while digits < 8 and error * 10**digits < 10:
+        digits += 1
+    text = f"{float(value):,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def answer_value(answer: Answer | Group, statistic: Statistic) -> str:
+    """Return the value of an answer, or of one of its groups."""
+    if answer.value is None:
+        assert isinstance(answer, Answer)
+        return f"{len(answer.groups):,} groups"
+    if isinstance(answer.value, str):
+        return answer.value
+    if isinstance(statistic, Proportion):
+        return percent(float(answer.value))
+    return number(answer.value, _half(answer))
+
+
+def answer_interval(answer: Answer | Group, statistic: Statistic) -> str:
+    """Return the interval of the true value; for a chosen value, how near it is to the best; "" for many groups."""
+    if answer.low is None or answer.high is None:
+        return _nearness(answer) if isinstance(answer, Answer) and answer.value is not None else ""
+    half, unit, factor = _half(answer), "", 1
+    if isinstance(statistic, Proportion):
+        half, unit, factor = 100 * half, " %", 100
+    return f"{number(factor * answer.low, half)}{unit} to {number(factor * answer.high, half)}{unit}"
+
+
+def root_words(answer: Answer | Group) -> str:
+    """Return the standard deviation that a variance gives, with its interval."""
+    assert isinstance(answer.value, Decimal)
+    assert answer.low is not None
+    assert answer.high is not None
+    value, low, high = (math.sqrt(max(0.0, float(part))) for part in (answer.value, answer.low, answer.high))
+    half = max((high - low) / 2, 1e-9)
+    return f"standard deviation {number(value, half)} (95 %: {number(low, half)} to {number(high, half)})"
+
+
+def group_rows(answer: Answer) -> list[dict[str, str | float]]:
+    """Return the groups of an answer as rows of a table: their labels, the value and its interval."""
+    rows: list[dict[str, str | float]] = []
+    for group in answer.groups:
+        names = (column.name for column in answer.question.by)
+        numbers = {name: float(getattr(group, name)) for name in ("value", "low", "high")}
+        rows.append(dict(zip(names, group.labels, strict=True)) | numbers)
+    return rows
+
+
+def describe(answer: Answer) -> Iterator[str]:
+    """Yield an answer as lines, the groups each on a line of its own.
+
+    >>> from dpengine.results.answer import conclude
+    >>> from dpengine.spec.query import Count
+    >>> list(describe(conclude(Question(dataset="clinic", epsilon="1", statistic=Count()), [812])))
+    ['number of rows: 812, 95 % interval 809 to 815; ε = 1']
+    """
+    question, price = answer.question, f"ε = {exact_text(answer.question.epsilon)}"
+    if answer.groups:
+        yield f"{question.description}, with 95 % intervals; {price}"
+        for group in answer.groups:
+            names = zip(question.by, group.labels, strict=True)
+            yield f"  {', '.join(f'{column.name}={label}' for column, label in names)}: {_line(group, question)}"
+    elif answer.low is None:
+        yield f"{question.description}: {_line(answer, question)} of the best with probability 95 %; {price}"
+    else:
+        yield f"{question.description}: {_line(answer, question)}; {price}"
+
+
+def describe_expected(question: Question, expected: Expected) -> str:
+    """Say how wrong an answer will be.
+
+    >>> from dpengine.results.answer import expect
+    >>> from dpengine.spec.query import Count
+    >>> asked = Question(dataset="clinic", epsilon="1", statistic=Count())
+    >>> describe_expected(asked, expect(asked))
+    'off by about 0.8509, 95 times in 100 by at most 3'
+    """
+    if expected.reach is not None:
+        best = quantile_name(question.statistic.level) if isinstance(question.statistic, Quantile) else "best"
+        return f"95 times in 100 within {_steps(expected.reach, question.statistic)} of the {best}"
+    if expected.half_width is None or expected.mean_abs is None:
+        return "the error depends on the number of rows: state rows_about"
+    most = "at most " if isinstance(question.statistic, Proportion | Mean | Variance) else ""
+    each = "each group " if question.by else ""
+    return f"{each}off by {most}about {expected.mean_abs:.4g}, 95 times in 100 by at most {expected.half_width:.4g}"
+
+
+def _line(answer: Answer | Group, question: Question) -> str:
+    words = answer_value(answer, question.statistic)
+    if answer.low is None:
+        return f"{words}, {answer_interval(answer, question.statistic)}"
+    between = answer_interval(answer, question.statistic)
+    words += f" ({between})" if isinstance(answer, Group) else f", 95 % interval {between}"
+    return f"{words}; {root_words(answer)}" if isinstance(question.statistic, Variance) else words
+
+
+def _nearness(answer: Answer) -> str:
+    return f"within {_steps(answer.reach or 0, answer.question.statistic)}"
+
+
+def _steps(count: int, statistic: Statistic) -> str:
+    noun = "row" if isinstance(statistic, Mode) else "rank"
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _half(answer: Answer | Group) -> float:
+    if answer.low is None or answer.high is None:
+        return max(float(abs(answer.value)) / 1e6, 1e-6) if isinstance(answer.value, Decimal) else 1.0
+    return max(float(answer.high - answer.low) / 2, 1e-9)

@@ -1,0 +1,21 @@
+"""Single questions about a table, entirely public: what is asked, of which rows, for which person, at what price."""
+
+from dpengine.spec.query.condition import Condition
+from dpengine.spec.query.question import Question
+from dpengine.spec.query.statistic import (
+    MAX_CANDIDATES,
+    Count,
+    Mean,
+    Mode,
+    Proportion,
+    Quantile,
+    Statistic,
+    Sum,
+    Variance,
+    quantile_name,
+)
+
+__all__ = [
+    "MAX_CANDIDATES", "Condition", "Count", "Mean", "Mode", "Proportion", "Quantile", "Question", "Statistic", "Sum",
+    "Variance", "quantile_name",
+]  # fmt: skip
