@@ -124,6 +124,7 @@ def test_by_group_one_price_answers_all(book: Ledger) -> None:
     at.multiselect(key=key(at, "ask-by")).set_value(["sex"]).run()
     assert "The average of age by sex" in texts(at)
     assert "in 2 groups of one size" in texts(at)
+    assert "That holds for all groups together" in texts(at)
     at = pay(at)
     (answer,) = history(book, "rand-hie")
     assert [group.labels for group in answer.groups] == [("female",), ("male",)]

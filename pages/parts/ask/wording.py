@@ -14,6 +14,13 @@ def sensitivity_words(question: Question) -> str:
     """Say by how much one person can change what is measured, and call it the sensitivity Δ."""
     k = question.unit.rows
     whose = "One person" if k == 1 else f"One person, with at most {plural(k, 'row')},"
+    if question.by:
+        return f"{_change(question, whose)} That holds for all groups together, since each row is in one group only."
+    return _change(question, whose)
+
+
+def _change(question: Question, whose: str) -> str:
+    k = question.unit.rows
     match question.statistic:
         case Count():
             return f"{whose} changes it by at most {k}: that is its sensitivity Δ."
