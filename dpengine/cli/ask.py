@@ -65,11 +65,7 @@ def ask(  # click hands over one parameter for each argument and option
     by: tuple[str, ...],
     epsilon: str | None,
     dry_run: bool,
-    encoding: str | None,
-    delimiter: str | None,
-    sheet: str | None,
-    skip_rows: int,
-    no_names: bool,
+    reading: dict[str, Any],
     url: str | None,
     owner: str,
     other_people: bool,
@@ -92,9 +88,7 @@ def ask(  # click hands over one parameter for each argument and option
     from dpengine.sources.open import open_table
 
     ledger = open_ledger(url, owner)
-    with open_table(
-        table, encoding=encoding, delimiter=delimiter, sheet=sheet, skip_rows=skip_rows, names_given=not no_names
-    ) as opened:
+    with open_table(table, **reading) as opened:
         answer = answer_to(opened, question, ledger, other_people=other_people)
     announce_new(ledger)
     entry = ledger.entry(answer.answer_id)

@@ -86,17 +86,13 @@ def _clearing_up_on_signals() -> Iterator[None]:
 @click.argument("table", type=click.Path(path_type=Path))
 @reading_options
 @faults
-def columns(
-    table: Path, encoding: str | None, delimiter: str | None, sheet: str | None, skip_rows: int, no_names: bool
-) -> None:
+def columns(table: Path, reading: dict[str, Any]) -> None:
     """Print a first plan for TABLE: names and kinds of columns, with blanks for a person to fill in."""
     from dpengine.sources.open import open_table
     from dpengine.sources.plan_template import DOUBT, first_plan, header_doubt
 
     try:
-        opened = open_table(
-            table, encoding=encoding, delimiter=delimiter, sheet=sheet, skip_rows=skip_rows, names_given=not no_names
-        )
+        opened = open_table(table, **reading)
     except TableError as error:
         if any(fault.path == ("header",) for fault in error.faults):
             warn(DOUBT)
@@ -142,11 +138,7 @@ def release(  # click hands over one parameter for each argument and option
     plan: Path,
     table: Path,
     output: Path,
-    encoding: str | None,
-    delimiter: str | None,
-    sheet: str | None,
-    skip_rows: int,
-    no_names: bool,
+    reading: dict[str, Any],
     url: str | None,
     owner: str,
     other_people: bool,
@@ -176,9 +168,7 @@ def release(  # click hands over one parameter for each argument and option
     again = "the release is recorded, and running this again writes it at no cost"
     stages: list[str] = []
     unwritten: OSError | None = None
-    with open_table(
-        table, encoding=encoding, delimiter=delimiter, sheet=sheet, skip_rows=skip_rows, names_given=not no_names
-    ) as opened:
+    with open_table(table, **reading) as opened:
         try:
             finished = publish(opened, loaded, ledger, progress=stages.append, other_people=other_people)
             try:

@@ -59,10 +59,24 @@ READING = (
 
 
 def reading_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say how a table's file is read."""
+    """Add the options that say how a table's file is read; a command gets them as `reading`, for `open_table`."""
+
+    @wraps(command)
+    def collected(
+        *arguments: Any,
+        encoding: str | None,
+        delimiter: str | None,
+        sheet: str | None,
+        skip_rows: int,
+        no_names: bool,
+        **options: Any,
+    ) -> None:
+        reading = {"encoding": encoding, "delimiter": delimiter, "sheet": sheet, "skip_rows": skip_rows}
+        command(*arguments, reading=reading | {"names_given": not no_names}, **options)
+
     for add in reversed(READING):
-        command = add(command)
-    return command
+        collected = add(collected)
+    return collected
 
 
 def faults(command: Callable[..., None]) -> Callable[..., None]:

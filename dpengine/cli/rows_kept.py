@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,7 +16,9 @@ from dpengine.cli.common import (
     json_option,
     ledger_option,
     open_ledger,
+    other_people_option,
     owner_option,
+    reading_options,
     say,
     warn,
 )
@@ -36,9 +39,10 @@ FOR_YOU = (
 @click.option("--exact", is_flag=True, help="Show exact numbers, for your eyes only. Costs nothing.")
 @click.option("--epsilon", help="Estimate the numbers privately instead, for this ε in all.")
 @click.option("--dataset", default="", help="Whose budget pays for the estimates.")
-@click.option("--other-people", is_flag=True, help="State that a table like an earlier one is of other people.")
+@reading_options
 @ledger_option
 @owner_option
+@other_people_option
 @json_option
 @faults
 def rows_kept(
@@ -48,9 +52,10 @@ def rows_kept(
     exact: bool,
     epsilon: str | None,
     dataset: str,
-    other_people: bool,
+    reading: dict[str, Any],
     url: str | None,
     owner: str,
+    other_people: bool,
     as_json: bool,
 ) -> None:
     """Show how many rows of TABLE are kept if each person keeps at most k, for several k.
@@ -66,7 +71,7 @@ def rows_kept(
     if exact == (epsilon is not None) or (epsilon is not None and not dataset):
         finish(["give either --exact, or --epsilon with --dataset"], WRONG_USE)
     wanted = tuple(dict.fromkeys(bounds)) or BOUNDS
-    with open_table(table) as opened:
+    with open_table(table, **reading) as opened:
         if exact:
             found = count_kept(opened, person, wanted)
             lines = dict(zip(wanted, found.kept, strict=True))
