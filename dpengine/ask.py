@@ -198,7 +198,7 @@ def _exact(table: Table, question: Question, selection: Selection) -> list[int] 
         case Proportion(of=conditions):
             return list(chain.from_iterable(single_query.matching(table, selection, conditions)))
         case Sum(of=grid) | Mean(of=grid) | Variance(of=grid) as statistic:
-            groups = single_query.sums(table, selection, grid)
+            groups = single_query.sums(table, selection, grid, squares=isinstance(statistic, Variance))
             return [part for each in groups for part in _parts(statistic, *each)]
         case Quantile(of=grid, level=level):
             return quantile_scores(single_query.histogram(table, selection, grid), level)

@@ -314,7 +314,7 @@ def test_values_that_are_texts_are_read_as_in_tables(tmp_path: Path) -> None:
     grid = Grid(name="x", low=0, high=10, step="0.01", missing_as=["-99"])
     with open_table(path) as table:
         selection = Selection((), question(Count()).unit, b"")
-        assert single_query.sums(table, selection, grid) == [(3, 150 + 200 + 29, 150**2 + 200**2 + 29**2)]
+        assert single_query.sums(table, selection, grid, squares=True) == [(3, 150 + 200 + 29, 150**2 + 200**2 + 29**2)]
         counts = single_query.histogram(table, selection, grid)
     assert (counts.sum(), np.flatnonzero(counts).tolist()) == (3, [29, 150, 200])
 

@@ -54,10 +54,13 @@ def matching(table: Table, selection: Selection, of: Sequence[Condition] = ()) -
     return _by_group(table, selection, columns, sums, 2, complete=False)
 
 
-def sums(table: Table, selection: Selection, grid: Grid) -> list[tuple[int, ...]]:
-    """Return for each group how many selected rows have a place on `grid`, the sum of places, and that of squares."""
+def sums(table: Table, selection: Selection, grid: Grid, *, squares: bool = False) -> list[tuple[int, ...]]:
+    """Return for each group how many selected rows have a place on `grid`, the sum of places, and that of squares.
+
+    Without `squares` the last is 0: only a variance needs them.
+    """
     place = "k0::HUGEINT"
-    totals = f"count(*), coalesce(sum({place}), 0), coalesce(sum({place} * {place}), 0)"
+    totals = f"count(*), coalesce(sum({place}), 0), " + (f"coalesce(sum({place} * {place}), 0)" if squares else "0")
     return _by_group(table, selection, [grid], totals, 3)
 
 

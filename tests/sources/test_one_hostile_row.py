@@ -350,7 +350,7 @@ def test_questions_and_digests_take_cells_by_their_own_types(tmp_path):
     grid = Grid(name="x", low=0, high=10, step="0.5")
     with open_table(tmp_path) as files, open_table(objects) as frame:
         for table in (files, frame):
-            assert single_query.sums(table, Selection((), Unit(), b""), grid) == [
+            assert single_query.sums(table, Selection((), Unit(), b""), grid, squares=True) == [
                 (4, 1 + 2 + 14 + 20, 1 + 4 + 196 + 400)
             ]
             assert single_query.matching(table, Selection((), Unit(id="id", rows=1), b"")) == [(4, 0)]
