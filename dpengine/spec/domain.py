@@ -207,6 +207,8 @@ def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:
     )
     if isinstance(column, Number):
         plain["edges"] = [f"{edge:f}" for edge in column.edges]
+    if isinstance(column, Category):
+        plain["values"] = list(column.values)
     if isinstance(column, Amount):
         numbers = {
             "knots": [f"{knot.normalize():f}" for knot in column.all_knots],

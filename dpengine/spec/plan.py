@@ -24,9 +24,8 @@ from dpengine.errors import Fault, PlanError
 from dpengine.exact import ExactLike, exact_text, rational
 from dpengine.spec import codebook, strict_yaml
 from dpengine.spec.categories.resolution import Resolution, coarser_columns
-from dpengine.spec.categories.tree import nested
 from dpengine.spec.declared import About, Declared, Line, Text
-from dpengine.spec.domain import Amount, Category, Column, Number, cells_payload
+from dpengine.spec.domain import Amount, Column, Number, cells_payload
 from dpengine.spec.limits import MAX_TABLE_COLUMNS, MAX_TABLES, check_columns, check_declared
 from dpengine.spec.numeric.parts import Parts
 from dpengine.spec.plan_checks import check_tables
@@ -365,8 +364,6 @@ class Plan(Declared):
             column |= {"kind": declared.kind, "source": declared.source}
             if isinstance(declared, Number):
                 column["edges"] = list(declared.edges)
-            if isinstance(declared, Category) and declared.levels:
-                column["values"] = nested(declared.values, declared.parents)
             column.pop("codebook", None)
         ordered = {name: plain[name] for name in type(self).model_fields if name in plain}
         ordered["columns"] = [{"name": column["name"], "kind": column["kind"], **column} for column in plain["columns"]]

@@ -68,6 +68,24 @@ def test_a_question_comes_back_from_plain_values(statistic: object) -> None:
     assert Question.loads(grouped.dumps()) == Question(**json.loads(json.dumps(grouped.to_dict()))) == grouped
 
 
+def test_a_question_about_a_column_with_levels_comes_back() -> None:
+    nested = {"values": {"CA": ["Kern", "Napa"], "TX": ["Travis"]}, "levels": ["state", "county"]}
+    flat = {"values": ["Kern", "Napa", "Travis"]}
+    tree, leaves = (Category(name="county", **fields) for fields in (nested, flat))
+
+    def asked(column: Category) -> list[Question]:
+        condition = Condition(column=column, labels=["Napa"])
+        of: list[dict[str, object]] = [
+            {"statistic": Count(), "by": [column]}, {"statistic": Count(), "where": [condition]},
+            {"statistic": Mode(of=column)}, {"statistic": Proportion(of=[condition])},
+        ]  # fmt: skip
+        return [Question(dataset="d", epsilon="1", **each) for each in of]
+
+    for with_levels, without in zip(asked(tree), asked(leaves), strict=True):
+        assert Question(**with_levels.to_dict()) == Question.loads(with_levels.dumps()) == with_levels
+        assert with_levels.key == without.key
+
+
 def test_the_key_holds_what_is_asked_and_no_more() -> None:
     both = question(where=[NORTH, Condition(column=AGE, labels=["[18, 30)", "[0, 18)"])])
     turned = question(

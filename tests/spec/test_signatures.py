@@ -9,17 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from dpengine.spec import domain, plan, query
+from dpengine.spec import domain, plan
 from dpengine.spec.categories import category
 from dpengine.spec.declared import Declared
 from dpengine.spec.domain import ColumnOptions
 from dpengine.spec.numeric import amount, grid
+from dpengine.spec.query import condition, question, statistic
 
 
 def constructors() -> dict[str, tuple[type[Declared], ast.arguments]]:
     """Each class with a constructor for type checkers, and the arguments of that constructor."""
     found = {}
-    for module in (amount, category, domain, grid, plan, query):
+    for module in (amount, category, condition, domain, grid, plan, question, statistic):
         for node in ast.parse(Path(module.__file__).read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef):
                 for inner in ast.walk(node):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_serializer, field_validator, model_validator
 
 from dpengine import shapes as outlines
 from dpengine.array_types import Ints
@@ -115,6 +115,10 @@ class Category(ColumnBase):
         if isinstance(given, Mapping):  # YAML reads a code such as 1 as a number
             return {_text(value): word for value, word in given.items()}
         return tuple(map(_text, given)) if isinstance(given, Iterable) and not isinstance(given, str) else given
+
+    @field_serializer("values", when_used="json")
+    def _nested_in_their_parents(self, values: tuple[str, ...]) -> Any:
+        return trees.nested(values, self.parents)
 
     @model_validator(mode="after")
     def _levels_fit(self) -> Category:
