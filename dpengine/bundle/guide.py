@@ -129,8 +129,8 @@ LEVELS = Entry(
 MOSTLY_NOISE = Entry(
     mark("Mostly noise"),
     mark(
-        "A cell is marked as mostly noise where its count is no larger than its ± (and the ± is at least 0.5). Such a "
-        "cell cannot be distinguished from an empty one."
+        "A cell is marked as mostly noise where its interval reaches 0 (and its ± is at least 0.5). Such a cell cannot "
+        "be distinguished from an empty one."
     ),
     mark("A 0 does not mean that nobody is there, and a small number does not mean that somebody is."),
 )

@@ -168,7 +168,10 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "total": _texts(result.cells(()))[0],
         "amounts": [(heading, *_spans(result.cells(()), name)[0]) for name, heading in _of_amounts(plan, ()).items()],
         "large_epsilon": plan.epsilon > LARGE_EPSILON,
-        "odds": [(percent(prior), sure(posterior(prior, plan.epsilon))) for prior in PRIORS],
+        # Another answer of a person is one person less and one more: the likelihoods of both differ by e^2ε at most.
+        "odds": [
+            (percent(prior), *(sure(posterior(prior, times * plan.epsilon)) for times in (1, 2))) for prior in PRIORS
+        ],
         "number_columns": guide.number_columns(result),
         "reading": guide.reading(result),
         "mostly_noise": guide.MOSTLY_NOISE.translated(),

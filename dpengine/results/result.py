@@ -38,22 +38,11 @@ from dpengine.version import VERSION
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EXACT", "Result", "conclude", "mostly_noise", "payload_of"]
+__all__ = ["EXACT", "Result", "conclude", "payload_of"]
 
 EXACT = 0.5  # an interval of a half-width below it holds one whole number
 MAX_KEPT = 100_000  # cells of a table whose frame is kept once made
 MAX_BLOCK_VALUES = 2**24  # of synthetic rows in memory at a time, all columns together: about 40 bytes each
-
-
-def mostly_noise(counts: Ints, half_width: float | Floats) -> Bools:
-    """Return which of `counts` cannot be told from 0: those no larger than the half-width of their interval.
-
-    Below `EXACT` an interval holds one whole number, so that even a count of 0 is certain.
-
-    >>> mostly_noise(np.array([0, 3, 8]), 3.0)
-    array([ True,  True, False])
-    """
-    return (counts <= half_width) & (half_width >= EXACT)
 
 
 def conclude(plan: Plan, measured: Measurements) -> Result:
@@ -158,10 +147,7 @@ class Result:
         """
         estimate = self.estimates.estimate(table)
         count = self.counts(table)
-        middle, half_width = self.estimates.intervals(table)
-        # True counts are whole and not negative, and a reader expects the published count inside.
-        low = np.minimum(np.maximum(np.ceil(middle - half_width - 1e-6), 0), count).astype(np.int64)
-        high = np.maximum(np.floor(middle + half_width + 1e-6), count).astype(np.int64)
+        low, high, _ = self._interval(table, count)
         codes = np.unravel_index(np.arange(count.size), self.plan.shape(table)) if table else ()
         names = number_columns(self.plan, table)
         labels = {
@@ -172,6 +158,14 @@ class Result:
         for name in self.plan.amounts(table):
             numbers |= self._of_amount(table, self.plan.amount(name))
         return labels | {name: np.ravel(values) for name, values in numbers.items()}
+
+    def _interval(self, table: Columns, count: Ints) -> tuple[Ints, Ints, Floats]:
+        """Return the ends of the interval of each cell, and its half-width before they were rounded and bounded."""
+        middle, half_width = self.estimates.intervals(table)
+        # True counts are whole and not negative, and a reader expects the published count inside.
+        low = np.minimum(np.maximum(np.ceil(middle - half_width - 1e-6), 0), count).astype(np.int64)
+        high = np.maximum(np.floor(middle + half_width + 1e-6), count).astype(np.int64)
+        return low, high, half_width
 
     def _of_amount(self, table: Columns, amount: Amount) -> dict[str, Ints | Floats]:
         """Return the columns that a published table has for one amount: see `results.published_columns`."""
@@ -226,8 +220,12 @@ class Result:
         return resolution.coarsen(self.model.table(finest), finest, table)
 
     def mostly_noise(self, table: Columns) -> Bools:
-        """Return which cells of `table` are mostly noise, going by their published counts."""
-        return mostly_noise(self.counts(table), self.estimates.intervals(table)[1])
+        """Return which cells of `table` cannot be told from empty ones: those whose interval reaches 0.
+
+        Below `EXACT` an interval holds one whole number, so that even a count of 0 is certain.
+        """
+        low, _, half_width = self._interval(table, self.counts(table))
+        return (low == 0) & (half_width >= EXACT)
 
     def rows(self, count: int | None = None) -> dict[str, Ints]:
         """Return synthetic rows as cells of each used column: counted, they give every published table exactly.

@@ -108,3 +108,12 @@ def test_a_table_without_noise_has_no_cell_that_is_mostly_noise() -> None:
         assert (result.counts(table) == 0).any(), "there are cells that a careless comparison would mark"
         assert not result.mostly_noise(table).any()
         assert mostly_noise_share(plan, table) == 0
+
+
+def test_a_cell_is_mostly_noise_where_its_interval_reaches_0() -> None:
+    result = preview(Plan.loads(CLINIC))
+    for table in result.plan.marginals:
+        low = result.cells(table)["low"].reshape(result.plan.shape(table))
+        assert ((low == 0) == result.mostly_noise(table)).all()
+        assert (low == 0).any()
+        assert (low > 0).any()

@@ -79,8 +79,8 @@ def mostly_noise(plan: Plan, table: Columns) -> None:
     st.markdown(f"**{plain(line)}**")
     draw(noise_figure(epsilons, shares, name, float(plan.epsilon)), line, "noise-over-epsilon")
     st.caption(
-        f"On a made-up table of about {plan.rows_about:,} {noun(plan)}. A cell is mostly noise if its count is no "
-        "larger than the ± beside it: it might as well be empty. Fewer or wider groups help as much as a larger ε."
+        f"On a made-up table of about {plan.rows_about:,} {noun(plan)}. A cell is mostly noise if its interval "
+        "reaches 0: it might as well be empty. Fewer or wider groups help as much as a larger ε."
     )
     frame = pd.DataFrame({"epsilon": epsilons} | shares)
     percents = {each: st.column_config.NumberColumn(each, format="percent") for each in shares}

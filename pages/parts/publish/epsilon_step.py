@@ -61,12 +61,19 @@ def choose_epsilon(plan: Plan) -> None:
         label_visibility="collapsed",
     )
     dict(zip(WAYS, (_slide, _type, _from_error), strict=True))[way](plan)
-    belief = sure(posterior(0.5, plan.epsilon))
+    belief, of_answer = (sure(posterior(0.5, times * plan.epsilon)) for times in (1, 2))
     st.markdown(
         _(
             "Someone who is 50 % sure that a person is in this table can become **{belief}** by seeing the release, "
             "whatever else they know.",
             belief=belief,
+        )
+    )
+    st.caption(
+        _(
+            "Someone who knows that a person is in it, and is 50 % sure of one of their answers, can become {belief} "
+            "of that.",
+            belief=of_answer,
         )
     )
     caution = next((words for least, words in CAUTIONS if plan.epsilon > least), None)

@@ -55,7 +55,7 @@ TERMS = {
     "mostly-noise": Term(
         mark("Mostly noise"),
         mark("unreliable, hatched, noisy, too small, empty cell, says nothing, quality flag"),
-        mark("A mark on a published count that is no larger than its ±: the cell might as well be empty."),
+        mark("A mark on a published count whose interval reaches 0: the cell might as well be empty."),
         mark(
             "A count of 12 with ±30 is mostly noise, a count of 128 with ±30 is not. Wider bins, fewer columns or a "
             "larger ε give fewer such cells. Sums over many of them can still be good."

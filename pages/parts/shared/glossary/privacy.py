@@ -15,7 +15,8 @@ TERMS = {
         mark(
             "Chance decides a little of every published number. Whatever comes out is at most e^ε times as likely with "
             "a person in the table as without. At ε = 1, someone who is 50 % sure that you are in the table can become "
-            "at most 73.2 % sure, whatever else they know."
+            "at most 73.2 % sure, whatever else they know. Someone who knows that you are in it, and is 50 % sure of "
+            "one of your answers, can become at most 88.1 % sure of it: another answer is one person less and one more."
         ),
         ("epsilon", "neighbours", "noise", "odds", "delta"),
         ("definition", "attacks"),
