@@ -225,7 +225,8 @@ class Result:
         Below `EXACT` an interval holds one whole number, so that even a count of 0 is certain.
         """
         low, _, half_width = self._interval(table, self.counts(table))
-        return (low == 0) & (half_width >= EXACT)
+        noisy: Bools = (low == 0) & (half_width >= EXACT)
+        return noisy
 
     def rows(self, count: int | None = None) -> dict[str, Ints]:
         """Return synthetic rows as cells of each used column: counted, they give every published table exactly.
