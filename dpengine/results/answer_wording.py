@@ -32,7 +32,7 @@ def answer_value(answer: Answer | Group, statistic: Statistic) -> str:
     """Return the value of an answer, or of one of its groups."""
     if answer.value is None:
         assert isinstance(answer, Answer)
-        return f"{len(answer.groups):,} groups"
+        return f"{answer.question.groups:,} groups"
     if isinstance(answer.value, str):
         return answer.value
     if isinstance(statistic, Proportion):
@@ -79,7 +79,7 @@ def describe(answer: Answer) -> Iterator[str]:
     ['number of rows: 812, 95 % interval 809 to 815; ε = 1']
     """
     question, price = answer.question, f"ε = {exact_text(answer.question.epsilon)}"
-    if answer.groups:
+    if question.by:
         yield f"{question.description}, with 95 % intervals; {price}"
         for group in answer.groups:
             names = zip(question.by, group.labels, strict=True)

@@ -34,7 +34,7 @@ def show_answer(answer: Answer, key: str = "answer") -> None:
     """Show one answer, as it may be published; `key` tells apart places of one page."""
     with st.container(border=True):
         st.markdown(answer_sentence(answer))
-        if answer.groups:
+        if answer.question.by:
             show_groups(answer, key)
         st.caption(
             _(

@@ -16,7 +16,7 @@ def answer_sentence(answer: Answer) -> str:
     what, statistic = plain(answer.question.description), answer.question.statistic
     value, price = plain(answer_value(answer, statistic)), exact_text(answer.question.epsilon)
     between = plain(answer_interval(answer, statistic))
-    if answer.groups:
+    if answer.question.by:
         return f"The {what}, in **{value}**; ε = {price}."
     if answer.low is None:
         return f"The {what}: **{value}**, with 95 % probability {between} of the best; ε = {price}."
