@@ -1,11 +1,13 @@
 """What readers are told beside the numbers: who publishes, what the columns say, and words for codes.
 
 None of it changes a cell, the price or the noise, so it stands beside the plan's entries, and can be changed at any
-time: the same release is then shown in other words, at no cost.
+time: the same release is then shown in other words, at no cost. Each box is taken over as soon as it is left, so that
+nothing typed is forgotten when the plan is published.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -16,12 +18,11 @@ from dpengine.spec.codebook_sheet import words_of
 from dpengine.spec.domain import Category, Number
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, languages, mark
-from pages.parts.shared.wording import plain
 from pages.parts.visit import plan_form
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import visit
 
-__all__ = ["ask_words"]
+__all__ = ["ask_words", "with_edits"]
 
 ABOUT = {
     "publisher": (mark("Publisher"), mark("Office of Statistics of Example City")),
@@ -31,6 +32,10 @@ ABOUT = {
     "licence": (mark("Licence"), "CC BY 4.0"),
     "cite_as": (mark("Cite as"), mark("Example City (2026): Households.")),
 }
+GRID = "columns-words"
+FIELDS = {"name for readers": "label", "what it says": "description", "whole numbers": "whole"}
+
+Row = dict[str, Any]
 
 
 def ask_words(plan: Plan) -> None:
@@ -46,69 +51,82 @@ def ask_words(plan: Plan) -> None:
 
 
 def _ask_about(plan: Plan) -> None:
-    with st.form(visit().key("about"), border=False):
-        places = st.columns(2)
-        about = {
-            field: places[k % 2].text_input(
-                _(label), getattr(plan.about, field), placeholder=_(example), key=visit().key(f"about-{field}")
-            )
-            for k, (field, (label, example)) in enumerate(ABOUT.items())
-        }
-        codes = list(languages())
-        spoken = st.selectbox(
-            _("Language of the report"),
-            codes,
-            index=codes.index(plan.language),
-            format_func=languages().__getitem__,
-            key=visit().key("report-language"),
-            help=_(
-                "The report and README.txt are written in it. Your own words and the names of cells stay as they are."
-            ),
-        )
-        notes = st.text_area(_("Notes"), plan.notes, height=80, key=visit().key("notes"))
-        if st.form_submit_button(_("Use these")):
-            said = {field: text.strip() for field, text in about.items() if text.strip()}
-            _take(about=said, notes=notes.strip(), language=spoken)
+    places = st.columns(2)
+    for k, (field, (label, example)) in enumerate(ABOUT.items()):
+        with places[k % 2]:
+            key = _filled(f"about-{field}", getattr(plan.about, field))
+            st.text_input(_(label), placeholder=_(example), key=key, on_change=_take, args=(key, _about, field))
+            _show_fault(key)
+    codes = list(languages())
+    key = _filled("report-language", plan.language)
+    st.selectbox(
+        _("Language of the report"),
+        codes,
+        format_func=languages().__getitem__,
+        key=key,
+        help=_("The report and README.txt are written in it. Your own words and the names of cells stay as they are."),
+        on_change=_take,
+        args=(key, _language, ""),
+    )
+    key = _filled("notes", plan.notes)
+    st.text_area(_("Notes"), height=80, key=key, on_change=_take, args=(key, _notes, ""))
+    _show_fault(key)
 
 
 def _ask_columns(plan: Plan) -> None:
     st.markdown(_("**What the columns say**"))
-    rows = [
-        {
-            "column": name,
-            "name for readers": plan.column(name).label,
-            "what it says": plan.column(name).description,
-            "whole numbers": isinstance(column := plan.column(name), Number) and column.whole,
-        }
-        for name in plan.used
+    here, now = visit(), [_row(plan, name) for name in plan.used]
+    key = here.turned(GRID)
+    drawn: list[Row] | None = here.kept(GRID, key)
+    if drawn is None or (with_edits(drawn, _typed(key)) != now and not _fault(key)):  # changed elsewhere
+        here.turn(GRID)
+        key, drawn = here.turned(GRID), now
+        here.keep(GRID, key, drawn)
+    st.data_editor(
+        pd.DataFrame(drawn),
+        hide_index=True,
+        disabled=["column"],
+        key=key,
+        on_change=_take,
+        args=(key, _names, ""),
+        column_config={
+            "column": st.column_config.Column(_("column")),
+            "name for readers": st.column_config.Column(_("name for readers")),
+            "what it says": st.column_config.Column(_("what it says")),
+            "whole numbers": st.column_config.CheckboxColumn(
+                _("whole numbers"), help=_("Readers see 18–29 instead of [18, 30).")
+            ),
+        },
+    )
+    _show_fault(key)
+
+
+def _row(plan: Plan, name: str) -> Row:
+    column = plan.column(name)
+    whole = isinstance(column, Number) and column.whole
+    return {
+        "column": name,
+        "name for readers": column.label,
+        "what it says": column.description,
+        "whole numbers": whole,
+    }
+
+
+def with_edits(rows: list[Row], edits: dict[int, Row]) -> list[Row]:
+    """Return the rows with what was typed into some of their cells, by row.
+
+    >>> with_edits([{"column": "age", "name for readers": ""}], {0: {"name for readers": " Age "}})
+    [{'column': 'age', 'name for readers': 'Age'}]
+    """
+    typed = [row | edits.get(k, {}) for k, row in enumerate(rows)]
+    return [
+        {cell: new if isinstance(new, bool) else str(new or "").strip() for cell, new in row.items()} for row in typed
     ]
-    with st.form(visit().key("columns-words"), border=False):
-        edited = st.data_editor(
-            pd.DataFrame(rows),
-            hide_index=True,
-            disabled=["column"],
-            key=visit().key("columns-words-grid"),
-            column_config={
-                "column": st.column_config.Column(_("column")),
-                "name for readers": st.column_config.Column(_("name for readers")),
-                "what it says": st.column_config.Column(_("what it says")),
-                "whole numbers": st.column_config.CheckboxColumn(
-                    _("whole numbers"), help=_("Readers see 18–29 instead of [18, 30).")
-                ),
-            },
-        )
-        if st.form_submit_button(_("Use these names")):
-            told = visit().entries.told
-            changed = {
-                row["column"]: told.get(row["column"], {})
-                | {
-                    "label": str(row["name for readers"] or "").strip(),
-                    "description": str(row["what it says"] or "").strip(),
-                    "whole": bool(row["whole numbers"]),
-                }
-                for row in edited.to_dict("records")
-            }
-            _take(told=told | changed)
+
+
+def _typed(key: str) -> dict[int, Row]:
+    edits: dict[int, Row] = st.session_state.get(key, {}).get("edited_rows", {})
+    return edits
 
 
 def _ask_codes(plan: Plan) -> None:
@@ -119,30 +137,81 @@ def _ask_codes(plan: Plan) -> None:
     name = st.selectbox(_("Column with codes"), coded, key=visit().key("coded"))
     column = plan.column(name)
     assert isinstance(column, Category)
-    with st.form(visit().key(f"codes-{name}"), border=False):
-        text = st.text_area(
-            _("Value = words, one a line"),
-            "\n".join(f"{value} = {column.words.get(value, '')}".rstrip() for value in column.values[:1000]),
-            height=min(240, 90 + 22 * min(len(column.values), 7)),
-            key=visit().key(f"codes-of-{name}"),
-            help=_("For example 1 = male. A value without words is shown as it is."),
-        )
-        if st.form_submit_button(_("Use these words")):
-            words, unknown = words_of(text, column.values)
-            if unknown:
-                text = _("No such value: {values}.", values=plain(", ".join(unknown[:5])))
-                st.warning(text, icon=":material/report:")
-            else:
-                told = visit().entries.told
-                _take(told=told | {name: told.get(name, {}) | {"words": words}})
+    lines = (f"{value} = {column.words.get(value, '')}".rstrip() for value in column.values[:1000])
+    key = _filled(f"codes-of-{name}", "\n".join(lines))
+    st.text_area(
+        _("Value = words, one a line"),
+        height=min(240, 90 + 22 * min(len(column.values), 7)),
+        key=key,
+        help=_("For example 1 = male. A value without words is shown as it is."),
+        on_change=_take,
+        args=(key, _codes, name),
+    )
+    _show_fault(key)
 
 
-def _take(**changes: Any) -> None:
-    """Take the words over if the plan admits them, else say why not."""
+def _filled(name: str, text: str) -> str:
+    """Return the key of a box, which begins with `text` and then keeps what is typed."""
+    key = visit().key(name)
+    st.session_state.setdefault(key, text)
+    return key
+
+
+def _about(key: str, field: str) -> Row:
+    about = visit().entries.about | {field: st.session_state[key].strip()}
+    return {"about": {name: text for name, text in about.items() if text}}
+
+
+def _language(key: str, _field: str) -> Row:
+    return {"language": st.session_state[key]}
+
+
+def _notes(key: str, _field: str) -> Row:
+    return {"notes": st.session_state[key].strip()}
+
+
+def _names(key: str, _field: str) -> Row:
+    edits, told = _typed(key), visit().entries.told
+    rows = with_edits(visit().kept(GRID, key) or [], edits)
+    changed = {
+        (row := rows[k])["column"]: told.get(row["column"], {}) | {FIELDS[cell]: row[cell] for cell in FIELDS}
+        for k in edits
+    }
+    return {"told": told | changed}
+
+
+def _codes(key: str, name: str) -> Row:
+    told = visit().entries.told
+    column = plan_form.to_plan(visit().entries).column(name)
+    assert isinstance(column, Category)
+    words, unknown = words_of(st.session_state[key], column.values)
+    if unknown:
+        raise PlanError(_("No such value: {values}.", values=", ".join(unknown[:5])))
+    return {"told": told | {name: told.get(name, {}) | {"words": words}}}
+
+
+def _take(key: str, changes: Callable[[str, str], Row], field: str) -> None:
+    """Take what is typed into a box over if the plan admits it, else keep why not, to be said beside the box."""
+    fault = ""
     try:
-        plan_form.to_plan(visit().entries.with_(**changes))
+        changed = changes(key, field)
+        plan_form.to_plan(visit().entries.with_(**changed))
     except PlanError as error:
-        st.warning(all_faults(error), icon=":material/report:")
-        return
-    visit().change(**changes)
-    st.rerun()
+        fault = all_faults(error)
+    else:
+        visit().change(**changed)
+    visit().keep(f"fault-{key}", _content(key), fault)
+
+
+def _content(key: str) -> str:
+    return repr(st.session_state.get(key))
+
+
+def _fault(key: str) -> str:
+    """Return why what stands in a box was not taken over, or ""."""
+    return visit().kept(f"fault-{key}", _content(key)) or ""
+
+
+def _show_fault(key: str) -> None:
+    if fault := _fault(key):
+        st.warning(_("Not taken over: {fault}", fault=fault), icon=":material/report:")

@@ -364,13 +364,12 @@ def from_plan(plan: Plan) -> Entries:
         raise PlanError(
             _("this plan asks for means, sums or levels, which this page cannot do yet: use the command line for it")
         )
+    chosen = tuple(column.name for column in plan.columns)
     return Entries(
         title=plan.title,
         dataset=plan.dataset,
-        chosen=tuple(column.name for column in plan.columns),
-        layout="own",
-        own=plan.marginals,
-        margins=False,
+        chosen=chosen,
+        **_listed(plan.marginals, chosen),
         ranges=plan.ranged is not None,
         declared={column.name: undressed(column) for column in plan.columns},
         notes=plan.notes,
@@ -384,6 +383,21 @@ def from_plan(plan: Plan) -> Entries:
         epsilon=exact_text(plan.epsilon),
         strategy=plan.strategy,
     )
+
+
+def _listed(tables: tuple[tuple[str, ...], ...], chosen: tuple[str, ...]) -> dict[str, Any]:
+    """Return the tables as a list of one's own, without the single columns where ticking their box gives them all.
+
+    >>> _listed((("age", "sex"), ("age",), ("sex",)), ("age", "sex"))
+    {'layout': 'own', 'own': (('age', 'sex'),), 'margins': True}
+    >>> _listed((("age", "sex"), ("age",)), ("age", "sex"))
+    {'layout': 'own', 'own': (('age', 'sex'), ('age',)), 'margins': False}
+    """
+    within = {name for table in tables if len(table) > 1 for name in table}
+    own = tuple(table for table in tables if len(table) > 1 or table[0] not in within)
+    if within and tables_of(Entries(chosen=chosen, layout="own", own=own, margins=True)) == tables:
+        return {"layout": "own", "own": own, "margins": True}
+    return {"layout": "own", "own": tables, "margins": False}
 
 
 def _cleaned(column: dict[str, Any]) -> dict[str, Any]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine import Plan
 from pages.parts.visit import plan_form
 from pages.parts.visit.project.changes import in_words
-from tests.pages.visits import held, labelled, settled, texts, visit
+from tests.pages.visits import held, labelled, press, settled, texts, visit
 
 CODED = """
 dataset: d
@@ -29,6 +31,15 @@ def census() -> AppTest:
     page.button(key="sample_census").click().run()
     page.session_state[held(page).key("words")] = True
     return settled(page.run()).run()
+
+
+def typed_into_grid(page: AppTest, rows: dict[str, dict[str, str]]) -> None:
+    """Send what is typed into the grid as a browser does, which `AppTest` cannot do by itself."""
+    states = page._tree.get_widget_states()
+    edits = {"edited_rows": rows, "added_rows": [], "deleted_rows": []}
+    states.widgets.add(id=page.data_editor[0].proto.id, string_value=json.dumps(edits))
+    page._run(states)
+    assert not page.exception
 
 
 def test_entries_keep_what_a_loaded_plan_tells_readers() -> None:
@@ -56,28 +67,46 @@ def test_ages_are_whole_numbers_unless_said_otherwise() -> None:
     assert plan_form.to_plan(entries.with_(told={})).column("age").shown[0] == "0–1"
 
 
-def test_publisher_and_words_are_taken_and_cost_nothing(census: AppTest) -> None:
+def test_what_is_typed_is_taken_without_a_button_and_costs_nothing(census: AppTest) -> None:
     before_entries = held(census).entries
     before = plan_form.to_plan(before_entries)
+    assert not [button for button in census.button if "Use these" in button.label]
     labelled(census.text_input, "Publisher").set_value("Office of Figures")
     labelled(census.selectbox, "Language of the report").set_value("de")
-    labelled(census.button, "Use these").click().run()
-    assert not census.exception
     name = census.selectbox(key=held(census).key("coded")).value
     value = before.column(name).labels[0]
     labelled(census.text_area, "Value = words").set_value(f"{value} = Something plain")
-    labelled(census.button, "Use these words").click().run()
-    assert not census.exception
+    press(census, "Publish once")
+    settled(census)
     after = plan_form.to_plan(held(census).entries)
-    assert (after.about.publisher, after.language) == ("Office of Figures", "de")
+    release = held(census).release
+    assert release is not None
+    assert (release.plan.about.publisher, release.plan.language) == ("Office of Figures", "de")
+    assert release.plan.column(name).shown[0] == "Something plain"
     assert in_words(before_entries, held(census).entries) == "words for readers"
-    assert after.column(name).shown[0] == "Something plain"
     assert after.key == before.key
+
+
+def test_names_typed_into_the_grid_are_taken_and_drawn_anew_after_undo(census: AppTest) -> None:
+    key = census.data_editor[0].key
+    typed_into_grid(census, {"0": {"name for readers": " First "}})
+    first = plan_form.to_plan(held(census).entries).used[0]
+    assert held(census).entries.told[first]["label"] == "First"
+    assert census.data_editor[0].key == key, "a person goes on typing in the same grid"
+    held(census).undo()
+    census.session_state[held(census).key("words")] = True
+    census.run()
+    assert held(census).entries.told[first]["label"] == "Age"
+    assert census.data_editor[0].value["name for readers"][0] == "Age"
 
 
 def test_a_line_that_begins_with_no_value_is_named_and_nothing_is_taken(census: AppTest) -> None:
     before = held(census).entries
-    labelled(census.text_area, "Value = words").set_value("no such value = x")
-    labelled(census.button, "Use these words").click().run()
+    labelled(census.text_area, "Value = words").set_value("no such value = x").run()
     assert "No such value: no such value = x" in texts(census)
     assert held(census).entries == before
+    labelled(census.text_input, "Publisher").set_value("x" * 100_000).run()
+    assert texts(census).count("Not taken over") == 2, "each beside its box"
+    labelled(census.text_input, "Publisher").set_value("x").run()
+    assert texts(census).count("Not taken over") == 1
+    assert held(census).entries.about == before.about | {"publisher": "x"}

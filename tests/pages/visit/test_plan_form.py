@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from dpengine import Plan, PlanError
 from pages.parts.visit.plan_form import (
@@ -26,6 +27,18 @@ def test_a_plan_taken_apart_and_put_together_is_the_same(plan: Plan) -> None:
     again = to_plan(from_plan(plan))
     assert again.key == plan.key
     assert again.marginals == plan.marginals
+
+
+@given(plans(), st.sampled_from(["together", "pairs", "own"]))
+def test_the_box_for_single_columns_is_ticked_again_and_still_does_something(plan: Plan, layout: str) -> None:
+    before = from_plan(plan).with_(own=plan.marginals, layout=layout, margins=True, ranges=False)
+    published = to_plan(before)
+    again = from_plan(published)
+    assert to_plan(again).marginals == published.marginals
+    assert to_plan(again).key == published.key
+    if any(len(table) > 1 for table in published.marginals) and layout != "own":
+        assert again.margins
+        assert all(len(table) > 1 for table in tables_of(again.with_(margins=False)))
 
 
 @pytest.mark.parametrize("name", ["census", "rand"])
