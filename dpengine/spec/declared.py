@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, ValidationError
 
 from dpengine.errors import Fault, PlanError
-from dpengine.translation.catalogue import ENGLISH, _, language, mark, number
+from dpengine.translation.catalogue import ENGLISH, _, language, mark, number, plural
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -92,6 +92,7 @@ def readable_faults(error: ValidationError) -> Iterator[Fault]:
 _TYPES = {
     "bool_parsing": mark("Input should be a valid boolean, unable to interpret input"),
     "bool_type": mark("Input should be a valid boolean"),
+    "date_from_datetime_inexact": mark("Datetimes provided to dates should have zero time - e.g. be exact dates"),
     "date_from_datetime_parsing": mark("Input should be a valid date or datetime, {error}"),
     "date_parsing": mark("Input should be a valid date in the format YYYY-MM-DD, {error}"),
     "date_type": mark("Input should be a valid date"),
@@ -105,6 +106,7 @@ _TYPES = {
     "literal_error": mark("Input should be {expected}"),
     "model_type": mark("Input should be a valid dictionary or instance of {class_name}"),
     "string_type": mark("Input should be a valid string"),
+    "string_unicode": mark("Input should be a valid string, unable to parse raw data as a unicode string"),
     "tuple_type": mark("Input should be a valid tuple"),
 }
 
@@ -117,9 +119,21 @@ def _sentence(fault: ErrorDetails) -> str:
         return _(NEEDED)
     if fault["type"].startswith("union_tag"):
         return _("kind must be one of {kinds}", kinds=", ".join(KINDS))
+    context = dict(fault.get("ctx", {}))
+    if fault["type"] == "too_short":
+        return plural(
+            "at least {n} entry is needed here", "at least {n} entries are needed here", context["min_length"]
+        )
+    if fault["type"] == "too_long":
+        return plural(
+            "at most {n} entry is allowed here", "at most {n} entries are allowed here", context["max_length"]
+        )
     text = _TYPES.get(fault["type"])
     if text is not None and language() != ENGLISH:
-        return _(text, **fault.get("ctx", {}))
+        listed, either, last = str(context.get("expected", "")).rpartition(" or ")
+        if either:
+            context["expected"] = _("{listed} or {last}", listed=listed, last=last)
+        return _(text, **context)
     return fault["msg"].removeprefix("Value error, ")
 
 

@@ -89,9 +89,12 @@ def plan(**changed: Any) -> Plan:
         ({"columns": [{"name": "age", "kind": "date", "from": "2020-13-01", "to": "2021-01-01", "by": "eon"}]},
          "columns → 1 → from: hier wird ein Datum wie 2024-12-31 erwartet "
          "(month value is outside expected range of 1-12)\n"
-         "columns → 1 → by: erlaubt ist hier 'day', 'week', 'month', 'quarter' or 'year'"),
+         "columns → 1 → by: erlaubt ist hier 'day', 'week', 'month', 'quarter' oder 'year'"),
         ({"columns": [{**AGE, "edges": {"from": 0, "to": 1, "bins": 2_000_000}}]},
          "columns → 1 → edges: 2.000.000 Zellen in einer Spalte sind zu viele (höchstens 1.000.000)"),
+        ({"columns": [{**AGE, "kind": "date", "from": "2020-01-01T12:00", "to": "2021-01-01", "by": "day"}]},
+         "columns → 1 → from: hier wird ein Datum ohne Uhrzeit erwartet\n"
+         "columns → 1 → edges: diese Angabe ist hier nicht bekannt; prüfen Sie die Schreibweise"),
         ({"unit": {"rows": 0}}, "unit → rows: der Wert muss mindestens 1 sein"),
     ],
 )  # fmt: skip

@@ -37,7 +37,7 @@ def open_database(connection: Any, folder: Path, path: Path, table: str | None) 
         "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = 'source' ORDER BY ALL"
     ).fetchall()
     named = {name if schema == "main" else f"{schema}.{name}": (schema, name) for schema, name in tables}
-    listed = ", ".join(named) or "none"
+    listed = ", ".join(named) or _("no tables")
     if table is None and len(named) != 1:
         raise TableError(_("say which table of the database is meant, with table=; it has: {listed}", listed=listed))
     table = next(iter(named)) if table is None else table

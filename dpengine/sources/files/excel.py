@@ -98,7 +98,7 @@ def _open_sheet(book: CalamineWorkbook, sheet: str | None) -> CalamineSheet:
             _(
                 "there is no sheet {sheet!r} in the workbook; it has: {sheets}",
                 sheet=sheet,
-                sheets=", ".join(names) or _("none"),
+                sheets=", ".join(names) or _("no sheets"),
             )
         )
     return book.get_sheet_by_name(sheet)

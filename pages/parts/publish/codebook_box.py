@@ -104,7 +104,7 @@ def _take(books: Sequence[Codebook], *, to_confirm: bool) -> None:
         if name in found or name in about
     }
     filled = visit().entries.with_(declared=declared | found, told=told | said)
-    visit().refresh(filled, plural("codebook for {n} column", "codebook for {n} columns", len(found)))
+    visit().refresh(filled, lambda: plural("codebook for {n} column", "codebook for {n} columns", len(found)))
     text = plural("The codebook filled in {n} column.", "The codebook filled in {n} columns.", len(found))
     st.toast(text, icon=":material/menu_book:")
     st.rerun()

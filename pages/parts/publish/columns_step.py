@@ -129,7 +129,7 @@ def _load_plan() -> None:
         doing = _("Checking")
         if background_read.read("fits", lambda _job: _fits(table, plan), table, question=plan.key, doing=doing) is None:
             return
-        visit().refresh(plan_form.from_plan(plan), _("load a plan"))
+        visit().refresh(plan_form.from_plan(plan), lambda: _("load a plan"))
         visit().settle(*STEPS)
         st.rerun()
 

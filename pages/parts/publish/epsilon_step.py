@@ -18,7 +18,7 @@ from pages.parts.server.jobs import Progress
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.strategy import strategy_of
-from pages.parts.shared.wording import exactly, factor, plain, sure
+from pages.parts.shared.wording import decimal, exactly, factor, plain, sure
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategies import is_adaptive
@@ -150,7 +150,7 @@ def _take(key: str) -> None:
 
 
 def _typed(key: str) -> str:
-    return str(st.session_state[key]).replace(",", ".")  # 0,5 is how many write a half
+    return decimal(st.session_state[key])
 
 
 def _from_error(plan: Plan) -> None:

@@ -23,6 +23,7 @@ __all__ = ["begin", "current", "follow", "outcome"]
 QUICK = 1.0  # seconds to wait for a small release before progress is shown
 EVERY = 0.5  # seconds between looks at a longer one
 STAGES = {
+    "starting": mark("Starting"),
     "recognising the data": mark("Recognising the data"),
     "checking the plan": mark("Checking the plan"),
     "counting": mark("Counting"),
@@ -110,7 +111,7 @@ def _progress(job: Job[Release]) -> None:
 
 
 def _in_words(stage: str) -> str:
-    return _(STAGES.get(stage, stage.capitalize()))
+    return _(STAGES[stage])
 
 
 def _conclude(job: Job[Release]) -> None:

@@ -19,7 +19,7 @@ from pages.parts.shared.code.show import show_code
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.strategy import strategy_of
-from pages.parts.shared.wording import exactly, plain
+from pages.parts.shared.wording import decimal, exactly, plain
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.project import recent
 from pages.parts.visit.project.as_code import table_values
@@ -191,7 +191,7 @@ def _offer_cap(dataset: str, *, asked: bool) -> None:
         )
         if st.button(_("Set the cap"), key=visit().key("set-cap"), disabled=not sure):
             try:
-                visit().set_cap(dataset, typed.strip())
+                visit().set_cap(dataset, decimal(typed))
             except (BudgetError, LedgerError) as error:
                 st.caption(f":material/report: {all_faults(error)}")
             else:

@@ -10,12 +10,12 @@ import streamlit as st
 
 from dpengine import PlanError, owner
 from dpengine.ask import ask_rows_kept, rising, rows_kept_questions
-from dpengine.exact import exact_text
 from dpengine.results.answer import expect
 from dpengine.sources.table import Table
 from dpengine.translation.catalogue import _, plural
 from pages.parts.server.jobs import Progress
-from pages.parts.shared.wording import plain
+from pages.parts.shared.number_table import show_numbers
+from pages.parts.shared.wording import decimal, exactly, plain
 from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.state import visit
@@ -61,7 +61,7 @@ def _show_exact(table: Table, id_column: str) -> None:
     part = [100 * kept / max(found.rows, 1) for kept in found.kept]
     frame = pd.DataFrame({"at most": found.bounds, "rows kept": found.kept, "of all": part})
     with st.container(key="private-kept", border=True):
-        st.dataframe(frame, hide_index=True, column_config=_columns())
+        show_numbers(frame, _columns())
         st.caption(
             plural(
                 "{n} row has a value in *{column}*. The more rows a person may keep, the wider the noise. Only you see "
@@ -81,14 +81,14 @@ def _show_paid(table: Table, id_column: str) -> None:
     dataset = whose.text_input(_("Dataset whose budget pays"), visit().entries.dataset, key=visit().key("kept-dataset"))
     epsilon = price.text_input(_("ε for all estimates together"), "0.1", key=visit().key("kept-epsilon"))
     try:
-        questions = rows_kept_questions(dataset, id_column, BOUNDS, epsilon)
+        questions = rows_kept_questions(dataset, id_column, BOUNDS, decimal(epsilon))
     except PlanError as error:
         st.caption(all_faults(error))
         return
     widths = [expect(each).half_width for each in questions]
-    whole = exact_text(sum((each.epsilon for each in questions), Fraction(0)))
+    whole = exactly(sum((each.epsilon for each in questions), Fraction(0)))
     place = st.empty()
-    place.dataframe(pd.DataFrame({"at most": BOUNDS, "±": widths}), hide_index=True, column_config=_columns())
+    show_numbers(pd.DataFrame({"at most": BOUNDS, "±": widths}), _columns(), place=place)
     paid, asked = "rows-kept-paid", tuple(each.key for each in questions)
     pay = _("Estimate, for ε = {epsilon} of the budget of {dataset}", epsilon=whole, dataset=plain(dataset))
     if background_read.held(paid, asked) is None and not st.button(pay, key=visit().key("kept-buy")):
@@ -101,5 +101,5 @@ def _show_paid(table: Table, id_column: str) -> None:
 
     estimates = background_read.read(paid, work, table, question=asked)
     if estimates is not None:
-        place.dataframe(estimates, hide_index=True, column_config=_columns())
+        show_numbers(estimates, _columns(), place=place)
         st.caption(_("Charged and recorded. Asked again for the same rows, they are the same and cost nothing."))

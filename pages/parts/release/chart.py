@@ -16,8 +16,9 @@ from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, mark
 from pages.parts.shared.figures import is_dark
+from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.picture_buttons import picture_buttons
-from pages.parts.shared.wording import heading_of, number_format, plain, shown_labels
+from pages.parts.shared.wording import heading_of, plain, shown_labels
 
 __all__ = ["figure_with_choice", "number_columns"]
 
@@ -35,13 +36,13 @@ WIDE, VERY_WIDE = 12, 40  # cells side by side: with more, a phone shows a part 
 
 def number_columns() -> dict[str, Any]:
     """Return how the numbers of a published table are shown."""
-    whole = number_format("%,d")
+    whole = "%,d"
     return {
         "count": st.column_config.NumberColumn(
             _("count"), format=whole, help=_("A whole number, never negative; all tables add up.")
         ),
         "estimate": st.column_config.NumberColumn(
-            _("estimate"), format=number_format("%,.1f"), help=_("Right on average; may be negative or fractional.")
+            _("estimate"), format="%,.1f", help=_("Right on average; may be negative or fractional.")
         ),
         "low": st.column_config.NumberColumn(_("low"), format=whole, help=_("95 % interval, lower end.")),
         "high": st.column_config.NumberColumn(_("high"), format=whole, help=_("95 % interval, upper end.")),
@@ -78,7 +79,7 @@ def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> Co
     if twin.open:  # a browser redraws a table at each change, even a hidden one
         frame = result.tables[table].assign(**{"mostly noise": result.mostly_noise(table).ravel()})
         frame = frame.round({"estimate": 1})  # a browser that writes numbers by itself would show more
-        twin.dataframe(frame, hide_index=True, column_config=number_columns())
+        show_numbers(frame, number_columns(), place=twin)
     return table
 
 

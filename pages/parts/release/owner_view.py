@@ -20,7 +20,8 @@ from dpengine.spec.wording import portion
 from dpengine.translation.catalogue import _, number
 from pages.parts.release import chart
 from pages.parts.shared.figures import is_dark
-from pages.parts.shared.wording import heading_of, number_format, people, plain, shown_labels
+from pages.parts.shared.number_table import show_numbers
+from pages.parts.shared.wording import heading_of, people, plain, shown_labels
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 
@@ -31,10 +32,8 @@ MAX_CELLS = 200_000
 
 def _number_columns() -> dict[str, Any]:
     return chart.number_columns() | {
-        "true (private)": st.column_config.NumberColumn(_("true (private)"), format=number_format("%,d")),
-        "off by": st.column_config.NumberColumn(
-            _("off by"), format=number_format("%+d"), help=_("Published count less true count.")
-        ),
+        "true (private)": st.column_config.NumberColumn(_("true (private)"), format="%,d"),
+        "off by": st.column_config.NumberColumn(_("off by"), format="%+d", help=_("Published count less true count.")),
     }
 
 
@@ -42,9 +41,9 @@ def _truth_columns() -> dict[str, Any]:
     return {
         "table": _("table"),
         "column": _("column"),
-        "cells": st.column_config.NumberColumn(_("cells"), format=number_format("%,d")),
-        "off on average": st.column_config.NumberColumn(_("off on average"), format=number_format("%,.1f")),
-        "off at most": st.column_config.NumberColumn(_("off at most"), format=number_format("%,d")),
+        "cells": st.column_config.NumberColumn(_("cells"), format="%,d"),
+        "off on average": st.column_config.NumberColumn(_("off on average"), format="%,.1f"),
+        "off at most": st.column_config.NumberColumn(_("off at most"), format="%,d"),
         "like a sample of": st.column_config.NumberColumn(
             _("like a sample of"),
             format="percent",
@@ -54,14 +53,14 @@ def _truth_columns() -> dict[str, Any]:
 
 
 def _mean_columns() -> dict[str, Any]:
-    few = number_format("%.4g")
+    few = "%.4g"
     return {
-        "rows (private)": st.column_config.NumberColumn(_("rows (private)"), format=number_format("%,d")),
+        "rows (private)": st.column_config.NumberColumn(_("rows (private)"), format="%,d"),
         "term": _("term"),
         "true (private)": st.column_config.NumberColumn(_("true (private)"), format=few),
         "published": st.column_config.NumberColumn(_("published"), format=few),
         "off by": st.column_config.NumberColumn(
-            _("off by"), format=number_format("%+.3g"), help=_("Published number less true number.")
+            _("off by"), format="%+.3g", help=_("Published number less true number.")
         ),
     }
 
@@ -93,11 +92,11 @@ def show_truth(release: Release, shown: Columns) -> None:
         _show_sample_share(tables, heading_of(release.plan, shown))
         if len(columns) > 1:
             st.caption(_("All columns, the worst first:"))
-            st.dataframe(columns.rename(columns={"table": "column"}), hide_index=True, column_config=_truth_columns())
+            show_numbers(columns.rename(columns={"table": "column"}), _truth_columns())
         numbers, picture = st.columns([4, 3], gap="medium")
         labels = [name for name in frame.columns if name not in _number_columns()]
         order = [*labels, "true (private)", "count", "off by", "low", "high"]
-        numbers.dataframe(frame, hide_index=True, column_order=order, column_config=_number_columns(), height=420)
+        show_numbers(frame, _number_columns(), place=numbers, column_order=order, height=420)
         figure = figures.comparison_figure(release, shown, exact, dark=is_dark())
         picture.plotly_chart(
             figure.update_layout(height=420),
@@ -185,7 +184,7 @@ def _show_means(plan: Plan, columns: Columns, true: Ints, published: Ints) -> No
                 most=number(float(off[known].max()), ".3g"),
             )
         )
-    st.dataframe(frame, hide_index=True, column_config=_mean_columns())
+    show_numbers(frame, _mean_columns())
 
 
 def _summed(counts: Ints) -> Ints:
@@ -218,7 +217,7 @@ def _show_regression(plan: Plan, columns: Columns, true: Ints, published: Ints) 
         "term": terms, "true (private)": [exact[term] for term in terms],
         "published": [released[term] for term in terms], "off by": [released[term] - exact[term] for term in terms],
     })  # fmt: skip
-    st.dataframe(frame, hide_index=True, column_config=_mean_columns())
+    show_numbers(frame, _mean_columns())
 
 
 def _truth(release: Release, table: Table, ledger: Ledger) -> tuple[dict[Columns, Ints], pd.DataFrame, pd.DataFrame]:
@@ -256,7 +255,7 @@ def _show_sample_share(tables: pd.DataFrame, shown: str) -> None:
     else:
         st.markdown(_("This table is **exact**."))
     st.caption(_("All tables, the worst first:"))
-    st.dataframe(tables, hide_index=True, column_config=_truth_columns())
+    show_numbers(tables, _truth_columns())
 
 
 def _compared(frame: pd.DataFrame) -> str:

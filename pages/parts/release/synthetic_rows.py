@@ -19,7 +19,8 @@ from dpengine.translation.catalogue import _, number, plural
 from pages.parts.shared.figures import is_dark
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.made_on_click import made_on_click
-from pages.parts.shared.wording import headed, number_format, plain
+from pages.parts.shared.number_table import show_numbers
+from pages.parts.shared.wording import headed, plain
 from pages.parts.visit.state import visit
 
 __all__ = ["show_rows"]
@@ -30,10 +31,10 @@ SHOWN = 8
 
 
 def _columns() -> dict[str, Any]:
-    few = number_format("%.3g")
+    few = "%.3g"
     return {
         "table": _("table"),
-        "cells": st.column_config.NumberColumn(_("cells"), format=number_format("%,d")),
+        "cells": st.column_config.NumberColumn(_("cells"), format="%,d"),
         "mean_off": st.column_config.NumberColumn(_("off by, on average"), format=few),
         "most_off": st.column_config.NumberColumn(_("off by, at most"), format=few),
         "exact": st.column_config.NumberColumn(_("cells that are exact"), format="percent"),
@@ -158,7 +159,7 @@ def _show(release: Release, comparison: _Comparison, rows: int, published: int) 
             ),
         )
     with st.expander(_("Table by table"), icon=":material/table:"):
-        st.dataframe(frame, hide_index=True, column_config=_columns())
+        show_numbers(frame, _columns())
     with st.expander(_("The first rows"), icon=":material/groups:"):
         st.dataframe(comparison.sample, hide_index=True)
     name = f"synthetic-{release.release_id[:8]}-{rows}.csv"

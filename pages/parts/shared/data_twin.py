@@ -11,7 +11,7 @@ import streamlit as st
 from dpengine import safe_csv
 from dpengine.translation.catalogue import _
 from pages.parts.shared.made_on_click import made_on_click
-from pages.parts.shared.wording import number_format
+from pages.parts.shared.number_table import show_numbers
 
 __all__ = ["predicted_columns", "twin"]
 
@@ -19,13 +19,13 @@ __all__ = ["predicted_columns", "twin"]
 def predicted_columns() -> dict[str, Any]:
     """Return how the columns of `predict`, and others with these names, are shown."""
     return {
-        "epsilon": st.column_config.NumberColumn("ε", format=number_format("%g")),
+        "epsilon": st.column_config.NumberColumn("ε", format="%g"),
         "table": st.column_config.TextColumn(_("table")),
-        "cells": st.column_config.NumberColumn(_("cells"), format=number_format("%,d")),
-        "mean_abs_error": st.column_config.NumberColumn(_("typically off by"), format=number_format("%.3g")),
-        "half_width_95": st.column_config.NumberColumn(_("95 in 100 within ±"), format=number_format("%.4g")),
-        "total_half_width_95": st.column_config.NumberColumn(_("total within ±"), format=number_format("%.4g")),
-        "average": st.column_config.NumberColumn(_("average count"), format=number_format("%,.1f")),
+        "cells": st.column_config.NumberColumn(_("cells"), format="%,d"),
+        "mean_abs_error": st.column_config.NumberColumn(_("typically off by"), format="%.3g"),
+        "half_width_95": st.column_config.NumberColumn(_("95 in 100 within ±"), format="%.4g"),
+        "total_half_width_95": st.column_config.NumberColumn(_("total within ±"), format="%.4g"),
+        "average": st.column_config.NumberColumn(_("average count"), format="%,.1f"),
         "relative": st.column_config.NumberColumn(_("± in % of it"), format="percent"),
         "noisy": st.column_config.NumberColumn(_("mostly noise"), format="percent"),
     }
@@ -38,7 +38,7 @@ def twin(frame: pd.DataFrame, key: str, columns: Mapping[str, Any] | None = None
     """
     with st.expander(_("The same as a table"), icon=":material/table_rows:", key=f"twin-{key}"):
         with st.container(key=f"{'private' if private else 'shown'}-twin-{key}"):
-            st.dataframe(frame, hide_index=True, column_config=columns or predicted_columns())
+            show_numbers(frame, columns or predicted_columns())
         if not private:
             st.download_button(
                 _("Download as CSV"),

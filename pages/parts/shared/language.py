@@ -25,7 +25,7 @@ def speak_the_visitors() -> None:
 
 def _of_this_run() -> str:
     """Return the language of what is drawn: a part of a page that is drawn anew by itself goes on in the page's."""
-    run = get_script_run_ctx()
+    run = get_script_run_ctx(suppress_warning=True)
     if run is None:
         return ENGLISH
     return str(st.session_state.get(SHOWN, ENGLISH)) if run.fragment_ids_this_run else chosen()

@@ -25,11 +25,12 @@ from dpengine.spec.wording import (
     shown_labels,
     sure,
 )
-from dpengine.translation.catalogue import ENGLISH, language, localised
+from dpengine.translation.catalogue import localised
 
 __all__ = [
     "OURS",
     "counted_noun",
+    "decimal",
     "duration",
     "exactly",
     "factor",
@@ -37,7 +38,6 @@ __all__ = [
     "heading_of",
     "name_of",
     "noun",
-    "number_format",
     "people",
     "percent",
     "percent_at_least",
@@ -101,13 +101,13 @@ def exactly(value: Fraction) -> str:
     return localised(exact_text(value))
 
 
-def number_format(english: str) -> str:
-    """Return how a table on the page writes its numbers: in English by this format, else as the reader's browser does.
+def decimal(typed: str) -> str:
+    """Return a number that somebody typed with a decimal point: 0,5 is how many write a half.
 
-    >>> number_format("%,d")
-    '%,d'
+    >>> decimal(" 0,5 ")
+    '0.5'
     """
-    return english if language() == ENGLISH else "localized"
+    return typed.strip().replace(",", ".")
 
 
 def duration(seconds: float) -> str:

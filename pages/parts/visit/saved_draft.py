@@ -153,7 +153,7 @@ def take_over(draft: Draft, *, for_another_table: bool = False) -> None:
         here.open_step("table")
         return
     entries = draft.entries if here.table is None else _with_lists_of(here.table, draft.entries)
-    here.refresh(entries, _("open the plan for {table}", table=draft.table))
+    here.refresh(entries, lambda: _("open the plan for {table}", table=draft.table))
     here.settled = {"table"}
     here.settle(*draft.settled)
 

@@ -36,7 +36,8 @@ __all__ = ["STEPS", "VISIT", "VisitState", "change_account", "require_entry", "v
 T = TypeVar("T")
 
 STEPS = ("table", "columns", "domain", "unit")  # of the Publish page, in order, up to the choice of ε
-VISIT = "visit"  # the name of the state in the session; all others there are the language's, or belong to widgets
+# The name of the state in the session. All others there belong to widgets, or are KEY and SHOWN of `shared/language`.
+VISIT = "visit"
 
 
 @dataclass(eq=False, repr=False)
@@ -71,7 +72,7 @@ class VisitState:
     earlier_history: History = field(default_factory=History)
     history: History = field(default_factory=History)  # of the plan at hand, for undo and redo
     carried: str = ""  # the table whose plan goes on with the table at hand, which has the same columns
-    said: str = ""  # what was just decided, if that is more than the entries say
+    said: Callable[[], str] | None = None  # what was just decided, if that is more than the entries say
     wanted_sample: str = ""
     tab_answered: bool = False  # whether the tab has said what it keeps, so that it may be overwritten
     tour: int | None = None  # the step of the tour that is under way
@@ -155,8 +156,11 @@ class VisitState:
         self.unpublished = None
         self.entries = self.entries.with_(**changes)
 
-    def refresh(self, entries: Entries, said: str = "") -> None:
-        """Take other entries for the table at hand; every widget shows them. `said` tells the history why."""
+    def refresh(self, entries: Entries, said: Callable[[], str] | None = None) -> None:
+        """Take other entries for the table at hand; every widget shows them. `said` tells the history why.
+
+        It says so in the language that is spoken, since decisions are kept in English.
+        """
         self._generation += 1
         self.entries = entries
         self.said = said
@@ -168,7 +172,7 @@ class VisitState:
         offset = st.context.timezone_offset or 0  # minutes that the visitor's clock is behind UTC
         at = f"{datetime.now(UTC) - timedelta(minutes=offset):%H:%M}"
         self.history = self.history.noted(self.entries, self.settled, at=at, said=self.said)
-        self.said = ""
+        self.said = None
 
     def undo(self) -> None:
         """Take the last decision back."""

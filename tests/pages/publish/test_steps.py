@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import date
 from fractions import Fraction
 
@@ -194,8 +193,10 @@ def test_the_bill_recognises_the_same_data_under_another_name(page: AppTest) -> 
     assert not again.exception
     assert "costs 0" in texts(again)
     assert [metric.value for metric in again.metric[:2]] == ["1", "0"]
-    ledger = dpe.Ledger(os.environ["PRIVATE_RELEASE_LEDGER"])
-    ledger.set_cap("another-name", "1.5")
+    labelled(again.text_input, "Total ε").set_value("1,5").run()
+    labelled(again.checkbox, "Refuse every release").check().run()
+    press(again, "Set the cap")
+    assert ledger().cap("another-name") == Fraction(3, 2), "a decimal comma is read"
     again.select_slider[0].set_value("2").run()
     assert "does not allow this" in texts(again), "a refusal is said before the button"
     assert labelled(again.button, "Publish once").disabled
@@ -256,6 +257,7 @@ def test_what_a_bound_on_rows_keeps_is_shown_on_request_alone(page: AppTest) -> 
     labelled(page.text_input, "Dataset whose budget pays").set_value("visits").run()
     assert list(page.dataframe[0].value) == ["at most", "±"], "how far off they will be, before anything is paid"
     assert ledger().spent("visits") == 0
+    labelled(page.text_input, "ε for all estimates").set_value("0,1").run()
     labelled(page.button, "Estimate, for ε = 0.1").click().run()
     settled(page)
     assert list(page.dataframe[-1].value["at most"]) == [1, 2, 5, 10, 20]

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
+import pandas as pd
 import pytest
+import streamlit as st
 
+from dpengine import Plan
 from dpengine.translation import catalogue
 from dpengine.translation.catalogue import speaking
+from pages.parts.publish import codebook_box, columns_step
 from pages.parts.shared import language
-from pages.parts.visit.plan_form import Entries
+from pages.parts.shared.number_table import in_language
+from pages.parts.visit import saved_draft
+from pages.parts.visit.plan_form import Draft, Entries, from_plan
 from pages.parts.visit.project.history import History
+from pages.parts.visit.state import VisitState
 from tests.pages.visits import press, visit, whole
 
 
@@ -39,7 +47,9 @@ def test_a_part_that_is_drawn_anew_goes_on_in_the_language_of_its_page(
 ) -> None:
     held = {language.KEY: "de", language.SHOWN: "en"}  # a page that is not translated
     monkeypatch.setattr(language, "st", SimpleNamespace(session_state=held))
-    monkeypatch.setattr(language, "get_script_run_ctx", lambda: SimpleNamespace(fragment_ids_this_run=fragments))
+    monkeypatch.setattr(
+        language, "get_script_run_ctx", lambda **_quietly: SimpleNamespace(fragment_ids_this_run=fragments)
+    )
     language.speak_the_visitors()
     assert catalogue.language() == said
 
@@ -50,3 +60,46 @@ def test_decisions_are_kept_in_english_and_told_in_the_visitors_language() -> No
         history = history.noted(Entries(epsilon="0.5", title="Visits"), set()).back()
         assert (history.undoes, history.redoes) == ("ε 1 → 0,5", "Titel: Visits")
     assert [each.said for each in history.moments] == ["", "ε 1 → 0.5", "title: Visits"]
+
+
+def test_so_are_plans_and_codebooks_that_are_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    age = {"name": "age", "kind": "number", "edges": [0, 18]}
+    plan = Plan(dataset="visits", epsilon="1", columns=[age], tables=[["age"]])
+    books = [SimpleNamespace(columns=plan.columns, about={})]
+    here = VisitState(table=SimpleNamespace(columns=[SimpleNamespace(name="age", words=())]))
+    here.settle = lambda *_steps: None
+    for module in (saved_draft, codebook_box, columns_step):
+        monkeypatch.setattr(module, "visit", lambda: here)
+    monkeypatch.setattr(codebook_box, "st", MagicMock())
+    monkeypatch.setattr(columns_step, "st", MagicMock())
+    monkeypatch.setattr(columns_step, "file_box", lambda *_, **__: "a file")
+    monkeypatch.setattr(columns_step, "_plan_in", lambda _file: plan)
+    monkeypatch.setattr(columns_step.background_read, "read", lambda *_, **__: True)
+    told = []
+    with speaking("de"):
+        here.note()
+        for act in (
+            lambda: saved_draft.take_over(Draft("visits.csv", "", (), from_plan(plan))),
+            lambda: codebook_box._take(books, to_confirm=True),
+            columns_step._load_plan,
+        ):
+            act()
+            here.note()
+            told.append(here.history.undoes)
+    assert [each.said for each in here.history.past] == [
+        "open the plan for visits.csv", "codebook for 1 column", "load a plan",
+    ]  # fmt: skip
+    assert told == ["Plan für visits.csv geöffnet", "Codebuch für 1 Spalte", "Plan geladen"]
+
+
+def test_a_table_of_numbers_has_the_marks_of_the_language() -> None:
+    number = st.column_config.NumberColumn
+    columns = {"rows": number(format="%,d"), "off": number("off by", format="%+.3g"), "part": number(format="%.0f %%")}
+    frame = pd.DataFrame({"rows": [1200, 3], "off": [0.000412345, -12345.6], "part": [12.4, None], "name": ["a", "b"]})
+    assert in_language(frame, columns, "de-DE") == (frame, columns), "English is written by the formats"
+    with speaking("de"):
+        shown, config = in_language(frame, columns, "de-AT")
+        assert (list(shown["rows"]), config["rows"]["type_config"]["format"]) == ([1200, 3], "localized")
+        assert (list(shown["off"]), config["off"]["type_config"]["type"]) == (["+0,000412", "-12300"], "text")
+        assert (shown["part"][0], pd.isna(shown["part"][1])) == ("12 %", True)
+        assert list(in_language(frame, columns, "en-US")[0]["rows"]) == ["1.200", "3"]

@@ -46,7 +46,7 @@ def test_an_error_lists_the_tables(tmp_path, table):
 
 
 def test_a_database_without_tables_says_so(tmp_path):
-    with pytest.raises(TableError, match="it has: none"):
+    with pytest.raises(TableError, match="it has: no tables"):
         open_table(database(tmp_path / "c.duckdb"))
 
 

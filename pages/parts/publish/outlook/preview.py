@@ -18,6 +18,7 @@ from pages.parts.release.chart import figure_with_choice
 from pages.parts.shared.data_twin import predicted_columns
 from pages.parts.shared.figures import is_dark
 from pages.parts.shared.glossary.help import term
+from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.wording import exactly, headed, heading_of, name_of, noun, people, plain
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategies import is_adaptive, show_strategies
@@ -76,10 +77,10 @@ def _show_head(title: str) -> bool:
 
 def _show_numbers(plan: Plan, numbers: dict[str, list[float]]) -> None:
     st.caption(_("At ε = {epsilon}, every table", epsilon=exactly(plan.epsilon)))
-    st.dataframe(headed(plan, predict(plan)), hide_index=True, column_config=predicted_columns())
+    show_numbers(headed(plan, predict(plan)), predicted_columns())
     st.caption(_("The curve in numbers: 95 in 100 counts are within ±, for each ε"))
     formats = {name: st.column_config.NumberColumn(name, format="%.4g") for name in numbers}
-    st.dataframe(numbers, hide_index=True, column_config=formats)
+    show_numbers(pd.DataFrame(numbers), formats)
 
 
 def _show_adaptive(plan: Plan, *, own: bool) -> None:

@@ -99,6 +99,6 @@ def _begin_anew() -> None:
     here = visit()
     title = here.table_name.split(".")[0]
     here.carried = ""
-    here.refresh(Entries(dataset=plan_form.stem(title), title=title), mark("begin a new plan"))
+    here.refresh(Entries(dataset=plan_form.stem(title), title=title), lambda: _("begin a new plan"))
     here.settled = {"table"}
     here.settle()

@@ -6,7 +6,7 @@ share all that did not change, so a long history is small.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
 
 from dpengine.translation.catalogue import ENGLISH, _, language, mark, speaking
@@ -27,7 +27,7 @@ class Moment:
     settled: frozenset[str]
     said: str = ""
     at: str = ""
-    told: bool = False  # whether `said` is more than the changes say
+    told: Callable[[], str] | None = None  # says it in the language that is spoken, if it is more than the changes say
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +66,18 @@ class History:
     def in_words(self, place: int) -> str:
         """Return what was decided at a moment, in the language that is spoken."""
         moment = self.moments[place]
-        if language() == ENGLISH or place == 0 or moment.told or not moment.said:
-            return _(moment.said) if moment.said else ""
+        if moment.told is not None:
+            return moment.told()
+        if language() == ENGLISH or place == 0 or not moment.said:
+            return moment.said
         return changes.in_words(self.moments[place - 1].entries, moment.entries) or _(A_CHANGE)
 
-    def noted(self, entries: Entries, settled: Set[str], *, at: str = "", said: str = "") -> History:
+    def noted(
+        self, entries: Entries, settled: Set[str], *, at: str = "", said: Callable[[], str] | None = None
+    ) -> History:
         """Return the history with the entries as they are now: a new moment, if something was decided.
 
-        `said` is what was decided, if that is more than the changes say. What the page fills in by itself right after
+        `said` says what was decided, if that is more than the changes say. What the page fills in by itself right after
         an undo is part of the moment that was gone back to: else the next undo would take back only that.
         """
         if not self.moments:
@@ -86,8 +90,8 @@ class History:
                 later = later[1:]
             return History((*self.moments[: self.place], here, *later), self.place)
         with speaking(ENGLISH):  # in which it is kept
-            words = said or changes.in_words(now.entries, entries) or A_CHANGE
-        moment = Moment(entries, frozenset(settled), words, at, bool(said))
+            words = (said() if said else "") or changes.in_words(now.entries, entries) or A_CHANGE
+        moment = Moment(entries, frozenset(settled), words, at, said)
         moments = (*self.moments[: self.place + 1], moment)[-MAX_MOMENTS:]
         return History(moments, len(moments) - 1)
 

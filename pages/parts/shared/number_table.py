@@ -1,0 +1,68 @@
+"""A table of numbers on the page, with the marks of the visitor's language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpengine.translation.catalogue import ENGLISH, language, localised
+
+__all__ = ["in_language", "show_numbers"]
+
+_FORMAT = re.compile(r"%(?P<flags>[+,]*)(?:\.(?P<digits>\d+))?(?P<kind>[dfg])(?P<after>.*)")
+
+
+def show_numbers(
+    numbers: pd.DataFrame, columns: Mapping[str, Any], *, place: DeltaGenerator | None = None, **options: Any
+) -> None:
+    """Show a table whose number columns state an English format such as `%,d`, in the language that is spoken."""
+    frame, config = in_language(numbers, columns, st.context.locale or "")
+    (st if place is None else place).dataframe(frame, hide_index=True, column_config=config, **options)
+
+
+def in_language(frame: pd.DataFrame, columns: Mapping[str, Any], locale: str) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return the table and how its columns are shown, in the language that is spoken.
+
+    A format is English. A browser writes numbers in another language only by its own locale, and only with fixed
+    decimals: all else becomes texts.
+
+    >>> columns = {"rows": st.column_config.NumberColumn("rows", format="%,d")}
+    >>> in_language(pd.DataFrame({"rows": [1200]}), columns, "en-GB")[1]["rows"]["type_config"]["format"]
+    '%,d'
+    """
+    if language() == ENGLISH:
+        return frame, dict(columns)
+    shown, config = frame.copy(), dict(columns)
+    for name in frame.columns:
+        column = columns.get(name)
+        found = _FORMAT.fullmatch(str(column["type_config"].get("format"))) if isinstance(column, dict) else None
+        if not isinstance(column, dict) or found is None:
+            continue
+        kind, digits = found["kind"], int(found["digits"] or 0)
+        if kind != "g" and digits <= 3 and found["flags"] in ("", ",") and not found["after"] and _speaks(locale):
+            shown[name] = frame[name].round(digits)
+            config[name] = column | {"type_config": column["type_config"] | {"format": "localized"}}
+        else:
+            shown[name] = [None if pd.isna(value) else _written(float(value), found) for value in frame[name]]
+            config[name] = st.column_config.TextColumn(column["label"], help=column["help"], alignment="right")
+    return shown, config
+
+
+def _speaks(locale: str) -> bool:
+    return locale.partition("-")[0].lower() == language()
+
+
+def _written(value: float, form: re.Match[str]) -> str:
+    """Write a number as Streamlit would, with the marks of the language."""
+    digits = form["digits"]
+    if form["kind"] == "g":
+        value = float(f"{value:.{digits}g}") if digits else value
+        text = format(value, f"{form['flags']}.15g")
+    else:
+        text = format(value, f"{form['flags']}.{digits or 0}f")
+    return localised(text) + form["after"].replace("%%", "%")
