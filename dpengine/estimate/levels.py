@@ -32,7 +32,7 @@ from dpengine.spec.plan import Plan
 
 __all__ = ["LevelErrors", "LevelEstimates", "level_axis"]
 
-TRIED_NODES = 5  # of a level, whose distributions are computed
+TRIED_NODES = 24  # of a level, of different variances, whose distributions are computed
 MAX_WEIGHTS = 64  # of the noise in one node; of more, those within 2 % of each other are taken as one
 NEAR = 0.02
 
@@ -52,8 +52,9 @@ class LevelErrors:
     def half_widths(self, table: Columns) -> Floats:
         """Return the 95 % half-width of each cell of `table`, one axis a column, of size 1 for those without levels.
 
-        A half-width is the largest multiple of the standard deviation that nodes of the level need: noise of a few
-        draws and of many differ in it by 8 % at most.
+        A half-width is the largest multiple of the standard deviation that nodes of the level need. Where scales are
+        large, noise of a few draws and of many differ in it by 8 % at most. Where noise has few values, they differ by
+        much more, so nodes of many different variances are tried.
         """
         widths = np.sqrt(self._variances(table)) * max(self._multiples(table).values())
         axis = level_axis(self.plan, table)
@@ -77,10 +78,10 @@ class LevelErrors:
         return variances
 
     def _multiples(self, table: Columns) -> dict[int, float]:
-        """Return for some nodes, from the worst known to the best, how many standard deviations hold 95 %."""
+        """Return for some nodes, from the best known to the worst, how many standard deviations hold 95 %."""
         variances = self._variances(table)
-        order = np.argsort(-variances, kind="stable")
-        nodes = order[np.unique(np.linspace(0, order.size - 1, TRIED_NODES).astype(int))]
+        _, different = np.unique(np.round(variances, 9), return_index=True)
+        nodes = different[np.unique(np.linspace(0, different.size - 1, TRIED_NODES).astype(int))]
         nodes = np.union1d(nodes, [int(variances.argmax())])
         return {int(k): self._error_of(table, int(k)).half_width() / math.sqrt(variances[k]) for k in nodes}
 

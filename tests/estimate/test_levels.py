@@ -67,6 +67,19 @@ def test_no_cell_has_a_narrower_interval_than_its_own_noise_calls_for(epsilon: s
         assert math.isclose(errors.error(table).half_width(), max(widths), rel_tol=0.02)
 
 
+@pytest.mark.parametrize("epsilon", ["1", "5", "6"])
+@pytest.mark.parametrize("parts", [3, 6, 12, 17])
+def test_a_group_of_few_parts_beside_small_and_large_ones_has_room_for_its_noise(parts: int, epsilon: str) -> None:
+    groups = {f"g{k}": [f"p{k}"] for k in range(97)} | {"few": [f"f{k}" for k in range(parts)]}
+    groups["many"] = [f"m{k}" for k in range(200)]
+    place = {"name": "place", "kind": "category", "values": groups, "levels": ["group", "place"]}
+    plan = Plan(dataset="d", epsilon=epsilon, columns=[place], tables=[["place@group"], ["place"]])
+    errors = LevelErrors(plan, decide(plan).allocations)
+    node = list(plan.column("place@group").labels).index("few")
+    width = float(np.ravel(errors.half_widths(("place@group",)))[node])
+    assert width >= 0.98 * errors._error_of(("place@group",), node).half_width() - 1e-6
+
+
 def test_intervals_hold_the_truth() -> None:
     plan = geography_plan(2, epsilon="1")
     exact = {table: truth(plan, table) for table in plan.marginals}
