@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pandas as pd
@@ -28,6 +29,7 @@ from pages.parts.shared.wording import plain, sure
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.project.as_code import ledger_values
 from pages.parts.visit.recognition import is_published
+from pages.parts.visit.same_people import alike_in_words
 from pages.parts.visit.state import require_entry, visit
 
 PUBLISH = "pages/publish.py"
@@ -134,7 +136,7 @@ def _taken_together(spent: Fraction) -> str:
     )
 
 
-def show_other_names(dataset: str, history: list[Entry], every: list[Entry]) -> None:
+def show_other_names(book: Ledger, dataset: str, history: list[Entry], every: list[Entry]) -> None:
     """Name other datasets under which the same data was published, and what was recognised and stated of it."""
     others = sorted({entry.dataset for entry in history} - {dataset})
     if others:
@@ -148,13 +150,34 @@ def show_other_names(dataset: str, history: list[Entry], every: list[Entry]) -> 
     recognised = [
         (entry, each) for entry in every for each in entry.recognised if ids & {entry.release_id, each.release_id}
     ]
+    _warn_of_statements(book, dataset, ids, [(entry, each) for entry, each in recognised if each.other_people])
     if recognised:
         with st.expander(f"Tables recognised by their rows ({len(recognised)})", icon=":material/group:"):
             st.markdown("\n".join(f"- {_recognised(entry, each)}" for entry, each in recognised))
 
 
+def _warn_of_statements(book: Ledger, dataset: str, ids: set[str], stated: list[tuple[Entry, Resemblance]]) -> None:
+    """Say what holds if tables that were stated to be of other people are of the same ones after all."""
+    far = [
+        replace(each, release_id=entry.release_id, dataset=entry.dataset) if each.release_id in ids else each
+        for entry, each in stated
+    ]
+    elsewhere = {each.dataset: each for each in far if each.release_id not in ids}
+    if not elsewhere:
+        return
+    tables = ", ".join(f"**{plain(name)}** ({alike_in_words(each)})" for name, each in elsewhere.items())
+    together = book.spent(dataset, alike=list(elsewhere.values()))
+    were = "A table that looks like this one was" if len(elsewhere) == 1 else "Tables that look like this one were"
+    st.warning(
+        f"{were} stated to be of other people: {tables}. The account below does not count what was spent there. If the "
+        f"people are the same, ε = {exact_text(together)} was spent on them in all, and someone who is 50 % sure that "
+        f"a person is in this data can become {sure(posterior(0.5, together))}.",
+        icon=":material/group:",
+    )
+
+
 def _recognised(entry: Entry, like: Resemblance) -> str:
-    rows = f"about {like.overlap:.0%} of its rows are those of **{plain(like.dataset)}**"
+    rows = f"its rows and those of **{plain(like.dataset)}** are {alike_in_words(like)}"
     said = "stated to be other people: no shared account" if like.other_people else "the same people: one account"
     return f"{entry.created[:10]}, **{plain(entry.dataset)}**: {rows}; {said}."
 
@@ -173,7 +196,7 @@ def list_releases(book: Ledger, history: list[Entry], dataset: str) -> None:
             "bought": entry.summary,
             "dataset": entry.dataset,
             "recognised": "; ".join(
-                f"{each.dataset} ({each.overlap:.0%}{', other people' if each.other_people else ''})"
+                f"{each.dataset} ({alike_in_words(each)}{', other people' if each.other_people else ''})"
                 for each in entry.recognised
             ),
             "release_id": entry.release_id,
@@ -324,7 +347,7 @@ try:
         planner(None, mine)
     else:
         bought = account.history(selected)
-        show_other_names(selected, bought, account.history())
+        show_other_names(account, selected, bought, account.history())
         show_overview(account, selected, bought, mine)
         list_releases(account, bought, selected)
         cap_form(account, selected)

@@ -102,7 +102,7 @@ def test_tampered_copies_cannot_be_averaged(ledger: dpe.Ledger) -> None:
             dpe.release(copy, plan_of(f"name {attempt}"), ledger)
             granted += 1
     assert granted == 5
-    with pytest.raises(dpe.BudgetError, match=r"Its table looks like that of 'clinic' \(about 9[4-7]% of the rows\)"):
+    with pytest.raises(dpe.BudgetError, match=r"The table looks like that of 'clinic' \(about 9[4-7] % alike\)"):
         dpe.release(CLINIC.iloc[30:], plan_of("another"), ledger)
     assert ledger.spent("clinic") == Fraction(1, 2)
 

@@ -55,7 +55,10 @@ def check_texts(**texts: object) -> None:
 def over_cap(
     dataset: str, epsilon: Fraction, spent: Fraction, cap: Fraction, others: str, alike: Collection[Resemblance]
 ) -> BudgetError:
-    """Return the error that says why a cap forbids a charge; `others` names the datasets that share the budget."""
+    """Return the error that says why the cap of a dataset forbids a charge.
+
+    `others` names the datasets that share its budget, and `alike` the earlier charges that the new data resembles.
+    """
     asked, before, most, left = (
         localised(exact_text(each)) for each in (epsilon, spent, cap, max(cap - spent, Fraction(0)))
     )
@@ -74,12 +77,12 @@ def over_cap(
         said.append(_("It shares data, and so its budget, with {others}.", others=others))
     if alike:
         looks = ", ".join(
-            _("{dataset!r} (about {overlap} of the rows)", dataset=each.dataset, overlap=number(each.overlap, ".0%"))
+            _("{dataset!r} (about {share} % alike)", dataset=each.dataset, share=number(100 * each.overlap, ".0f"))
             for each in alike
         )
         said.append(
             _(
-                "Its table looks like that of {looks}; if they are of other people, state that for the record.",
+                "The table looks like that of {looks}; if they are of other people, state that for the record.",
                 looks=looks,
             )
         )

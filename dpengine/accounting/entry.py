@@ -46,8 +46,8 @@ class Charge:
 class Resemblance:
     """An earlier charge for a table that seems to be of the same people.
 
-    `overlap` is about which part of their rows the two tables share. `other_people`: the owner has stated that they
-    are of other people, so that they share no budget.
+    `overlap` is about how alike the two tables are: rows in common, as a part of the rows of both. `other_people`: the
+    owner has stated that they are of other people, so that they share no budget.
     """
 
     release_id: str

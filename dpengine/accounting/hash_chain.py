@@ -98,19 +98,25 @@ class Book:
 
     def cap(self, names: set[str]) -> Fraction | None:
         """Return the smallest cap set on any of these names; None if there is none."""
+        return min((cap for cap, _ in self._caps_of(names)), default=None)
+
+    def _caps_of(self, names: set[str]) -> list[tuple[Fraction, str]]:
+        """Return the caps that are set on these names, each with its name."""
         alike = {same_name(name) for name in names}
-        return min((cap for name, cap in self.caps.items() if same_name(name) in alike), default=None)
+        return [(cap, name) for name, cap in self.caps.items() if same_name(name) in alike]
 
     def refuse_over_cap(
         self, dataset: str, fingerprint: bytes, epsilon: Fraction, alike: Collection[Resemblance]
     ) -> None:
-        """Raise `BudgetError` if a charge of ε would pass the cap that binds."""
+        """Raise `BudgetError` if a charge of ε would pass the cap that binds, by the name for which it was set."""
         names, charges = self.pool(dataset, fingerprint, alike)
         cap, spent = self.cap(names), total(charges)
         if cap is None or spent + epsilon <= cap:
             return
-        others = ", ".join(repr(name) for name in sorted(names) if same_name(name) != same_name(dataset))
-        raise over_cap(dataset, epsilon, spent, cap, others, alike)
+        binding = {same_name(name) for each, name in self._caps_of(names) if each == cap}
+        named = next((name for name in (dataset, *sorted(names)) if same_name(name) in binding), dataset)
+        others = ", ".join(repr(name) for name in sorted(names) if same_name(name) != same_name(named))
+        raise over_cap(named, epsilon, spent, cap, others, alike)
 
     def published(self, fingerprint: bytes, plan_id: str) -> sa.Row[Any] | None:
         """Return the charge for this plan on this data; None if there is none."""

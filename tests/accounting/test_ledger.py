@@ -143,9 +143,9 @@ def test_the_same_data_under_another_name_shares_the_budget(ledger: Ledger) -> N
     for name in ("clinic", "hospital"):
         assert (ledger.spent(name), ledger.cap(name), ledger.left(name)) == (2, 2, 0)
         assert len(ledger.history(name)) == 2
-    with pytest.raises(BudgetError, match=r"shares data.*'clinic'"):
+    with pytest.raises(BudgetError, match=r"of dataset 'clinic' .*shares data.*'hospital'"):
         charge(ledger, "third", dataset="hospital")
-    with pytest.raises(BudgetError, match=r"shares data.*'clinic', 'hospital'"):
+    with pytest.raises(BudgetError, match=r"of dataset 'clinic' .*shares data.*'hospital', 'new name'"):
         charge(ledger, "third", dataset="new name")
     assert ledger.datasets() == ["clinic", "hospital"]
 

@@ -108,7 +108,7 @@ def test_of_two_processes_with_near_copies_that_want_the_last_unit_one_wins(stor
         Ledger(stored_url).set_cap(name, 1)
     (charged, _), (refused, why) = sorted(run("near", stored_url))
     assert (charged, refused) == ("charged", "refused")
-    assert "Its table looks like that of" in why
+    assert "The table looks like that of" in why
     assert len(ids(Ledger(stored_url))) == 1
 
 

@@ -11,9 +11,21 @@ from dpengine.translation.catalogue import _, mark, number
 from pages.parts.shared.wording import plain
 from pages.parts.visit.state import visit
 
-__all__ = ["other_people"]
+__all__ = ["alike_in_words", "other_people"]
 
 SAME, OTHERS = mark("The same people: share one budget"), mark("Other people: a budget of their own")
+
+
+NEAR_COPY = 0.9  # from here on, a caution says what follows if they are the same people after all
+
+
+def alike_in_words(each: Resemblance) -> str:
+    """Say how alike the rows of two tables are: what they have in common, as a part of both.
+
+    >>> alike_in_words(Resemblance("id", "clinic", 0.667))
+    'about 67 % alike'
+    """
+    return _("about {share} % alike", share=number(100 * each.overlap, ".0f"))
 
 
 def other_people(data: bytes, alike: Sequence[Resemblance]) -> bool:
@@ -21,8 +33,7 @@ def other_people(data: bytes, alike: Sequence[Resemblance]) -> bool:
     if not alike:
         return False
     likes = ", ".join(
-        _("**{dataset}** (about {share} of its rows)", dataset=plain(each.dataset), share=number(each.overlap, ".0%"))
-        for each in alike
+        _("**{dataset}** ({alike})", dataset=plain(each.dataset), alike=alike_in_words(each)) for each in alike
     )
     with st.container(border=True):
         said = st.radio(
@@ -35,4 +46,12 @@ def other_people(data: bytes, alike: Sequence[Resemblance]) -> bool:
                 _("Your word is recorded in the budget's history with the release."),
             ],
         )
+        if said == OTHERS and any(each.overlap >= NEAR_COPY for each in alike):
+            st.warning(
+                _(
+                    "The tables are nearly the same. If their people are the same after all, ε of both adds up for "
+                    "them, no cap notices it, and the budget promises more than holds."
+                ),
+                icon=":material/group:",
+            )
     return bool(said == OTHERS)

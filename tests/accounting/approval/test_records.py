@@ -197,7 +197,7 @@ def test_an_approval_lapses_too_where_a_near_copy_has_spent_the_budget(ledger_ur
     ledger.approvals.set_rule("", needed=True)
     fresh = CLINIC_PLAN.model_copy(update={"dataset": "a fresh name"})
     request = approved(ledger, fresh)
-    with pytest.raises(BudgetError, match="Its table looks like"):
+    with pytest.raises(BudgetError, match="The table looks like"):
         dpe.release(TABLE.slice(1), fresh, ledger)
     assert state(ledger, request) is State.LAPSED
 

@@ -108,9 +108,11 @@ def test_a_table_like_an_earlier_one_is_asked_about_before_the_charge(census: Ap
     spent_so_far = settled(census.run()).metric[0]
     assert (spent_so_far.label, spent_so_far.value) == ("Spent so far", "1")
     asked = labelled(census.radio, "looks like")
-    assert "about 100% of its rows" in asked.label
+    assert "about 100 % alike" in asked.label
+    assert "no cap notices it" not in texts(census)
     asked.set_value(asked.options[1]).run()
     assert census.metric[0].value == "0"
+    assert "no cap notices it" in texts(census)
 
     publish(census)
     assert not census.exception
@@ -118,7 +120,12 @@ def test_a_table_like_an_earlier_one_is_asked_about_before_the_charge(census: Ap
     assert (stated.dataset, stated.other_people) == ("an earlier *name*", True)
     assert ledger().spent("census-1994") == 1
     census.switch_page("pages/budget.py").run()
-    assert "stated to be other people" in texts(census)
+    for dataset in ("census-1994", "an earlier *name*"):  # each account says what the statement hides
+        census.selectbox(key="budget_dataset").select(dataset).run()
+        assert "stated to be other people" in texts(census)
+        assert "(about 100 % alike). The account below does not count" in texts(census)
+        assert "ε = 2 was spent on them in all" in texts(census)
+        assert "can become at most 88.1 % sure" in texts(census)
 
 
 def test_a_refusal_says_why_and_offers_ways_out(census: AppTest) -> None:
