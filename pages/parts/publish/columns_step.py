@@ -159,22 +159,33 @@ def _fits(table: Table, plan: Plan) -> bool:
 
 
 def _own_tables(chosen: list[str], own: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
-    """Ask for the columns of each table, with an empty box to add the next."""
-    kept = [tuple(name for name in table if name in chosen) for table in own]
-    rows = [table for table in kept if table]
+    """Ask for the columns of each table, with an empty box to add the next.
+
+    A box stays the same one while it is filled or emptied, so that several columns are picked in one go.
+    """
+    keys = [visit().key(f"own-{k}") for k in range(max(MAX_OWN, len(own)))]
+    if keys[0] not in st.session_state:
+        st.session_state.update(zip(keys, map(list, own), strict=False))
+    for key in keys:
+        picked = st.session_state.get(key, [])
+        if any(name not in chosen for name in picked):
+            st.session_state[key] = [name for name in picked if name in chosen]
+    last = max((k for k, key in enumerate(keys) if st.session_state.get(key)), default=-1)
     tables = []
-    for k in range(min(MAX_OWN, len(rows) + 1)):
-        table = st.multiselect(
-            _("Table {number}", number=k + 1) if k < len(rows) else _("Another table"),
-            chosen,
-            default=list(rows[k]) if k < len(rows) else [],
-            key=visit().key(f"own-{k}-{len(rows)}"),
-        )
-        if table:
+    for k, key in enumerate(keys[: last + 2]):
+        fresh = _("First table") if k == 0 else _("Another table")
+        label = fresh if k > last else _("Table {number}", number=k + 1)
+        help_ = _("Pick all columns that are to be crossed in it.") if k > last else None
+        if table := st.multiselect(label, chosen, key=key, help=help_):
             tables.append(tuple(table))
-    if len(tables) != len(rows):
-        visit().change(own=tuple(tables), chosen=tuple(chosen))
-        st.rerun()
+    if absent := [name for name in chosen if not any(name in table for table in tables)]:
+        st.caption(
+            ":material/info: "
+            + _(
+                "In no table: {columns}. They are not published; to publish them, pick them in a table.",
+                columns=plain(", ".join(absent)),
+            )
+        )
     return tuple(tables)
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 import streamlit as st
 
-from dpengine import PlanError, epsilon_for
+from dpengine import PlanError, epsilon_for, predict
 from dpengine.accounting.composition import posterior
 from dpengine.exact import exact_text
 from dpengine.results.alternatives import epsilon_by_trials
@@ -18,8 +18,8 @@ from pages.parts.server.jobs import Progress
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.strategy import strategy_of
-from pages.parts.shared.wording import decimal, exactly, factor, plain, sure
-from pages.parts.visit import background_read
+from pages.parts.shared.wording import decimal, exactly, factor, heading_of, name_of, people, plain, sure
+from pages.parts.visit import background_read, plan_form
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategies import is_adaptive
 
@@ -178,10 +178,52 @@ def _from_error(plan: Plan) -> None:
 
 
 def _computed(plan: Plan, half_width: float) -> Fraction | None:
+    question = (plan.at(1).key, half_width)
     try:
-        return _rounded_up(epsilon_for(plan, half_width))
+        needed = visit().once("epsilon-for", question, lambda: _rounded_up(epsilon_for(plan, half_width)))
     except PlanError as error:
         st.caption(f":material/report: {plain(str(error))}")
+        return None
+    if len(plan.marginals) > 1:
+        widths = visit().once("widths", (question, needed), lambda: _widths(plan.at(needed)))
+        st.caption(_what_binds(plan, widths, needed, half_width))
+    return needed
+
+
+def _widths(plan: Plan) -> dict[tuple[str, ...], float]:
+    predicted = predict(plan)
+    found = dict(zip(predicted["table"], predicted["half_width_95"], strict=True))
+    return {table: float(found[name_of(table)]) for table in plan.marginals}
+
+
+def _what_binds(plan: Plan, widths: dict[tuple[str, ...], float], needed: Fraction, half_width: float) -> str:
+    """Say which table needs the most, beside the largest one, and what would be enough without the single columns."""
+    worst, largest = max(widths, key=widths.__getitem__), max(plan.marginals, key=plan.cells)
+    table, reached = plain(heading_of(plan, worst)), people(widths[worst])
+    if widths[largest] >= widths[worst]:
+        return _("The table that needs it most: {table}, each cell within ±{half_width}.", table=table,
+                 half_width=reached)  # fmt: skip
+    said = _(
+        "The table that needs it most: {table}, each cell within ±{half_width}; {other} would be within ±{narrower}.",
+        table=table,
+        half_width=reached,
+        other=plain(heading_of(plan, largest)),
+        narrower=people(widths[largest]),
+    )
+    if len(worst) > 1 or not visit().entries.margins:
+        return said
+    question = (plan.at(1).key, half_width)
+    cheaper: Fraction = visit().once("without-margins", question, lambda: _without_margins(half_width) or needed)
+    if cheaper >= needed:
+        return said
+    return f"{said} " + _("Without the single columns, ε = {epsilon} would be enough.", epsilon=exactly(cheaper))
+
+
+def _without_margins(half_width: float) -> Fraction | None:
+    """Return the ε that would be enough if single columns were not published by themselves too."""
+    try:
+        return _rounded_up(epsilon_for(plan_form.to_plan(visit().entries.with_(margins=False)), half_width))
+    except PlanError:
         return None
 
 

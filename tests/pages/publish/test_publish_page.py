@@ -7,8 +7,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
-from pages.parts.visit.plan_form import to_plan
+from pages.parts.visit.plan_form import from_plan, to_plan
 from tests.pages.visits import ENTRY, held, labelled, ledger, metrics, settled, texts, visit
+from tests.plans import letters_plan
 
 CANARY = "ZZ_CANARY_7f3a"
 
@@ -78,11 +79,25 @@ def test_a_high_epsilon_is_cautioned_against_more_and_more(census: AppTest, type
 def test_epsilon_from_a_wanted_error(census: AppTest) -> None:
     census.segmented_control[0].set_value("From an error").run()
     button = next(button for button in census.button if button.label.startswith("Use ε = "))
+    assert "The table that needs it most: " in texts(census)
     wanted = button.label.removeprefix("Use ε = ")
     button.click().run()
     assert census.metric[1].value == wanted
     plan = held(census).plan
     assert dpe.predict(plan)["half_width_95"][:-1].max() <= 10
+
+
+def test_the_single_columns_are_named_where_they_need_the_most(census: AppTest) -> None:
+    plan = letters_plan([30, 30], [["a", "b"], ["a"], ["b"]], epsilon="1", strategy="direct")
+    held(census).refresh(from_plan(plan))
+    census.run()
+    census.segmented_control[0].set_value("From an error").run()
+    assert not census.exception
+    said = next(caption.value for caption in census.caption if "needs it most" in caption.value)
+    button = next(button for button in census.button if button.label.startswith("Use ε = "))
+    wanted, alone = (float(text.split("ε = ")[1].split()[0]) for text in (button.label, said))
+    assert "a × b would be within ±" in said
+    assert alone < wanted
 
 
 def test_publishing_charges_once_and_shows_the_release(census: AppTest) -> None:
