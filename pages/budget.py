@@ -344,14 +344,14 @@ try:
     mine = visit().plan
     if (selected := choose_dataset(account, mine)) is None:
         explain()
-        planner(None, mine)
+        planner(mine)
     else:
         bought = account.history(selected)
         show_other_names(account, selected, bought, account.history())
         show_overview(account, selected, bought, mine)
         list_releases(account, bought, selected)
         cap_form(account, selected)
-        planner(account.left(selected), mine)
+        planner(mine, selected, account.left(selected), account.spent(selected))
         show_key(account)
         show_code("budget", lambda: {"dataset": selected} | ledger_values())
         for_the_curious(bought)

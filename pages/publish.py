@@ -113,8 +113,8 @@ def _welcome() -> None:
     st.markdown(
         _(
             "Bring a table, say what is publicly known about it, and see how wrong the numbers will be *before* you "
-            "spend anything. What you publish protects every single person by a mathematical guarantee, and says "
-            "honestly how exact each number is."
+            "spend anything. What you publish protects every single person by a mathematical guarantee. It is as "
+            "strong as the ε that you choose: the smaller, the stronger. And it says honestly how exact each number is."
         )
     )
     with st.container(horizontal=True):

@@ -59,7 +59,11 @@ def percent_at_most(part: float) -> str:
 
     >>> percent_at_most(0.7311), percent_at_most(0.5025), percent_at_most(0.98)
     ('73.2 %', '50.3 %', '98 %')
+    >>> percent_at_most(0.99966)
+    '99.97 %'
     """
+    if 0.999 < part < 1:
+        return localised(f"{math.ceil(round(10_000 * part, 8)) / 100:.2f}".removesuffix(".00")) + " %"
     return localised(f"{math.ceil(round(1000 * part, 9)) / 10:.1f}".removesuffix(".0")) + " %"
 
 
@@ -99,10 +103,10 @@ def portion(part: float) -> str:
 def sure(part: float) -> str:
     """Write how sure someone can become at most.
 
-    >>> sure(0.7311), sure(0.99995)
-    ('at most 73.2 % sure', 'almost certain')
+    >>> sure(0.7311), sure(0.99966), sure(0.99995)
+    ('at most 73.2 % sure', 'at most 99.97 % sure', 'almost certain')
     """
-    return _("almost certain") if part > 0.999 else _("at most {part} sure", part=percent_at_most(part))
+    return _("almost certain") if part > 0.9999 else _("at most {part} sure", part=percent_at_most(part))
 
 
 def name_of(table: Columns) -> str:

@@ -232,8 +232,8 @@ def meaning(epsilon: Fraction) -> None:
 require_entry()
 st.title("Definition")
 st.markdown(
-    "Differential privacy compares two tables that differ in one person. Every answer must be nearly as likely from "
-    "one table as from the other."
+    "Differential privacy compares two tables that differ in one person. No answer may be more than "
+    "e^ε times as likely from one table as from the other: 2.72 times at ε = 1."
 )
 tour.invite()
 lab()

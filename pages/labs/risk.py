@@ -71,9 +71,9 @@ def show_meaning() -> None:
     """Say what this means for a release."""
     st.subheader("What this means for your release")
     st.markdown(
-        "A release from here holds no rows, and no count without noise. ε limits what it reveals about a person, for "
-        "every reader, whatever they know and whatever else is published. k, ℓ and t set no such limit. So you need "
-        "not guess which columns a neighbour might know."
+        "A release from here holds no rows of your table, and no count without noise. ε limits what it adds to what a "
+        "reader knows about a person, whatever that is. Other releases about the same people add to it, each by its "
+        "own ε. k, ℓ and t set no such limit. So you need not guess which columns a neighbour might know."
     )
     with st.container(horizontal=True):
         st.page_link("pages/publish.py", label="Publish", icon=":material/publish:")

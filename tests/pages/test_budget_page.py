@@ -176,6 +176,13 @@ def test_the_planner_says_what_each_release_may_cost(book: Ledger) -> None:
     assert "A ledger that allows a δ could spend" in texts(at)
     at.number_input(key="planner_group").set_value(2).run()
     assert "For a group of 2, one release multiplies the odds by at most 1.007 " in texts(at)  # e^0.006 = 1.00602
+    assert "With the ε = 1 that is spent already, **at most 98.3 % sure**." in texts(at)  # e⁴ / (1 + e⁴)
+    spend(book, 2, dataset="school", data=OTHER)
+    book.set_cap("school", "0.5")
+    at.run()
+    at.selectbox(key="budget_dataset").select("school").run()
+    assert at.text_input(key="planner_total").value == "0"
+    assert "0 is left under the cap" in texts(at)
     assert not at.exception
 
 

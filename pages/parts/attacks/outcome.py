@@ -18,7 +18,8 @@ from pages.parts.shared.wording import OURS, percent, percent_at_most
 from pages.parts.visit.state import visit
 
 __all__ = [
-    "DEFENCES", "RATE_COLUMNS", "choose_defence", "measure", "rate_rows", "run_again_button", "show_rates", "verdict",
+    "DEFENCES", "RATE_COLUMNS", "above_by_chance", "choose_defence", "measure", "rate_rows", "run_again_button",
+    "show_rates", "verdict",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -93,6 +94,27 @@ def show_rates(lines: Mapping[str, Mapping[int, Rate]], bound: float, unit: str)
             "ε allows at most", percent_at_most(bound), "whatever is asked", delta_color="off", delta_arrow="off",
             border=True, help="e^ε/(1 + e^ε). The best attack comes out above it in half of all runs, by chance.",
         )  # fmt: skip
+
+    if OURS in lines and (words := above_by_chance(list(lines[OURS].values())[-1], bound)):
+        st.caption(words)
+
+
+def above_by_chance(rate: Rate, bound: float) -> str:
+    """Say of a rate above the bound how often chance alone brings that; nothing below it, or far above.
+
+    >>> above_by_chance(Rate(742, 1000), 0.7311)
+    'This engine came out above the bound by chance: the bound lies within the interval.'
+    >>> above_by_chance(Rate(700, 1000), 0.7311), above_by_chance(Rate(900, 1000), 0.7311)
+    ('', '')
+    """
+    if rate.share <= bound or rate.interval(CERTAIN)[0] > bound:
+        return ""
+    if rate.interval()[0] <= bound:
+        return f"{OURS} came out above the bound by chance: the bound lies within the interval."
+    return (
+        f"The interval of {OURS[0].lower()}{OURS[1:]} lies above the bound. Of 40 runs of the best attack, one does so "
+        "by chance: run it again."
+    )
 
 
 def verdict(name: str, rates: Mapping[int, Rate], bound: float, unit: str) -> str:

@@ -50,20 +50,28 @@ def _rounded_down(epsilon: Fraction) -> Fraction:
 
 
 @st.fragment
-def planner(left: Fraction | None, plan: Plan | None) -> None:
-    """Show what each of many releases may cost; `left` is what the dataset's cap still allows, if it has one."""
+def planner(plan: Plan | None, dataset: str = "", left: Fraction | None = None, spent: Fraction = Fraction(0)) -> None:
+    """Show what each of many releases may cost.
+
+    `left` is what the cap of the dataset still allows, if it has one; `spent` is what was spent on it before.
+    """
     st.subheader("Plan ahead", help=term("composition"))
     first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
     a_year = first.number_input("Releases a year", 1, 366, 4, key="planner_a_year")
     years = second.number_input("For how many years", 1, 100, 5, key="planner_years")
+    if st.session_state.get("planner_of") != (dataset, left) or "planner_total" not in st.session_state:
+        st.session_state["planner_of"] = dataset, left
+        st.session_state["planner_total"] = "4" if left is None else exact_text(left)
     typed = third.text_input(
         "Total ε",
-        exact_text(left) if left else "4",
         key="planner_total",
         help="The limit for all of them together. It starts at what is left under the cap.",
     )
     delta = DELTAS[fourth.selectbox("δ, for the rules that use one", list(DELTAS), index=1, key="planner_delta")]
     times = a_year * years
+    if left == 0 and typed.strip() == "0":
+        st.info("0 is left under the cap. To plan for a larger cap, type a total.", icon=":material/edit:")
+        return
     try:
         total = rational(typed, "ε")
         each = {rule: allowance(rule, total, times, delta) for rule in Rule}
@@ -73,7 +81,7 @@ def planner(left: Fraction | None, plan: Plan | None) -> None:
     _headline(times, total, each)
     _draw(times, total, delta, each)
     _list(times, total, delta, each)
-    _meaning(times, total, each[Rule.BASIC])
+    _meaning(times, total, each[Rule.BASIC], spent)
     usable = _rounded_down(each[Rule.BASIC])
     if plan is not None and usable != plan.epsilon:
         text = exact_text(usable)
@@ -135,15 +143,19 @@ def _list(times: int, total: Fraction, delta: Fraction, each: dict[Rule, Fractio
     st.dataframe(rows, hide_index=True, column_config=columns, alt="What each release may cost, by three rules")
 
 
-def _meaning(times: int, total: Fraction, each: Fraction) -> None:
+def _meaning(times: int, total: Fraction, each: Fraction, spent: Fraction) -> None:
     size = st.number_input(
         "A family or group of", 2, 1000, 4, key="planner_group", width=240,
         help="People who are either all in the data or all absent.",
     )  # fmt: skip
+    before = "" if spent == 0 else (
+        f" With the ε = {exact_text(spent)} that is spent already, **{sure(posterior(0.5, spent + total))}**."
+    )  # fmt: skip
     together, one = group_epsilon(total, size), group_epsilon(each, size)
     st.markdown(
         f"All {plural(times, 'release')} together multiply the odds that a person is in the data by at most "
-        f"**{factor(total)}**: 50 % sure becomes **{sure(posterior(0.5, total))}**. For a group of {size}, one "
-        f"release multiplies the odds by at most {factor(one)} (50 % sure becomes {sure(posterior(0.5, one))}); "
-        f"all of them, by at most {factor(together)} (50 % sure becomes {sure(posterior(0.5, together))})."
+        f"**{factor(total)}**: 50 % sure becomes **{sure(posterior(0.5, total))}**.{before} For a group of "
+        f"{size}, one release multiplies the odds by at most {factor(one)} (50 % sure becomes "
+        f"{sure(posterior(0.5, one))}); all of them, by at most {factor(together)} (50 % sure becomes "
+        f"{sure(posterior(0.5, together))})."
     )

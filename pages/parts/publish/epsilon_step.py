@@ -43,8 +43,8 @@ KNOWN = mark(
 CAUTIONS = (
     (10, mark("At this ε the guarantee hardly limits what can be learned about a person: the release is close to an "
               "unprotected one.")),
-    (4, mark("At this ε, who is in the table can be found out almost surely. Publish like this only what would do "
-             "little harm if it were known.")),
+    (4, mark("At this ε, nothing in the guarantee prevents that somebody finds out almost surely who is in the table. "
+             "Publish like this only what would do little harm if it were known.")),
     (2, mark("At this ε a person is protected less than is usual for data such as health or income.")),
 )  # fmt: skip
 

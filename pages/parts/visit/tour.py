@@ -50,8 +50,9 @@ STEPS = (
         "definition",
         mark("What is promised"),
         mark(
-            "Two tables differ in one person, and every answer is nearly as likely from both. At ε = 1, somebody who "
-            "is 50 % sure that the person is in becomes **at most 73.2 % sure**. Move ε and see the curves come closer."
+            "Two tables differ in one person. At ε = 1, no answer is more than 2.72 times as likely from one as from "
+            "the other: somebody who is 50 % sure that the person is in becomes **at most 73.2 % sure**. Move ε and "
+            "see the curves come closer."
         ),
     ),
     Step(
