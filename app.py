@@ -15,7 +15,7 @@ def main() -> None:
     from pages.parts.access.person import person
     from pages.parts.server import lifespan
     from pages.parts.shared import demo, language
-    from pages.parts.visit import samples, sign_in, tour
+    from pages.parts.visit import background_read, samples, sign_in, tour
 
     st.set_page_config(page_title="Private Release", page_icon=LOOK / "logo.svg", layout="wide")
 
@@ -63,7 +63,7 @@ def main() -> None:
         claim_session(st.context.cookies, person())
         if not admitted:
             tab_storage.forget()
-    language.show_choice()
+    language.show_choice(background_read.drop_all)
     if not admitted:
         sign_in.show_door()
         return

@@ -23,6 +23,7 @@ class Fault:
 
     path: tuple[str | int, ...]
     text: str
+    missing: bool = False  # whether nothing was given there at all
 
     def __str__(self) -> str:
         return f"{' → '.join(map(str, self.path))}: {self.text}" if self.path else self.text

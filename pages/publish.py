@@ -23,7 +23,7 @@ from pages.parts.shared import language
 from pages.parts.shared.example_plan import example
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import plain
-from pages.parts.visit import plan_form, tour
+from pages.parts.visit import background_read, plan_form, tour
 from pages.parts.visit.checked import faulty
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
 from pages.parts.visit.roles import publishes
@@ -119,7 +119,7 @@ def _welcome() -> None:
     )
     with st.container(horizontal=True):
         tour.invite()
-        language.offer()
+        language.offer(background_read.drop_all)
 
 
 def _whole_plan() -> tuple[Plan | None, str]:

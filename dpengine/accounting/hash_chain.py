@@ -92,8 +92,8 @@ class Book:
         """Return the earlier charges that this one resembled when it was made."""
         named = {row.number: row for row in self.charges}
         return [
-            Resemblance(named[number].release_id, named[number].dataset, overlap, other)
-            for number, overlap, other in _recognised(charge)
+            Resemblance(named[entry].release_id, named[entry].dataset, overlap, other)
+            for entry, overlap, other in _recognised(charge)
         ]
 
     def cap(self, names: set[str]) -> Fraction | None:
@@ -199,12 +199,12 @@ def reseal(connection: sa.Connection, secret: bytes) -> None:
 
 def add_charge(connection: sa.Connection, book: Book, fields: Mapping[str, Any]) -> int:
     """Append a charge of the book's owner to the chain; return its number."""
-    number = book.entries + 1
-    fields = {**fields, "owner": book.owner, "number": number}
+    entry = book.entries + 1
+    fields = {**fields, "owner": book.owner, "number": entry}
     head = _link(book.head, fields)
     connection.execute(sa.insert(schema.charges).values(**fields, hash=head))
-    connection.execute(sa.update(schema.meta).values(entries=number, head=head))
-    return number
+    connection.execute(sa.update(schema.meta).values(entries=entry, head=head))
+    return entry
 
 
 def add_sketch(connection: sa.Connection, number: int, sketch: bytes) -> None:
@@ -349,7 +349,7 @@ def _recognised(charge: sa.Row[Any]) -> list[tuple[int, float, bool]]:
 
 
 def _shared(charge: sa.Row[Any]) -> set[int]:
-    return {number for number, _, other_people in _recognised(charge) if not other_people}
+    return {entry for entry, _overlap, other_people in _recognised(charge) if not other_people}
 
 
 def _framed(*parts: object) -> bytes:
@@ -400,6 +400,6 @@ def _link(previous: bytes, fields: Mapping[str, Any]) -> bytes:
     return hashlib.sha256(_framed(previous, *(fields[name] for name in _SEALED), *kind, *added)).digest()
 
 
-def _broken(number: int, fault: str) -> LedgerError:
+def _broken(entry: int, fault: str) -> LedgerError:
     text = mark("Entry {entry} of the ledger, {fault}. Nothing can be released until a backup is restored.")
-    return LedgerError(_(text, entry=number, fault=_(fault)))
+    return LedgerError(_(text, entry=entry, fault=_(fault)))

@@ -83,7 +83,8 @@ def readable_faults(error: ValidationError) -> Iterator[Fault]:
         if fault["type"] == "model_type" and fault["loc"][-1:] == ("Each",):
             continue  # a list of tables reports its own faults; not being an `Each` is not one
         steps = [step for step in fault["loc"] if str(step) not in KINDS and "[" not in str(step) and step != "Each"]
-        yield Fault(tuple(step + 1 if isinstance(step, int) else step[:200] for step in steps), _sentence(fault))
+        place = tuple(step + 1 if isinstance(step, int) else step[:200] for step in steps)
+        yield Fault(place, _sentence(fault), missing=fault["type"] == "missing")
     if len(faults) > MAX_FAULTS:
         yield Fault((), _("and {rest} more", rest=number(len(faults) - MAX_FAULTS)))
 

@@ -33,6 +33,8 @@ OURS = {"ValueError", "PlanError", "TableError", "BudgetError", "LedgerError", "
 # For whoever runs the command line: ledgers' upkeep, and composition, which Publish does not call.
 COMMAND_LINE = {"accounting/upkeep.py", "accounting/composition.py"}
 
+TRANSLATED = {"_", "mark", "plural", "number", "localised", "repr", "Fault"}
+
 AGE = {"name": "age", "kind": "number", "edges": [0, 18]}
 
 
@@ -41,6 +43,8 @@ def bare(code: str) -> Iterator[str]:
 
     >>> list(bare("raise PlanError('no')")), list(bare("raise PlanError(_('no'))"))
     (['1: no'], [])
+    >>> list(bare("raise PlanError(', '.join(['no']))"))
+    ['1: , no']
     """
     for node in ast.walk(ast.parse(code)):
         name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
@@ -54,7 +58,8 @@ def bare(code: str) -> Iterator[str]:
 def _untranslated(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
-    if not isinstance(node, ast.Call):
+    called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+    if called not in TRANSLATED:
         for child in ast.iter_child_nodes(node):
             yield from _untranslated(child)
 

@@ -151,7 +151,7 @@ def _look(name: str, values: list[str]) -> None:
     table = visit().table
     assert table is not None
     # Read once, so that a position in the list means one value for as long as the table is open.
-    seen = background_read.read(f"seen-{name}", lambda _job: _texts(table, name), table, doing=_("Looking"))
+    seen = background_read.read(f"seen-{name}", lambda _job: _texts(table, name), table, doing=mark("Looking"))
     if seen is None:
         return
     listed = set(values)

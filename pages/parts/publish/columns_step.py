@@ -11,7 +11,7 @@ from dpengine import Plan, PlanError, owner
 from dpengine.sources.table import Table
 from dpengine.spec import strict_yaml
 from dpengine.spec.limits import MAX_TABLE_CELLS
-from dpengine.translation.catalogue import _, number, plural
+from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import name_of, plain
@@ -126,7 +126,7 @@ def _load_plan() -> None:
         if isinstance(plan, PlanError):
             st.warning(all_faults(plan), icon=":material/report:")
             return
-        doing = _("Checking")
+        doing = mark("Checking")
         if background_read.read("fits", lambda _job: _fits(table, plan), table, question=plan.key, doing=doing) is None:
             return
         visit().refresh(plan_form.from_plan(plan), lambda: _("load a plan"))

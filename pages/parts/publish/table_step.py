@@ -14,7 +14,7 @@ from dpengine.sources.connections import Connection, list_tables, open_connectio
 from dpengine.sources.open import EXCEL, sheet_names
 from dpengine.sources.plan_template import header_doubt
 from dpengine.sources.table import Table
-from dpengine.translation.catalogue import _, plural
+from dpengine.translation.catalogue import _, mark, plural
 from pages.parts.server import connections, lifespan, session_resources, uploads
 from pages.parts.server.jobs import Progress, Stopped
 from pages.parts.shared.demo import is_demo
@@ -79,7 +79,7 @@ def choose_from_database(databases: dict[str, Connection]) -> None:
         return
     entry = databases[name]
     offered = background_read.read(
-        "tables", lambda _progress: list_tables(name, entry), None, question=name, doing=_("Asking for its tables")
+        "tables", lambda _progress: list_tables(name, entry), None, question=name, doing=mark("Asking for its tables")
     )
     if offered is None:
         return
@@ -193,7 +193,7 @@ def _opened(name: str, opens: Callable[[], Table], *, question: object, again: b
             raise
         return table
 
-    return background_read.read(name, work, None, question=question, doing=_("Reading the table"), again=again)
+    return background_read.read(name, work, None, question=question, doing=mark("Reading the table"), again=again)
 
 
 def _take(table: Table, source: uploads.Place, how: dict[str, Any]) -> None:
@@ -220,7 +220,7 @@ def _sheets(path: Path, place: uploads.Place) -> list[str] | None:
         lambda _progress: sheet_names(path),
         None,
         question=question,
-        doing=_("Looking for sheets"),
+        doing=mark("Looking for sheets"),
         again=False,
     )
 

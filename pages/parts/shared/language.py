@@ -3,6 +3,8 @@ before in this browser, which keeps the choice in a cookie."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -42,8 +44,11 @@ def spoken_on(url: str) -> str:
     return str(st.session_state[SHOWN])
 
 
-def show_choice() -> None:
-    """Show the language of the page, and the others once somebody asks, so that nobody waits for their names."""
+def show_choice(forget: Callable[[], None]) -> None:
+    """Show the language of the page, and the others once somebody asks, so that nobody waits for their names.
+
+    `forget` drops what is kept in the language before, once another is chosen.
+    """
     spoken = chosen()
     name = "English" if spoken == ENGLISH else languages()[spoken]
     with st.container(key="language-choice"):
@@ -55,13 +60,18 @@ def show_choice() -> None:
     with box:
         for code, own_name in languages().items():
             icon = ":material/check:" if code == spoken else ":material/translate:"
-            st.button(own_name, key=f"language-{code}", icon=icon, type="tertiary", on_click=_choose, args=(code,))
+            st.button(
+                own_name, key=f"language-{code}", icon=icon, type="tertiary", on_click=_choose, args=(code, forget)
+            )
         if spoken != ENGLISH:
             st.caption(_("Publish, its releases and the glossary are translated. The other pages are in English."))
 
 
-def offer() -> None:
-    """Offer the page in the language of the visitor's browser, in that language, if it is another than English."""
+def offer(forget: Callable[[], None]) -> None:
+    """Offer the page in the language of the visitor's browser, in that language, if it is another than English.
+
+    `forget` drops what is kept in English, once it is chosen.
+    """
     if chosen() != ENGLISH:
         return
     code = (st.context.locale or ENGLISH).partition("-")[0].lower()
@@ -69,9 +79,12 @@ def offer() -> None:
         return
     with speaking(code):
         said = _("This page in English")  # each translation names its own language instead
-    st.button(said, key="language-offer", icon=":material/translate:", type="tertiary", on_click=_choose, args=(code,))
+    st.button(
+        said, key="language-offer", icon=":material/translate:", type="tertiary", on_click=_choose, args=(code, forget)
+    )
 
 
-def _choose(code: str) -> None:
+def _choose(code: str, forget: Callable[[], None]) -> None:
+    forget()
     st.query_params.pop(KEY, None)  # else a reload would go back to the language of the address
     st.session_state[KEY] = code

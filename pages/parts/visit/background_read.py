@@ -20,9 +20,9 @@ from pages.parts.server import jobs
 from pages.parts.server.jobs import Job, Progress, Stopped
 from pages.parts.shared.wording import duration
 from pages.parts.visit.fault_text import all_faults
-from pages.parts.visit.state import visit
+from pages.parts.visit.state import VISIT, VisitState, visit
 
-__all__ = ["begin", "drop", "glance", "held", "read", "show_refusal"]
+__all__ = ["begin", "drop", "drop_all", "glance", "held", "read", "show_refusal"]
 
 T = TypeVar("T")
 
@@ -103,6 +103,12 @@ def drop(name: str) -> None:
     _question, job = visit().readings.pop(name, (None, None))
     if job is not None:
         job.stop()
+
+
+def drop_all() -> None:
+    """Stop and forget all that is being read, such as texts in a language that is no longer wanted."""
+    if isinstance(here := st.session_state.get(VISIT), VisitState):
+        here.drop_readings()
 
 
 def show_refusal(error: PrivateReleaseError) -> None:

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 import streamlit as st
 
 from dpengine.errors import Fault, LedgerError, PrivateReleaseError
-from dpengine.spec.declared import NEEDED
 from dpengine.translation.catalogue import _, mark, plural
 from pages.parts.shared.wording import plain
 
@@ -27,7 +26,7 @@ FIELDS = {
 def sentence(fault: Fault, columns: Sequence[str] = ()) -> str:
     """Say a fault without its path into the plan; its column by name where `columns` lists them.
 
-    >>> sentence(Fault(("columns", 2, "from"), NEEDED), ["age", "visit"])
+    >>> sentence(Fault(("columns", 2, "from"), "not given", missing=True), ["age", "visit"])
     'visit: the first day is needed'
     >>> sentence(Fault(("columns", 1), "list the values"))
     'list the values'
@@ -38,7 +37,7 @@ def sentence(fault: Fault, columns: Sequence[str] = ()) -> str:
             lead = f"{columns[position - 1]}: " if position <= len(columns) else ""
             steps = fault.path[2:]
     field = FIELDS.get(str(steps[-1]), "") if steps else ""
-    if fault.text == _(NEEDED):
+    if fault.missing:
         return lead + _("{what} is needed", what=_(field) or " ".join(map(str, steps)))
     return f"{lead}{_(field)}: {fault.text}" if field else f"{lead}{fault.text}"
 

@@ -39,7 +39,7 @@ function nameHelp() {
     const text = help.closest(".stMarkdown, .stHeading")?.cloneNode(true);
     text?.querySelectorAll('[data-testid="stIconMaterial"]').forEach((icon) => icon.remove()); // their names are texts
     const words = text?.textContent.trim().split(/\s+/) ?? [];
-    if (words[0]) help.ariaLabel = `Help for ${words.slice(0, 6).join(" ")}`;
+    if (words[0]) help.ariaLabel = shown.help.replace("{words}", () => words.slice(0, 6).join(" "));
   }
 }
 

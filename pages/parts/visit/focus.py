@@ -26,5 +26,6 @@ def follow(page: str) -> None:
         "The page cannot reach its server, which may have been stopped or restarted. Your plan is kept in this tab: "
         "reload the page once the server answers again, and bring your table again."
     )
+    data = {"page": page, "at": at, "top": top, "away": away, "help": _("Help for {words}")}
     with st.container(key="focus"):
-        _focus(key="focus-component", data={"page": page, "at": at, "top": top, "away": away})
+        _focus(key="focus-component", data=data)

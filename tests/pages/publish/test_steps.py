@@ -11,7 +11,6 @@ from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
 from dpengine.errors import Fault
-from dpengine.spec.declared import NEEDED
 from pages.parts.visit.fault_text import sentence
 from tests.pages.visits import held, labelled, ledger, press, settled, texts, visit
 
@@ -217,7 +216,7 @@ def test_a_saved_plan_is_loaded_again(page: AppTest) -> None:
     [
         (Fault(("columns", 1, "edges"), "give at least two edges"), "age: give at least two edges"),
         (Fault(("columns", 1), "list the values"), "age: list the values"),
-        (Fault(("columns", 1, "by"), NEEDED), "age: by is needed"),
+        (Fault(("columns", 1, "by"), "fehlt", missing=True), "age: by is needed"),
         (Fault((), "table age × x: there is no column 'x'"), "table age × x: there is no column 'x'"),
         (Fault(("epsilon",), "ε must be above 0"), "ε: ε must be above 0"),
     ],
