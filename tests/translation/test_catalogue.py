@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 import string
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +17,7 @@ from dpengine.translation import catalogue
 from dpengine.translation.catalogue import _, language, languages, number, plural, speaking
 
 ROOT = Path(__file__).parent.parent.parent
+MORE_CODE = "| Kind | Write |"  # how this begins: in other languages it adds which words of the notation stay English
 OTHERS = [code for code in languages() if code != "en"]
 
 
@@ -31,8 +34,14 @@ def tool() -> ModuleType:
     return module
 
 
-def places(text: str) -> set[str]:
-    return {name for _text, name, _form, _conversion in string.Formatter().parse(text) if name is not None}
+def places(text: str) -> set[tuple[str, str | None, str | None]]:
+    parsed = string.Formatter().parse(text)
+    return {(name, form, conversion) for _text, name, form, conversion in parsed if name is not None}
+
+
+def marks(text: str) -> Counter[str]:
+    """Return what Markdown and the page read as more than words."""
+    return Counter(re.findall(r"\*\*|:material/\w+:|<br>|\]\([^)]*\)|https?://[^\s)]+", text))
 
 
 @pytest.mark.parametrize("code", OTHERS)
@@ -44,8 +53,10 @@ def test_every_text_is_translated_with_its_places(code: str) -> None:
         found = message.string if isinstance(message.string, tuple) else (message.string,)
         assert all(found), f"not translated: {message.id!r}; python .ci/texts.py lists all"
         for form in found:
+            assert marks(form) == marks(english[-1]), message.id
+            assert form.count("`") == english[-1].count("`") or english[-1].startswith(MORE_CODE), message.id
             assert places(form) <= places(english[-1]), message.id
-            assert places(form) | {"n"} >= places(english[-1]), message.id
+            assert places(form) | {("n", "", None)} >= places(english[-1]), message.id
 
 
 @pytest.mark.parametrize("code", OTHERS)
