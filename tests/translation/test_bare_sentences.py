@@ -16,14 +16,23 @@ import pytest
 from pages.parts.visit.project.file import HEAD
 
 ROOT = Path(__file__).parent.parent.parent
+# Of what pages share: what only pages in English show, and what is read but never shown.
+ELSEWHERE = {
+    "answer_wording.py", "entries_table.py", "example_plan.py", "figures.py", "picture_buttons.py", "search.py",
+    "wording.py",
+}  # fmt: skip
 FOLDERS = ("publish", "release", "visit")
 FILES = ["pages/publish.py", *(
     str(file.relative_to(ROOT)) for folder in FOLDERS for file in sorted((ROOT / "pages/parts" / folder).rglob("*.py"))
-)]  # fmt: skip
+), *(
+    str(file.relative_to(ROOT)) for file in sorted((ROOT / "pages/parts/shared").rglob("*.py"))
+    if file.name not in ELSEWHERE
+), "pages/parts/server/drop_zone.py", "app.py"]  # fmt: skip
 
 # The same in every language; and what nobody is shown as it stands, such as columns of a frame with other headings.
 NAMES = {"Private Release", "UTF-8", "CC BY 4.0"}
 EXCEPT = {
+    "app.py": {"private-release: …"},
     "pages/parts/visit/plan_form.py": {"yes, no"},
     "pages/parts/publish/rows_kept.py": {"at most", "rows kept", "of all"},
     "pages/parts/publish/progress.py": {"recognising the data", "checking the plan"},
