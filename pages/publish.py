@@ -175,7 +175,8 @@ def _steps(plan: Plan | None, fault: str, refusal: str) -> None:
                 _head(number, title)
                 body()
         elif name in visit().settled:
-            _folded(f"**{number} · {title}**  \n{summary()}", name)
+            more = columns_step.all_tables() if name == "columns" else None
+            _folded(f"**{number} · {title}**  \n{summary()}", name, more)
         else:
             st.caption(f"{number} · {title}")
     if opened:
@@ -232,10 +233,11 @@ def _head(number: int, title: str) -> None:
         st.subheader(f"{number} · {title}", anchor=False)
 
 
-def _folded(line: str, name: str) -> None:
+def _folded(line: str, name: str, more: str | None = None) -> None:
+    """Show a settled step in a line, with all that it leaves out as its help, and a button to change it."""
     with st.container(key=f"folded-{name}"):
         text, change = st.columns([5, 2.2], vertical_alignment="center", gap="small")
-        text.markdown(line)
+        text.markdown(line, help=more)
         change.button(
             _(CHANGES[name]),
             key=f"change-{name}",

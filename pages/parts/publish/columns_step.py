@@ -20,10 +20,11 @@ from pages.parts.visit.checked import checked
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import STEPS, visit
 
-__all__ = ["choose_columns", "summary"]
+__all__ = ["all_tables", "choose_columns", "summary"]
 
 MAX_OWN = 12
 MAX_SHOWN = 8
+MAX_NAMED = 4  # of the tables, in the folded step
 
 
 def choose_columns() -> None:
@@ -192,8 +193,16 @@ def _own_tables(chosen: list[str], own: tuple[tuple[str, ...], ...]) -> tuple[tu
 def summary(plan: Plan | None) -> str:
     """Return the line that stands for the folded step."""
     tables = plan_form.tables_of(visit().entries)
-    named = ", ".join(plain(name_of(table)) for table in tables[:4]) + (", …" if len(tables) > 4 else "")
+    named = ", ".join(plain(name_of(table)) for table in tables[:MAX_NAMED])
+    if len(tables) > MAX_NAMED:
+        named = _("{tables} and {n} more", tables=named, n=number(len(tables) - MAX_NAMED))
     if plan is None:
         return named or _("nothing chosen yet")
     cells = sum(plan.cells(table) for table in plan.marginals)
     return f"{named} · " + plural("{n} cell", "{n} cells", cells)
+
+
+def all_tables() -> str | None:
+    """Return every table by name, a line each, where `summary` names only some."""
+    tables = plan_form.tables_of(visit().entries)
+    return None if len(tables) <= MAX_NAMED else "\n".join(f"- {plain(name_of(table))}" for table in tables)

@@ -12,7 +12,9 @@ from streamlit.testing.v1 import AppTest
 import dpengine as dpe
 from dpengine.errors import Fault
 from pages.parts.visit.fault_text import sentence
+from pages.parts.visit.plan_form import from_plan
 from tests.pages.visits import held, labelled, ledger, press, settled, texts, visit
+from tests.plans import letters_plan
 
 CLINIC = "patient_id,age,region,visit_date\n" + "".join(
     f"{k},{20 + k},{('North', 'South', 'Rare disease', 'West')[k % 4]},{1 + k:02}/02/2024\n" for k in range(20)
@@ -276,9 +278,29 @@ def test_a_table_of_ones_own_is_picked_in_one_box_and_what_is_in_none_is_named(c
     assert held(clinic).entries.own == (("age", "region"),)
     assert "In no table: visit_date. They are not published" in texts(clinic)
     labelled(clinic.multiselect, "Another table").set_value(["visit_date"]).run()
+    assert held(clinic).history.now.said == "tables: visit_date, age × region"
     assert "In no table" not in texts(clinic)
     labelled(clinic.multiselect, "Table 1").set_value([]).run()
     assert held(clinic).entries.own == (("visit_date",),)
     clinic.multiselect[0].set_value(["age", "region"]).run()
     assert not clinic.exception
     assert held(clinic).entries.own == ()
+
+
+def test_the_preview_follows_the_plans_first_table_until_a_person_chooses_another(page: AppTest) -> None:
+    page.button(key="sample_census").click().run()
+    for tables in ([["a"], ["b"]], [["a", "b"], ["a"], ["b"], ["c"], ["a", "c"]]):
+        held(page).refresh(from_plan(letters_plan([2, 2, 2], tables)))
+        settled(page.run())
+        assert page.selectbox(key="preview-table").value == tuple(tables[0])
+    folded = next(text.value for text in page.markdown if "What to publish" in text.value)
+    assert "and 1 more" in folded
+    assert "a × c" in columns_left_out(page)
+    page.selectbox(key="preview-table").set_value(("b",)).run()
+    settled(page.run())
+    assert page.selectbox(key="preview-table").value == ("b",)
+
+
+def columns_left_out(page: AppTest) -> str:
+    """Return the help of the folded step, which names every table."""
+    return next(text.help for text in page.markdown if "What to publish" in text.value)

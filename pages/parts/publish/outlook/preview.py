@@ -37,7 +37,7 @@ def show_so_far(plan: Plan | None) -> None:
         redraw = _show_head(_("What readers will see, so far"))
         drawn = trial.drawn(plan, afresh=redraw)
         if drawn is not None:
-            figure_with_choice(drawn[1], key="preview", made_up=True)
+            _show_figure(drawn[1])
 
 
 def show_consequence(plan: Plan, *, own: bool) -> None:
@@ -49,7 +49,7 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
         redraw = _show_head(_("What readers will see") if own else _("What a release looks like"))
         result = _previewed(plan, afresh=redraw)
         words = st.container()
-        figure_with_choice(result, key="preview", made_up=True)
+        _show_figure(result)
         words.markdown(in_words(plan), help=term("mostly-noise"))
     numbers = visit().once("curve", trial.question_of(plan), lambda: figures.error_curve_numbers(plan))
     with st.container(border=True):
@@ -95,7 +95,7 @@ def _show_adaptive(plan: Plan, *, own: bool) -> None:
         else:
             of, result = last
             st.markdown(in_words(plan), help=term("mostly-noise"))
-            figure_with_choice(result, key="preview", made_up=True)
+            _show_figure(result)
             if trial.question_of(of) != trial.question_of(plan):
                 st.caption(
                     _(
@@ -137,8 +137,18 @@ def in_words(plan: Plan) -> str:
 
 
 def _shown(plan: Plan) -> tuple[str, ...]:
+    """Return the table to show: the plan's first, also as the plan grows, until a person chooses another."""
     table: tuple[str, ...] | None = st.session_state.get("preview-table")
-    return table if table in plan.marginals else plan.marginals[0]
+    chosen = table in plan.marginals and table != visit().kept("preview-begins", ())
+    return table if table is not None and chosen else plan.marginals[0]
+
+
+def _show_figure(result: Result) -> None:
+    shown = _shown(result.plan)
+    if shown != st.session_state.get("preview-table"):
+        st.session_state["preview-table"] = shown
+        visit().keep("preview-begins", (), shown)
+    figure_with_choice(result, key="preview", made_up=True)
 
 
 def _facts(plan: Plan, predicted: pd.DataFrame) -> str:

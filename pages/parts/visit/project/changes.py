@@ -7,7 +7,6 @@ from typing import Any
 
 from dpengine.spec import notation
 from dpengine.translation.catalogue import _, localised, mark, number, plural
-from pages.parts.visit import plan_form
 from pages.parts.visit.plan_form import LAYOUTS, Entries
 
 __all__ = ["in_words"]
@@ -72,8 +71,9 @@ def _words(entries: Entries) -> tuple[object, ...]:
 def _tables(before: Entries, after: Entries) -> Iterator[str]:
     if before.layout != after.layout:
         yield _("tables: {tables}", tables=_lowered(_(LAYOUTS[after.layout])))
-    if after.layout == "own" and plan_form.tables_of(before) != plan_form.tables_of(after) and before.own != after.own:
-        tables = ", ".join(" × ".join(table) for table in after.own)
+    if after.layout == "own" and before.own != after.own:
+        fresh = [table for table in after.own if table not in before.own]  # first: what was changed must be in sight
+        tables = ", ".join(" × ".join(table) for table in (*fresh, *(own for own in after.own if own not in fresh)))
         yield _("tables: {tables}", tables=_short(tables or _("none")))
     if before.margins != after.margins:
         yield _("each column by itself: {yes}", yes=_yes(after.margins))
