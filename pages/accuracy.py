@@ -22,14 +22,24 @@ from dpengine.results.result import EXACT
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
 from pages.parts.accuracy.charts import error_figure
-from pages.parts.accuracy.numbers import EPSILONS, curve, noise_shares, sample_like, wanted_epsilon
+from pages.parts.accuracy.numbers import EPSILONS, curve, largest_error, noise_shares, sample_like, wanted_epsilon
 from pages.parts.accuracy.tabs import all_tables, meaning, measured_tables, mostly_noise, small_cells
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.data_twin import twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.strategy import strategy_of
-from pages.parts.shared.wording import counted_noun, heading_of, noun, people, percent, percent_at_most, plain, plural
+from pages.parts.shared.wording import (
+    counted_noun,
+    heading_of,
+    noun,
+    people,
+    percent,
+    percent_at_most,
+    plain,
+    plural,
+    sure,
+)
 from pages.parts.visit import saved_draft
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan_form import to_plan
@@ -37,6 +47,7 @@ from pages.parts.visit.state import require_entry, visit
 from pages.parts.visit.strategies import is_adaptive, show_strategies
 
 ROUGH_SHARE = 0.4  # of a sample; below it the data may say another share (benchmarks/sample_share.py)
+ALMOST_ALL = 0.995  # of a sample; above it the share would be rounded to 100 %
 DATA = Path(__file__).parent.parent / "data"
 SAMPLES = {"Census sample": "census.plan.yaml", "Health insurance sample": "rand.plan.yaml"}
 
@@ -146,9 +157,19 @@ def from_error(plan: Plan) -> None:
         st.caption(all_faults(error))
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        every = f" for all {len(plan.marginals)} tables" if len(plan.marginals) > 1 else ""
-        st.markdown(f"needs **ε = {exact_text(epsilon)}**{every}", width="content")
+        st.markdown(_what_it_costs(plan, epsilon), width="content")
         st.button("Show this ε", key="accuracy_use", on_click=_choose, args=(epsilon,), icon=":material/my_location:")
+
+
+def _what_it_costs(plan: Plan, epsilon: Fraction) -> str:
+    """Say what ε is needed, which table drives it, and what it means for a person."""
+    tables = len(plan.marginals)
+    driver = plain(heading_of(plan, largest_error(plan.at(epsilon))))
+    every = f" for all {tables} tables ({driver} needs the most)" if tables > 1 else ""
+    return (
+        f"needs **ε = {exact_text(epsilon)}**{every}: someone who is 50 % sure that a person is in the table can "
+        f"become {sure(posterior(0.5, epsilon))}"
+    )
 
 
 def _choose(epsilon: Fraction) -> None:
@@ -201,6 +222,8 @@ def figures(plan: Plan, table: tuple[str, ...], row: pd.Series[float]) -> None:
         size = f"on a made-up table of about {plan.rows_about:,} {noun(plan)}"
         if like is None:
             st.caption(f"Counts from any random sample would be less far off, {size}.")
+        elif like > ALMOST_ALL:
+            st.caption(f"As exact as counts from a random sample of almost everybody would be, {size}.")
         else:
             rough = " A rough guide here: cells are so small that it depends much on your own table."
             st.caption(

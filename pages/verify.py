@@ -15,7 +15,7 @@ from dpengine.bundle.signature import MEANING, read_key
 from dpengine.bundle.verify import PROSE, Verified
 from dpengine.errors import ReleaseError
 from pages.parts.shared.code.show import show_code
-from pages.parts.shared.demo import file_box
+from pages.parts.shared.demo import file_box, is_demo
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import name_of, plain, sure
 from pages.parts.visit.state import require_entry
@@ -82,8 +82,8 @@ def checked(file: UploadedFile) -> Verified | ReleaseError:
     return outcome
 
 
-def ask_for_key() -> str | None:
-    """Ask for the publisher's key; return its fingerprint, or None without one that can be read."""
+def ask_for_key() -> tuple[str | None, bool]:
+    """Ask for the publisher's key; return its fingerprint, or None, and whether a text was typed that is no key."""
     text = st.text_area(
         "The publisher's key, if you know it",
         key="verify_key",
@@ -96,15 +96,15 @@ def ask_for_key() -> str | None:
         ),
     )
     if not text.strip():
-        return None
+        return None, False
     try:
-        return read_key(text)
+        return read_key(text), False
     except ReleaseError as refused:
         st.warning(plain(f"{str(refused)[:1].upper()}{str(refused)[1:]}."), icon=":material/edit:")
-        return None
+        return None, True
 
 
-def examine(outcome: Verified | ReleaseError, name: str, expected: str | None) -> None:
+def examine(outcome: Verified | ReleaseError, name: str, expected: str | None, unread: bool) -> None:
     """Show what a release file promises, or why it is refused."""
     if isinstance(outcome, ReleaseError):
         with st.container(border=True):
@@ -123,7 +123,9 @@ def examine(outcome: Verified | ReleaseError, name: str, expected: str | None) -
             )
         return
     with st.container(border=True):
-        st.markdown(f":material/task_alt: **{plain(name)} is complete and consistent.**")
+        but = ", but the key that you typed was not checked: it cannot be read" if unread else ""
+        icon = "key_off" if unread else "task_alt"
+        st.markdown(f":material/{icon}: **{plain(name)} is complete and consistent{but}.**")
         st.markdown(
             "Every file is there and matches its checksum; the tables agree with each other and with the synthetic "
             f"rows. The text in {' and '.join((', '.join(PROSE[:-1]), PROSE[-1]))} is not compared with the numbers."
@@ -158,8 +160,10 @@ with st.container(horizontal_alignment="center"), st.container(width=READABLE):
         key="verify_file",
         help="The zip file that Publish gives under “Download everything”.",
     )
-    st.caption("The file is read here and not kept. It goes nowhere else, and nothing is spent.")
-    wanted = ask_for_key()
+    wanted, unreadable = None, False
+    if not is_demo():
+        st.caption("The file is read here and not kept. It goes nowhere else, and nothing is spent.")
+        wanted, unreadable = ask_for_key()
     if bundle is not None:
-        examine(checked(bundle), bundle.name, wanted)
+        examine(checked(bundle), bundle.name, wanted, unreadable)
     show_code("verify", lambda: {"bundle": "release.zip" if bundle is None else bundle.name, "key": wanted})

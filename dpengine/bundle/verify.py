@@ -104,7 +104,8 @@ def _unexpected(signer: str | None, expected: str) -> str:
 def _check_form(members: Archive) -> None:
     if not members.is_as_written():
         raise ReleaseError(
-            "the zip file holds more than its files, or was packed by another program: get it again as it was made"
+            "the zip file holds more than its files, or was packed by another program, so its texts may have been "
+            "altered: get it again as it was made"
         )
 
 

@@ -16,8 +16,8 @@ from dpengine.exact import exact_text
 from dpengine.measure.strategy import decide
 from dpengine.results.alternatives import mostly_noise_share
 from dpengine.spec.plan import Plan
-from pages.parts.accuracy.numbers import EPSILONS
-from pages.parts.shared.wording import people, percent, percent_at_most, why_measured
+from pages.parts.accuracy.numbers import EPSILONS, rounded_up
+from pages.parts.shared.wording import people, percent, percent_at_most, sure, why_measured
 from pages.parts.visit.plan_form import Draft, from_plan
 from tests.pages.visits import held, metrics, settled, texts, visit
 from tests.plans import category, survey
@@ -84,8 +84,10 @@ def test_a_wanted_error_gives_the_least_epsilon_which_can_be_shown() -> None:
     at = page(own)
     at.number_input(key="accuracy_within").set_value(25).run()
     at.selectbox(key="accuracy_confidence").select(0.99).run()
-    answer = epsilon_for(own, 25, 0.99)
+    answer = rounded_up(epsilon_for(own, 25, 0.99))
     assert f"ε = {exact_text(answer)}" in texts(at)
+    assert f"can become {sure(posterior(0.5, answer))}" in texts(at)
+    assert "needs the most" in texts(at)
     at.button(key="accuracy_use").click().run()
     assert at.select_slider(key="accuracy_epsilon").value == answer
     assert not at.exception

@@ -39,7 +39,10 @@ def test_it_says_so_on_every_page_and_takes_a_file_on_none() -> None:
         assert not at.exception
         assert "Demonstration with public samples." in texts(at), other
         assert not at.get("file_uploader"), other
-    assert "takes no files" in texts(page.switch_page("pages/verify.py").run())
+    verify = page.switch_page("pages/verify.py").run()
+    assert "takes no files" in texts(verify)
+    assert "is read here" not in texts(verify)
+    assert not verify.text_area, "there is no file whose key could be compared"
 
 
 def test_visitors_do_not_see_each_others_spending_and_leave_nothing() -> None:

@@ -116,7 +116,9 @@ def test_the_four_outcomes_are_told_apart(finished: Release) -> None:
     assert "What it promises" not in refused
     changed = finished.bundle[:-1] + (b"1" if finished.bundle.endswith(b"0") else b"0")
     assert "was changed after it was signed" in words(page(changed))
-    assert "The expected key cannot be read" in verified(finished.bundle, "my key")
+    assert "The expected key cannot be read" in (unread := verified(finished.bundle, "my key"))
+    assert "but the key that you typed was not checked" in unread
+    assert "task_alt" not in unread
 
 
 def test_a_file_name_is_shown_as_it_is(finished: Release) -> None:

@@ -16,7 +16,10 @@ from dpengine.spec.plan import Plan
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.strategy import BY_CONTENT
 
-__all__ = ["EPSILONS", "all_errors", "curve", "noise_shares", "predictions_csv", "sample_like", "wanted_epsilon"]
+__all__ = [
+    "EPSILONS", "all_errors", "curve", "largest_error", "noise_shares", "predictions_csv", "rounded_up", "sample_like",
+    "wanted_epsilon",
+]  # fmt: skip
 
 EPSILONS = rungs("0.01", "20")
 
@@ -53,8 +56,29 @@ def curve(plan: Plan, table: Columns) -> pd.DataFrame:
 
 
 def wanted_epsilon(plan: Plan, half_width: float, confidence: float) -> Fraction:
-    """Return the smallest ε that brings every count within `half_width`. Raises `PlanError` if there is none."""
-    return _wanted_epsilon(plan.at(1), half_width, confidence)
+    """Return the smallest ε of three digits that brings every count within `half_width`.
+
+    Raises `PlanError` if there is none.
+    """
+    return rounded_up(_wanted_epsilon(plan.at(1), half_width, confidence))
+
+
+def rounded_up(epsilon: Fraction) -> Fraction:
+    """Round up to three digits.
+
+    >>> str(rounded_up(Fraction("1.840888"))), str(rounded_up(Fraction("0.0125")))
+    ('37/20', '1/80')
+    """
+    unit = Fraction(1)
+    while epsilon < 100 * unit:
+        unit /= 10
+    return -(-epsilon // unit) * unit
+
+
+def largest_error(plan: Plan) -> Columns:
+    """Return the table whose counts are the furthest off."""
+    widths = all_errors(plan)["half_width_95"][: len(plan.marginals)]  # the total stands last, and is no cell
+    return plan.marginals[int(np.argmax(widths))]
 
 
 def noise_shares(plan: Plan, table: Columns, half_widths: pd.Series[float]) -> np.ndarray:

@@ -9,7 +9,7 @@ from dpengine import PlanError
 from dpengine.spec import strict_yaml
 from dpengine.translation.catalogue import _
 from pages.parts.publish.project import next_year
-from pages.parts.shared.demo import file_box
+from pages.parts.shared.demo import file_box, is_demo
 from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.wording import plain
 from pages.parts.visit import saved_draft
@@ -35,7 +35,8 @@ def show() -> None:
         _save()
         _open()
         _choose_recent()
-        _point_to_approval()
+        if not is_demo():  # where no file can be opened, and nobody approves
+            _point_to_approval()
 
 
 def _save() -> None:
