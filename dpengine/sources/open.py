@@ -98,7 +98,8 @@ def open_table(
         Table; or an Ibis table of any engine, whose rows stay where they are if that engine can count them.
     encoding, delimiter
         Of a text file. By default UTF-8, with lines that are no UTF-8 read as Windows-1252, and the delimiter in the
-        header line. An encoding also of a file of SPSS, Stata or SAS, if it states a wrong one.
+        header line. (Cells may stand in double quotes, or in single ones where all names do.) An encoding also of a
+        file of SPSS, Stata or SAS, if it states a wrong one.
     sheet
         Of a workbook; by default the first visible one.
     table
@@ -273,7 +274,9 @@ def _open_text(connection: Any, folder: Path, path: Path, packed: bool, options:
         in_full=options.in_full, skip=options.skip_rows, names_given=options.names_given,
     )  # fmt: skip
     delimiter = found["delimiter"]
-    rows = relation(Path(found["place"]), len(found["names"]), delimiter, plain_lines=found["plain_lines"])
+    rows = relation(
+        Path(found["place"]), len(found["names"]), delimiter, found["quote"], plain_lines=found["plain_lines"]
+    )
     connection.execute(f"CREATE VIEW rows AS SELECT * FROM {rows}")
     return _Loaded(
         found["names"],

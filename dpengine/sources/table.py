@@ -184,7 +184,7 @@ def _fault(message: str) -> str:
     where = number(int(line[1]))
     if "unterminated quote" in message:
         return _(
-            'line {line} of the file opens a quote that is not closed properly; write " inside of a cell as ""',
+            "line {line} of the file opens a quote that is not closed properly; write a quote inside of a cell twice",
             line=where,
         )
     if "Maximum line size" in message:

@@ -136,15 +136,21 @@ def invented(columns: int) -> list[str]:
     return [f"column_{number}" for number in range(1, columns + 1)]
 
 
-def header(path: Path, delimiter: str | None) -> tuple[list[str], str]:
-    """Return the names in the first line of a plain text table, and the delimiter.
+def header(path: Path, delimiter: str | None) -> tuple[list[str], str, str]:
+    """Return the names in the first line of a plain text table, the delimiter, and the quote that cells may stand in.
 
-    The default is the delimiter that is commonest in that line. Raises `TableError`.
+    The default is the delimiter that is commonest in that line. The quote is " unless each name stands in single ones.
+    Raises `TableError`.
     """
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise TableError(_("the delimiter must be one character, such as , or ; or a tab"))
     with path.open("rb") as raw:
-        return _header_of(raw, delimiter)
+        line = raw.readline(_MAX_HEADER).decode("utf-8", "ignore").removesuffix("\n")
+        for separator in _DELIMITERS if delimiter is None else delimiter.replace("'", ""):
+            if re.fullmatch(f"'[^']+'(?:{re.escape(separator)}'[^']+')*", line):
+                return _names(line, separator, "'"), separator, "'"
+        raw.seek(0)
+        return *_header_of(raw, delimiter), '"'
 
 
 def _header_of(raw: BinaryIO, delimiter: str | None) -> tuple[list[str], str]:
@@ -160,14 +166,14 @@ def _header_of(raw: BinaryIO, delimiter: str | None) -> tuple[list[str], str]:
     return _names(line, delimiter), delimiter
 
 
-def _names(line: str, delimiter: str) -> list[str]:
+def _names(line: str, delimiter: str, quote: str = '"') -> list[str]:
     """Return the cells of the header line. Where a quote stays open, rows would become part of a name."""
     if max(map(len, line.split(delimiter))) > _MAX_NAME:
         raise TableError(
             _("a column's name is longer than {most} characters; is this a text table?", most=number(_MAX_NAME))
         )
     try:
-        names = next(csv.reader([line], delimiter=delimiter, strict=True), [])
+        names = next(csv.reader([line], delimiter=delimiter, quotechar=quote, strict=True), [])
     except csv.Error:
         raise TableError(
             _(

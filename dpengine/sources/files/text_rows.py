@@ -22,39 +22,43 @@ __all__ = ["check_quotes", "has_plain_lines", "relation"]
 _CHUNK = 8 << 20  # bytes
 
 
-def relation(path: Path, columns: int, delimiter: str, *, plain_lines: bool, max_line: int = MAX_LINE) -> str:
+def relation(
+    path: Path, columns: int, delimiter: str, quote: str = '"', *, plain_lines: bool, max_line: int = MAX_LINE
+) -> str:
     """Return SQL for the rows of a plain text table: texts ``c0``, ``c1``, …
 
-    `plain_lines` is what `has_plain_lines` returned, `max_line` the bytes of the longest line.
+    `quote` is what cells may stand in, `plain_lines` what `has_plain_lines` returned, `max_line` the bytes of the
+    longest line.
     """
     types = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(columns))
     return (
-        f"read_csv({literal(str(path))}, columns = {{{types}}}, delim = {literal(delimiter)}, quote = '\"', "
-        "escape = '\"', new_line = '\\n', header = true, auto_detect = false, strict_mode = true, "
+        f"read_csv({literal(str(path))}, columns = {{{types}}}, delim = {literal(delimiter)}, "
+        f"quote = {literal(quote)}, escape = {literal(quote)}, "
+        "new_line = '\\n', header = true, auto_detect = false, strict_mode = true, "
         f"hive_partitioning = false, max_line_size = {max_line}, buffer_size = {2 * max_line}, "
         f"parallel = {str(plain_lines).lower()})"
     )
 
 
-def has_plain_lines(path: Path) -> bool:
+def has_plain_lines(path: Path, quote: str = '"') -> bool:
     """Return whether no line after the header has a quote or is blank."""
     ended = True  # with a line end
     with path.open("rb") as raw:
         raw.readline()
         while chunk := raw.read(_CHUNK):
-            if b'"' in chunk or b"\n\n" in chunk or (ended and chunk.startswith(b"\n")):
+            if quote.encode() in chunk or b"\n\n" in chunk or (ended and chunk.startswith(b"\n")):
                 return False
             ended = chunk.endswith(b"\n")
     return True
 
 
-def check_quotes(path: Path, delimiter: str) -> None:
+def check_quotes(path: Path, delimiter: str, quote: str = '"') -> None:
     """Refuse a plain text table with a quote that is not closed before a delimiter, a line end or the end of the file.
 
     A quote opens only as the first letter of a cell, or after one blank: DuckDB reads it so. Raises `TableError`,
     which names the line.
     """
-    between, cell = re.escape(delimiter).encode(), _cell(delimiter)
+    between, cell = re.escape(delimiter).encode(), _cell(delimiter, quote)
     with path.open("rb") as raw, mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as content:
         ended = re.compile(rb"(?:%b(?:%b|\n))*+" % (cell, between)).match(content)
         assert ended is not None  # it matches nothing, at least
@@ -62,16 +66,18 @@ def check_quotes(path: Path, delimiter: str) -> None:
             line = sum(1 for _ in re.compile(rb"\n").finditer(content, 0, ended.end())) + 1
             raise TableError(
                 _(
-                    'line {line} of the file opens a quote that is not closed properly; write " inside of a cell as ""',
+                    "line {line} of the file opens a quote that is not closed properly; write a quote inside of a cell "
+                    "twice",
                     line=number(line),
                 )
             )
 
 
-def _cell(delimiter: str) -> bytes:
+def _cell(delimiter: str, quote: str) -> bytes:
     """Return a pattern for one cell, with or without quotes. It never goes back, so its time grows with the cell."""
+    mark = quote.encode()
     before, after = (b"", b"") if delimiter == " " else (b" ?+", b" *+")
-    quoted = before + rb'"[^"]*+(?:""[^"]*+)*+"' + after
+    quoted = before + rb"%b[^%b]*+(?:%b%b[^%b]*+)*+%b" % ((mark,) * 6) + after
     letter = rb"[^\n%b]" if len(delimiter.encode()) == 1 else rb"(?!%b)[^\n]"
-    plain = rb'(?!%b")(?:' % before + letter % re.escape(delimiter).encode() + rb")*+"
+    plain = rb"(?!%b%b)(?:" % (before, mark) + letter % re.escape(delimiter).encode() + rb")*+"
     return rb"(?:%b|%b)" % (quoted, plain)

@@ -65,14 +65,14 @@ def text_table(
         plain = text.to_plain_utf8(Path(path), Path(folder), packed=packed, encoding=encoding)
         if skip or not names_given:
             plain = text.with_header(plain, Path(folder), skip=skip, names=names_given, delimiter=delimiter)
-        names, delimiter = text.header(plain, delimiter)
+        names, delimiter, quote = text.header(plain, delimiter)
         check_names(names)
-        place, plain_lines = link(plain, Path(folder), "source.txt"), text_rows.has_plain_lines(plain)
+        place, plain_lines = link(plain, Path(folder), "source.txt"), text_rows.has_plain_lines(plain, quote)
         if not plain_lines:
-            text_rows.check_quotes(plain, delimiter)
+            text_rows.check_quotes(plain, delimiter, quote)
         if in_full or plain.stat().st_size <= MAX_READ_AT_ONCE:
             with connect(Path(folder), threads=_THREADS) as connection:
-                table = text_rows.relation(place, len(names), delimiter, plain_lines=plain_lines)
+                table = text_rows.relation(place, len(names), delimiter, quote, plain_lines=plain_lines)
                 [(rows,)] = connection.execute(f"SELECT count(*) FROM {table}").fetchall()
         else:
             rows = text.estimated_rows(plain)
@@ -81,6 +81,7 @@ def text_table(
         "copied": plain != Path(path),
         "names": names,
         "delimiter": delimiter,
+        "quote": quote,
         "plain_lines": plain_lines,
         "rows": rows,
         "encoding": encoding_used,
