@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.actions import choose_all, clinic_csv, rest, upload
+from tests.browser import access
+from tests.browser.actions import choose_all, clinic_csv, press, rest, upload
 from tests.browser.conftest import NewPage, wait_until
 
 CONTRAST = """selector => {
@@ -58,10 +60,17 @@ def test_on_a_phone_a_keyboard_goes_on_where_something_new_has_opened(new_page: 
     wait_until(page, f"{FOCUSED} === '3 · What is publicly known'")
 
 
-def test_a_phones_menu_closes_once_a_page_is_chosen(new_page: NewPage) -> None:
-    page = new_page(width=390, height=844)
+def test_a_phones_menu_is_told_in_each_language_and_closes_once_a_page_is_chosen(new_page: NewPage) -> None:
+    page = new_page(width=390, height=844, stranger=True)
+    help_ = page.locator(".st-key-consequence .stTooltipIcon button").first
+    expect(help_).to_have_accessible_name("Help for What a release looks like")
     page.get_by_test_id("stExpandSidebarButton").click()
+    press(page.locator(".st-key-language-choice button").first)
     rest(page)
+    page.get_by_role("button", name="Deutsch").dispatch_event("click")
+    expect(help_).to_have_accessible_name(re.compile("Wie eine Veröffentlichung aussieht"))
+    rest(page)
+    access.check(page)
     page.get_by_role("link", name="Budget").click()
     expect(page.get_by_role("heading", name="Budget", level=1)).to_be_in_viewport()
     expect(page.get_by_test_id("stSidebarCollapseButton")).to_have_count(0)

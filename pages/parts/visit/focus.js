@@ -8,7 +8,8 @@ export default function ({ data }) {
   const before = shown;
   shown = data;
   if (before === null) {
-    new MutationObserver(repair).observe(document.body, { childList: true, subtree: true });
+    new MutationObserver(repair).observe(document.body, { childList: true, characterData: true, subtree: true });
+    document.addEventListener("mousedown", keepHelp);
     repair();
     return;
   }
@@ -27,15 +28,25 @@ function repair() {
 // Streamlit's menu of a phone holds its section of labs as a <div> in a list, and items of no list in that <div>. A
 // screen reader is told of one item that holds links.
 function repairMenu() {
-  for (const section of document.querySelectorAll('[data-testid="stSidebarNavItems"] > div:not([role])')) {
+  // In another language the items are new ones, in the same section.
+  const sections = '[data-testid="stSidebarNavItems"] > :is(div:not([role]), [role="listitem"])';
+  for (const section of document.querySelectorAll(sections)) {
     section.setAttribute("role", "listitem");
     section.querySelectorAll("li").forEach((item) => item.setAttribute("role", "none"));
   }
 }
 
-// Streamlit calls the help beside a text "Help", beside whichever it stands: it is named by the words before it.
+// The help of a term ends with a link. A press on it would take the focus from the help, which would close before the
+// press is over, and the link would never open.
+function keepHelp(event) {
+  if (event.target.closest?.('[data-testid="stTooltipContent"] a')) event.preventDefault();
+}
+
+// Streamlit calls the help beside a text "Help", beside whichever it stands: it is named by the words before it, and
+// anew when these change.
 function nameHelp() {
-  for (const help of document.querySelectorAll('.stTooltipIcon button[aria-label="Help"]')) {
+  for (const help of document.querySelectorAll('.stTooltipIcon button:is([aria-label="Help"], [data-named])')) {
+    help.dataset.named = "";
     const text = help.closest(".stMarkdown, .stHeading")?.cloneNode(true);
     text?.querySelectorAll('[data-testid="stIconMaterial"]').forEach((icon) => icon.remove()); // their names are texts
     const words = text?.textContent.trim().split(/\s+/) ?? [];
