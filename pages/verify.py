@@ -17,7 +17,7 @@ from dpengine.errors import ReleaseError
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.demo import file_box, is_demo
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import name_of, plain, sure
+from pages.parts.shared.wording import name_of, people, plain, sure
 from pages.parts.visit.state import require_entry
 
 READABLE = 680
@@ -47,12 +47,12 @@ def contents(manifest: dict[str, Any]) -> None:
     """Show what the bundle contains, and how it was measured."""
     st.subheader("What it contains", help=term("bundle"))
     tables = [
-        {"table": name_of(tuple(each["columns"])), "cells": each["cells"], "within": each["half_width_95"]}
+        {"table": name_of(tuple(each["columns"])), "cells": each["cells"], "within": people(each["half_width_95"])}
         for each in manifest["tables"]
     ]
     columns = {
         "cells": st.column_config.NumberColumn("cells", format="%,d"),
-        "within": st.column_config.NumberColumn("95 in 100 counts within ±", format="%.4g"),
+        "within": st.column_config.TextColumn("95 in 100 counts within ±", alignment="right"),
     }
     st.dataframe(tables, hide_index=True, column_config=columns, alt="Published tables and their error")
     with st.expander("What was measured, at what price", icon=":material/straighten:"):

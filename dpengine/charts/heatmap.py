@@ -28,6 +28,7 @@ WRITTEN = {False: ("#000000", "#ffffff"), True: ("#ffffff", "#000000")}
 MAX_WRITTEN = 400
 DIGIT, AXIS = 5.2, 170  # pixels: the width of a digit that is just readable, and of everything beside the cells
 STOPS = 12
+MAX_WIDE = 8  # columns whose cells are wide, even on a phone
 
 
 def _scale(low: str, high: str) -> list[list[float | str]]:
@@ -136,9 +137,10 @@ def noise_marks(grid: Grid, dark: bool, number: int = 1) -> dict[str, Any]:
     path = "M{2},{1}L{3},{0}"
     if grid.written:
         path, tones = "M{4},{0}L{3},{0}L{3},{5}Z", {"line": {"width": 0}, "fillcolor": GREY[dark]}
+    left = 0.25 if len(grid.columns) <= MAX_WIDE else 0.05  # narrow cells lose a wider corner, else it is a sliver
     marks = []
     for row, column in np.argwhere(grid.noisy).tolist():
-        ends = row - 0.47, row + 0.4, column - 0.4, column + 0.47, column + 0.25, row - 0.12
+        ends = row - 0.47, row + 0.4, column - 0.4, column + 0.47, column + left, row - 0.12
         marks.append(path.format(*(f"{end:.2f}" for end in ends)))
     axis = "" if number == 1 else str(number)
     return {"type": "path", "path": "".join(marks), "xref": f"x{axis}", "yref": f"y{axis}", **tones}

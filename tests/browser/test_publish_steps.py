@@ -69,8 +69,11 @@ def test_a_phones_menu_is_told_in_each_language_and_closes_once_a_page_is_chosen
     rest(page)
     page.get_by_role("button", name="Deutsch").dispatch_event("click")
     expect(help_).to_have_accessible_name(re.compile("Wie eine Veröffentlichung aussieht"))
+    page.get_by_test_id("stExpandSidebarButton").click()
     rest(page)
     access.check(page)
+    page.get_by_test_id("stExpandSidebarButton").click()  # another size of the window has closed it
+    rest(page)
     page.get_by_role("link", name="Budget").click()
     expect(page.get_by_role("heading", name="Budget", level=1)).to_be_in_viewport()
     expect(page.get_by_test_id("stSidebarCollapseButton")).to_have_count(0)

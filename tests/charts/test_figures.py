@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpengine import Plan, predict, preview
-from dpengine.charts import figures, style
+from dpengine.charts import figures, heatmap, style
 from dpengine.results.result import Result
 from tests.plans import CLINIC, letters_plan
 
@@ -131,3 +131,15 @@ def test_numbers_that_no_saved_picture_has_room_for_are_left_out(columns: int, w
     figure = figures.release_figure(preview(plan), ("a", "b"))
     assert (figure.data[0].texttemplate is not None) == written
     assert style.CONFIG["toImageButtonOptions"]["width"] == 1000
+
+
+def test_the_corners_of_narrow_cells_are_wider_parts_of_them() -> None:
+    def wide(columns: int) -> float:
+        shape = (2, columns)
+        grid = heatmap.Grid(
+            np.ones(shape, int), np.empty(shape, object), "", np.ones(shape, bool), ["a", "b"], ["x"] * columns
+        )
+        start, end = re.findall(r"[ML](-?[\d.]+),", heatmap.noise_marks(grid, dark=False)["path"])[:2]
+        return float(end) - float(start)
+
+    assert wide(20) > 1.5 * wide(4)

@@ -13,7 +13,7 @@ from dpengine.bundle import signature
 from dpengine.release import Release, release
 from dpengine.sources.open import open_table
 from dpengine.spec.plan import Plan
-from pages.parts.shared.wording import percent_at_most
+from pages.parts.shared.wording import people, percent_at_most
 from tests.bundles import members_of, zipped
 
 ENTRY = Path(__file__).parents[2] / "app.py"
@@ -70,7 +70,7 @@ def test_a_whole_release_is_told_so_and_what_it_promises(finished: Release) -> N
 def test_tables_measurements_and_files_are_listed(finished: Release) -> None:
     tables, measured, files = (frame.value for frame in page(finished.bundle).dataframe)
     assert list(tables["table"]) == ["sex × region", "total"]
-    assert list(tables["within"]) == [finished.half_width(table) for table in (("sex", "region"), ())]
+    assert list(tables["within"]) == [people(finished.half_width(table)) for table in (("sex", "region"), ())]
     assert len(measured) == len(finished.measurements)
     assert set(files["file"]) == set(finished.manifest["files"])
     assert files["SHA-256"].str.fullmatch("[0-9a-f]{64}").all()

@@ -19,6 +19,11 @@ KIND_NAMES = {"number": mark("number"), "category": mark("category"), "yesno": m
 SOURCE_NAMES = {"typed": mark("I typed it"), "codebook": mark("a codebook"), "standard": mark("a standard list")}
 SEEN = {"confirmed": mark("seen in the data, confirmed public by me")}
 
+SOURCE_HELP = mark(
+    "Readers will see this. *I typed it*: you knew the values without the data. *A codebook*: a document about the "
+    "table lists them. *A standard list*: anyone can look it up, such as the states of the USA."
+)
+
 
 def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
     """Ask all there is to say of a column, and return its entry; the same one while nothing is changed."""
@@ -65,7 +70,7 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
             index=list(sources).index(now),
             format_func=lambda key: _(sources[key]),
             key=visit().key(f"source-{name}-{now}-{turn}"),
-            help=_("Readers will see this."),
+            help=_(SOURCE_HELP),
         ),
     }
     after = column | entered | kept

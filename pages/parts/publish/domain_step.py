@@ -69,8 +69,10 @@ def declare_columns() -> None:
         codebook_box.show()
         with st.popover(_("How to write it"), icon=":material/help:", type="tertiary"):
             st.markdown(_(HOW_TO_WRITE, lists=", ".join(standard_lists())))
+            st.markdown(_("Write codes as they stand in the table. Step 6, *Words for readers*, gives them words."))
     _say_what_the_file_says()
-    show_grid()
+    with st.container(key="grid-of-columns"):
+        show_grid()
     open_columns = faulty()
     _say_what_is_open(open_columns)
     used = plan_form.used(visit().entries)

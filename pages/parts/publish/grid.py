@@ -16,7 +16,7 @@ import streamlit as st
 
 from dpengine.spec import notation
 from dpengine.translation.catalogue import _, mark, plural
-from pages.parts.publish.column_card import KIND_NAMES, SEEN, SOURCE_NAMES, of_kind
+from pages.parts.publish.column_card import KIND_NAMES, SEEN, SOURCE_HELP, SOURCE_NAMES, of_kind
 from pages.parts.visit import plan_form
 from pages.parts.visit.checked import Checked, checked
 from pages.parts.visit.plan_form import Entries
@@ -44,7 +44,7 @@ ABOUT = {
         "A cell for values that you did not list. Without it, people with such a value are not counted at all."
     ),
     MISSING: mark("A cell for empty values."),
-    SOURCE: mark("Readers will see this."),
+    SOURCE: SOURCE_HELP,
 }
 
 NOTHING = Checked((), None)

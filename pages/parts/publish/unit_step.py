@@ -70,9 +70,10 @@ def choose_unit() -> None:
         key=visit().key("about"),
         help=_("A public figure, not the exact number. It only scales the made-up preview."),
     )
-    visit().change(
-        several_rows=several, id_column=id_column, rows=int(rows), rows_about=None if about is None else int(about)
-    )
+    rows_about = None if about is None else int(about)
+    visit().change(several_rows=several, id_column=id_column, rows=int(rows), rows_about=rows_about)
+    if rows_about != entries.rows_about:
+        st.rerun()  # the preview beside is of the plan as this run began
     if st.button(
         _("Go on to how private"),
         type="primary",

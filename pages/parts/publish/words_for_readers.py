@@ -44,7 +44,7 @@ def ask_words(plan: Plan) -> None:
     if not box.open:
         return
     with box:
-        st.caption(_("Said in the report, the charts and README.txt. Changes no number, and costs nothing."))
+        st.caption(_("Said in the report and the charts, and kept in plan.yaml. Changes no number, and costs nothing."))
         _ask_about(plan)
         _ask_columns(plan)
         _ask_codes(plan)

@@ -148,6 +148,11 @@ def test_the_unit_is_never_assumed(page: AppTest) -> None:
     assert labelled(page.button, "Go on").disabled
     page.radio[0].set_value(False).run()
     assert not labelled(page.button, "Go on").disabled
+    go_on(page)
+    assert any("rests on an assumed size" in each.value for each in page.warning)
+    labelled(page.button, "Say roughly how many rows").click().run()
+    labelled(page.number_input, "Roughly how many rows").set_value(800).run()
+    assert not any("rests on an assumed size" in each.value for each in page.warning)
 
 
 def test_equal_steps_refill_the_box_even_if_their_number_stays_the_same(clinic: AppTest) -> None:

@@ -50,7 +50,10 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
         result = _previewed(plan, afresh=redraw)
         words = st.container()
         _show_figure(result)
-        words.markdown(in_words(plan), help=term("mostly-noise"))
+        with words:
+            st.markdown(in_words(plan), help=term("mostly-noise"))
+            if own:
+                _ask_for_size(plan)
     numbers = visit().once("curve", trial.question_of(plan), lambda: figures.error_curve_numbers(plan))
     with st.container(border=True):
         st.plotly_chart(
@@ -95,6 +98,8 @@ def _show_adaptive(plan: Plan, *, own: bool) -> None:
         else:
             of, result = last
             st.markdown(in_words(plan), help=term("mostly-noise"))
+            if own:
+                _ask_for_size(plan)
             _show_figure(result)
             if trial.question_of(of) != trial.question_of(plan):
                 st.caption(
@@ -105,6 +110,26 @@ def _show_adaptive(plan: Plan, *, own: bool) -> None:
                 )
     with st.container(border=True):
         show_strategies(plan)
+
+
+def _ask_for_size(plan: Plan) -> None:
+    """Say that the size of the table is assumed, and lead to where it is asked; nothing once it is stated."""
+    if plan.rows_about is not None:
+        return
+    st.warning(
+        _(
+            "**How many cells are mostly noise rests on an assumed size.** You have not said roughly how many rows "
+            "your table has. With fewer rows, more cells are mostly noise."
+        ),
+        icon=":material/groups:",
+    )
+    st.button(
+        _("Say roughly how many rows"),
+        key=visit().key("say-size"),
+        icon=":material/edit:",
+        on_click=visit().open_step,
+        args=("unit",),
+    )
 
 
 def _previewed(plan: Plan, *, afresh: bool) -> Result:
