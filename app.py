@@ -70,7 +70,7 @@ def main() -> None:
     if lifespan.is_served():
         tab_storage.recall()
     sign_in.show_corner()
-    demo.show_banner()
+    demo.show_banner(short=tour.is_under_way())
     samples.bring_sample()
     tour.show(page.url_path)
     spoken = language.spoken_on(page.url_path)

@@ -39,6 +39,9 @@ def test_it_says_so_on_every_page_and_takes_a_file_on_none() -> None:
         assert not at.exception
         assert "Demonstration with public samples." in texts(at), other
         assert not at.get("file_uploader"), other
+    held(page).tour = 0
+    assert "It takes no files." not in texts(page.run()), "one line, beside the tour's own box"
+    held(page).tour = None
     verify = page.switch_page("pages/verify.py").run()
     assert "takes no files" in texts(verify)
     assert "is read here" not in texts(verify)

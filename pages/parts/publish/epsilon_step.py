@@ -67,7 +67,8 @@ def choose_epsilon(plan: Plan) -> None:
             "Someone who is 50 % sure that a person is in this table can become **{belief}** by seeing the release, "
             "whatever else they know.",
             belief=belief,
-        )
+        ),
+        help=term("not-protected"),
     )
     st.caption(
         _(

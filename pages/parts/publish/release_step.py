@@ -94,7 +94,8 @@ def publish_step(plan: Plan) -> None:
                 "on the same data again shows the same release and costs nothing.",
                 epsilon=exactly(plan.epsilon),
                 dataset=plain(plan.dataset),
-            )
+            ),
+            help=term("trust"),
         )
     asks = not published and refusal is None and ledger.approvals.needed(plan.dataset, data, found)
     if not published and not asks and visit().person.identity:

@@ -31,12 +31,14 @@ def ledger_address() -> str | None:
     return "sqlite://" if is_demo() else None
 
 
-def show_banner() -> None:
-    """Say on a page of a demonstration that it is one."""
+def show_banner(*, short: bool = False) -> None:
+    """Say on a page of a demonstration that it is one; in one line if it is to be `short`."""
     if is_demo():
         with st.container(key="demo-banner"):
             st.info(
-                _(
+                _("**Demonstration with public samples.**")
+                if short
+                else _(
                     "**Demonstration with public samples.** It takes no files. What you do here is seen by nobody else "
                     "and is gone when you leave or reload the page."
                 ),

@@ -14,7 +14,7 @@ from pages.parts.shared.wording import OURS
 from pages.parts.visit.samples import load_sample
 from pages.parts.visit.state import visit
 
-__all__ = ["STEPS", "Step", "invite", "show"]
+__all__ = ["STEPS", "Step", "invite", "is_under_way", "show"]
 
 
 def _nothing() -> None:
@@ -102,6 +102,11 @@ def invite() -> None:
     """Show a button that begins the tour, unless it is under way."""
     if visit().tour is None and st.button(_("Take the five-minute tour"), icon=":material/tour:", key="tour_begin"):
         _go(0)
+
+
+def is_under_way() -> bool:
+    """Whether the visitor takes the tour."""
+    return visit().tour is not None
 
 
 def show(url: str) -> None:

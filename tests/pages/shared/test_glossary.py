@@ -83,6 +83,10 @@ def test_help_says_what_a_term_means_after_what_the_widget_is_for() -> None:
         ("what is a bin?", "bin"),
         ("Dinur", "reconstruction"),
         ("Smallville", "domain"),
+        ("GDPR", "not-protected"),
+        ("can I delete it", "not-protected"),
+        ("law", "not-protected"),
+        ("trust", "trust"),
     ],
 )
 def test_a_term_is_found_by_other_words_without_case_and_accents(typed: str, first: str) -> None:

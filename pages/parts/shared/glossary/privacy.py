@@ -18,7 +18,7 @@ TERMS = {
             "at most 73.2 % sure, whatever else they know. Someone who knows that you are in it, and is 50 % sure of "
             "one of your answers, can become at most 88.1 % sure of it: another answer is one person less and one more."
         ),
-        ("epsilon", "neighbours", "noise", "odds", "delta"),
+        ("epsilon", "neighbours", "noise", "odds", "delta", "not-protected"),
         ("definition", "attacks"),
     ),
     "epsilon": Term(
@@ -32,6 +32,32 @@ TERMS = {
         ),
         ("noise", "composition", "cap", "odds", "unit"),
         ("publish", "accuracy", "budget", "definition"),
+    ),
+    "not-protected": Term(
+        mark("What is not protected"),
+        mark("limits, legal, law, GDPR, data protection law, delete, erase, erasure, right to be forgotten"),
+        mark("What ε does not limit: facts about everybody, other releases, and what is known without the table."),
+        mark(
+            "Counts may show that smokers fall ill more often, and so something about a smoker who is not in the "
+            "table. Every release about the same people adds its own ε. What is published cannot be deleted again. "
+            "Whether it counts as anonymous by law, such as the GDPR, is for your data protection officer to say."
+        ),
+        ("differential-privacy", "composition", "trust"),
+        ("definition", "verify", "budget"),
+    ),
+    "trust": Term(
+        mark("Who is trusted"),
+        mark("trust, trust model, central model, controller, processor, operator, administrator, owner"),
+        mark(
+            "The owner who holds the table, and the computer that reads it. Readers of a release need not be trusted."
+        ),
+        mark(
+            "Who runs this page can read the table while it is open, and who holds the ledger knows what was spent. "
+            "Noise protects from everybody who sees the release alone. On Survey, each person adds noise before "
+            "answering, and nobody is trusted."
+        ),
+        ("not-protected", "ledger"),
+        ("publish", "verify"),
     ),
     "unit": Term(
         mark("Unit of privacy"),
