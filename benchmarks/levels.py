@@ -18,7 +18,8 @@ import pandas as pd
 from dpengine import Plan, release
 from dpengine.array_types import Floats
 from dpengine.bundle.write import pack
-from dpengine.measure.levels import allocate_levels, measured_at, tree_of
+from dpengine.marginals.plan_levels import measured_at, tree_of
+from dpengine.measure.levels import allocate_levels
 
 PEOPLE = 1_000_000
 SPLITS = 1_000

@@ -101,10 +101,10 @@ def show_overview(book: Ledger, dataset: str, history: list[Entry], plan: Plan |
     if len(paid) > SEGMENTS:
         earlier = paid[: 1 - SEGMENTS]
         paid = [(f"{len(earlier)} earlier entries", math.fsum(price for _, price in earlier)), *paid[1 - SEGMENTS :]]
+    of = "" if cap is None else f" of {short(cap)}"
+    line = f"ε {short(spent)}{of} spent by {kinds_in_words(entry.kind for entry in history)}"
+    st.markdown(f"**{line}**")
     if len(paid) + (price is not None) > 1 or cap is not None:  # else there is nothing to compare
-        of = "" if cap is None else f" of {short(cap)}"
-        line = f"ε {short(spent)}{of} spent by {kinds_in_words(entry.kind for entry in history)}"
-        st.markdown(f"**{line}**")
         figure = spending_figure(paid, None if price is None else float(price), None if cap is None else float(cap))
         draw(figure, f"{line}{', no cap' if cap is None else ''}.", "spending", height=150)
     published = ["Your plan is published already. Opening it again costs nothing."] if known else []

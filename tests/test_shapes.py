@@ -80,6 +80,7 @@ def test_a_country_across_the_date_line_stays_in_one_piece() -> None:
         (collection(feature("a")).replace("[0, 2]", "[1e300, 1]"), "no number"),
         (" " * (shapes.MAX_BYTES + 1), "larger than 20 MB"),
     ],
+    ids=str.split("brace deep list feature other point coordinates text nan far long"),
 )
 def test_what_is_no_map_is_refused_in_plain_words(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):

@@ -30,11 +30,11 @@ from dpengine.bundle.read import Manifest, MeasurementEntry, count_values, read_
 from dpengine.bundle.signature import read_key
 from dpengine.bundle.wording import Estimator
 from dpengine.errors import Fault, PlanError, ReleaseError
-from dpengine.estimate.levels import LevelErrors
+from dpengine.estimate.level_errors import LevelErrors
 from dpengine.estimate.table_errors import table_error
 from dpengine.exact import exact_text, rational
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, Allocation
-from dpengine.measure.levels import measures_levels
+from dpengine.marginals.plan_levels import measures_levels
 from dpengine.spec import strict_yaml
 from dpengine.spec.plan import Plan
 

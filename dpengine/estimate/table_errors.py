@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from dpengine.array_types import Columns
 from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms, least_squares
-from dpengine.estimate.levels import LevelErrors
+from dpengine.estimate.level_errors import LevelErrors
 from dpengine.marginals.measurement import Allocation
 from dpengine.spec.plan import Plan
 

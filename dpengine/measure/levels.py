@@ -8,55 +8,24 @@ marginal by one, whatever its level. So each has the sensitivity of any marginal
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise, permutations
+from itertools import permutations
 
 import numpy as np
 
-from dpengine.array_types import Columns, Ints
-from dpengine.marginals.level_tree import NOT_MEASURED, LevelTree
+from dpengine.array_types import Ints
+from dpengine.marginals.level_tree import LevelTree
 from dpengine.marginals.measurement import Allocation
+from dpengine.marginals.plan_levels import level_groups, level_of, measured_at
 from dpengine.measure.allocation import allocate
 from dpengine.spec.plan import Plan
 
-__all__ = ["allocate_levels", "level_of", "measured_at", "measures_levels", "tree_of"]
+__all__ = ["allocate_levels"]
 
 PARTS = 1_000  # parts of ε are whole numbers of these: a coarse grid, so that they are the same on every machine
 STEPS = (200, 50, 12, 3, 1)  # parts that the search moves at a time
-
-
-def measured_at(plan: Plan) -> list[Columns]:
-    """Return what is measured at the root, of all other columns, and at each level, from the coarsest to the finest."""
-    levels, others = plan.resolution.levels, plan.resolution.others
-    return [others, *((name, *others) for name in levels)]
-
-
-def level_of(plan: Plan, table: Columns) -> int:
-    """Return the place of the level of `table`: 0 for the root, if it lacks the column with levels."""
-    levels = plan.resolution.levels
-    return next((k for k, name in enumerate(levels, start=1) if name in table), 0)
-
-
-def measures_levels(plan: Plan, allocations: Sequence[Allocation]) -> bool:
-    """Return whether what was measured are different levels of `plan`, the finest among them."""
-    measured, wanted = [each.columns for each in allocations], measured_at(plan)
-    return {*measured} <= {*wanted} and wanted[-1] in measured and len({*measured}) == len(measured)
-
-
-def tree_of(plan: Plan, variances: Mapping[Columns, float]) -> LevelTree:
-    """Return the tree of the levels of `plan`, given the variance of each measured marginal."""
-    noise = tuple(variances.get(columns, NOT_MEASURED) for columns in measured_at(plan))
-    return LevelTree(_groups(plan), noise)
-
-
-def _groups(plan: Plan) -> tuple[Ints, ...]:
-    levels = plan.resolution.levels
-    root = np.zeros(plan.column(levels[0]).size, dtype=np.int64)
-    finer = (plan.resolution.groups(fine, coarse) for coarse, fine in pairwise(levels))
-    # A place at the finer level leads to one at the coarser level: both are in the order of the tree.
-    return (root, *finer)
 
 
 def allocate_levels(plan: Plan) -> tuple[Allocation, ...]:
@@ -70,7 +39,7 @@ def allocate_levels(plan: Plan) -> tuple[Allocation, ...]:
     for table in plan.marginals:
         added[level_of(plan, table)].append(plan.cells(tuple(name for name in others if name not in table)))
     worth = tuple(map(tuple, added))
-    parts = _least_variance(tuple(group.tobytes() for group in _groups(plan)), worth, bool(others))
+    parts = _least_variance(tuple(group.tobytes() for group in level_groups(plan)), worth, bool(others))
     return tuple(
         allocate(plan, columns, plan.epsilon * Fraction(part, PARTS))
         for columns, part in zip(measured, parts, strict=True)

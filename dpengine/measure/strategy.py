@@ -25,6 +25,7 @@ from dpengine.array_types import Columns, Ints
 from dpengine.errors import PlanError
 from dpengine.marginals.graphs import maximal
 from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Allocation, Choice, Measurement, Measurements
+from dpengine.marginals.plan_levels import tree_of
 from dpengine.measure.adaptive import blank_audit, measure_adaptively
 from dpengine.measure.allocation import (
     allocate,
@@ -36,7 +37,7 @@ from dpengine.measure.allocation import (
     needs_a_model,
 )
 from dpengine.measure.hierarchical import blank_boxes, measure_boxes, strata
-from dpengine.measure.levels import allocate_levels, tree_of
+from dpengine.measure.levels import allocate_levels
 from dpengine.measure.measure import add_noise
 from dpengine.measure.workload import Workload
 from dpengine.noise.moments import MAX_SCALE, mean_absolute

@@ -9,9 +9,10 @@ import pytest
 
 from dpengine import Plan
 from dpengine.array_types import Columns, Ints
-from dpengine.estimate.levels import LevelErrors, LevelEstimates
+from dpengine.estimate.level_errors import LevelErrors
+from dpengine.estimate.levels import LevelEstimates
 from dpengine.marginals.marginal import Marginal
-from dpengine.measure.levels import level_of
+from dpengine.marginals.plan_levels import level_of
 from dpengine.measure.strategy import decide
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.result import Result, conclude

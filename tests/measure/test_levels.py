@@ -14,8 +14,9 @@ import pytest
 from dpengine import Plan, open_table
 from dpengine.array_types import Ints
 from dpengine.counting import count as counting
+from dpengine.marginals.plan_levels import level_of, measured_at, tree_of
 from dpengine.measure import measure
-from dpengine.measure.levels import allocate_levels, level_of, measured_at, tree_of
+from dpengine.measure.levels import allocate_levels
 from dpengine.measure.strategy import Levels, decide
 from tests import ibis_tables
 from tests.plans import geography_plan

@@ -1,0 +1,100 @@
+"""How far tables at the levels of a column will be off: a function of the plan and of what each level costs alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from dpengine.array_types import Columns, Floats
+from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms
+from dpengine.marginals.least_squares import NoiseTerm
+from dpengine.marginals.level_tree import LevelTree
+from dpengine.marginals.measurement import Allocation
+from dpengine.marginals.plan_levels import level_of, measured_at, tree_of
+from dpengine.noise import moments
+from dpengine.spec.plan import Plan
+
+__all__ = ["LevelErrors", "level_axis"]
+
+TRIED_NODES = 24  # of a level, of different variances, whose distributions are computed
+MAX_WEIGHTS = 64  # of the noise in one node; of more, those within 2 % of each other are taken as one
+NEAR = 0.02
+
+
+@dataclass(frozen=True)
+class LevelErrors:
+    """How far each cell will be off: a function of the plan and of what each level costs."""
+
+    plan: Plan
+    allocations: tuple[Allocation, ...]
+
+    @cached_property
+    def tree(self) -> LevelTree:
+        """The levels, with the variance of the noise of each."""
+        return tree_of(self.plan, {each.columns: moments.variance(each.scale) for each in self.allocations})
+
+    def half_widths(self, table: Columns) -> Floats:
+        """Return the 95 % half-width of each cell of `table`, one axis a column, of size 1 for those without levels.
+
+        A half-width is the largest multiple of the standard deviation that nodes of the level need. Where scales are
+        large, noise of a few draws and of many differ in it by 8 % at most. Where noise has few values, they differ by
+        much more, so nodes of many different variances are tried.
+        """
+        widths = np.sqrt(self._variances(table)) * max(self._multiples(table).values())
+        axis = level_axis(self.plan, table)
+        return np.array(widths.reshape([-1 if k == axis else 1 for k in range(len(table))]))
+
+    def error(self, table: Columns) -> ErrorDistribution:
+        """Return the distribution of the error of the cells that are known least; its mean is that of all cells."""
+        variances = self._variances(table)
+        worst, multiples = int(variances.argmax()), self._multiples(table)
+        found = self._error_of(table, worst)
+        wider = max(multiples.values()) / multiples[worst] if multiples[worst] > 0 else 1.0
+        mean_abs = found.mean_abs * float(np.sqrt(variances / variances[worst]).mean())
+        if found.scale is not None:
+            return replace(found, mean_abs=mean_abs, scale=found.scale * wider)
+        return replace(found, mean_abs=mean_abs, step=found.step * wider)
+
+    def _variances(self, table: Columns) -> Floats:
+        """Return the variance of each cell of `table`, by its node: a cell adds up the trees that the table lacks."""
+        lacking = tuple(name for name in self.plan.resolution.others if name not in table)
+        variances: Floats = self.tree.node_variances[level_of(self.plan, table)] * self.plan.cells(lacking)
+        return variances
+
+    def _multiples(self, table: Columns) -> dict[int, float]:
+        """Return for some nodes, from the best known to the worst, how many standard deviations hold 95 %."""
+        variances = self._variances(table)
+        _, different = np.unique(np.round(variances, 9), return_index=True)
+        nodes = different[np.unique(np.linspace(0, different.size - 1, TRIED_NODES).astype(int))]
+        nodes = np.union1d(nodes, [int(variances.argmax())])
+        return {int(k): self._error_of(table, int(k)).half_width() / math.sqrt(variances[k]) for k in nodes}
+
+    def _error_of(self, table: Columns, node: int) -> ErrorDistribution:
+        weights = self.tree.weights(level_of(self.plan, table), node)
+        places = {columns: k for k, columns in enumerate(measured_at(self.plan))}
+        lacking = tuple(name for name in self.plan.resolution.others if name not in table)
+        terms = []
+        for measured, allocation in enumerate(self.allocations):
+            of_level = np.abs(weights[places[allocation.columns]])
+            for weight, times in _counted(of_level[of_level > 1e-12]):
+                terms.append(NoiseTerm(measured, weight, times * self.plan.cells(lacking)))
+        return error_of_terms(self.allocations)(terms)
+
+
+def level_axis(plan: Plan, table: Columns) -> int | None:
+    """Return the place of the column with levels in `table`; None if it lacks it."""
+    levels = plan.resolution.levels
+    return next((axis for axis, name in enumerate(table) if name in levels), None)
+
+
+def _counted(weights: Floats) -> list[tuple[float, int]]:
+    """Return different weights and how often each occurs. Near ones are taken as one of the same variance."""
+    logs = np.round(np.log(weights), 9)
+    if np.unique(logs).size > MAX_WEIGHTS:
+        logs = np.rint(logs / NEAR)
+    _, kind, times = np.unique(logs, return_inverse=True, return_counts=True)
+    squares = np.bincount(kind, weights**2)
+    return [(math.sqrt(square / n), int(n)) for square, n in zip(squares, times, strict=True)]

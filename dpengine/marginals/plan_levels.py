@@ -1,0 +1,48 @@
+"""What may be measured at the levels of a plan's column, and the tree that the counts are (`marginals.level_tree`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from dpengine.array_types import Columns, Ints
+from dpengine.marginals.level_tree import NOT_MEASURED, LevelTree
+from dpengine.marginals.measurement import Allocation
+from dpengine.spec.plan import Plan
+
+__all__ = ["level_groups", "level_of", "measured_at", "measures_levels", "tree_of"]
+
+
+def measured_at(plan: Plan) -> list[Columns]:
+    """Return what is measured at the root, of all other columns, and at each level, from the coarsest to the finest."""
+    levels, others = plan.resolution.levels, plan.resolution.others
+    return [others, *((name, *others) for name in levels)]
+
+
+def level_of(plan: Plan, table: Columns) -> int:
+    """Return the place of the level of `table`: 0 for the root, if it lacks the column with levels."""
+    levels = plan.resolution.levels
+    return next((k for k, name in enumerate(levels, start=1) if name in table), 0)
+
+
+def measures_levels(plan: Plan, allocations: Sequence[Allocation]) -> bool:
+    """Return whether what was measured are different levels of `plan`, the finest among them."""
+    measured, wanted = [each.columns for each in allocations], measured_at(plan)
+    return {*measured} <= {*wanted} and wanted[-1] in measured and len({*measured}) == len(measured)
+
+
+def tree_of(plan: Plan, variances: Mapping[Columns, float]) -> LevelTree:
+    """Return the tree of the levels of `plan`, given the variance of each measured marginal."""
+    noise = tuple(variances.get(columns, NOT_MEASURED) for columns in measured_at(plan))
+    return LevelTree(level_groups(plan), noise)
+
+
+def level_groups(plan: Plan) -> tuple[Ints, ...]:
+    """Return for each level the place of each node's parent, from the coarsest level, whose parent is the root."""
+    levels = plan.resolution.levels
+    root = np.zeros(plan.column(levels[0]).size, dtype=np.int64)
+    finer = (plan.resolution.groups(fine, coarse) for coarse, fine in pairwise(levels))
+    # A place at the finer level leads to one at the coarser level: both are in the order of the tree.
+    return (root, *finer)
