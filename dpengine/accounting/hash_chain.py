@@ -26,7 +26,7 @@ from dpengine.accounting.entry import Resemblance, same_name
 from dpengine.accounting.witness import Seen
 from dpengine.errors import LedgerError
 from dpengine.exact import ratio_text
-from dpengine.translation.catalogue import _, mark, number
+from dpengine.translation.catalogue import _, mark
 
 __all__ = [
     "Book", "add_charge", "add_payload", "add_sketch", "build", "check_continues", "keyed", "lost", "named_key",
@@ -287,31 +287,13 @@ def state_of(connection: sa.Connection) -> Seen:
 def lost(connection: sa.Connection, seen: Seen) -> str | None:
     """Say what this ledger lacks of the one that was seen; None if it is the same one and goes on from there."""
     now = state_of(connection)
-    if loss := _lost_entries(connection, now, seen):
+    charges = schema.charges.c
+    there = connection.scalar(sa.select(charges.hash).where(charges.number == seen.entries))
+    if loss := witness.lost_entries(now, seen, there):
         return loss
     if not seen.keys <= now.keys:
         return _(
             "its signing key is gone or was replaced, and readers who expect it will refuse what another one signs"
-        )
-    return None
-
-
-def _lost_entries(connection: sa.Connection, now: Seen, seen: Seen) -> str | None:
-    charges = schema.charges.c
-    if seen.entries == 0:
-        return None  # nothing was spent that could be forgotten
-    if seen.identity and now.identity != seen.identity:
-        return _("it is another one than that of {entries} which was seen there", entries=witness.entries(seen))
-    if now.entries < seen.entries:
-        return _(
-            "it has {entries}, but {seen} were seen there, and what was spent since would be forgotten",
-            entries=witness.entries(now),
-            seen=number(seen.entries),
-        )
-    if connection.scalar(sa.select(charges.hash).where(charges.number == seen.entries)) != seen.head:
-        return _(
-            "its entry {seen} is not the one that was seen there, and what was spent since would be forgotten",
-            seen=number(seen.entries),
         )
     return None
 

@@ -25,9 +25,9 @@ from pathlib import Path
 from platformdirs import user_state_path
 
 from dpengine.errors import Fault, LedgerError
-from dpengine.translation.catalogue import _, plural
+from dpengine.translation.catalogue import _, number, plural
 
-__all__ = ["Seen", "entries", "missing", "note", "note_growth", "replaced", "seen"]
+__all__ = ["Seen", "entries", "lost_entries", "missing", "note", "note_growth", "replaced", "seen"]
 
 _STATE = "PRIVATE_RELEASE_STATE"
 _noted: dict[Path, Seen] = {}  # what this process has noted, for where no file can be written
@@ -92,6 +92,29 @@ def note_growth(place: str | None, known: Seen | None, state: Seen) -> None:
 def entries(state: Seen) -> str:
     """Return the number of entries in words, such as "1 entry"."""
     return plural("{n} entry", "{n} entries", state.entries)
+
+
+def lost_entries(now: Seen, seen: Seen, there: bytes | None) -> str | None:
+    """Say which entries a ledger that is `now` lacks of the one `seen`; None if none.
+
+    `there` is the hash of its entry of the number up to which entries were seen; None if it has none.
+    """
+    if seen.entries == 0:
+        return None  # nothing was spent that could be forgotten
+    if seen.identity and now.identity != seen.identity:
+        return _("it is another one than that of {entries} which was seen there", entries=entries(seen))
+    if now.entries < seen.entries:
+        return _(
+            "it has {entries}, but {seen} were seen there, and what was spent since would be forgotten",
+            entries=entries(now),
+            seen=number(seen.entries),
+        )
+    if there != seen.head:
+        return _(
+            "its entry {seen} is not the one that was seen there, and what was spent since would be forgotten",
+            seen=number(seen.entries),
+        )
+    return None
 
 
 def missing(place: str | None, known: Seen | None) -> LedgerError:

@@ -25,7 +25,7 @@ from pages.parts.visit.fault_text import sentence
 
 __all__ = [
     "HOW_WRITTEN", "LAYOUTS", "TO_CONFIRM", "Draft", "Entries", "all_whole", "column_faults", "confirmed", "edges_of",
-    "entry", "from_plan", "has_ranges", "names_people", "said", "same_cells", "shareable", "size_of", "stem",
+    "entry", "from_plan", "has_ranges", "said", "same_cells", "shareable", "size_of", "stem",
     "suggestion", "tables_of", "to_plan", "undressed", "used", "waits_for_a_list",
 ]  # fmt: skip
 
@@ -39,8 +39,6 @@ WHOLE = re.compile(r"(^|[^a-z])(age|ages|year|years|yr|alter|jahr)($|[^a-z])")  
 HOW_WRITTEN = mark("say how its dates are written")
 TO_CONFIRM = mark("confirm the suggestion, or correct it")
 OF_THE_PAGE = ("suggested", "written")  # what an entry says beside the plan's own fields, while it is filled in
-WHO = "id|pid|uid|ssn|mrn|patient|person|subject|respondent|participant|member|customer|client|student|user"
-PEOPLE = rf"((.*_)?({WHO})(_?(id|no|nr|num|number|key|code))?)"
 
 
 @dataclass(frozen=True)
@@ -302,15 +300,6 @@ def used(entries: Entries) -> list[str]:
     """Return the chosen columns that stand in a table."""
     within = {name for table in tables_of(entries) for name in table}
     return [name for name in entries.chosen if name in within]
-
-
-def names_people(name: str) -> bool:
-    """Whether a column of this name is likely to identify the person of a row.
-
-    >>> names_people("patient_id"), names_people("PID"), names_people("paid"), names_people("id")
-    (True, True, False, True)
-    """
-    return bool(re.fullmatch(PEOPLE, name.strip().replace("-", "_"), re.IGNORECASE))
 
 
 def edges_of(text: str) -> list[str]:
