@@ -40,7 +40,6 @@ _CHANGED = mark(
 _KIND, _VERSION_3 = "kind", ("owner", "recognised", "sketch_sha256")
 _SEALED = [column.name for column in schema.charges.columns if column.name not in ("hash", _KIND, *_VERSION_3)]
 
-
 MAX_REMEMBERED = 4  # ledgers of this process whose charges are remembered
 _checked: dict[bytes, tuple[list[sa.Row[Any]], bytes]] = {}  # by the ledger's key: charges, and the hash of the last
 _lock = threading.Lock()
@@ -98,12 +97,8 @@ class Book:
 
     def cap(self, names: set[str]) -> Fraction | None:
         """Return the smallest cap set on any of these names; None if there is none."""
-        return min((cap for cap, _ in self._caps_of(names)), default=None)
-
-    def _caps_of(self, names: set[str]) -> list[tuple[Fraction, str]]:
-        """Return the caps that are set on these names, each with its name."""
         alike = {same_name(name) for name in names}
-        return [(cap, name) for name, cap in self.caps.items() if same_name(name) in alike]
+        return min((cap for name, cap in self.caps.items() if same_name(name) in alike), default=None)
 
     def refuse_over_cap(
         self, dataset: str, fingerprint: bytes, epsilon: Fraction, alike: Collection[Resemblance]
@@ -113,7 +108,7 @@ class Book:
         cap, spent = self.cap(names), total(charges)
         if cap is None or spent + epsilon <= cap:
             return
-        binding = {same_name(name) for each, name in self._caps_of(names) if each == cap}
+        binding = {same_name(name) for name, each in self.caps.items() if each == cap}
         named = next((name for name in (dataset, *sorted(names)) if same_name(name) in binding), dataset)
         others = ", ".join(repr(name) for name in sorted(names) if same_name(name) != same_name(named))
         raise over_cap(named, epsilon, spent, cap, others, alike)
