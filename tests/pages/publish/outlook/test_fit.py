@@ -23,7 +23,7 @@ def planned() -> AppTest:
         "group": {"name": "group", "kind": "category", "values": ["1", "2", "3"]},
     }
     here.entries = here.entries.with_(
-        chosen=("income", "region", "group"), layout="single", declared=declared, several_rows=False
+        chosen=("income", "region", "group"), layout="single", declared=declared, several_rows=False, rows_about=1000
     )
     here.settle("columns", "domain", "unit")
     return settled(page.run())
