@@ -39,9 +39,9 @@ def pictures(page: Page) -> list[str]:
     [
         ("Definition", "definition_epsilon", ""),
         ("Risk", "risk_form", "original"),
-        ("Survey", "survey_epsilon", ""),
-        ("Choose", "choose_epsilon", ""),
-        ("Learn", "learn_epsilons", "3"),
+        pytest.param("Survey", "survey_epsilon", "", marks=pytest.mark.nightly),
+        pytest.param("Choose", "choose_epsilon", "", marks=pytest.mark.nightly),
+        pytest.param("Learn", "learn_epsilons", "3", marks=pytest.mark.nightly),
     ],
 )
 def test_a_lab_opens_its_control_changes_its_picture_and_it_fits_a_phone(

@@ -20,7 +20,7 @@ CONTRAST = """selector => {
   return (high + 0.05) / (low + 0.05); }"""
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_the_first_press_counts_and_chips_can_be_read(new_page: NewPage, tmp_path: Path, dark: bool) -> None:
     page = new_page(width=390, height=844, dark=dark)
     path = tmp_path / "clinic.csv"
@@ -79,6 +79,7 @@ def test_a_phones_menu_is_told_in_each_language_and_closes_once_a_page_is_chosen
     expect(page.get_by_test_id("stSidebarCollapseButton")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_a_phone_stays_where_it_was_when_a_step_opens(new_page: NewPage) -> None:
     page, place = new_page(width=390, height=844), "document.querySelector('[data-testid=stMain]').scrollTop"
     sample = page.locator(".st-key-sample_rand button")

@@ -91,8 +91,8 @@ def test_a_table_offers_no_file_that_may_hold_formulas(new_page: NewPage) -> Non
     expect(table.get_by_role("button", name="Download as CSV")).to_be_hidden()
 
 
-@pytest.mark.parametrize("path", ["/", "/accuracy"])
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("path", ["/", pytest.param("/accuracy", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_the_keyboard_is_always_seen(new_page: NewPage, path: str, dark: bool) -> None:
     page = new_page(path, dark=dark)
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
@@ -110,8 +110,8 @@ def test_the_keyboard_is_always_seen(new_page: NewPage, path: str, dark: bool) -
         assert unseen == ""
 
 
-@pytest.mark.parametrize("width", [330, 560])
-@pytest.mark.parametrize("rows", [12, 60, 300])
+@pytest.mark.parametrize("width", [330, pytest.param(560, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("rows", [12, pytest.param(60, marks=pytest.mark.nightly), 300])
 def test_labels_never_lie_on_each_other(chromium: Browser, width: int, rows: int) -> None:
     plan = letters_plan([rows, 20], [["a", "b"]])
     page = drawn(chromium, plan, width)

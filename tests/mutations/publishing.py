@@ -10,6 +10,7 @@ RELEASE = "dpengine/release.py"
 BOUNDING = "dpengine/counting/contribution_bounding.py"
 LEDGER = "dpengine/accounting/ledger.py"
 CHAIN = "dpengine/accounting/hash_chain.py"
+WITNESS = "dpengine/accounting/witness.py"
 UPKEEP = "dpengine/accounting/upkeep.py"
 RECORDS = "dpengine/accounting/approval/records.py"
 QUERY = "dpengine/spec/query/question.py"
@@ -430,9 +431,9 @@ FAULTS = [
     ),
     Fault(
         "an old copy goes on with as many entries",
-        CHAIN,
-        ".where(charges.number == seen.entries)) != seen.head:",
-        ".where(charges.number == seen.entries)) is None:",
+        WITNESS,
+        "    if there != seen.head:",
+        "    if there is None:",
         OF_WITNESS + "::test_an_old_copy_that_went_on_elsewhere_is_told",
     ),
     Fault(
