@@ -338,4 +338,11 @@ FAULTS = [
         "np.concatenate([beyond >= -0.4 * width, always])",
         "tests/estimate/test_quantiles.py::test_intervals_hold_the_true_quantile",
     ),
+    Fault(
+        "every level of a column has all of ε",
+        "dpengine/measure/levels.py",
+        "plan.epsilon * Fraction(part, PARTS)",
+        "plan.epsilon",
+        "tests/measure/test_levels.py::test_no_row_moves_all_levels_together_by_more_than_epsilon",
+    ),
 ]
