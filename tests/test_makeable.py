@@ -21,6 +21,7 @@ MORE = int(os.environ.get("PRIVATE_RELEASE_PLANS", "0"))
 SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 
 
+@pytest.mark.nightly
 @settings(max_examples=MORE or 14, derandomize=not MORE, suppress_health_check=SLOW)
 @given(whole_plans(), st.data(), st.sampled_from([7, 2**24]))
 def test_whatever_is_charged_can_be_had(plan: Plan, data: st.DataObject, block: int) -> None:

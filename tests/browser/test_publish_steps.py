@@ -46,6 +46,7 @@ def test_the_first_press_counts_and_chips_can_be_read(new_page: NewPage, tmp_pat
 FOCUSED = "document.activeElement.textContent"
 
 
+@pytest.mark.nightly
 def test_on_a_phone_a_keyboard_goes_on_where_something_new_has_opened(new_page: NewPage, tmp_path: Path) -> None:
     page = new_page(width=390, height=844)
     upload(page, clinic_csv(tmp_path, "focus", age=lambda k: (k * 11) % 90))

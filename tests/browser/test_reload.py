@@ -103,6 +103,7 @@ def test_another_table_leaves_the_plan_waiting_until_it_is_forgotten(new_page: N
     assert "clinic" not in page.content()
 
 
+@pytest.mark.nightly
 def test_a_sample_comes_back_by_itself_on_any_page(new_page: NewPage) -> None:
     page = new_page()
     press(page.locator(".st-key-sample_rand button"))

@@ -39,6 +39,7 @@ def take_the_tour(page: Page, *, checked: bool) -> None:
     expect(box).to_be_hidden()
 
 
+@pytest.mark.nightly
 def test_five_steps_lead_from_the_first_screen_of_a_phone_to_a_sample_ready_to_publish(new_page: NewPage) -> None:
     take_the_tour(new_page(width=390, height=844), checked=False)
 

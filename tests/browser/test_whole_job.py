@@ -78,6 +78,7 @@ def test_from_upload_to_verified_download_with_one_charge(new_page: NewPage, tmp
     assert not [url for url in outside if not url.startswith(("data:", "blob:"))], "nothing is asked of anyone else"
 
 
+@pytest.mark.nightly
 def test_a_release_in_german_has_german_numbers_and_the_same_bundle(new_page: NewPage, tmp_path: Path) -> None:
     page = new_page("/?language=de", stranger=True)
     press(page.locator(".st-key-sample_rand button"))
