@@ -26,9 +26,9 @@ from dpengine.spec import codebook, strict_yaml
 from dpengine.spec.categories.resolution import Resolution, coarser_columns
 from dpengine.spec.declared import About, Declared, Line, Text
 from dpengine.spec.domain import Amount, Column, Number, cells_payload
-from dpengine.spec.limits import MAX_TABLE_COLUMNS, MAX_TABLES, check_columns, check_declared
-from dpengine.spec.numeric.parts import Parts
+from dpengine.spec.limits import MAX_TABLES, check_columns, check_declared
 from dpengine.spec.plan_checks import check_tables
+from dpengine.spec.published_table import Each, PublishedTable, read_table
 from dpengine.translation.catalogue import ENGLISH, _, languages, mark, number
 
 __all__ = ["About", "Each", "Plan", "PublishedTable", "Strategy", "Unit", "exact_epsilon"]
@@ -83,54 +83,6 @@ class Unit(Declared):
         return self
 
 
-class Each(Declared):
-    """All tables of `each` columns."""
-
-    each: int = Field(ge=1, le=MAX_TABLE_COLUMNS)
-
-
-Names = Annotated[tuple[Text, ...], Field(max_length=MAX_TABLE_COLUMNS)]
-
-
-class PublishedTable(Declared):
-    """A table that says more than its columns.
-
-    With `ranges`, it is published for sums over intervals of its columns, such as all ages up to 40. With `mean` or
-    `sum`, it has the means or sums of these amounts too, in each cell; with `quantiles`, those of the amounts that are
-    named there, at the given parts of the people: the median is at 0.5.
-    """
-
-    columns: Names
-    ranges: bool = False
-    mean: Names = ()
-    sum: Names = ()
-    quantiles: dict[Text, Parts] = Field(default={}, max_length=MAX_TABLE_COLUMNS)
-
-    @property
-    def amounts(self) -> tuple[str, ...]:
-        """Names of the amounts that are measured in the table."""
-        return tuple(dict.fromkeys((*self.mean, *self.sum, *self.quantiles)))
-
-
-def _table(value: Any) -> Any:
-    """Read a table: a list of columns, or the fields of a `PublishedTable` if it says more."""
-    if isinstance(value, dict):
-        value = PublishedTable(**value)
-    if isinstance(value, PublishedTable):
-        return value if value.ranges or value.amounts else value.columns
-    if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
-        raise ValueError(_("a table is a list of columns, such as [age, region]"))
-    if len(value) > MAX_TABLE_COLUMNS:
-        raise ValueError(
-            _(
-                "this table has {value} columns; a table has at most {most}",
-                value=number(len(value)),
-                most=MAX_TABLE_COLUMNS,
-            )
-        )
-    return value
-
-
 class Plan(Declared):
     """A release before it is made: the columns with their public domains, the tables, the privacy unit and ε.
 
@@ -148,7 +100,7 @@ class Plan(Declared):
     unit: Unit = Unit()
     rows_about: int | None = Field(default=None, ge=1, le=10**12)
     columns: Annotated[tuple[Column, ...], BeforeValidator(check_columns)]
-    tables: tuple[Annotated[tuple[Text, ...] | PublishedTable, BeforeValidator(_table)], ...] | Each
+    tables: tuple[Annotated[tuple[Text, ...] | PublishedTable, BeforeValidator(read_table)], ...] | Each
     strategy: Strategy = "auto"
 
     if TYPE_CHECKING:

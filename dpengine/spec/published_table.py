@@ -1,0 +1,62 @@
+"""The tables that a plan publishes: plain ones are tuples of column names, others say more than their columns."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from dpengine.spec.declared import Declared, Text
+from dpengine.spec.limits import MAX_TABLE_COLUMNS
+from dpengine.spec.numeric.parts import Parts
+from dpengine.translation.catalogue import _, number
+
+__all__ = ["Each", "PublishedTable", "read_table"]
+
+
+class Each(Declared):
+    """All tables of `each` columns."""
+
+    each: int = Field(ge=1, le=MAX_TABLE_COLUMNS)
+
+
+Names = Annotated[tuple[Text, ...], Field(max_length=MAX_TABLE_COLUMNS)]
+
+
+class PublishedTable(Declared):
+    """A table that says more than its columns.
+
+    With `ranges`, it is published for sums over intervals of its columns, such as all ages up to 40. With `mean` or
+    `sum`, it has the means or sums of these amounts too, in each cell; with `quantiles`, those of the amounts that are
+    named there, at the given parts of the people: the median is at 0.5.
+    """
+
+    columns: Names
+    ranges: bool = False
+    mean: Names = ()
+    sum: Names = ()
+    quantiles: dict[Text, Parts] = Field(default={}, max_length=MAX_TABLE_COLUMNS)
+
+    @property
+    def amounts(self) -> tuple[str, ...]:
+        """Names of the amounts that are measured in the table."""
+        return tuple(dict.fromkeys((*self.mean, *self.sum, *self.quantiles)))
+
+
+def read_table(value: Any) -> Any:
+    """Read a table: a list of columns, or the fields of a `PublishedTable` if it says more."""
+    if isinstance(value, dict):
+        value = PublishedTable(**value)
+    if isinstance(value, PublishedTable):
+        return value if value.ranges or value.amounts else value.columns
+    if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
+        raise ValueError(_("a table is a list of columns, such as [age, region]"))
+    if len(value) > MAX_TABLE_COLUMNS:
+        raise ValueError(
+            _(
+                "this table has {value} columns; a table has at most {most}",
+                value=number(len(value)),
+                most=MAX_TABLE_COLUMNS,
+            )
+        )
+    return value
