@@ -34,6 +34,8 @@ from pages.parts.visit.state import require_entry, visit
 
 PUBLISH = "pages/publish.py"
 SEGMENTS = 40
+PUBLISHED = "Your plan is published already. Opening it again costs nothing."
+PUBLISHED_BEFORE = "Your plan was published before. Of the same data it is opened again at no cost."
 
 
 def short(epsilon: Fraction) -> str:
@@ -97,6 +99,11 @@ def show_overview(book: Ledger, dataset: str, history: list[Entry], plan: Plan |
     here = plan is not None and plan.dataset in {dataset, *(e.dataset for e in history)}
     known = plan is not None and here and is_published(plan)
     price = plan.epsilon if plan is not None and here and not known else None
+    if plan is not None and price is not None and visit().table is None and is_published(plan, of_any_data=True):
+        price = None  # after a reload nobody can tell yet whether it is the same data
+        published = [PUBLISHED_BEFORE]
+    else:
+        published = [PUBLISHED] if known else []
     paid = [(entry.title or entry.summary, float(entry.epsilon)) for entry in history]
     if len(paid) > SEGMENTS:
         earlier = paid[: 1 - SEGMENTS]
@@ -107,7 +114,6 @@ def show_overview(book: Ledger, dataset: str, history: list[Entry], plan: Plan |
     if len(paid) + (price is not None) > 1 or cap is not None:  # else there is nothing to compare
         figure = spending_figure(paid, None if price is None else float(price), None if cap is None else float(cap))
         draw(figure, f"{line}{', no cap' if cap is None else ''}.", "spending", height=150)
-    published = ["Your plan is published already. Opening it again costs nothing."] if known else []
     st.markdown(" ".join([*published, *_still_fits(left, price), _taken_together(spent)]))
 
 

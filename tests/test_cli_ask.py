@@ -48,6 +48,7 @@ def test_a_question_is_priced_before_and_paid_once() -> None:
         "off by about 1.919, 95 times in 100 by at most 6",
     ]
     assert not Path("l").exists(), "nothing was charged, and no ledger begun"
+    asked += ["--epsilon", "500"]
     first = ask(*asked)
     assert "where a=b is no and age is from 18 to 50: 50, 95 % interval 50 to 50; ε = 500" in first.stdout
     assert "clinic: spent 500 in all, no cap is set" in first.stdout
@@ -100,11 +101,12 @@ def test_a_question_may_stand_in_a_file() -> None:
         (["--statistic", "mean"], "the one column that the mean is of"),
         (["--statistic", "mean", "--of", "height"], "give public bounds for height"),
         (["--statistic", "mode", "--of", "height"], "no column 'height'; it has region, a=b, age, wage"),
-        (["--statistic", "count", "--where", "height=3"], "such as region=North"),
-        (["--statistic", "count", "--where", "region=West"], "'region' has no cell 'West'"),
-        (["--statistic", "count", "--by", "wage"], "forms no groups"),
+        (["--statistic", "count"], "say with --epsilon what the question may cost"),
+        (["--statistic", "count", "--epsilon", "1", "--where", "height=3"], "such as region=North"),
+        (["--statistic", "count", "--epsilon", "1", "--where", "region=West"], "'region' has no cell 'West'"),
+        (["--statistic", "count", "--epsilon", "1", "--by", "wage"], "forms no groups"),
         (["--statistic", "count", "--epsilon", "much"], "ε must be"),
-        (["--statistic", "count"], "name the table to ask"),
+        (["--statistic", "count", "--epsilon", "1"], "name the table to ask"),
     ],
 )
 def test_what_cannot_be_asked_is_told_in_one_line(options: list[str], said: str) -> None:

@@ -44,7 +44,7 @@ __all__ = ["ask"]
               "Repeat it for another column, or for one more value of the same.")  # fmt: skip
 @click.option("--by", multiple=True, metavar="COLUMN",
               help="Answer for each group of this column of the plan, for one price; may be given twice.")  # fmt: skip
-@click.option("--epsilon", help="Price, if it is not that of FILE.")
+@click.option("--epsilon", help="Price in ε. Needed with a plan; with a question, if it is not the price in FILE.")
 @click.option("--dry-run", is_flag=True, help="Print the price and the expected error only. Reads no table.")
 @reading_options
 @ledger_option

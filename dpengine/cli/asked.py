@@ -21,6 +21,7 @@ STATISTICS = {
     "mode": Mode,
 }  # fmt: skip
 NOT_HERE = "the question stands in the file; only a plan takes options for what to ask"
+NO_PRICE = "say with --epsilon what the question may cost: the plan's ε is the price of its tables"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +51,13 @@ def question_of(file: Path, asked: Asked) -> Question:
             raise PlanError(NOT_HERE)
         return Question(**content | ({} if asked.epsilon is None else {"epsilon": asked.epsilon}))
     plan = Plan.loads(text, folder=file.parent)
+    statistic = _statistic(plan, asked)
+    if asked.epsilon is None:
+        raise PlanError(NO_PRICE)  # the plan's ε is the price of all its tables, never meant for one question
     return Question(
         dataset=plan.dataset,
-        epsilon=plan.epsilon if asked.epsilon is None else asked.epsilon,
-        statistic=_statistic(plan, asked),
+        epsilon=asked.epsilon,
+        statistic=statistic,
         where=read_conditions(plan, asked.where),
         by=[_column(plan, name) for name in asked.by],
         unit=plan.unit,

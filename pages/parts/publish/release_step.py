@@ -51,6 +51,7 @@ def publish_step(plan: Plan) -> None:
     if dataset.strip() and (dataset, heading) != (entries.dataset, entries.title):
         visit().change(dataset=dataset.strip(), title=heading)
         st.rerun()
+    _say_who_reads_the_file_name(dataset, heading)
     ask_words(plan)
     digest = digest_of_table(plan)
     if digest is None:
@@ -145,6 +146,15 @@ def _refusal(plan: Plan, data: bytes, alike: Sequence[Resemblance]) -> BudgetErr
     except (BudgetError, LedgerError) as error:
         return error
     return None
+
+
+def _say_who_reads_the_file_name(dataset: str, title: str) -> None:
+    """Point out that readers will see the name of the owner's file, where nobody has changed it."""
+    from_file = visit().table_name.split(".")[0]
+    if not visit().sample and from_file in (dataset, title):
+        st.caption(
+            _("“{name}” is the name of your file. Readers will see it as it stands here.", name=plain(from_file)),
+        )
 
 
 def _say_who_has_these_columns(dataset: str) -> None:

@@ -36,8 +36,13 @@ def digest_of_table(plan: Plan | None = None) -> bytes | None:
     return digest
 
 
-def is_published(plan: Plan) -> bool:
-    """Whether the ledger holds this plan of the open table; False too while the table is not yet recognised."""
+def is_published(plan: Plan, *, of_any_data: bool = False) -> bool:
+    """Whether the ledger holds this plan of the open table, or `of_any_data`.
+
+    Of the open table it is False too while the table is not yet recognised.
+    """
+    if of_any_data:
+        return _published(plan) != ""
     job = background_read.held(DIGEST, _published(plan)) or background_read.held(DIGEST, "")
     if job is None or not job.done:
         return False

@@ -214,6 +214,16 @@ def test_a_plan_that_cannot_be_measured_at_this_epsilon_is_refused_beside_the_sl
     assert any(button.label == "Publish once" for button in census.button)
 
 
+def test_the_name_of_the_owners_file_goes_to_readers_only_with_a_word_about_it(census: AppTest) -> None:
+    assert "is the name of your file" not in texts(census), "the name of a sample is no secret"
+    held(census).sample, held(census).table_name = "", "ward 7, Dr Ives.csv"
+    title = census.text_input(key=held(census).key("title"))
+    assert "“ward 7, Dr Ives” is the name of your file. Readers will see it" in texts(
+        title.set_value("ward 7, Dr Ives").run()
+    )
+    assert "is the name of your file" not in texts(title.set_value("Visits").run())
+
+
 def test_another_dataset_with_these_columns_is_named_before_a_first_charge(census: AppTest) -> None:
     plan = to_plan(held(census).entries)
     changed = plan.model_copy(update={"dataset": "adults"})
