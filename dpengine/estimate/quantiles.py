@@ -28,7 +28,7 @@ from dpengine.array_types import Columns, Floats, Ints
 from dpengine.estimate.amounts import SoftEstimates, means_of
 from dpengine.spec.domain import Amount
 
-__all__ = ["fit_quantiles", "quantile_intervals"]
+__all__ = ["fit_quantiles", "quantile_half_widths", "quantile_intervals"]
 
 
 def fit_quantiles(
@@ -87,20 +87,40 @@ def quantile_intervals(
 
     Both ends rise with the part of the people: where noise would let them fall, intervals are widened.
     """
-    knots, missing = len(amount.all_knots), [0.0] if amount.missing else []
-    wide = (*table, amount.name)
-    running = np.moveaxis(soft.estimate(wide)[..., :knots], -1, 0).cumsum(axis=0)
-    at, last = np.array(amount.knot_places), knots - 1
-    lows, highs = [], []
-    for part in map(float, parts):
-        beyond = running[:-1] - part * running[-1]
-        coefficients = [[1 - part] * (k + 1) + [-part] * (last - k) + missing for k in range(last)]
-        width = np.array([soft.noise_along(wide, each)[1] for each in coefficients]).reshape(-1, *[1] * len(table))
-        always = np.ones((1, *beyond.shape[1:]), dtype=bool)
-        reached, not_before = np.concatenate([beyond >= -width, always]), np.concatenate([always, beyond <= width])
-        fits = reached & not_before
-        fits |= ~fits.any(axis=0)  # noise beyond all bounds says nothing
-        lows.append(at[np.maximum(fits.argmax(axis=0) - 1, 0)])
-        highs.append(at[np.minimum(last - fits[::-1].argmax(axis=0) + 1, last)])
-    low = np.minimum.accumulate(np.stack(lows)[::-1])[::-1]
-    return list(zip(low, np.maximum.accumulate(np.stack(highs)), strict=True))
+    running = _running(amount, soft.estimate((*table, amount.name)))
+    at, pieces = np.array(amount.knot_places), [_pieces(running, part, amount, table, soft) for part in parts]
+    low = np.minimum.accumulate(np.stack([at[first] for first, _ in pieces])[::-1])[::-1]
+    return list(zip(low, np.maximum.accumulate(np.stack([at[last] for _, last in pieces])), strict=True))
+
+
+def quantile_half_widths(
+    amount: Amount, rows: Floats, table: Columns, parts: Sequence[Decimal], soft: SoftEstimates
+) -> list[Floats]:
+    """Return about how wide intervals of quantiles will be, from the middle to an end, in the amount's own unit.
+
+    `rows` are the expected rows of each cell of `table` with the amount as last axis.
+    """
+    running, at = _running(amount, rows), np.array(amount.knot_values)
+    pieces = (_pieces(running, part, amount, table, soft) for part in parts)
+    return [(at[last] - at[first]) / 2 for first, last in pieces]
+
+
+def _running(amount: Amount, rows: Floats) -> Floats:
+    """Return the rows at the knots up to each one, along the first axis."""
+    sums: Floats = np.moveaxis(rows[..., : len(amount.all_knots)], -1, 0).cumsum(axis=0)
+    return sums
+
+
+def _pieces(running: Floats, part: Decimal, amount: Amount, table: Columns, soft: SoftEstimates) -> tuple[Ints, Ints]:
+    """Return the first and the last knot of the 95 % interval of a quantile in each cell of `table`."""
+    missing, share, last = [0.0] if amount.missing else [], float(part), len(running) - 1
+    beyond = running[:-1] - share * running[-1]
+    coefficients = [[1 - share] * (k + 1) + [-share] * (last - k) + missing for k in range(last)]
+    widths = [soft.noise_along((*table, amount.name), each)[1] for each in coefficients]
+    width = np.array(widths).reshape(-1, *[1] * len(table))
+    always = np.ones((1, *beyond.shape[1:]), dtype=bool)
+    reached, not_before = np.concatenate([beyond >= -width, always]), np.concatenate([always, beyond <= width])
+    fits = reached & not_before
+    fits |= ~fits.any(axis=0)  # noise beyond all bounds says nothing
+    first, beyond_last = np.maximum(fits.argmax(axis=0) - 1, 0), np.minimum(last - fits[::-1].argmax(axis=0) + 1, last)
+    return first, beyond_last

@@ -21,9 +21,11 @@ from dpengine.errors import PlanError
 from dpengine.estimate.amounts import mean_half_widths
 from dpengine.estimate.error_distribution import CONFIDENCE, ErrorDistribution
 from dpengine.estimate.estimates import derive_estimates
+from dpengine.estimate.quantiles import quantile_half_widths
 from dpengine.estimate.table_errors import table_error, table_errors
 from dpengine.measure.strategy import Strategy, decide
 from dpengine.results.mock_table import mock_counts, mock_rows
+from dpengine.results.published_columns import quantile_kind
 from dpengine.spec.plan import MAX_EPSILON, MIN_EPSILON, Plan
 from dpengine.spec.wording import name_of
 from dpengine.translation.catalogue import _, number
@@ -45,9 +47,10 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
 
     Returns one row a published table, then `total`: `table` (column names joined by ` × `), `cells`, `mean_abs_error`
     and `half_width_95` of `estimate` in each cell, and `total_half_width_95` of the grand total. For each amount a
-    column `mean_…_half_width_95` follows, averaged over the people of the mock table's cells. With `epsilons`, the same
-    for each of them, after a column `epsilon`. Errors are exact, or simulated under the strategy *adaptive*;
-    `frame.attrs["simulated"]` says which. Raises `PlanError` for an unusable ε.
+    column `mean_…_half_width_95` follows, and for each quantile of it a column `quantile_0.5_…_half_width_95`, averaged
+    over the people of the mock table's cells. With `epsilons`, the same for each of them, after a column `epsilon`.
+    Errors are exact, or simulated under the strategy *adaptive*; `frame.attrs["simulated"]` says which. Raises
+    `PlanError` for an unusable ε.
     """
     import pandas as pd
 
@@ -80,23 +83,30 @@ def predict_by_trials(
     errors = _exact_errors(strategy) if strategy.closed_form else _simulated_errors(strategy, trials, before_each)
     rows = [(name_of(table), plan.cells(table), *error) for table, error in errors.items()]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    for name in plan.amounts(()):
-        frame[f"mean_{name}_half_width_95"] = [mean_half_width(strategy, table, name) for table in errors]
+    measures = [measure_half_widths(strategy, table) for table in errors]
+    for name in dict.fromkeys(name for each in measures for name in each):
+        frame[f"{name}_half_width_95"] = [each.get(name, math.nan) for each in measures]
     frame.attrs["simulated"] = not strategy.closed_form
     return frame
 
 
-def mean_half_width(strategy: Strategy, table: Columns, name: str) -> float:
-    """Return the half-width of the mean of an amount, averaged over the people of the mock table's cells.
+def measure_half_widths(strategy: Strategy, table: Columns) -> dict[str, float]:
+    """Return the half-widths of the means and quantiles of a table, averaged over the people of the mock table's cells.
 
-    NaN where the table has no such mean.
+    Their names are those of the published columns. An amount of which a table has no mean or quantile has none here.
     """
     plan = strategy.plan
-    if name not in plan.amounts(table):
-        return math.nan
-    soft, rows = derive_estimates(plan, strategy.blank()).soft, mock_rows(plan, (*table, name))
-    widths = mean_half_widths(plan.amount(name), rows, table, soft)
-    return float(np.average(widths, weights=rows.sum(axis=-1)))
+    found: dict[str, float] = {}
+    for name in plan.amounts(table):
+        amount, soft = plan.amount(name), derive_estimates(plan, strategy.blank()).soft
+        rows = mock_rows(plan, (*table, name))
+        parts = plan.quantiles(table, name)
+        widths = {f"mean_{name}": mean_half_widths(amount, rows, table, soft)} | {
+            f"{quantile_kind(part)}_{name}": each
+            for part, each in zip(parts, quantile_half_widths(amount, rows, table, parts, soft), strict=True)
+        }
+        found |= {label: float(np.average(each, weights=rows.sum(axis=-1))) for label, each in widths.items()}
+    return found
 
 
 def _exact_errors(strategy: Strategy) -> dict[Columns, tuple[float, float, float]]:

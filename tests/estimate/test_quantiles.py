@@ -18,7 +18,10 @@ from dpengine import Plan, PlanError
 from dpengine.array_types import Floats, Ints
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.estimate.quantiles import fit_quantiles, quantile_intervals
+from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.measure.strategy import decide
+from dpengine.results.mock_table import mock_counts
+from dpengine.results.predict import predict
 from tests.estimate.test_amounts import SIZES, counts_of, people, plan_of, release_of
 
 KNOTS = [0, 25, 50, 75, *range(100, 401, 50), 500, 600, 800, 1000]
@@ -146,3 +149,19 @@ def test_quantiles_are_read_and_written_and_cost_nothing_beside_means() -> None:
     assert Plan.loads(plan.dumps()) == plan
     plain = with_knots(1, [{"columns": ["g"], "sum": ["pay"]}])
     assert decide(plan).plan_id == decide(plain).plan_id
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_the_predicted_half_width_is_that_of_the_mock_table_without_noise(missing: bool) -> None:
+    plan = with_knots("0.5", missing=missing)
+    predicted, strategy = predict(plan).set_index("table"), decide(plan)
+    exact = tuple(Measurement(each, mock_counts(plan, each.columns)) for each in strategy.allocations)
+    soft = derive_estimates(plan, Measurements(exact)).soft
+    spans = quantile_intervals(plan.amount("pay"), ("g",), PARTS, soft)
+    people_of = mock_counts(plan, ("g",))
+    for part, (low, high) in zip(PARTS, spans, strict=True):
+        found = predicted[f"quantile_{part}_pay_half_width_95"]
+        assert found["g"] == pytest.approx(np.average((high - low) / 2, weights=people_of), rel=0.02)
+        assert found["total"] > 0
+    wider = predict(plan.at("0.05")).set_index("table")["quantile_0.5_pay_half_width_95"]
+    assert wider["g"] > predicted["quantile_0.5_pay_half_width_95"]["g"]
