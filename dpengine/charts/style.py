@@ -16,8 +16,9 @@ import plotly.graph_objects as go
 from dpengine.translation.catalogue import _, localised
 
 __all__ = [
-    "ACCENT", "CONFIG", "DASHES", "GREY", "GRID", "INK", "SAVED_WIDTH", "SERIES", "SYMBOLS", "apply_style",
-    "category_axis", "crowded", "cut", "escape", "join_names", "look", "room_below", "short_name", "shorten",
+    "ACCENT", "CONFIG", "DASHES", "GREY", "GRID", "INK", "NUMBERS_IN_FULL", "SAVED_WIDTH", "SERIES", "SYMBOLS",
+    "apply_style", "category_axis", "crowded", "cut", "escape", "join_names", "look", "room_below", "short_name",
+    "shorten",
 ]  # fmt: skip
 
 SAVED_WIDTH = 1000
@@ -39,6 +40,7 @@ INK = {False: "#1c2526", True: "#e8eeee"}
 SERIES = {False: ("#0b6e75", "#a85a00", "#6a3d9a", "#33475b"), True: ("#4fc3c7", "#e0a458", "#c6a5ea", "#b9c7d6")}
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x")
+NUMBERS_IN_FULL = {"exponentformat": "none", "separatethousands": True}  # 20,000 on an axis as in a table, not 20k
 
 
 def shorten(labels: Iterable[str]) -> list[str]:
@@ -170,7 +172,7 @@ def apply_style(figure: go.Figure, title: str, dark: bool) -> go.Figure:
         "legend": {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0},
         **look(dark),
     }
-    axis = {"gridcolor": GRID, "linecolor": GRID, "automargin": True}
+    axis = {"gridcolor": GRID, "linecolor": GRID, "automargin": True, **NUMBERS_IN_FULL}
     for name in {"xaxis", "yaxis", *layout}:
         if name.startswith("xaxis"):
             own[name] = axis

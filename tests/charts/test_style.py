@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,3 +97,9 @@ def test_each_number_is_written_once_in_its_colour(dark: bool) -> None:
     assert [text.strip() for text in np.ravel(over.text)] == ["1,000", "", "", ""]
     widths = [max(map(len, np.ravel(trace.text))) for trace in (cells, over)]
     assert widths[0] == widths[1], "a browser gives both the same size"
+
+
+def test_an_axis_writes_numbers_in_full_as_tables_do() -> None:
+    figure = style.apply_style(go.Figure(go.Bar(x=["a"], y=[20_000])), "Rows", dark=False)
+    for axis in (figure.layout.xaxis, figure.layout.yaxis):
+        assert (axis.exponentformat, axis.separatethousands) == ("none", True), "20,000 rather than 20k"

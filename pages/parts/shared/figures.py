@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from dpengine.charts.style import ACCENT, CONFIG, GREY, GRID, look
+from dpengine.charts.style import ACCENT, CONFIG, GREY, GRID, NUMBERS_IN_FULL, look
 from pages.parts.shared.epsilon_ladder import TICKS
 from pages.parts.shared.picture_buttons import picture_buttons
 
@@ -44,7 +44,8 @@ def draw(
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
     )
     figure.layout.template = {}  # left to an update, the one of the process would stay
-    axis = {"gridcolor": GRID, "linecolor": GRID, "zerolinecolor": GRID, "automargin": True, "title_standoff": 18}
+    axis = {"gridcolor": GRID, "linecolor": GRID, "zerolinecolor": GRID, "automargin": True, "title_standoff": 18,
+            **NUMBERS_IN_FULL}  # fmt: skip
     figure.update_xaxes(**axis, fixedrange=not zoom)
     figure.update_yaxes(**axis, fixedrange=True)
     if private:
