@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Literal, TypedDict
 
@@ -58,6 +58,20 @@ class ColumnBase(Declared):
     @abstractmethod
     def declared_size(self) -> int:
         """Number of declared cells, known without making their labels."""
+
+    @property
+    def groupings(self) -> Mapping[str, Sequence[str]]:
+        """By the name of each coarser level, coarsest first, the group that each declared cell lies in."""
+        return {}
+
+    @property
+    def group_words(self) -> Mapping[str, str]:
+        """What readers see instead of the names of groups, where that differs."""
+        return {}
+
+    def level_heading(self, name: str) -> str:
+        """Return what readers see instead of the name of a coarser level."""
+        return f"{self.heading} ({name})"
 
     @property
     def heading(self) -> str:

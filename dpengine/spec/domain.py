@@ -17,7 +17,7 @@ keep the declared values, and charts and the report show the words, and maps of 
 from __future__ import annotations
 
 import calendar
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
@@ -28,6 +28,7 @@ from pydantic import Field, PlainSerializer, SkipValidation, field_validator, mo
 
 from dpengine.exact import DecimalLike
 from dpengine.spec.categories.category import Category
+from dpengine.spec.categories.nesting import bins_of, nested_bins, nested_periods
 from dpengine.spec.column import MISSING, OTHER, ColumnBase, ColumnOptions
 from dpengine.spec.declared import Line, NumberFormat
 from dpengine.spec.limits import check_column_size
@@ -40,6 +41,7 @@ __all__ = [
 ]  # fmt: skip
 
 FOR_READERS = ("label", "description", "words", "whole", "shapes")  # fields of a column that change no cell
+Period = Literal["day", "week", "month", "quarter", "year"]
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}  # in a period
 
 
@@ -56,6 +58,11 @@ class Number(ColumnBase):
     ('[0, 18)', '[18, 65]', '(other)', '(missing)')
     >>> Number(name="age", edges=["0", "18", "65"], whole=True).shown
     ('0–17', '18–65', '(other)', '(missing)')
+
+    With `levels`, wider bins by name, given by their width or their edges, a table may ask for `age@20-year`.
+
+    >>> Number(name="age", edges={"from": 0, "to": 60, "bins": 12}, levels={"20-year": 20}).groupings["20-year"][:5]
+    ('[0, 20)', '[0, 20)', '[0, 20)', '[0, 20)', '[20, 40)')
     """
 
     kind: Literal["number"] = "number"
@@ -63,13 +70,17 @@ class Number(ColumnBase):
     edges: Annotated[SkipValidation[Sequence[Decimal]], PlainSerializer(tuple, return_type=tuple[Decimal, ...])]
     format: NumberFormat = "1234.5"
     whole: bool = Field(default=False, description="the values are whole numbers: readers see 18–29 for [18, 30)")
+    levels: Annotated[
+        SkipValidation[Mapping[str, Decimal | tuple[Decimal, ...]]], PlainSerializer(dict, return_type=dict[str, Any])
+    ] = Field(default={}, description="wider bins by name, given by their width or edges, such as 20-year: 20")
 
     if TYPE_CHECKING:
 
         def __init__(
             self, *, name: str, edges: Iterable[DecimalLike] | Mapping[str, DecimalLike],
-            format: NumberFormat = ..., whole: bool = ..., kind: Literal["number"] = ...,
-            **options: Unpack[ColumnOptions],
+            format: NumberFormat = ..., whole: bool = ...,
+            levels: Mapping[str, DecimalLike | Sequence[DecimalLike] | Mapping[str, DecimalLike]] = ...,
+            kind: Literal["number"] = ..., **options: Unpack[ColumnOptions],
         ) -> None: ...  # fmt: skip
 
     _read = field_validator("edges", mode="before")(read_edges)
@@ -92,6 +103,38 @@ class Number(ColumnBase):
         if self.whole and not (edges.whole if isinstance(edges, EqualEdges) else all(edge % 1 == 0 for edge in edges)):
             raise ValueError(_("a column of whole numbers ('whole') needs whole edges"))
         return self
+
+    @model_validator(mode="after")
+    def _nested(self) -> Number:
+        if self.levels != {}:
+            self.__dict__["levels"] = nested_bins(self.edges, self.levels)
+        return self
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.edges, *self.levels))  # a dict has no hash of its own
+
+    @cached_property
+    def _wider(self) -> dict[str, Number]:
+        """The column in the bins of each coarser level, the widest first."""
+        bins = {level: bins_of(self.edges, given) for level, given in self.levels.items()}
+        return {level: Number(name=self.name, edges=edges, whole=self.whole) for level, edges in bins.items()}
+
+    @cached_property
+    def groupings(self) -> dict[str, tuple[str, ...]]:
+        return {level: tuple(self._joined(wider)) for level, wider in self._wider.items()}
+
+    def _joined(self, wider: Number) -> Iterator[str]:
+        """Yield the wider bin of each bin."""
+        names, ends, place = wider.declared, wider.edges[1:], 0
+        for end in self.edges[1:]:
+            yield names[place]
+            place += end == ends[place]
+
+    @property
+    def group_words(self) -> dict[str, str]:
+        pairs = [pair for wider in self._wider.values()
+                 for pair in zip(wider.declared, wider.words_of_declared, strict=True)]  # fmt: skip
+        return dict(pairs) if self.whole else {}
 
     @property
     def words_of_declared(self) -> tuple[str, ...]:
@@ -131,19 +174,25 @@ class Date(ColumnBase):
 
     >>> Date(name="visit", first="2024-11-20", last="2025-01-03", by="month").declared
     ('2024-11', '2024-12', '2025-01')
+
+    With `levels`, longer periods, a table may ask for `visit@year`.
+
+    >>> Date(name="visit", first="2024-11-20", last="2025-01-03", by="month", levels=["quarter", "year"]).groupings
+    {'year': ('2024', '2024', '2025'), 'quarter': ('2024-Q4', '2024-Q4', '2025-Q1')}
     """
 
     kind: Literal["date"] = "date"
     first: date = Field(alias="from")
     last: date = Field(alias="to")
-    by: Literal["day", "week", "month", "quarter", "year"]
+    by: Period
     format: Line | None = None
+    levels: tuple[Period, ...] = Field(default=(), description="longer periods, such as quarter and year")
 
     if TYPE_CHECKING:
 
         def __init__(
-            self, *, name: str, first: date | str, last: date | str,
-            by: Literal["day", "week", "month", "quarter", "year"], format: str | None = ...,
+            self, *, name: str, first: date | str, last: date | str, by: Period, format: str | None = ...,
+            levels: Sequence[Period] = ...,
             kind: Literal["date"] = ..., **options: Unpack[ColumnOptions],
         ) -> None: ...  # fmt: skip
 
@@ -152,7 +201,14 @@ class Date(ColumnBase):
         if self.first > self.last:
             raise ValueError(_("'from' ({first}) is after 'to' ({last})", first=self.first, last=self.last))
         check_column_size(self.declared_size)
+        self.__dict__["levels"] = nested_periods(self.by, self.levels)
         return self
+
+    @cached_property
+    def groupings(self) -> dict[str, tuple[str, ...]]:
+        starts = [self.period(k)[0] for k in range(self.ordinal(self.first), self.ordinal(self.last) + 1)]
+        longer = {level: self.model_copy(update={"by": level}) for level in self.levels} if self.levels else {}
+        return {level: tuple(each._label(each.ordinal(day)) for day in starts) for level, each in longer.items()}
 
     @property
     def declared_size(self) -> int:

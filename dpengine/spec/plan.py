@@ -316,6 +316,9 @@ class Plan(Declared):
             column |= {"kind": declared.kind, "source": declared.source}
             if isinstance(declared, Number):
                 column["edges"] = list(declared.edges)
+                if declared.levels:
+                    wider = declared.levels.items()
+                    column["levels"] = {name: each if isinstance(each, Decimal) else list(each) for name, each in wider}
             column.pop("codebook", None)
         ordered = {name: plain[name] for name in type(self).model_fields if name in plain}
         ordered["columns"] = [{"name": column["name"], "kind": column["kind"], **column} for column in plain["columns"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpengine import Release, ReleaseError, release, verify
+from dpengine import Plan, Release, ReleaseError, release, verify
 from dpengine.bundle.write import pack
 from dpengine.replicates.draw import DRAWS, basis_of, replicate
 from tests.bundles import Members, members_of, rows_of, zipped
@@ -102,3 +103,20 @@ def test_replicates_add_up_along_the_levels_too() -> None:
     group = plan.resolution.groups("place", "place@zone")
     for k in range(zones.shape[1]):
         assert np.allclose(places[:, group == k].sum(axis=1), zones[:, k], atol=0.5)
+
+
+def test_dates_and_numbers_are_published_at_their_levels_and_rows_name_the_groups_they_lie_in() -> None:
+    span = {"from": "2024-01-01", "to": "2025-06-30", "by": "month"}
+    columns = {
+        "visit": {"kind": "date", **span, "levels": ["quarter", "year"]},
+        "age": {"kind": "number", "whole": True, "edges": [0, 5, 10, 15, 20], "levels": {"10-year": 10}},
+    }
+    frame = pd.DataFrame({"visit": ["2024-05-17", "2025-03-31", ""] * 100, "age": [4, 12, 19] * 100})
+    for name, coarse in (("visit", ["2024-Q2", "2025-Q1", ""]), ("age", ["[0, 10)", "[10, 20]", "[10, 20]"])):
+        level = {"visit": "visit@quarter", "age": "age@10-year"}[name]
+        plan = Plan(dataset="d", epsilon="100", columns=[{"name": name} | columns[name]], tables=[[level], [name]])
+        bundle = pack(release(frame, plan))
+        verify(bundle)
+        header, *rows = rows_of(members_of(bundle)["synthetic.csv"])
+        assert header == [level, name]
+        assert Counter(row[0] for row in rows) == Counter(coarse * 100)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dpengine import Plan, PlanError
@@ -130,6 +131,62 @@ def test_a_joint_table_beyond_the_limit_is_refused() -> None:
     big = {"name": "age", "kind": "number", "edges": {"from": 0, "to": 1000, "bins": 999_000}}
     with pytest.raises(PlanError, match="sums of one table county × age"):
         plan_of(["county@state"], ["age"], columns=[column(), big])
+
+
+VISIT = {"name": "visit", "kind": "date", "from": "2024-11-20", "to": "2025-04-03", "by": "month"}
+AGE = {"name": "age", "kind": "number", "edges": {"from": 0, "to": 90, "bins": 18}, "whole": True}
+
+
+def test_dates_have_longer_periods_in_any_order_and_numbers_wider_bins() -> None:
+    columns = [VISIT | {"levels": ["quarter", "year", "month"]}]
+    plan = plan_of(["visit@year", "sex"], ["visit@quarter"], ["visit"], columns=columns)
+    assert plan.resolution.levels == ("visit@year", "visit@quarter", "visit")
+    assert plan.column("visit@quarter").declared == ("2024-Q4", "2025-Q1", "2025-Q2")
+    assert plan.column("visit@quarter").heading == "visit (quarter)"
+    assert plan.resolution.groups("visit", "visit@quarter").tolist() == [0, 0, 1, 1, 1, 2, 3, 4]
+    assert plan.resolution.groups("visit@quarter", "visit@year").tolist() == [0, 1, 1, 2, 3]
+    days = plan_of(["visit@month"], columns=[VISIT | {"by": "day", "levels": ["month"]}])
+    assert np.bincount(days.resolution.groups("visit", "visit@month")).tolist() == [11, 31, 31, 28, 31, 3, 1, 1]
+    wider = plan_of(["age@20-year"], ["age"], columns=[AGE | {"levels": {"20-year": 20, "all": [0, "90.0"]}}])
+    assert wider.column("age@20-year").shown == ("0–19", "20–39", "40–59", "60–79", "80–90", "(other)", "(missing)")
+    assert wider.resolution.groups("age", "age@20-year").tolist() == [*(k // 4 for k in range(18)), 5, 6]
+    assert wider.resolution.groups("age@20-year", "age@all").tolist() == [0, 0, 0, 0, 0, 1, 2]
+    for each in (plan, days, wider):
+        again = Plan.loads(each.dumps())
+        assert again == each
+        assert again.key == each.key
+    flat = plan_of(["age"], columns=[AGE])
+    assert flat.key == plan_of(["age"], columns=[AGE | {"levels": {"20-year": 20}}]).key != wider.key
+
+
+@pytest.mark.parametrize(
+    ("fields", "fragment"),
+    [
+        (VISIT | {"by": "week", "levels": ["month"]}, "a week does not lie within one month"),
+        (VISIT | {"by": "day", "levels": ["week", "year"]}, "a week does not lie within one year"),
+        (VISIT | {"levels": ["day"]}, "counted by month, so they have no level 'day'"),
+        (VISIT | {"levels": ["year", "year"]}, "'year' is named twice"),
+        (VISIT | {"levels": ["decade"]}, "'day', 'week', 'month', 'quarter' or 'year'"),
+        (AGE | {"levels": {"x": 12}}, "the bins of the level 'x' do not nest in those of the column: 12 is an edge"),
+        (AGE | {"levels": {"x": 10, "y": 15}}, "the levels 'y' and 'x' do not nest: 15 is an edge"),
+        (AGE | {"levels": {"x": [0, 45, 85]}}, "90 is an edge of one of them only"),
+        (AGE | {"levels": {"x": 5}}, "its bins are not wider"),
+        (AGE | {"levels": {"x": 0}}, "width of bins must be above 0"),
+        (AGE | {"levels": {"x": [0, 45, 90], "y": 45}}, "have the same bins"),
+        (AGE | {"levels": {"x": [*range(0, 91, 5)]}}, "its bins are not wider"),
+        (AGE | {"levels": {"x": "wide"}}, "level 'x'"),
+        (AGE | {"levels": {"x@y": 10}}, "a name without @"),
+        (AGE | {"levels": ["10-year"]}, "such as {20-year: 20}"),
+    ],
+)
+def test_periods_and_bins_that_do_not_nest_are_refused(fields: dict[str, Any], fragment: str) -> None:
+    with pytest.raises(PlanError, match=fragment):
+        plan_of([fields["name"]], columns=[fields])
+
+
+def test_the_finest_period_is_named_by_its_column_alone() -> None:
+    with pytest.raises(PlanError, match="'month' is the finest level: write 'visit' alone"):
+        plan_of(["visit@month"], columns=[VISIT | {"levels": ["year"]}])
 
 
 def test_the_plans_of_other_tests_have_uneven_trees() -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 from pydantic import Field, field_serializer, field_validator, model_validator
 
 from dpengine import shapes as outlines
-from dpengine.array_types import Ints
 from dpengine.spec.categories import tree as trees
 from dpengine.spec.column import MISSING, OTHER, ColumnBase, ColumnOptions
 from dpengine.spec.declared import Line, Text, Texts, at_most
@@ -200,31 +199,13 @@ class Category(ColumnBase):
     def declared_size(self) -> int:
         return len(self.values)
 
-    def level(self, name: str) -> Category:
-        """Return the column of one of the coarser `levels`, called like county@state.
+    @property
+    def groupings(self) -> dict[str, tuple[str, ...]]:
+        return dict(zip(self.levels, self.parents, strict=False))
 
-        >>> county = Category(name="county", values={"CA": ["Kern"], "TX": ["Travis"]}, levels=["state", "county"])
-        >>> county.level("state").name, county.level("state").values
-        ('county@state', ('CA', 'TX'))
-        """
-        place = self.levels.index(name)
-        rows = zip(*self.parents[: place + 1], strict=True)
-        paths = dict.fromkeys(rows)  # a group as the path to it
-        return Category(
-            name=f"{self.name}{trees.MARK}{name}", label=name, values=[path[-1] for path in paths], other=self.other,
-            missing=self.missing, source=self.source, levels=self.levels[: place + 1] if place else (),
-            parents=[[path[k] for path in paths] for k in range(place)],
-        )  # fmt: skip
-
-    def groups(self, name: str) -> Ints:
-        """Return for each cell the place of its cell at the coarser level `name`.
-
-        >>> county = Category(name="county", values={"CA": ["Kern"], "TX": ["Travis"]}, levels=["state", "county"])
-        >>> county.groups("state")
-        array([0, 1, 2, 3])
-        """
-        of_values = self.parents[self.levels.index(name)]
-        return trees.groups(of_values, tuple(dict.fromkeys(of_values)), self.other + self.missing)
+    def level_heading(self, name: str) -> str:
+        """Return the name of the level, which says what its groups are."""
+        return name
 
 
 def _text(value: Any) -> Any:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from dpengine.array_types import Columns, Floats, Ints
+from dpengine.spec.categories.levels import cell_groups, coarser_level
 from dpengine.spec.categories.tree import MARK, split_name, sum_groups
 from dpengine.spec.domain import Category, Column, cells_payload
 from dpengine.spec.limits import MAX_TABLE_CELLS
@@ -25,8 +26,7 @@ def coarser_columns(columns: Iterable[Column]) -> dict[str, Column]:
     taken = {column.name for column in columns}
     found: dict[str, Column] = {}
     for column in columns:
-        if isinstance(column, Category):
-            found |= {f"{column.name}{MARK}{level}": column.level(level) for level in column.levels[:-1]}
+        found |= {f"{column.name}{MARK}{level}": coarser_level(column, level) for level in column.groupings}
     if twice := taken & found.keys():
         raise ValueError(
             _("the column {name!r} is called like a level of another column; rename one of them", name=min(twice))
@@ -53,10 +53,10 @@ class Resolution:
     @cached_property
     def levels(self) -> Columns:
         """Names at which that column is used, from the coarsest to the finest."""
-        declared = self.columns.get(self.column or "")
-        if not isinstance(declared, Category):
+        if self.column is None:
             return ()
-        names = (*(f"{declared.name}{MARK}{level}" for level in declared.levels[:-1]), declared.name)
+        coarser = self.columns[self.column].groupings
+        names = (*(f"{self.column}{MARK}{level}" for level in coarser), self.column)
         return tuple(name for name in names if name in self.used)
 
     @property
@@ -64,11 +64,11 @@ class Resolution:
         """Names of all other used columns, sorted."""
         return tuple(sorted(self.used - {*self.levels}))
 
-    def _parent_of(self, name: str) -> Category | None:
+    def _parent_of(self, name: str) -> Column | None:
         """Return the declared column of which `name` is a coarser level."""
         declared, level = split_name(name)
         column = self.columns.get(declared)
-        return column if isinstance(column, Category) and level in column.levels[:-1] else None
+        return column if column is not None and level in column.groupings else None
 
     def declared(self, table: Iterable[str]) -> Columns:
         """Return the declared columns in which the rows of `table` are counted."""
@@ -86,9 +86,7 @@ class Resolution:
 
     def groups(self, fine: str, coarse: str) -> Ints:
         """Return for each cell of a level the place of its cell at a coarser one."""
-        column = self.columns[fine]
-        assert isinstance(column, Category)
-        return column.groups(split_name(coarse)[1])
+        return cell_groups(self.columns[fine], split_name(coarse)[1])
 
     def coarsen(self, counts: Numbers, held: Sequence[str], wanted: Sequence[str]) -> Numbers:
         """Add up `counts` over the columns `held` to the levels that `wanted` names in the same places."""
@@ -108,7 +106,7 @@ class Resolution:
         found: list[dict[str, object]] = []
         for name in table:
             if parent := self._parent_of(name):
-                groups = parent.parents[parent.levels.index(split_name(name)[1])]
+                groups = parent.groupings[split_name(name)[1]]
                 found.append({**cells_payload(self.columns[name]), "groups": list(groups)})
         return found
 
@@ -163,13 +161,14 @@ class Resolution:
         column = self.columns.get(declared)
         if not level or column is None:
             return _("there is no column {column!r}; declare it under 'columns'", column=name)
-        if not isinstance(column, Category) or not column.levels:
+        levels = column.levels if isinstance(column, Category) else (*column.groupings,)
+        if not levels:
             return _("the column {column!r} has no levels; declare them as its 'levels'", column=declared)
-        if level == column.levels[-1]:
+        if level not in column.groupings and level in (*levels, getattr(column, "by", "")):
             return _("{level!r} is the finest level: write {column!r} alone", level=level, column=declared)
         return _(
             "{column!r} has no level {level!r}; its levels are {levels}",
             column=declared,
             level=level,
-            levels=", ".join(column.levels),
+            levels=", ".join(levels),
         )

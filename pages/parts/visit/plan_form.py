@@ -337,6 +337,9 @@ def entry(column: Column) -> dict[str, Any]:
     """Return the entry that declares `column`; coarser levels are left out, which this page cannot ask for yet."""
     if isinstance(column, Category) and column.levels:
         column = column.model_copy(update={"levels": (), "parents": ()})
+    elif column.groupings:
+        plain = column.model_dump(by_alias=True, exclude={"levels"})
+        column = type(column)(**plain)
     plan = Plan(dataset="x", epsilon="1", columns=[column], tables=[[column.name]])
     declared: dict[str, Any] = plan.to_dict()["columns"][0]
     return declared

@@ -1,0 +1,46 @@
+"""Coarser levels of a column as columns of their own, whatever its kind: a category whose values are the groups.
+
+A level of a date or of a number is a category too, of periods or bins as texts. So a synthetic row has there the name
+of the group that its own value lies in, not another date or number from somewhere in that group.
+"""
+
+from __future__ import annotations
+
+from dpengine.array_types import Ints
+from dpengine.spec.categories import tree as trees
+from dpengine.spec.categories.category import Category
+from dpengine.spec.column import ColumnBase
+
+__all__ = ["cell_groups", "coarser_level"]
+
+
+def coarser_level(column: ColumnBase, name: str) -> Category:
+    """Return the column of one of the coarser levels, called like county@state.
+
+    >>> county = Category(name="county", values={"CA": ["Kern"], "TX": ["Travis"]}, levels=["state", "county"])
+    >>> coarser_level(county, "state").name, coarser_level(county, "state").values
+    ('county@state', ('CA', 'TX'))
+    """
+    names = [*column.groupings]
+    place = names.index(name)
+    rows = zip(*(column.groupings[each] for each in names[: place + 1]), strict=True)
+    paths = [*dict.fromkeys(rows)]  # a group as the path to it
+    values = [path[-1] for path in paths]
+    words = column.group_words
+    return Category(
+        name=f"{column.name}{trees.MARK}{name}", label=column.level_heading(name), values=values, other=column.other,
+        missing=column.missing, source=column.source, levels=names[: place + 1] if place else (),
+        parents=[[path[k] for path in paths] for k in range(place)],
+        words={value: words[value] for value in values if value in words},
+    )  # fmt: skip
+
+
+def cell_groups(column: ColumnBase, name: str) -> Ints:
+    """Return for each cell the place of its cell at the coarser level `name`.
+
+    >>> county = Category(name="county", values={"CA": ["Kern"], "TX": ["Travis"]}, levels=["state", "county"])
+    >>> cell_groups(county, "state")
+    array([0, 1, 2, 3])
+    """
+    of_values = column.groupings[name]
+    return trees.groups(of_values, tuple(dict.fromkeys(of_values)), column.other + column.missing)

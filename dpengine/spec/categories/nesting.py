@@ -1,0 +1,135 @@
+"""Levels of dates and numbers: which periods lie within which, and which bins are joined to wider ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+
+from dpengine.exact import decimal
+from dpengine.spec.categories.tree import MARK, MAX_LEVELS
+from dpengine.spec.numeric.edges import check_edges, read_edges
+from dpengine.translation.catalogue import _, localised
+
+__all__ = ["bins_of", "nested_bins", "nested_periods"]
+
+PERIODS = ("day", "week", "month", "quarter", "year")
+WITHIN = {"day": PERIODS[1:], "month": ("quarter", "year"), "quarter": ("year",)}  # what each period lies within
+
+
+def nested_periods(by: str, levels: Iterable[str]) -> tuple[str, ...]:
+    """Return the periods that are coarser than `by`, the coarsest first. Raises ValueError if they do not nest.
+
+    >>> nested_periods("month", ["quarter", "year", "month"])
+    ('year', 'quarter')
+    """
+    listed = list(levels)
+    if twice := [level for level in listed if listed.count(level) > 1]:
+        raise ValueError(_("the level {level!r} is named twice", level=twice[0]))
+    chain = (by, *sorted({*listed} - {by}, key=PERIODS.index))
+    for fine, coarse in pairwise(chain):
+        if PERIODS.index(coarse) < PERIODS.index(by):
+            raise ValueError(
+                _(
+                    "the dates are counted by {by}, so they have no level {level!r}; set 'by' to the finest period",
+                    by=by,
+                    level=coarse,
+                )
+            )
+        if coarse not in WITHIN.get(fine, ()):
+            raise ValueError(
+                _(
+                    "a {fine} does not lie within one {coarse}, so these cannot be levels of one column; leave one out",
+                    fine=fine,
+                    coarse=coarse,
+                )
+            )
+    return chain[:0:-1]
+
+
+def bins_of(edges: Sequence[Decimal], level: Decimal | Sequence[Decimal]) -> tuple[Decimal, ...]:
+    """Return the edges of wider bins that are given by their width, the last of which may be narrower, or as edges.
+
+    >>> ages = tuple(map(Decimal, range(0, 91, 5)))
+    >>> [str(edge) for edge in bins_of(ages, Decimal(20))]
+    ['0', '20', '40', '60', '80', '90']
+    """
+    if not isinstance(level, Decimal):
+        return tuple(level)
+    whole = int((edges[-1] - edges[0]) / level)
+    starts = [edges[0] + k * level for k in range(whole + 1)]
+    return tuple(starts) if starts[-1] == edges[-1] else (*starts, edges[-1])
+
+
+def read_bins(given: Any) -> Decimal | tuple[Decimal, ...]:
+    """Read wider bins: their width, or their edges as a column has them. Raises ValueError."""
+    if isinstance(given, str | int | float | Decimal) and not isinstance(given, bool):
+        width = decimal(given)
+        if width <= 0:
+            raise ValueError(_("the width of bins must be above 0"))
+        return width
+    return tuple(check_edges(read_edges(given)))
+
+
+def nested_bins(edges: Sequence[Decimal], levels: Any) -> dict[str, Decimal | tuple[Decimal, ...]]:
+    """Return wider bins by the name of their level, the widest first. Raises ValueError if bins do not nest.
+
+    >>> nested_bins(tuple(map(Decimal, (0, 5, 10, 15, 20))), {"10-year": 10, "all": 20})
+    {'all': Decimal('20'), '10-year': Decimal('10')}
+    """
+    if not isinstance(levels, Mapping):
+        raise ValueError(
+            _("levels of numbers are names with the width or the edges of their bins, such as {20-year: 20}")
+        )
+    if len(levels) >= MAX_LEVELS:
+        raise ValueError(_("a column has at most {most} levels", most=MAX_LEVELS))
+    found: dict[str, tuple[Decimal | tuple[Decimal, ...], tuple[Decimal, ...]]] = {}
+    for name, given in levels.items():
+        if not isinstance(name, str) or not name.strip() or MARK in name:
+            raise ValueError(_("a level needs a name without {mark}; {level!r} is none", mark=MARK, level=str(name)))
+        try:
+            read = read_bins(given)
+            if isinstance(read, Decimal) and (edges[-1] - edges[0]) / read >= len(edges) - 1:
+                raise ValueError(_("its bins are not wider than those of the column"))
+            found[name] = (read, bins_of(edges, read))
+        except ValueError as error:
+            raise ValueError(_("level {level!r}: {error}", level=name, error=error)) from None
+    chain = sorted(found, key=lambda name: len(found[name][1]))
+    inner = [*chain[1:], ""]
+    for coarse, fine in zip(chain, inner, strict=True):
+        wide, narrow = found[coarse][1], found[fine][1] if fine else edges
+        _check_within(coarse, wide, fine, narrow)
+    return {name: found[name][0] for name in chain}
+
+
+def _check_within(coarse: str, wide: Sequence[Decimal], fine: str, narrow: Sequence[Decimal]) -> None:
+    """Raise ValueError unless each of the wide bins is made of whole narrow ones, from end to end."""
+    known = {*narrow}
+    odd = [edge for edge in wide if edge not in known] or [
+        end for end, other in ((narrow[0], wide[0]), (narrow[-1], wide[-1])) if end != other
+    ]
+    if odd:
+        edge = localised(f"{odd[0]:f}")
+        if fine:
+            raise ValueError(
+                _(
+                    "the levels {coarse!r} and {fine!r} do not nest: {edge} is an edge of one of them only; every edge "
+                    "of wider bins must be one of narrower bins, and both ends must be the same",
+                    coarse=coarse,
+                    fine=fine,
+                    edge=edge,
+                )
+            )
+        raise ValueError(
+            _(
+                "the bins of the level {coarse!r} do not nest in those of the column: {edge} is an edge of one of them "
+                "only; every edge of wider bins must be one of the column's, and both ends must be the same",
+                coarse=coarse,
+                edge=edge,
+            )
+        )
+    if len(wide) == len(narrow) and fine:
+        raise ValueError(_("the levels {coarse!r} and {fine!r} have the same bins", coarse=coarse, fine=fine))
+    if len(wide) == len(narrow):
+        raise ValueError(_("its bins are not wider than those of the column"))
