@@ -22,16 +22,21 @@ The distribution of the errors is
   a dependence that the model misses shifts many cells together (`SPREAD` and `TREND`, set in benchmarks/replicates.py);
 * exact for boxes of cells where these were measured. How a box is divided among its cells is unknown, so each draw
   divides it anew, by chance.
+
+Amounts get the exact noise of the tables in which they were measured, for the people whose amount is known and for
+their sum, from which a mean follows. Published means of small groups are drawn towards others, and so are off by less.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import gammaincinv, ndtri
 
 from dpengine.array_types import Columns, Floats, Ints
@@ -49,7 +54,9 @@ from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, number
 
-__all__ = ["DRAWS", "MAX_CELLS", "Basis", "basis_of", "check_size", "fits", "replicate"]
+__all__ = [
+    "DRAWS", "MAX_CELLS", "Basis", "basis_of", "cells_drawn", "check_size", "fits", "replicate", "replicate_amounts",
+]  # fmt: skip
 
 DRAWS = 50
 MAX_CELLS = 100_000  # of all tables, or of all that was measured: some 250 MB of memory, 40 MB of text
@@ -67,14 +74,16 @@ _DRAW = ""  # as the name of a column: no column of a plan is called so
 class Basis:
     """What replicates of a release are made from: its plan, its name, what was measured, and its estimates.
 
-    `allocations` are those of the measured marginals that were not merged. `mean_errors` gives a model's mean absolute
-    error for cells of these expected counts, and `tree` the boxes, if either was measured.
+    `allocations` are those of the measured marginals that were not merged. `numbers` gives the published numbers of a
+    table with amounts, by the names of their columns. `mean_errors` gives a model's mean absolute error for cells of
+    these expected counts, and `tree` the boxes, if either was measured.
     """
 
     plan: Plan
     release_id: str
     allocations: tuple[Allocation, ...]
     estimate: Callable[[Columns], Floats]
+    numbers: Callable[[Columns], Mapping[str, npt.NDArray[Any]]]
     mean_errors: Callable[[Floats], Floats] | None = None
     tree: BoxTree | None = None
 
@@ -83,7 +92,7 @@ def basis_of(result: Result) -> Basis:
     """Return what the replicates of `result` are made from."""
     estimates = result.estimates
     allocations = tuple(one.allocation for one in result.measured.marginals if not one.merged)
-    basis = Basis(result.plan, result.release_id, allocations, estimates.estimate)
+    basis = Basis(result.plan, result.release_id, allocations, estimates.estimate, result.cells)
     if isinstance(estimates, HierarchicalEstimates):
         return replace(basis, tree=estimates.tree)
     if isinstance(estimates, ModelledEstimates) and result.measured.audit is not None:
@@ -127,11 +136,52 @@ def replicate(basis: Basis, tables: Sequence[Columns]) -> Iterator[tuple[Columns
         yield table, drawn.round(DECIMALS) + 0.0
 
 
+def replicate_amounts(basis: Basis) -> Callable[[Columns], dict[str, Floats]]:
+    """Return the replicates of the amounts of a table, as a function of it, shaped as those of `replicate`.
+
+    They are, for each amount with a published mean or sum, `known_…`, the people whose amount is known, and `sum_…`.
+    Replicate 0 of either is the published number: one divided by the other is the published mean.
+    """
+    plan = basis.plan
+    soft = replace(basis, allocations=tuple(each for each in basis.allocations if plan.has_amount(each.columns)))
+    errors = _of_noise(basis if basis.mean_errors is None else soft) if soft.allocations else None
+
+    def drawn(table: Columns) -> dict[str, Floats]:
+        found: dict[str, Floats] = {}
+        numbers = basis.numbers(table) if _with_sums(plan, table) else {}
+        for name in _with_sums(plan, table):
+            assert errors is not None, "an amount that is published was measured"
+            amount, off = plan.amount(name), errors((*table, name))
+            known = np.asarray(numbers.get(f"known_{name}", numbers["count"]), dtype=np.float64)
+            sums = numbers[f"sum_{name}"] if name in plan.sums(table) else numbers[f"mean_{name}"] * known
+            knots = len(amount.all_knots)
+            for kind, published, noise in (
+                ("known", known, off[..., :knots].sum(axis=-1)),
+                ("sum", np.asarray(sums), off[..., :knots] @ np.array(amount.knot_values)),
+            ):
+                start = published.reshape(plan.shape(table))
+                values = np.concatenate([start[None], start + noise])
+                found[f"{kind}_{name}"] = values.round(max(DECIMALS, amount.grid_decimals)) + 0.0
+        return found
+
+    return drawn
+
+
+def _with_sums(plan: Plan, table: Columns) -> list[str]:
+    """Return the amounts whose means or sums are published in a table."""
+    return [name for name in plan.amounts(table) if name in (*plan.means(table), *plan.sums(table))]
+
+
+def cells_drawn(plan: Plan, tables: Sequence[Columns]) -> int:
+    """Return how many cells the replicates of some tables have, those of amounts included."""
+    return sum(plan.cells(table) * (1 + 2 * len(_with_sums(plan, table))) for table in tables)
+
+
 def _cells(basis: Basis, tables: Sequence[Columns]) -> int:
     """Return how many cells are drawn: those of all tables, or of all that was measured."""
     shape = basis.plan.cells
     boxes = shape(basis.tree.boxes.columns) if basis.tree else 0
-    return max(sum(map(shape, tables)), sum(shape(each.columns) for each in basis.allocations), boxes)
+    return max(cells_drawn(basis.plan, tables), sum(shape(each.columns) for each in basis.allocations), boxes)
 
 
 def _published(basis: Basis, table: Columns) -> Floats:

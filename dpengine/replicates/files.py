@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,7 +25,15 @@ from dpengine.bundle.wording import Estimator
 from dpengine.errors import ReleaseError
 from dpengine.estimate.estimates import mean_errors
 from dpengine.marginals.measurement import Allocation
-from dpengine.replicates.draw import DRAWS, Basis, basis_of, check_size, replicate
+from dpengine.replicates.draw import (
+    DRAWS,
+    Basis,
+    basis_of,
+    cells_drawn,
+    check_size,
+    replicate,
+    replicate_amounts,
+)
 from dpengine.results.published_columns import NUMBERS, header, published_name
 from dpengine.results.result import Result
 from dpengine.spec import strict_yaml
@@ -68,7 +76,7 @@ For a regression, let mine return its coefficient, with n as weights. Compute it
 programs refuse negative weights:
 
 {regression}
-Compute all parts of your number from the same replicate, and never mix replicates: they agree across tables.
+{means}Compute all parts of your number from the same replicate, and never mix replicates: they agree across tables.
 
 WHAT THEY ARE NOT
 They are made from the published release alone, by a fixed rule that everyone can repeat. So they reveal nothing
@@ -78,6 +86,17 @@ themselves a sample of others is not in them.
 """
 REGRESSION = """\
 mine = lambda n: np.linalg.solve((X.T * n.to_numpy()) @ X, (X.T * n.to_numpy()) @ y)[1]
+"""
+MEANS = """\
+In tables with means or sums of {name}, known_{name}_r0 and on are the people whose {name} is known, and sum_{name}_r0
+and on is its sum. Divide sums by people for the mean of cells that you add up. For one cell alone, take the interval
+that is published: of a few people, the replicates of a mean may be anything.
+
+table = pd.read_csv({file})
+mean = lambda k: table[f"sum_{name}_r{{k}}"].sum() / table[f"known_{name}_r{{k}}"].sum()
+value, *draws = map(mean, range({count}))
+print(value, "±", 2.1 * (sum((draw - value) ** 2 for draw in draws) / len(draws)) ** 0.5)
+
 """
 COVERAGE = {
     Estimator.LEAST_SQUARES: "The errors follow the exact distribution of the noise.",
@@ -102,7 +121,9 @@ def draw_replicates(source: Result | Source, tables: Sequence[Columns] | None = 
 
     `source` is a release, or its bundle: a path, bytes or an open file, which is verified first. `tables` are all
     published ones and the total, or those named. Each is a data frame with one row a cell: its labels, the estimate as
-    `r0`, and `DRAWS` replicates as `r1`, `r2`, …. See `replicates.draw` for what they are; they cost no privacy.
+    `r0`, and `DRAWS` replicates as `r1`, `r2`, …. For each amount with a mean or a sum, `known_…_r0` and so on are the
+    people whose amount is known, and `sum_…_r0` its sum: a mean is the one divided by the other, in each replicate. See
+    `replicates.draw` for what they are; they cost no privacy.
 
     Raises `ReleaseError` for a bundle that is not whole, or whose boxes are not in it, and for too many cells.
 
@@ -115,13 +136,13 @@ def draw_replicates(source: Result | Source, tables: Sequence[Columns] | None = 
     import pandas as pd
 
     basis = basis_of(source) if isinstance(source, Result) else basis_from(source)
-    frames = {}
+    frames, of_amounts = {}, replicate_amounts(basis)
     for table, drawn in replicate(basis, _published(basis.plan) if tables is None else tables):
+        numbers = _by_column(drawn, of_amounts(table))
         labels = {
-            published_name(name, (*NUMBERS, *NAMES)): np.array(basis.plan.column(name).labels, dtype=object)[codes]
+            published_name(name, (*NUMBERS, *numbers)): np.array(basis.plan.column(name).labels, dtype=object)[codes]
             for name, codes in zip(table, _codes(basis.plan, table), strict=True)
         }
-        numbers = dict(zip(NAMES, drawn.reshape(DRAWS + 1, -1), strict=True))
         frames[table] = pd.DataFrame(labels | numbers)
     return frames
 
@@ -142,8 +163,8 @@ def basis_from(source: Source) -> Basis:
                 )
             )
         files = table_files(plan)
-        check_size(sum(map(plan.cells, files)))
-        estimates = {table: _estimates(members, files[table], table, plan) for table in files}
+        check_size(cells_drawn(plan, list(files)))
+        numbers = {table: _numbers(members, files[table], table, plan) for table in files}
     checked = read_manifest(json.dumps(manifest).encode())[1]
     allocations = tuple(
         Allocation(tuple(entry.columns), Fraction(entry.epsilon), entry.sensitivity, entry.units_per_row)
@@ -155,7 +176,11 @@ def basis_from(source: Source) -> Basis:
         if checked.model_error is None:
             raise ReleaseError(_("this release was made by an earlier version, which did not state its model's error"))
         errors = partial(mean_errors, factor=checked.model_error.factor, power=checked.model_error.power)
-    return Basis(plan, checked.release_id, allocations, estimates.__getitem__, errors)
+
+    def estimate(table: Columns) -> Floats:
+        return numbers[table]["estimate"].reshape(plan.shape(table))
+
+    return Basis(plan, checked.release_id, allocations, estimate, numbers.__getitem__, errors)
 
 
 def pack(source: Result | Source) -> bytes:
@@ -167,9 +192,10 @@ def pack(source: Result | Source) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=COMPRESSION) as file:
         archive.add(file, "README.txt", [read_me(basis).encode()])
-        names = table_files(basis.plan)
+        names, of_amounts = table_files(basis.plan), replicate_amounts(basis)
         for table, drawn in replicate(basis, _published(basis.plan)):
-            archive.add(file, names[table].removeprefix("tables/"), _lines(basis.plan, table, drawn))
+            numbers = _by_column(drawn, of_amounts(table))
+            archive.add(file, names[table].removeprefix("tables/"), _lines(basis.plan, table, numbers))
     return buffer.getvalue()
 
 
@@ -186,8 +212,17 @@ def read_me(basis: Basis) -> str:
     )
     return README.format(
         release_id=basis.release_id, draws=DRAWS, recipe=recipe, centre=CENTRE[kind], coverage=COVERAGE[kind],
-        regression=REGRESSION,
+        regression=REGRESSION, means=_of_means(plan),
     )  # fmt: skip
+
+
+def _of_means(plan: Plan) -> str:
+    """Return how replicates of means are made, by the first table that has some; else nothing."""
+    for table in plan.marginals:
+        for name in (*plan.means(table), *plan.sums(table)):
+            file = _quoted(table_files(plan)[table].removeprefix("tables/"))
+            return MEANS.format(name=name, file=file, count=DRAWS + 1)
+    return ""
 
 
 def _published(plan: Plan) -> list[Columns]:
@@ -203,18 +238,28 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _lines(plan: Plan, table: Columns, drawn: Floats) -> Iterator[Piece]:
+def _by_column(drawn: Floats, of_amounts: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Return the replicates of a table as flat columns, by name."""
+    columns = dict(zip(NAMES, drawn.reshape(DRAWS + 1, -1), strict=True))
+    for name, values in of_amounts.items():
+        columns |= {f"{name}_{each}": part for each, part in zip(NAMES, values.reshape(DRAWS + 1, -1), strict=True)}
+    return columns
+
+
+def _lines(plan: Plan, table: Columns, numbers: Mapping[str, Floats]) -> Iterator[Piece]:
     """Yield the replicates of a table as CSV."""
-    yield safe_csv.header_line([*(published_name(name, (*NUMBERS, *NAMES)) for name in table), *NAMES])
+    yield safe_csv.header_line([*(published_name(name, (*NUMBERS, *numbers)) for name in table), *numbers])
     codes = zip(table, _codes(plan, table), strict=True)
     labels = [safe_csv.label_column(plan.column(name).labels, at) for name, at in codes]
-    yield safe_csv.write_rows([*labels, *map(safe_csv.number_column, drawn.reshape(DRAWS + 1, -1))])
+    yield safe_csv.write_rows([*labels, *map(safe_csv.number_column, numbers.values())])
 
 
-def _estimates(members: Archive, file: str, table: Columns, plan: Plan) -> Floats:
-    """Read the estimates of a table from its file, which was verified before."""
-    place = len(table) + NUMBERS.index("estimate")
-    blocks = safe_csv.read_blocks(members.pieces(file, sizes.file_bytes(plan, file, table)), header(plan, table))
-    values = [safe_csv.read_numbers(block[place], pa.float64()) for block in blocks]
-    estimates: Floats = np.concatenate(values).reshape(plan.shape(table))
-    return estimates
+def _numbers(members: Archive, file: str, table: Columns, plan: Plan) -> dict[str, Floats]:
+    """Read the numbers of a table from its file, which was verified before."""
+    names = header(plan, table)
+    blocks = list(safe_csv.read_blocks(members.pieces(file, sizes.file_bytes(plan, file, table)), names))
+    return {
+        name: np.concatenate([safe_csv.read_numbers(block[place], pa.float64()) for block in blocks])
+        for place, name in enumerate(names)
+        if place >= len(table)
+    }
