@@ -38,6 +38,7 @@ def publish_step(plan: Plan) -> None:
         _("Dataset whose budget is spent"),
         value=entries.dataset,
         key=visit().key("dataset"),
+        on_change=_rename,
         help=term(
             "dataset",
             _(
@@ -47,10 +48,7 @@ def publish_step(plan: Plan) -> None:
             ),
         ),
     )
-    heading = title.text_input(_("Title for readers"), value=entries.title, key=visit().key("title"))
-    if dataset.strip() and (dataset, heading) != (entries.dataset, entries.title):
-        visit().change(dataset=dataset.strip(), title=heading)
-        st.rerun()
+    heading = title.text_input(_("Title for readers"), value=entries.title, key=visit().key("title"), on_change=_rename)
     _say_who_reads_the_file_name(dataset, heading)
     ask_words(plan)
     digest = digest_of_table(plan)
@@ -148,6 +146,15 @@ def _refusal(plan: Plan, data: bytes, alike: Sequence[Resemblance]) -> BudgetErr
     return None
 
 
+def _rename(dataset: str = "") -> None:
+    """Take a new name or title before the page is drawn, so that a click which came with it meets the new plan."""
+    here = visit()
+    if dataset:
+        st.session_state[here.key("dataset")] = dataset
+    dataset, title = (st.session_state[here.key(name)] for name in ("dataset", "title"))
+    here.change(dataset=dataset.strip() or here.entries.dataset, title=title)
+
+
 def _say_who_reads_the_file_name(dataset: str, title: str) -> None:
     """Point out that readers will see the name of the owner's file, where nobody has changed it."""
     from_file = visit().table_name.split(".")[0]
@@ -168,12 +175,11 @@ def _say_who_has_these_columns(dataset: str) -> None:
             ),
             icon=":material/group:",
         )
-        key = visit().key("dataset")
         st.button(
             _("Use the name {name}", name=plain(name)),
             key=visit().key(f"same-{name}"),
-            on_click=st.session_state.update,
-            args=({key: name},),
+            on_click=_rename,
+            args=(name,),
         )
 
 

@@ -214,6 +214,13 @@ def test_a_plan_that_cannot_be_measured_at_this_epsilon_is_refused_beside_the_sl
     assert any(button.label == "Publish once" for button in census.button)
 
 
+def test_a_title_typed_just_before_the_click_is_the_one_that_is_published(census: AppTest) -> None:
+    census.text_input(key=held(census).key("title")).set_value("Adults of 1994")
+    published = held(publish(census)).release
+    assert published is not None, "one click, not two"
+    assert published.plan.title == "Adults of 1994"
+
+
 def test_the_name_of_the_owners_file_goes_to_readers_only_with_a_word_about_it(census: AppTest) -> None:
     assert "is the name of your file" not in texts(census), "the name of a sample is no secret"
     held(census).sample, held(census).table_name = "", "ward 7, Dr Ives.csv"
