@@ -11,8 +11,8 @@ adaptive composition (Dwork & Roth 2014, Theorem 3.16 and section 3.5.1): the pa
 up to ε. Adding or removing one person changes at most Δ = `sensitivity` rows, so for every
 
 * marginal, merged or not, Δ in L1: discrete Laplace noise of scale Δ/part;
-* score Σ (|X − M| − t) over cells fixed by the model M, at most Δ, whether cells are merged or not. Permute-and-flip is
-  charged for all its picks, used or not;
+* score Σ (|X − M| − t) over cells fixed by the model M, at most Δ, whether cells are merged or not, and times a weight
+  of at most 1 for less important tables. Permute-and-flip is charged for all its picks, used or not;
 * table of all columns, if there is one, Δ like any other marginal;
 * sum of |X − M| over n tables, of all cells or of cells by size of M, n·Δ in all: noise of scale n·Δ/part.
 
@@ -244,10 +244,12 @@ def _number_of_picks(run: Run, phase: _Phase, live: int) -> int:
 
 
 def _measure_pairs(run: Run, picked: Sequence[Candidate], parts: int) -> None:
-    """Measure the pairs, with parts of ε as the square root of the cells that will be seen above the noise."""
+    """Measure the pairs, with parts of ε as the square root of the weighted cells that will be seen above the noise."""
+    importance = [float(run.workload.weight(one.pair)) for one in picked]
     scale = run.noise(parts / len(picked))
     weights = np.ones(len(picked))
     for _ in range(3):
-        weights = np.sqrt([max(1.0, float(np.minimum(1.0, one.model / scale).sum())) for one in picked])
+        seen = [max(1.0, float(np.minimum(1.0, one.model / scale).sum())) for one in picked]
+        weights = np.sqrt([worth * cells for worth, cells in zip(importance, seen, strict=True)])
         scale = float(np.mean([run.noise(parts * weight / weights.sum()) for weight in weights]))
     run.measure_all([(one.pair, one.counts, one.merged) for one in picked], weights, parts)

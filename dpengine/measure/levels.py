@@ -31,13 +31,16 @@ STEPS = (200, 50, 12, 3, 1)  # parts that the search moves at a time
 def allocate_levels(plan: Plan) -> tuple[Allocation, ...]:
     """Divide ε over the levels of `plan` for the least sum of squares of each published table's mean variance.
 
-    So every table counts alike, however many cells it has, and one that is far off counts more than several that are
-    near. The variances are those of least squares over the tree, in closed form, and parts are thousandths of ε.
+    So tables of one weight count alike, however many cells they have, and one that is far off counts more than several
+    that are near. A weight multiplies the variance of its table. The variances are those of least squares over the
+    tree, in closed form, and parts are thousandths of ε.
     """
     measured, others = measured_at(plan), plan.resolution.others
-    added: list[list[int]] = [[] for _ in measured]  # cells that a cell of a table adds up, by the level of the table
+    # By the level of a table, the cells that one of its cells adds up, times its weight.
+    added: list[list[float]] = [[] for _ in measured]
     for table in plan.marginals:
-        added[level_of(plan, table)].append(plan.cells(tuple(name for name in others if name not in table)))
+        cells = plan.cells(tuple(name for name in others if name not in table))
+        added[level_of(plan, table)].append(cells * float(plan.weights.get(table, 1)))
     worth = tuple(map(tuple, added))
     parts = _least_variance(tuple(group.tobytes() for group in level_groups(plan)), worth, bool(others))
     return tuple(
@@ -48,7 +51,7 @@ def allocate_levels(plan: Plan) -> tuple[Allocation, ...]:
 
 
 @lru_cache(maxsize=64)
-def _least_variance(groups: tuple[bytes, ...], worth: tuple[tuple[int, ...], ...], root: bool) -> tuple[int, ...]:
+def _least_variance(groups: tuple[bytes, ...], worth: tuple[tuple[float, ...], ...], root: bool) -> tuple[int, ...]:
     """Return the part of each level, the root's first, in thousandths; the root has one only if it can be measured.
 
     The search starts from equal parts and moves parts from one level to another while that helps, ever smaller ones.
@@ -73,8 +76,8 @@ def _least_variance(groups: tuple[bytes, ...], worth: tuple[tuple[int, ...], ...
     return tuple(parts)
 
 
-def _loss(tree: tuple[Ints, ...], worth: Sequence[tuple[int, ...]], parts: Sequence[int]) -> float:
-    """Return Σ (cells added up · mean variance of a node)² over tables, for noise of variance 1/part²."""
+def _loss(tree: tuple[Ints, ...], worth: Sequence[tuple[float, ...]], parts: Sequence[int]) -> float:
+    """Return Σ (weighted cells added up · mean variance of a node)² over tables, for noise of variance 1/part²."""
     variances = tuple(1 / part**2 if part else math.inf for part in parts)
     means = [float(one.mean()) for one in LevelTree(tree, variances).node_variances]
     return math.fsum((added * mean) ** 2 for of_level, mean in zip(worth, means, strict=True) for added in of_level)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -45,6 +46,17 @@ class Candidate:
         threshold = round(GRAIN * THRESHOLD * scale)
         seen = self.model >= THRESHOLD * scale
         return int((self.wrong()[seen] - threshold).sum())
+
+
+def weighted(score: int, weight: Fraction) -> int:
+    """Return `score`·`weight`, rounded down, for a weight of 1 at most.
+
+    Scores that differ by at most a whole number Δ still do: ⌊a·w⌋ − ⌊b·w⌋ ≤ ⌈(a − b)·w⌉ ≤ Δ.
+
+    >>> weighted(-7, Fraction(1, 2)), weighted(7, Fraction(1))
+    (-4, 7)
+    """
+    return score * weight.numerator // weight.denominator
 
 
 def full_resolution(run: Run, pair: Pair, model: Pairwise) -> Candidate:
@@ -89,9 +101,12 @@ def _bins(counts: Floats, min_count: float) -> Ints:
     return np.array(labels)
 
 
-def _multiples(candidates: Sequence[Candidate]) -> Floats:
-    """Return the noise scale of each candidate as a multiple of the common one: larger tables get more of ε."""
-    roots = np.sqrt([float(candidate.counts.size) for candidate in candidates])
+def _multiples(run: Run, candidates: Sequence[Candidate]) -> Floats:
+    """Return the noise scale of each candidate as a multiple of the common one.
+
+    Larger and more important tables get more of ε.
+    """
+    roots = np.sqrt([float(candidate.counts.size * run.workload.weight(candidate.pair)) for candidate in candidates])
     middle = np.exp(np.log(roots).mean())
     multiples: Floats = np.clip(middle / roots, 0.4, 2.5)
     return multiples
@@ -101,7 +116,7 @@ def selection_part(run: Run, candidates: Sequence[Candidate], picks: int, budget
     """Return the part of the budget for choosing: more if fewer cells of a typical pair will be seen above noise."""
     scale = run.noise(budget / picks)
     seen = dict.fromkeys((candidate.pair for candidate in candidates), 0)
-    for candidate, multiple in zip(candidates, _multiples(candidates), strict=True):
+    for candidate, multiple in zip(candidates, _multiples(run, candidates), strict=True):
         cells = int(np.count_nonzero(candidate.model >= scale * multiple))
         seen[candidate.pair] = max(seen[candidate.pair], cells)
     odds = SELECTION_ODDS / max(float(np.median(list(seen.values()))), 1.0)
@@ -118,8 +133,12 @@ def choose_pairs(
     each = run.take(parts) / picks
     what = mark("up to {picks} pairs").format(picks=picks)  # kept and signed, so it is English
     run.choices.append(Choice(what, PERMUTE_AND_FLIP, each * picks, GRAIN * run.sensitivity))
-    multiples = _multiples(candidates)
-    scores = np.array([candidate.score(scale * m) for candidate, m in zip(candidates, multiples, strict=True)] + [0])
+    multiples = _multiples(run, candidates)
+    scores = np.array([
+        *(weighted(candidate.score(scale * m), run.workload.weight(candidate.pair))
+          for candidate, m in zip(candidates, multiples, strict=True)),
+        0,
+    ])  # fmt: skip
     joined = Components(name for candidate in candidates for name in candidate.pair)
     live = np.ones(len(scores), dtype=bool)
     picked: list[Candidate] = []

@@ -214,7 +214,7 @@ class Levels(Direct):
     @property
     def plan_id(self) -> str:
         """The tables decide what each level is worth."""
-        return self.plan.identity("levels", *map(sorted, self.plan.marginals))
+        return self.plan.identity("levels", *map(sorted, self.plan.marginals), *self.plan.weights_payload)
 
     def _deviation_of_total(self) -> float:
         plan = self.plan
@@ -292,7 +292,9 @@ class Adaptive(_Private):
     def plan_id(self) -> str:
         """It names all tables, since pairs are chosen later; a single maximal table stands for its sums."""
         tables = maximal(self.plan.supports)
-        return self.plan.identity("adaptive", *tables) if len(tables) == 1 else self.plan.key
+        if len(tables) > 1:
+            return self.plan.key
+        return self.plan.identity("adaptive", *tables, *self.plan.weights_payload)
 
     def _measure(self, counts: Sequence[Ints]) -> Measurements:
         exact = dict(zip(self.marginals, counts, strict=True))

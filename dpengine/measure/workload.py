@@ -29,12 +29,14 @@ class Workload:
 
     `sizes` are the numbers of cells of all columns, names in sorted order. `pairs` may be measured. The error of the
     model is measured on the tables in `audited`. `whole` is a table of all columns: what is left of ε measures it.
+    `weights` says of some columns and pairs how important they are, compared with the most important tables, at 1.
     """
 
     sizes: Mapping[str, int]
     pairs: Sequence[Pair]
     audited: Sequence[Columns] = ()
     whole: Columns = ()
+    weights: Mapping[Columns, Fraction] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan) -> Workload:
@@ -44,7 +46,16 @@ class Workload:
         whole = largest[0] if len(largest) == 1 and len(plan.counted) > 1 else ()
         joint = [table for table in plan.marginals if len(table) > 1]
         audited = [whole] if whole else joint[:: max(1, -(-len(joint) // MAX_AUDITED))]
-        return cls({name: plan.column(name).size for name in sorted(plan.counted)}, pairs, audited, whole)
+        sizes = {name: plan.column(name).size for name in sorted(plan.counted)}
+        weights: dict[Columns, Fraction] = {}
+        for table, weight in plan.weights.items():
+            for part in [*((name,) for name in table), *combinations(sorted(table), 2)]:
+                weights[part] = max(weights.get(part, Fraction(0)), weight / max(plan.weights.values()))
+        return cls(sizes, pairs, audited, whole, weights)
+
+    def weight(self, part: Columns) -> Fraction:
+        """Return how important a column or pair is: as the most important table that has it, which is 1 at most."""
+        return self.weights.get(part, Fraction(1))
 
     @property
     def marginals(self) -> list[Columns]:
@@ -96,9 +107,10 @@ class Run:
             self.measure(columns, exact, float(share), merged)
 
     def measure_columns(self, parts: int) -> None:
-        """Measure every single column, with parts of ε in proportion to the square roots of their cells."""
+        """Measure every single column, with parts of ε in proportion to the square roots of their weighted cells."""
         columns: list[ExactMarginal] = [((name,), self.counts[name,], ()) for name in self.workload.sizes]
-        self.measure_all(columns, self.roots, parts)
+        weights = np.sqrt([float(self.workload.weight((name,))) for name in self.workload.sizes])
+        self.measure_all(columns, self.roots * weights, parts)
 
     @property
     def roots(self) -> Floats:

@@ -200,6 +200,22 @@ class Plan(Declared):
         total = PublishedTable(columns=(), mean=mean, sum=sums, quantiles=parts)
         return {table.columns: table for table in listed} | {(): total}
 
+    @cached_property
+    def weights(self) -> dict[tuple[str, ...], Fraction]:
+        """How many times as important each published table is as the least important one; empty if all are alike."""
+        given = {
+            columns: Fraction(table.weight if isinstance(table, PublishedTable) else 1)
+            for columns, table in zip(self.marginals, self._listed, strict=False)
+        }
+        least = min(given.values(), default=Fraction(1))
+        return {table: weight / least for table, weight in given.items()} if len({*given.values()}) > 1 else {}
+
+    @property
+    def weights_payload(self) -> list[object]:
+        """What weights add to a plan's identity: nothing where all tables are alike."""
+        weights = ([*sorted(table), str(weight)] for table, weight in self.weights.items())
+        return [["weights", *sorted(weights)]] if self.weights else []
+
     def means(self, table: tuple[str, ...]) -> tuple[str, ...]:
         """Return the amounts whose means are published in `table`, or in the total of no columns."""
         return tuple(self._measures[table].mean) if table in self._measures else ()
@@ -296,7 +312,8 @@ class Plan(Declared):
         """
         ranges = [] if self.ranged is None else ["ranges", *self.ranged]
         strategy = "direct" if self.strategy == "auto" else self.strategy
-        return self.identity(strategy, ranges, *map(sorted, dict.fromkeys((*self.marginals, *self.supports))))
+        tables = map(sorted, dict.fromkeys((*self.marginals, *self.supports)))
+        return self.identity(strategy, ranges, *tables, *self.weights_payload)
 
     def identity(self, *measured: object) -> str:
         """Return the SHA-256 of ε, the unit, the cells of all used columns and `measured`, JSON values in any order."""

@@ -8,6 +8,7 @@ measurements, and counts with one person more the price ε, exactly. The cases a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -48,6 +49,13 @@ def four_columns(rows: int, *, tied: float = 0.0) -> tuple[Workload, Ints]:
     return Workload(sizes, pairs, audited=pairs[::2]), joint
 
 
+def weighted(rows: int) -> tuple[Workload, Ints]:
+    """The same, of which some pairs and columns are less important."""
+    workload, joint = four_columns(rows, tied=0.8)
+    weights = {("a", "b"): Fraction(2, 3), ("c", "d"): Fraction(1, 7), ("d",): Fraction(1, 7)}
+    return replace(workload, weights=weights), joint
+
+
 def large_tables(rows: int) -> tuple[Workload, Ints]:
     """Three columns of ten cells that go up together, so that many cells of a pair stand above the noise."""
     a, b, c = np.indices((10, 10, 10))
@@ -72,6 +80,7 @@ CASES = {
     "three phases, and nothing to learn": (*four_columns(40_000), "1/2", (1, 0)),
     "one phase, of large tables": (*large_tables(9000), "1/6", (0, 1)),
     "one table": (*one_table(900), "1/5", (0, 0)),
+    "one phase, of pairs of unequal weight": (*weighted(400), "1/4", (0, 1)),
 }
 cases = pytest.mark.parametrize("case", CASES)
 units = pytest.mark.parametrize("unit", UNITS)
