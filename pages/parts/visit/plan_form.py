@@ -356,6 +356,10 @@ def from_plan(plan: Plan) -> Entries:
         raise PlanError(
             _("this plan asks for means, sums or levels, which this page cannot do yet: use the command line for it")
         )
+    if plan.weights:
+        raise PlanError(
+            _("this plan gives its tables weights, which this page cannot do yet: use the command line for it")
+        )
     chosen = tuple(column.name for column in plan.columns)
     return Entries(
         title=plan.title,
