@@ -352,13 +352,9 @@ def undressed(column: Column) -> dict[str, Any]:
 
 def from_plan(plan: Plan) -> Entries:
     """Return the entries that would make `plan`. Raises `PlanError` for what this page cannot ask for yet."""
-    if plan.amounts(()) or plan.resolution.levels:
+    if plan.amounts(()) or plan.resolution.levels or plan.weights:
         raise PlanError(
-            _("this plan asks for means, sums or levels, which this page cannot do yet: use the command line for it")
-        )
-    if plan.weights:
-        raise PlanError(
-            _("this plan gives its tables weights, which this page cannot do yet: use the command line for it")
+            _("this plan asks for more than this page can do yet (means, levels or weights): use the command line for it")
         )
     chosen = tuple(column.name for column in plan.columns)
     return Entries(
