@@ -21,6 +21,18 @@ columns:
 tables:
   - {columns: [sex], mean: [pay]}
 """
+PAY = """
+dataset: pay
+epsilon: "1"
+columns:
+  - {name: sex, kind: category, values: [f, m]}
+  - {name: state, kind: category, values: [CA, TX]}
+  - {name: pay, kind: amount, step: 100, knots: [0, 100, 200, 500, 1000]}
+  - {name: hours, kind: amount, from: 0, to: 80, missing: false}
+tables:
+  - {columns: [state, sex], mean: [pay], sum: [hours], quantiles: {pay: [0.25, 0.5]}}
+  - {columns: [sex], mean: [hours], weight: 3}
+"""
 CLINIC = """
 title: Clinic survey 2026
 dataset: clinic-2026

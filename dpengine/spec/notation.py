@@ -22,6 +22,7 @@ from typing import Any, get_args
 from dpengine.exact import decimal
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.limits import MAX_COLUMN_CELLS
+from dpengine.spec.numeric.amount_text import is_amount_text, read_amount, write_amount
 from dpengine.spec.numeric.edges import equal_edges
 from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _, number
@@ -72,11 +73,13 @@ def read(text: str, kind: str, *, strict: bool = False) -> dict[str, Any]:
     text = text.strip()
     kind = kind if strict else _kind_of(text, kind)
     body, written = text, ""
-    if kind in ("number", "date") and (parts := _WRITTEN.fullmatch(text)):
+    if kind in ("number", "date", "amount") and (parts := _WRITTEN.fullmatch(text)):
         body, written = parts[1].strip(), parts[2].strip()
     match kind:
         case "number":
             fields: dict[str, Any] = {"edges": _edges(body)} | (_number_format(written) if written else {})
+        case "amount":
+            fields = read_amount(body) | (_number_format(written) if written else {})
         case "category":
             fields = {"values": _values(body)}
         case "date":
@@ -97,8 +100,9 @@ def write(column: Mapping[str, Any]) -> str:
     '1..3, "Paris, TX"'
     """
     match column["kind"]:
-        case "number":
-            text, written = _edges_text(column.get("edges", ())), str(column.get("format") or "")
+        case "number" | "amount" as kind:
+            text = write_amount(column) if kind == "amount" else _edges_text(column.get("edges", ()))
+            written = str(column.get("format") or "")
             return f"{text}, written {written}" if text and written not in ("", get_args(NumberFormat)[0]) else text
         case "category":
             return _values_text([str(value) for value in column.get("values", ())])
@@ -125,6 +129,8 @@ def _kind_of(text: str, kind: str) -> str:
         return kind
     if _SPAN.fullmatch(body.strip()):
         return "date"
+    if kind == "amount" and is_amount_text(body):
+        return kind
     if '"' in text:
         return "category"
     if _STEPS.fullmatch(body):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpengine.spec.domain import Amount, Column
 from dpengine.spec.limits import MAX_TABLE_CELLS
+from dpengine.spec.numeric.amount_text import even_knots
 from dpengine.translation.catalogue import _, number
 
 if TYPE_CHECKING:
@@ -114,6 +114,5 @@ def _check_amounts(plan: Plan, columns: Mapping[str, Column], table: tuple[str, 
 
 def _even_knots(amount: Amount) -> str:
     """Return knots that an amount could have for quantiles, as a plan file has them."""
-    steps = amount.grid.steps
-    places = sorted({round(Fraction(k * steps, SUGGESTED)) for k in range(SUGGESTED + 1)})
-    return f"[{', '.join(f'{amount.low + place * amount.step:f}' for place in places)}]"
+    knots = even_knots(amount.low, amount.high, amount.step, min(SUGGESTED, amount.grid.steps))
+    return f"[{', '.join(f'{knot:f}' for knot in knots)}]"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["suggested"]
+__all__ = ["suggested", "suggested_amount"]
 
 _AGES = "0, 18, 30, 45, 65, 120"
 _FLAG = (
@@ -37,6 +37,30 @@ _BY_NAME = (
     (r"(.*_)?weight_(in_)?kg", "0 to 200 by 10"),
     (r"(.*_)?(hours_per_week|weekly_hours|hours_week)", "0 to 80 by 10"),
 )
+# Amounts in money or in hours, which are averaged and added up: the bounds are a first guess, to confirm or correct.
+_AMOUNTS = (
+    (r"(.*_)?(hours_per_week|weekly_hours|hours_week|hours_worked|work_hours|wochenstunden)", "0 to 80 by 1"),
+    (r"(.*_)?(hourly_(wage|pay|rate)|(wage|pay|rate)_(per_)?hour|stundenlohn)", "0 to 200 by 1"),
+    (r"(.*_)?(monthly_(wage|pay|salary|income)|(wage|pay|salary|income)_(per_)?month|rent|miete)", "0 to 20000 by 10"),
+    (
+        r"(.*_)?(income|earnings?|wages?|salary|salaries|pay|pension|einkommen|gehalt|lohn)"
+        r"(_(per_year|annual|yearly|usd|eur|gross|net))?",
+        "0 to 200000 by 100",
+    ),
+    (r"(.*_)?(costs?|charges?|expenses?|expenditures?|spending|kosten|ausgaben)(_(usd|eur))?", "0 to 100000 by 10"),
+    (r"(.*_)?(prices?|preis)(_(usd|eur))?", "0 to 1000 by 1"),
+    (r"(.*_)?(hours|stunden)", "0 to 100 by 1"),
+)
+
+
+def suggested_amount(name: str) -> str:
+    """Return the bounds and the step that an amount of this name could have; "" if the name does not tell of one.
+
+    >>> suggested_amount("annualIncome"), suggested_amount("hours_per_week"), suggested_amount("age")
+    ('0 to 200000 by 100', '0 to 80 by 1', '')
+    """
+    plain = _plain(name)
+    return next((text for pattern, text in _AMOUNTS if re.fullmatch(pattern, plain)), "")
 
 
 def suggested(name: str, kind: str, *, year: int, as_text: bool = True) -> str:
@@ -50,8 +74,7 @@ def suggested(name: str, kind: str, *, year: int, as_text: bool = True) -> str:
     >>> suggested("visit_date", "date", year=2026), suggested("region", "category", year=2026)
     ('2017 to 2026 by year', '')
     """
-    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
-    plain = re.sub(r"[^a-z0-9]+", "_", plain.lower()).strip("_")
+    plain = _plain(name)
     found = next((text for pattern, text in _BY_NAME if re.fullmatch(pattern, plain)), "")
     if kind == "date" and "by year" not in found and not (as_text and found):  # a date by its type, or by its name
         found = "{first} to {year} by year"
@@ -61,3 +84,9 @@ def suggested(name: str, kind: str, *, year: int, as_text: bool = True) -> str:
         found = "yes, no"
     words, _, codes = found.partition("|")
     return (codes if codes and kind == "number" else words).format(first=year - 9, year=year)
+
+
+def _plain(name: str) -> str:
+    """Return a name in small letters, its words parted by underscores."""
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    return re.sub(r"[^a-z0-9]+", "_", plain.lower()).strip("_")

@@ -9,13 +9,19 @@ import streamlit as st
 from dpengine.sources.mixed import holds_texts
 from dpengine.sources.table import Field
 from dpengine.translation.catalogue import _, mark
-from pages.parts.publish.column_forms import ask_date, ask_number, ask_values
+from pages.parts.publish.column_forms import ask_amount, ask_date, ask_number, ask_values
 from pages.parts.visit import plan_form
 from pages.parts.visit.state import visit
 
 __all__ = ["KIND_NAMES", "SEEN", "SOURCE_NAMES", "ask_column", "of_kind", "stored_as"]
 
-KIND_NAMES = {"number": mark("number"), "category": mark("category"), "yesno": mark("yes or no"), "date": mark("date")}
+KIND_NAMES = {
+    "number": mark("number"),
+    "category": mark("category"),
+    "yesno": mark("yes or no"),
+    "date": mark("date"),
+    "amount": mark("amount (for averages and totals)"),
+}
 SOURCE_NAMES = {"typed": mark("I typed it"), "codebook": mark("a codebook"), "standard": mark("a standard list")}
 SEEN = {"confirmed": mark("seen in the data, confirmed public by me")}
 
@@ -45,6 +51,8 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
             entered = ask_number(name, column, as_text=as_text)
         case "category":
             entered = ask_values(name, column)
+        case "amount":
+            entered = ask_amount(name, column, as_text=as_text)
         case "date":
             entered = ask_date(name, column, as_text=as_text)
         case _:
@@ -55,7 +63,8 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
     kept = {
         "other": other.checkbox(
             _("cell *(other)*"),
-            value=column.get("other", True),
+            value=kind != "amount" and column.get("other", True),
+            disabled=kind == "amount",
             key=visit().key(f"other-{name}-{turn}"),
             help=_(
                 "For values that you did not list. Without this cell, people with such a value are not counted at all."

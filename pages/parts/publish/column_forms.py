@@ -22,7 +22,7 @@ from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read, plan_form
 from pages.parts.visit.state import visit
 
-__all__ = ["ask_date", "ask_number", "ask_values"]
+__all__ = ["ask_amount", "ask_date", "ask_number", "ask_values"]
 
 LONG_AGO, FAR_OFF = date(1800, 1, 1), date(2200, 12, 31)
 LIST_NAMES = {
@@ -85,6 +85,28 @@ def ask_number(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str,
         st.caption(BANDS[band])
         _fill_in(f"take-band-{name}", name, edges=plan_form.edges_of(BANDS[band]), source="standard")
     return {"edges": edges} | (_numbers_written(name, column.get("format") or PLAIN) if as_text else {})
+
+
+def ask_amount(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
+    """Ask for the bounds of an amount and the step to which its values are rounded."""
+    places = st.columns(3)
+    asked = (
+        ("from", _("Lowest value"), "0"),
+        ("to", _("Highest value"), "200000"),
+        ("step", _("Rounded to"), "100"),
+    )
+    typed = {
+        field: _point(place.text_input(label, str(column.get(field) or ""), placeholder=example, key=_key(field, name)))
+        for place, (field, label, example) in zip(places, asked, strict=True)
+    }
+    st.caption(
+        _(
+            "Bounds are public knowledge, never taken from the rows. A value outside counts as the nearer bound, so "
+            "bounds that are too narrow distort the average; bounds that are too wide make it less exact."
+        )
+    )
+    kept = column.get("knots", []) if all(typed[key] == str(column.get(key) or "") for key in typed) else []
+    return {**typed, "knots": kept} | (_numbers_written(name, column.get("format") or PLAIN) if as_text else {})
 
 
 def _numbers_written(name: str, now: str) -> dict[str, Any]:

@@ -11,18 +11,19 @@ from dpengine import Plan, PlanError, owner
 from dpengine.sources.table import Table
 from dpengine.spec import strict_yaml
 from dpengine.spec.limits import MAX_TABLE_CELLS
+from dpengine.spec.plan import PublishedTable
 from dpengine.translation.catalogue import _, mark, number, plural
+from pages.parts.publish.own_tables import ask_of_amounts, ask_own_tables
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.glossary.help import term
-from pages.parts.shared.wording import name_of, plain
+from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read, plan_form, saved_draft
-from pages.parts.visit.checked import checked
+from pages.parts.visit.asked import named
 from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.state import STEPS, visit
 
 __all__ = ["all_tables", "choose_columns", "summary"]
 
-MAX_OWN = 12
 MAX_SHOWN = 8
 MAX_NAMED = 4  # of the tables, in the folded step
 
@@ -60,9 +61,8 @@ def choose_columns() -> None:
         key=visit().key("layout"),
         help=term("table"),
     )
-    own = entries.own
-    if layout == "own":
-        own = _own_tables(chosen, own)
+    entries = entries.with_(chosen=tuple(chosen), declared=declared, told=told, layout=layout)
+    entries = ask_own_tables(entries) if layout == "own" else ask_of_amounts(entries)
     margins = entries.margins
     if layout != "single":
         margins = st.checkbox(
@@ -74,7 +74,10 @@ def choose_columns() -> None:
                 "cells added up."
             ),
         )
-    visit().change(chosen=tuple(chosen), declared=declared, told=told, layout=layout, own=own, margins=margins)
+    visit().change(
+        chosen=entries.chosen, declared=entries.declared, told=told, layout=layout, own=entries.own, more=entries.more,
+        of_amounts=entries.of_amounts, margins=margins,
+    )  # fmt: skip
     if plan_form.has_ranges(visit().entries):
         ranges = st.checkbox(
             _("Sums over ranges matter, such as all ages up to 40"),
@@ -83,18 +86,19 @@ def choose_columns() -> None:
             help=term("ranges", _("Neighbouring cells with few people are then measured together.")),
         )
         visit().change(ranges=ranges)
-    tables = plan_form.tables_of(visit().entries)
+    tables = plan_form.published(visit().entries)
     _sizes(tables)
     if st.button(_("Go on to what is known"), type="primary", key=visit().key("columns-done"), disabled=not tables):
         visit().settle("columns")
         st.rerun()
 
 
-def _sizes(tables: tuple[tuple[str, ...], ...]) -> None:
+def _sizes(tables: tuple[PublishedTable, ...]) -> None:
     """Show how many cells each table has, as far as that is known, and warn of too many."""
     entries, lines, total = visit().entries, [], 0
-    sizes = {name: column.size for name, column in checked(plan_form.used(entries)).items()}
-    for table in tables:
+    sizes = {name: plan_form.size_of(entries, name) for table in tables for name in table.columns}
+    for each in tables:
+        table = each.columns
         known = [size for name in table if (size := sizes[name]) is not None]
         cells, complete = math.prod(known), len(known) == len(table)
         total += cells if complete else 0
@@ -108,7 +112,7 @@ def _sizes(tables: tuple[tuple[str, ...], ...]) -> None:
             text = plural("{n} cell", "{n} cells", cells)
         else:
             text = _("size known after the next step")
-        lines.append(f"{plain(name_of(table))}: {text}")
+        lines.append(f"{plain(named(each))}: {text}")
     if len(lines) > MAX_SHOWN:
         lines = [*lines[:MAX_SHOWN], plural("… {n} more table", "… {n} more tables", len(lines) - MAX_SHOWN)]
     if len(tables) > 1 and None not in sizes.values():
@@ -147,7 +151,6 @@ def _plan_in(file: UploadedFile) -> Plan | PlanError:
             most = strict_yaml.MAX_BYTES // 10**6
             raise PlanError(_("this is too long for a plan: at most {most} MB are read", most=most))
         plan = Plan.loads(file.getvalue().decode("utf-8-sig", "replace"))
-        plan_form.from_plan(plan)
     except PlanError as error:
         plan = error
     st.session_state[key] = (file.file_id, plan)
@@ -159,50 +162,19 @@ def _fits(table: Table, plan: Plan) -> bool:
     return True
 
 
-def _own_tables(chosen: list[str], own: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
-    """Ask for the columns of each table, with an empty box to add the next.
-
-    A box stays the same one while it is filled or emptied, so that several columns are picked in one go.
-    """
-    keys = [visit().key(f"own-{k}") for k in range(max(MAX_OWN, len(own)))]
-    if keys[0] not in st.session_state:
-        st.session_state.update(zip(keys, map(list, own), strict=False))
-    for key in keys:
-        picked = st.session_state.get(key, [])
-        if any(name not in chosen for name in picked):
-            st.session_state[key] = [name for name in picked if name in chosen]
-    last = max((k for k, key in enumerate(keys) if st.session_state.get(key)), default=-1)
-    tables = []
-    for k, key in enumerate(keys[: last + 2]):
-        fresh = _("First table") if k == 0 else _("Another table")
-        label = fresh if k > last else _("Table {number}", number=k + 1)
-        help_ = _("Pick all columns that are to be crossed in it.") if k > last else None
-        if table := st.multiselect(label, chosen, key=key, help=help_):
-            tables.append(tuple(table))
-    if absent := [name for name in chosen if not any(name in table for table in tables)]:
-        st.caption(
-            ":material/info: "
-            + _(
-                "In no table: {columns}. They are not published; to publish them, pick them in a table.",
-                columns=plain(", ".join(absent)),
-            )
-        )
-    return tuple(tables)
-
-
 def summary(plan: Plan | None) -> str:
     """Return the line that stands for the folded step."""
-    tables = plan_form.tables_of(visit().entries)
-    named = ", ".join(plain(name_of(table)) for table in tables[:MAX_NAMED])
+    tables = plan_form.published(visit().entries)
+    said = ", ".join(plain(named(table)) for table in tables[:MAX_NAMED])
     if len(tables) > MAX_NAMED:
-        named = _("{tables} and {n} more", tables=named, n=number(len(tables) - MAX_NAMED))
+        said = _("{tables} and {n} more", tables=said, n=number(len(tables) - MAX_NAMED))
     if plan is None:
-        return named or _("nothing chosen yet")
+        return said or _("nothing chosen yet")
     cells = sum(plan.cells(table) for table in plan.marginals)
-    return f"{named} · " + plural("{n} cell", "{n} cells", cells)
+    return f"{said} · " + plural("{n} cell", "{n} cells", cells)
 
 
 def all_tables() -> str | None:
     """Return every table by name, a line each, where `summary` names only some."""
-    tables = plan_form.tables_of(visit().entries)
-    return None if len(tables) <= MAX_NAMED else "\n".join(f"- {plain(name_of(table))}" for table in tables)
+    tables = plan_form.published(visit().entries)
+    return None if len(tables) <= MAX_NAMED else "\n".join(f"- {plain(named(table))}" for table in tables)

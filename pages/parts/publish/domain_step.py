@@ -181,6 +181,9 @@ def _brief(name: str) -> str:
                 first=plain(str(edges[0])),
                 last=plain(str(edges[-1])),
             )
+        case "amount":
+            low, high = plain(str(column["from"])), plain(str(column["to"]))
+            return _("an amount from {low} to {high}", low=low, high=high)
         case "category":
             return plural("{n} value", "{n} values", len(column["values"]))
         case "date":

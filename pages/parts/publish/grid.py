@@ -135,6 +135,8 @@ def _edited(name: str, column: dict[str, Any], cells: Mapping[str, Any], *, stri
     if CELLS in cells:
         column = _written(name, column, str(cells[CELLS] or "").strip(), strict=strict)
     for cell, key in ((OTHER, "other"), (MISSING, "missing")):
+        if column["kind"] == "amount" and key == "other":
+            continue  # what is no number counts as missing
         if isinstance(cells.get(cell), bool):
             column = column | {key: cells[cell]}
     if (source := _SOURCES.get(cells.get(SOURCE) or "")) is not None:
@@ -150,7 +152,7 @@ def _written(name: str, column: dict[str, Any], text: str, *, strict: bool) -> d
     """Return the entry with the cells that a text declares; a text that cannot be read is kept beside them."""
     column = plan_form.confirmed(column)
     if not text:
-        blank = {"edges": [], "values": [], "from": "", "to": ""}
+        blank = {"edges": [], "values": [], "from": "", "to": "", "knots": []}
         return {key: blank.get(key, value) for key, value in column.items()}
     if text == _text(column):
         return column
@@ -199,7 +201,7 @@ def _row(column: dict[str, Any], found: Checked, published: bool) -> tuple[Any, 
         text,
         (_state(found) if text else _("to fill in")) if published else _("left out"),
         not found.faults,
-        bool(column.get("other", True)),
+        column["kind"] != "amount" and bool(column.get("other", True)),
         bool(column.get("missing", True)),
         SOURCES[column.get("source", "typed")],
         published,

@@ -1,6 +1,6 @@
 """The entries of a half-filled plan, and the plan that they make: plain values, no widgets.
 
-Defaults come from names and kinds of columns. Nothing here ever sees a row.
+Nothing here ever sees a row.
 """
 
 from __future__ import annotations
@@ -8,25 +8,43 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from decimal import Decimal
 from itertools import combinations
 from typing import Any
 
 from dpengine.errors import PlanError
-from dpengine.exact import decimal, exact_text
-from dpengine.sources.mixed import holds_texts
-from dpengine.sources.plan_template import MAX_HEADING
-from dpengine.spec import notation
-from dpengine.spec.domain import FOR_READERS, Category, Column
-from dpengine.spec.plan import Plan, Strategy
-from dpengine.spec.suggestions import suggested
+from dpengine.exact import exact_text
+from dpengine.spec.categories.tree import split_name
+from dpengine.spec.domain import FOR_READERS
+from dpengine.spec.plan import Plan, PublishedTable, Strategy
 from dpengine.translation.catalogue import ENGLISH, _, mark
+from pages.parts.visit.asked import joined, measures_of, table_of
+from pages.parts.visit.column_entry import (
+    BOUNDS,
+    HOW_WRITTEN,
+    TO_CONFIRM,
+    all_whole,
+    alone,
+    cleaned,
+    coarser,
+    confirmed,
+    edges_of,
+    entry,
+    is_from_file,
+    open_questions,
+    said,
+    same_cells,
+    suggestion,
+    undressed,
+    waits_for_a_list,
+    with_even_knots,
+)
 from pages.parts.visit.fault_text import sentence
 
 __all__ = [
-    "HOW_WRITTEN", "LAYOUTS", "TO_CONFIRM", "Draft", "Entries", "all_whole", "column_faults", "confirmed", "edges_of",
-    "entry", "from_plan", "has_ranges", "said", "same_cells", "shareable", "size_of", "stem",
-    "suggestion", "tables_of", "to_plan", "undressed", "used", "waits_for_a_list",
+    "HOW_WRITTEN", "LAYOUTS", "TO_CONFIRM", "Draft", "Entries", "all_whole", "coarser", "column_faults", "confirmed",
+    "declared_name", "edges_of", "entry", "from_plan", "has_ranges", "is_from_file", "published", "said", "same_cells",
+    "shareable", "size_of", "stem", "suggestion", "tables_of", "to_plan", "undressed", "used", "waits_for_a_list",
 ]  # fmt: skip
 
 LAYOUTS = {
@@ -36,9 +54,6 @@ LAYOUTS = {
     "own": mark("A list of my own"),
 }
 WHOLE = re.compile(r"(^|[^a-z])(age|ages|year|years|yr|alter|jahr)($|[^a-z])")  # names of whole numbers
-HOW_WRITTEN = mark("say how its dates are written")
-TO_CONFIRM = mark("confirm the suggestion, or correct it")
-OF_THE_PAGE = ("suggested", "written")  # what an entry says beside the plan's own fields, while it is filled in
 
 
 @dataclass(frozen=True)
@@ -52,6 +67,8 @@ class Entries:
     own: tuple[tuple[str, ...], ...] = ()
     margins: bool = True
     ranges: bool = False
+    more: tuple[PublishedTable, ...] = ()  # of one's own tables, those that are asked for more than counts
+    of_amounts: tuple[str, ...] = ("mean",)  # what the tables of all other layouts say of each amount
     declared: dict[str, dict[str, Any]] = field(default_factory=dict)
     several_rows: bool | None = None
     id_column: str | None = None
@@ -83,54 +100,6 @@ class Draft:
     owner: str = ""
 
 
-def suggestion(
-    name: str, kind: str, *, stored_as: str = "VARCHAR", codes: Sequence[str] = (), keep_kind: bool = False
-) -> dict[str, Any]:
-    """Return a first entry for a column, from its name, kind and stored type; blank where only a person can know.
-
-    What the name suggests, or the file itself as the `codes` of a category, is marked as `suggested`, until a person
-    confirms or changes it; with `keep_kind`, only what is of the given kind. A `format` of None waits for an answer; ""
-    stands for ISO dates, and for columns that are stored as dates.
-    """
-    as_text = holds_texts(stored_as)
-    column: dict[str, Any] = {"name": name, "kind": kind, "source": "typed"}
-    if codes and kind == "category":
-        return column | {"values": list(codes), "source": "codebook", "suggested": True}
-    text = suggested(name, kind, year=date.today().year, as_text=as_text)
-    fields = notation.read(text, "yesno" if text == "yes, no" else kind) if text else {"kind": ""}
-    if not text or (keep_kind and fields["kind"] != kind):
-        return column | _blank(kind, as_text)
-    return column | _blank(fields["kind"], as_text) | fields | {"source": "standard", "suggested": True}
-
-
-def said(label: str, words: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Return what readers are told of a column by its file: a short label is its name, a long one says what it holds.
-
-    >>> said("Sex", [("1", "male"), ("2", "female"), ("9", "")])
-    {'label': 'Sex', 'words': {'1': 'male', '2': 'female'}}
-    """
-    found = {code: word for code, word in words if word}
-    heading = {"label" if len(label) <= MAX_HEADING else "description": label} if label else {}
-    return heading | ({"words": found} if found else {})
-
-
-def _blank(kind: str, as_text: bool) -> dict[str, Any]:
-    match kind:
-        case "number":
-            return {"edges": []}
-        case "category":
-            return {"values": []}
-        case "date":
-            return {"from": "", "to": "", "by": "month", "format": None if as_text else ""}
-        case _:
-            return {}
-
-
-def confirmed(column: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the entry as a person's own: no longer a suggestion, nor with a text that could not be read."""
-    return {key: value for key, value in column.items() if key not in OF_THE_PAGE}
-
-
 def shareable(entries: Entries) -> Entries:
     """Return the entries as they may leave this visit, in a file or with the tab.
 
@@ -143,16 +112,7 @@ def shareable(entries: Entries) -> Entries:
 
 
 def _confirmed_lists(column: dict[str, Any]) -> dict[str, Any]:
-    return column | {"values": []} if _is_from_file(column) and "values" in column else column
-
-
-def waits_for_a_list(column: Mapping[str, Any]) -> bool:
-    """Whether the list that a data file suggested for a column was left out by `shareable`."""
-    return _is_from_file(column) and column.get("values") == []
-
-
-def _is_from_file(column: Mapping[str, Any]) -> bool:
-    return bool(column.get("suggested")) and column.get("source") == "codebook"
+    return column | {"values": []} if is_from_file(column) and "values" in column else column
 
 
 def _of_its_values(told: dict[str, Any], column: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,44 +126,76 @@ def _of_its_values(told: dict[str, Any], column: Mapping[str, Any]) -> dict[str,
     return {key: said for key, said in (told | mine).items() if key not in mine or said}
 
 
-def same_cells(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two entries of a column declare the same cells, with the same provenance.
-
-    A `format` that waits for an answer, None, is another than that of ISO dates.
-
-    >>> same_cells({"kind": "date", "format": None}, {"kind": "date", "format": ""})
-    False
-    """
-    return _declares(one) == _declares(other)
-
-
-def _declares(column: Mapping[str, Any]) -> tuple[object, ...]:
-    lists = tuple(tuple(map(str, column.get(name, ()))) for name in ("edges", "values"))
-    days = *(column.get(name) or "" for name in ("from", "to", "by")), column.get("format", "")
-    kept = column.get("other", True), column.get("missing", True), column.get("source", "typed")
-    return column["kind"], *lists, *days, *kept
-
-
 def tables_of(entries: Entries) -> tuple[tuple[str, ...], ...]:
-    """Return the tables that the layout makes of the chosen columns, without repeats."""
-    chosen = entries.chosen
+    """Return the columns of the tables that are published, without repeats."""
+    return tuple(table.columns for table in published(entries))
+
+
+def published(entries: Entries) -> tuple[PublishedTable, ...]:
+    """Return the tables that the layout makes of the chosen columns, without repeats, and what each says of amounts.
+
+    An amount is no column of a table: where it is chosen as one, the table says more of it.
+    """
+    amounts = [name for name in entries.chosen if _is_amount(entries, name)]
+    counted = tuple(name for name in entries.chosen if name not in amounts)
     match entries.layout:
         case "together":
-            tables: Sequence[tuple[str, ...]] = [chosen] if chosen else []
+            found: Sequence[tuple[str, ...]] = [counted] if counted else []
         case "pairs":
-            tables = list(combinations(chosen, 2)) or [chosen]
+            found = list(combinations(counted, 2)) or [counted]
         case "single":
-            tables = [(name,) for name in chosen]
+            found = [(name,) for name in counted]
         case _:
-            tables = [kept for table in entries.own if (kept := tuple(name for name in table if name in chosen))]
+            found = [kept for table in entries.own if (kept := tuple(n for n in table if declared_name(entries, n)))]
+    tables = [_with_measures(entries, table, amounts) for table in found]
+    tables = [table for table in tables if table.columns]
     if entries.margins and entries.layout != "single":
-        within = {name for table in tables if len(table) > 1 for name in table}
-        tables = [*tables, *((name,) for name in chosen if name in within)]
-    distinct: dict[frozenset[str], tuple[str, ...]] = {}
+        tables += _margins(entries, [table for table in tables if len(table.columns) > 1])
+    distinct: dict[frozenset[str], PublishedTable] = {}
     for table in tables:
-        if table:
-            distinct.setdefault(frozenset(table), table)
+        known = distinct.get(key := frozenset(table.columns))
+        distinct[key] = table if known is None else _both(known, table)
     return tuple(distinct.values())
+
+
+def _is_amount(entries: Entries, name: str) -> bool:
+    return bool(entries.declared.get(name, {}).get("kind") == "amount")
+
+
+def declared_name(entries: Entries, name: str) -> str:
+    """Return which chosen column a name in a table stands for, itself or one of its levels; "" if it is none.
+
+    >>> place = {"name": "place", "kind": "category", "levels": ["land", "place"]}
+    >>> declared_name(Entries(chosen=("place",), declared={"place": place}), "place@land")
+    'place'
+    """
+    if name in entries.chosen:
+        return name
+    column, level = split_name(name)
+    return column if column in entries.chosen and level in coarser(entries.declared.get(column, {})) else ""
+
+
+def _with_measures(entries: Entries, table: tuple[str, ...], amounts: Sequence[str]) -> PublishedTable:
+    """Return a table with what it says of amounts: what is asked for, or the same of all of them."""
+    columns = tuple(name for name in table if name not in amounts)
+    own = entries.layout == "own"
+    inner = [(what, name) for name in (table if own else amounts) if name in amounts for what in entries.of_amounts]
+    more = [table for table in entries.more if own and {*table.columns} == {*columns}]
+    asked = dict.fromkeys([*(each for table in more for each in measures_of(table)), *inner])
+    weight = max((table.weight for table in more), default=Decimal(1))
+    return table_of(columns, [each for each in asked if each[1] in entries.chosen], weight)
+
+
+def _both(one: PublishedTable, other: PublishedTable) -> PublishedTable:
+    weight = max(one.weight, other.weight)
+    return joined(one.columns, [one, other]).model_copy(update={"weight": weight})
+
+
+def _margins(entries: Entries, tables: Sequence[PublishedTable]) -> list[PublishedTable]:
+    """Return a table of each column of these, in the order of the chosen columns, that says what they say of it."""
+    within = dict.fromkeys(name for table in tables for name in table.columns)
+    order = sorted(within, key=lambda name: entries.chosen.index(declared_name(entries, name)))
+    return [joined((name,), [table for table in tables if name in table.columns]) for name in order]
 
 
 def has_ranges(entries: Entries) -> bool:
@@ -215,14 +207,17 @@ def has_ranges(entries: Entries) -> bool:
 
 def to_plan(entries: Entries) -> Plan:
     """Return the plan as entered. Raises `PlanError` with every fault."""
-    tables: list[Any] = list(tables_of(entries))
+    tables = list(published(entries))
     if entries.ranges and has_ranges(entries):
         everything = set(used(entries))
-        tables = [{"columns": t, "ranges": True} if set(t) == everything else t for t in tables]
+        tables = [t.model_copy(update={"ranges": True}) if set(t.columns) == everything else t for t in tables]
     if entries.several_rows is None:
         raise PlanError(_("say whether a person may have several rows"))
-    if waiting := [f"{name}: " + _(open_) for name in used(entries) for open_ in _open(entries.declared[name])]:
+    if waiting := [
+        f"{name}: " + _(open_) for name in used(entries) for open_ in open_questions(entries.declared[name])
+    ]:
         raise PlanError(waiting)
+    parted = {name for table in tables for name in table.quantiles}
     unit: dict[str, Any] = {"rows": 1}
     if entries.several_rows:
         if entries.id_column is None:
@@ -234,13 +229,21 @@ def to_plan(entries: Entries) -> Plan:
         epsilon=entries.epsilon,
         unit=unit,
         rows_about=entries.rows_about,
-        columns=[_cleaned(entries.declared[name]) | _told(entries, name) for name in used(entries)],
+        columns=[_column(entries, name, parted=name in parted) for name in used(entries)],
         tables=tables,
         strategy=entries.strategy,
         notes=entries.notes,
         language=entries.language,
         about=entries.about,
     )
+
+
+def _column(entries: Entries, name: str, *, parted: bool) -> dict[str, Any]:
+    """Return a column as a plan declares it; if `parted`, for quantiles, with knots where none were declared."""
+    column = cleaned(entries.declared[name])
+    if parted and column["kind"] == "amount" and not column.get("knots"):
+        column = with_even_knots(column)
+    return column | _told(entries, name)
 
 
 def _told(entries: Entries, name: str) -> dict[str, Any]:
@@ -257,32 +260,22 @@ def _told(entries: Entries, name: str) -> dict[str, Any]:
     return fields
 
 
-def all_whole(edges: Sequence[Any] | Mapping[str, Any]) -> bool:
-    """Whether the edges of bins are listed, and are whole numbers.
-
-    >>> all_whole(["0", "18"]), all_whole(["0", "0.5"]), all_whole(["0", "x"])
-    (True, False, False)
-    """
-    try:
-        return not isinstance(edges, Mapping) and all(decimal(edge) % 1 == 0 for edge in edges)
-    except ValueError:
-        return False
-
-
 def column_faults(entries: Entries, name: str) -> tuple[str, ...]:
     """Return what is still missing or wrong in the entry of one column."""
-    open_ = _open(entries.declared[name])
+    open_ = open_questions(entries.declared[name])
+    if BOUNDS in open_:
+        return open_
     try:
-        _alone(entries, name)
+        alone(cleaned(entries.declared[name]), name)
     except PlanError as error:
         return (*open_, *(sentence(fault) for fault in error.faults))
     return open_
 
 
 def size_of(entries: Entries, name: str) -> int | None:
-    """Return the number of cells of a column, or None while its entry is incomplete."""
+    """Return the number of cells of a column, or of one of its levels; None while its entry is incomplete."""
     try:
-        return _alone(entries, name).columns[0].size
+        return alone(cleaned(entries.declared[declared_name(entries, name) or name]), name).column(name).size
     except PlanError:
         return None
 
@@ -297,71 +290,19 @@ def stem(title: str) -> str:
 
 
 def used(entries: Entries) -> list[str]:
-    """Return the chosen columns that stand in a table."""
-    within = {name for table in tables_of(entries) for name in table}
+    """Return the chosen columns that stand in a table, or of which a table says more."""
+    tables = published(entries)
+    within = {declared_name(entries, name) for table in tables for name in table.columns}
+    within |= {name for table in tables for name in table.amounts}
     return [name for name in entries.chosen if name in within]
 
 
-def edges_of(text: str) -> list[str]:
-    """Split typed edges at commas, blanks or semicolons; if there are semicolons, 1,5 is one number.
-
-    >>> edges_of("0, 18 65"), edges_of("0; 1,5; 3")
-    (['0', '18', '65'], ['0', '1.5', '3'])
-    """
-    text = text.replace(",", ".").replace(";", " ") if ";" in text else text.replace(",", " ")
-    return text.split()
-
-
-def _alone(entries: Entries, name: str) -> Plan:
-    return Plan(dataset="x", epsilon="1", columns=[_cleaned(entries.declared[name])], tables=[[name]])
-
-
-def _open(column: dict[str, Any]) -> tuple[str, ...]:
-    """Return what a person still has to say of an entry, beside what the plan itself lacks."""
-    if "written" in column:
-        return (_unreadable(column),)
-    unwritten = (HOW_WRITTEN,) if column["kind"] == "date" and column.get("format", "") is None else ()
-    return (*((TO_CONFIRM,) if column.get("suggested") else ()), *unwritten)
-
-
-def _unreadable(column: dict[str, Any]) -> str:
-    for strict in (False, True):
-        try:
-            notation.read(column["written"], column["kind"], strict=strict)
-        except ValueError as error:
-            return str(error)
-    return mark("write it again")
-
-
-def entry(column: Column) -> dict[str, Any]:
-    """Return the entry that declares `column`; coarser levels are left out, which this page cannot ask for yet."""
-    if isinstance(column, Category) and column.levels:
-        column = column.model_copy(update={"levels": (), "parents": ()})
-    elif column.groupings:
-        plain = column.model_dump(by_alias=True, exclude={"levels"})
-        column = type(column)(**plain)
-    plan = Plan(dataset="x", epsilon="1", columns=[column], tables=[[column.name]])
-    declared: dict[str, Any] = plan.to_dict()["columns"][0]
-    return declared
-
-
-def undressed(column: Column) -> dict[str, Any]:
-    """Return the entry that declares `column`, without what only readers are told."""
-    return {key: value for key, value in entry(column).items() if key not in FOR_READERS}
-
-
 def from_plan(plan: Plan) -> Entries:
-    """Return the entries that would make `plan`. Raises `PlanError` for what this page cannot ask for yet."""
-    if plan.amounts(()) or plan.resolution.levels or plan.weights:
-        raise PlanError(
-            _("this plan asks for more than this page can do yet (means, levels or weights): use the command line for it")
-        )
-    chosen = tuple(column.name for column in plan.columns)
-    return Entries(
+    """Return the entries that would make `plan`."""
+    entries = Entries(
         title=plan.title,
         dataset=plan.dataset,
-        chosen=chosen,
-        **_listed(plan.marginals, chosen),
+        chosen=tuple(column.name for column in plan.columns),
         ranges=plan.ranged is not None,
         declared={column.name: undressed(column) for column in plan.columns},
         notes=plan.notes,
@@ -375,23 +316,30 @@ def from_plan(plan: Plan) -> Entries:
         epsilon=exact_text(plan.epsilon),
         strategy=plan.strategy,
     )
+    listed = plan.tables if isinstance(plan.tables, tuple) else plan.marginals
+    tables = [t if isinstance(t, PublishedTable) else PublishedTable(columns=t) for t in listed]
+    return _listed(entries, [table.model_copy(update={"ranges": False}) for table in tables])
 
 
-def _listed(tables: tuple[tuple[str, ...], ...], chosen: tuple[str, ...]) -> dict[str, Any]:
-    """Return the tables as a list of one's own, without the single columns where ticking their box gives them all.
+def _listed(entries: Entries, tables: Sequence[PublishedTable]) -> Entries:
+    """Return entries with the tables as a list of one's own, without the single columns where ticking their box
+    gives them all.
 
-    >>> _listed((("age", "sex"), ("age",), ("sex",)), ("age", "sex"))
-    {'layout': 'own', 'own': (('age', 'sex'),), 'margins': True}
-    >>> _listed((("age", "sex"), ("age",)), ("age", "sex"))
-    {'layout': 'own', 'own': (('age', 'sex'), ('age',)), 'margins': False}
+    >>> listed = [PublishedTable(columns=names) for names in (("age", "sex"), ("age",), ("sex",))]
+    >>> found = _listed(Entries(chosen=("age", "sex")), listed)
+    >>> found.own, found.margins
+    ((('age', 'sex'),), True)
+    >>> found = _listed(Entries(chosen=("age", "sex")), listed[:2])
+    >>> found.own, found.margins
+    ((('age', 'sex'), ('age',)), False)
     """
-    within = {name for table in tables if len(table) > 1 for name in table}
-    own = tuple(table for table in tables if len(table) > 1 or table[0] not in within)
-    if within and tables_of(Entries(chosen=chosen, layout="own", own=own, margins=True)) == tables:
-        return {"layout": "own", "own": own, "margins": True}
-    return {"layout": "own", "own": tables, "margins": False}
-
-
-def _cleaned(column: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what is blank, so that a fault says "missing" rather than "unreadable"."""
-    return {key: value for key, value in column.items() if value not in ("", None) and key not in OF_THE_PAGE}
+    within = {name for table in tables if len(table.columns) > 1 for name in table.columns}
+    kept = [table for table in tables if len(table.columns) > 1 or table.columns[0] not in within]
+    for own, margins in ((kept, True), (tables, False)):
+        found = entries.with_(
+            layout="own", own=tuple(table.columns for table in own), margins=margins,
+            more=tuple(table for table in own if table.amounts or table.weight != 1),
+        )  # fmt: skip
+        if not margins or (within and published(found) == tuple(tables)):
+            break
+    return found

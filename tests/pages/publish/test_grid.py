@@ -14,7 +14,7 @@ from pages.parts.visit import saved_draft
 from tests.corpus import statistical
 from tests.pages.visits import held, labelled, press, texts, visit
 
-COLUMNS = ("age", "region", "visit_date", "smoker", "income")
+COLUMNS = ("age", "region", "visit_date", "smoker", "score")
 TABLE = ",".join(COLUMNS) + "\n30,North,2024-01-01,yes,10\n40,ZZ_CANARY_7f3a,2024-02-01,no,20\n"
 
 
@@ -52,10 +52,10 @@ def test_each_column_has_a_row_with_what_its_name_suggests_and_nothing_of_the_ro
     rows = grid(page)
     assert list(rows.index) == list(COLUMNS)
     assert rows[KIND].to_dict() == {"age": "number", "region": "category", "visit_date": "date",
-                                    "smoker": "yes or no", "income": "number"}  # fmt: skip
+                                    "smoker": "yes or no", "score": "number"}  # fmt: skip
     assert rows[CELLS]["age"] == "0, 18, 30, 45, 65, 120"
     assert "by year" in rows[CELLS]["visit_date"]
-    assert rows[CELLS]["region"] == rows[CELLS]["income"] == ""
+    assert rows[CELLS]["region"] == rows[CELLS]["score"] == ""
     assert not rows[CONFIRMED].any()
     assert rows[STATE]["age"] == "? suggested: 7 cells"
     assert "ZZ_CANARY_7f3a" not in str(page.main)
@@ -65,7 +65,7 @@ def test_each_column_has_a_row_with_what_its_name_suggests_and_nothing_of_the_ro
 def test_a_suggestion_is_nothing_until_it_is_confirmed(page: AppTest) -> None:
     press(page, "Confirm 2 suggestions")  # the date still waits for how it is written
     assert grid(page)[CONFIRMED].to_dict() == {"age": True, "region": False, "visit_date": False, "smoker": True,
-                                               "income": False}  # fmt: skip
+                                               "score": False}  # fmt: skip
     assert "suggested" not in declared(page, "age")
     assert not [button for button in page.button if "suggestions" in button.label]
 
@@ -83,7 +83,7 @@ def test_several_rows_are_filled_at_once_and_make_a_plan(page: AppTest) -> None:
         "region": {CELLS: 'North, South, "Paris, TX"'},
         "visit_date": {CELLS: "2024 to 2025 by quarter, written 2024-12-31", OTHER: False},
         "smoker": {CONFIRMED: True},
-        "income": {CELLS: "us-states"},
+        "score": {CELLS: "us-states"},
     })  # fmt: skip
     assert not labelled(page.button, "Go on").disabled
     labelled(page.button, "Go on").click().run()
@@ -95,8 +95,8 @@ def test_several_rows_are_filled_at_once_and_make_a_plan(page: AppTest) -> None:
     assert [len(plan.column(name).declared) for name in COLUMNS] == [15, 3, 8, 2, 51]
     assert not plan.column("age").missing
     assert not plan.column("visit_date").other
-    assert plan.column("income").kind == "category"
-    assert plan.column("income").source == "standard"
+    assert plan.column("score").kind == "category"
+    assert plan.column("score").source == "standard"
 
 
 def test_a_wrong_cell_is_named_with_what_to_do_and_stays_as_typed(page: AppTest) -> None:
@@ -115,44 +115,44 @@ def test_a_wrong_cell_is_named_with_what_to_do_and_stays_as_typed(page: AppTest)
 
 
 def test_a_text_of_another_kind_changes_the_kind_unless_it_was_chosen(page: AppTest) -> None:
-    edit(page, {"region": {CELLS: "0 to 10 by 5"}, "income": {KIND: "date", CELLS: "0 to 10 by 5"}})
+    edit(page, {"region": {CELLS: "0 to 10 by 5"}, "score": {KIND: "date", CELLS: "0 to 10 by 5"}})
     assert grid(page)[KIND]["region"] == "number"
-    assert declared(page, "income")["kind"] == "date"
+    assert declared(page, "score")["kind"] == "date"
     assert "first and last day" in texts(page)
 
 
 def test_a_kind_alone_can_be_changed_for_several_rows(page: AppTest) -> None:
-    edit(page, {"region": {KIND: "yes or no"}, "income": {KIND: "yes or no"}})
-    assert declared(page, "region")["kind"] == declared(page, "income")["kind"] == "yesno"
+    edit(page, {"region": {KIND: "yes or no"}, "score": {KIND: "yes or no"}})
+    assert declared(page, "region")["kind"] == declared(page, "score")["kind"] == "yesno"
     edit(page, {})  # as a browser says of cells that are by now what was typed into them
     assert declared(page, "region")["kind"] == "yesno"
 
 
 def test_an_unticked_column_is_left_out_and_comes_back(page: AppTest) -> None:
-    edit(page, {"region": {PUBLISH: False}, "income": {PUBLISH: False}})
+    edit(page, {"region": {PUBLISH: False}, "score": {PUBLISH: False}})
     assert held(page).entries.chosen == ("age", "visit_date", "smoker")
     assert grid(page)[STATE]["region"] == "left out"
     assert "Still to fill in: age, visit\\_date, smoker".replace("\\", "") in texts(page)
-    edit(page, {"region": {PUBLISH: True}, "income": {PUBLISH: False}})
+    edit(page, {"region": {PUBLISH: True}, "score": {PUBLISH: False}})
     assert held(page).entries.chosen == ("age", "region", "visit_date", "smoker")
 
 
 def test_the_card_and_the_grid_show_the_same(page: AppTest) -> None:
-    labelled(page.selectbox, "in detail").set_value("income").run()
-    edit(page, {"income": {CELLS: "0 to 30 by 10"}})
+    labelled(page.selectbox, "in detail").set_value("score").run()
+    edit(page, {"score": {CELLS: "0 to 30 by 10"}})
     assert labelled(page.text_input, "Edges").value == "0, 10, 20, 30"
     labelled(page.text_input, "Edges").set_value("0, 5, 15").run()
-    assert grid(page)[CELLS]["income"] == "0, 5, 15"
-    edit(page, {"income": {CELLS: "0, 7"}})
+    assert grid(page)[CELLS]["score"] == "0, 5, 15"
+    edit(page, {"score": {CELLS: "0, 7"}})
     assert labelled(page.text_input, "Edges").value == "0, 7"
-    assert declared(page, "income")["edges"] == ["0", "7"]
+    assert declared(page, "score")["edges"] == ["0", "7"]
 
 
 def test_the_grid_is_drawn_anew_only_where_it_would_hide_a_change(page: AppTest) -> None:
     key = page.data_editor[0].key
     edit(page, {"region": {CELLS: "North, South"}})
     press(page, "Confirm 2 suggestions")
-    labelled(page.selectbox, "in detail").set_value("income").run()
+    labelled(page.selectbox, "in detail").set_value("score").run()
     labelled(page.text_input, "Edges").set_value("0, 5, 15").run()
     assert page.data_editor[0].key == key, "what a browser is about to send is not lost"
     labelled(page.selectbox, "in detail").set_value("region").run()
@@ -162,12 +162,12 @@ def test_the_grid_is_drawn_anew_only_where_it_would_hide_a_change(page: AppTest)
 
 
 def test_a_codebook_sheet_is_filled_in_and_brought_back(page: AppTest) -> None:
-    sheet = b"column;kind;values or bins;other\nregion;;North, South;no\nincome;number;0 to 30 by 10;\nelsewhere;;A;\n"
+    sheet = b"column;kind;values or bins;other\nregion;;North, South;no\nscore;number;0 to 30 by 10;\nelsewhere;;A;\n"
     labelled(page.get("file_uploader"), "Bring a codebook").upload("codebook.csv", sheet).run()
     assert not page.exception
     assert declared(page, "region")["source"] == "codebook"
     assert grid(page)[STATE].to_dict()["region"] == "✓ 3 cells"
-    assert grid(page)[STATE].to_dict()["income"] == "✓ 5 cells"
+    assert grid(page)[STATE].to_dict()["score"] == "✓ 5 cells"
     written = held(page).entries
     workbook = xlsx_bytes(written.declared.values(), {"region": {"label": "Area", "words": {"North": "up"}}})
     labelled(page.get("file_uploader"), "Bring a codebook").upload("codebook.xlsx", workbook).run()
@@ -178,18 +178,18 @@ def test_a_codebook_sheet_is_filled_in_and_brought_back(page: AppTest) -> None:
 
 def test_what_a_data_file_says_as_a_codebook_waits_to_be_confirmed(page: AppTest) -> None:
     content = statistical.written(
-        "sav", {"region": [1.0], "income": [1.0]}, column_labels={"region": "", "income": "Income a year"},
+        "sav", {"region": [1.0], "score": [1.0]}, column_labels={"region": "", "score": "Income a year"},
         variable_value_labels={"region": {1: "North", 2: "South"}},
     )  # fmt: skip
     labelled(page.get("file_uploader"), "Bring a codebook").upload("survey.sav", content).run()
     assert not page.exception
     assert grid(page)[STATE].to_dict()["region"] == "? suggested: 4 cells"
     told = held(page).entries.told
-    assert (told["region"]["words"], told["income"]["description"]) == ({"1": "North", "2": "South"}, "Income a year")
+    assert (told["region"]["words"], told["score"]["description"]) == ({"1": "North", "2": "South"}, "Income a year")
 
 
 def test_shapes_of_regions_are_brought_for_the_column_that_they_fit(page: AppTest) -> None:
-    sheet = b"column,kind,values or bins\nregion,,North; South\nincome,number,0 to 30 by 10\n"
+    sheet = b"column,kind,values or bins\nregion,,North; South\nscore,number,0 to 30 by 10\n"
     labelled(page.get("file_uploader"), "Bring a codebook").upload("codebook.csv", sheet).run()
     square = {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 0]]]}
     features = [{"type": "Feature", "properties": {"name": name}, "geometry": square} for name in ("North", "Sea")]

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpengine import Plan, PlanError
+from pages.parts.visit.asked import measures_of
 from pages.parts.visit.plan_form import (
     TO_CONFIRM,
     Entries,
@@ -14,12 +15,14 @@ from pages.parts.visit.plan_form import (
     confirmed,
     entry,
     from_plan,
+    published,
+    size_of,
     suggestion,
     tables_of,
     to_plan,
 )
 from tests.pages.visits import ENTRY
-from tests.plans import CLINIC, plans
+from tests.plans import CLINIC, MEANS, PAY, geography_plan, plans
 
 
 @given(plans())
@@ -39,6 +42,66 @@ def test_the_box_for_single_columns_is_ticked_again_and_still_does_something(pla
     if any(len(table) > 1 for table in published.marginals) and layout != "own":
         assert again.margins
         assert all(len(table) > 1 for table in tables_of(again.with_(margins=False)))
+
+
+@pytest.mark.parametrize("plan", [Plan.loads(PAY), Plan.loads(MEANS), geography_plan(3)])
+def test_amounts_measures_and_levels_come_back_as_they_were(plan: Plan) -> None:
+    again = to_plan(from_plan(plan))
+    assert again.key == plan.key
+    assert again.tables == plan.tables
+    assert [column.declared for column in again.columns] == [column.declared for column in plan.columns]
+
+
+def test_an_amount_is_no_column_of_a_table_but_said_in_it() -> None:
+    entries = from_plan(Plan.loads(PAY)).with_(layout="together", margins=True, of_amounts=("sum", "median"))
+    tables = {table.columns: measures_of(table) for table in published(entries)}
+    each = [("sum", "pay"), ("sum", "hours"), ("median", "pay"), ("median", "hours")]
+    assert tables == {("sex", "state"): each, ("sex",): each, ("state",): each}
+    plan = to_plan(entries)
+    assert len(plan.amount("hours").all_knots) == 21, "knots that a median needs, where none were declared"
+    assert len(plan.amount("pay").all_knots) == 5, "and the declared ones where they were"
+
+
+def test_single_columns_that_come_for_nothing_say_what_their_tables_say() -> None:
+    plan = to_plan(from_plan(Plan.loads(PAY)).with_(own=(("state", "sex"),), margins=True))
+    assert plan.means(("state",)) == ("pay",)
+    assert plan.means(("sex",)) == ("pay",)
+    again = from_plan(plan)
+    assert again.margins, "and are one tick again"
+    assert to_plan(again).key == plan.key
+
+
+def test_what_is_left_out_takes_its_measures_and_levels_along() -> None:
+    entries = from_plan(Plan.loads(PAY)).with_(chosen=("sex", "state", "hours"))
+    assert to_plan(entries).amounts(("state", "sex")) == ("hours",)
+    places = from_plan(geography_plan(3))
+    fewer = places.with_(declared=places.declared | {"place": places.declared["place"] | {"levels": []}})
+    assert tables_of(fewer) == (("sex",), ("place", "sex"))
+
+
+def test_a_value_that_belongs_to_no_group_is_named() -> None:
+    entries = from_plan(geography_plan(3))
+    place = entries.declared["place"]
+    longer = place | {"values": [*place["values"], "nowhere"]}
+    assert column_faults(entries.with_(declared={"place": longer}), "place")[0].startswith("nowhere belongs to no land")
+    shorter = place | {"values": place["values"][1:]}
+    assert column_faults(entries.with_(declared={"place": shorter}), "place") == ()
+    assert size_of(entries, "place@zone") == len({above[0] for above in place["above"].values()}) + 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"from": "100", "to": "0", "step": "1"}, "the lower bound 100 must be below the upper one, 0"),
+        ({"from": "0", "to": "100", "step": "30"}, "the upper bound 100 must be a multiple of the step 30"),
+        ({"from": "", "to": "100", "step": "1"}, "between which bounds"),
+        ({"from": "0", "to": "many", "step": "1"}, "finite number"),
+    ],
+)
+def test_wrong_bounds_of_an_amount_are_said_before_anything_is_spent(fields: dict[str, str], said: str) -> None:
+    entries = Entries(declared={"pay": {"name": "pay", "kind": "amount", **fields}})
+    assert any(said in fault for fault in column_faults(entries, "pay"))
+    assert size_of(entries, "pay") is None
 
 
 @pytest.mark.parametrize("name", ["census", "rand"])
@@ -73,7 +136,10 @@ def test_nothing_chosen_makes_no_table() -> None:
 def test_suggestions_come_from_names_and_kinds_and_leave_blanks() -> None:
     assert suggestion("age", "number")["edges"]
     assert suggestion("patient_age", "number")["edges"]
-    assert suggestion("wages", "number")["edges"] == []
+    assert suggestion("weight", "number")["edges"] == []
+    wages = suggestion("wages", "number")
+    assert (wages["kind"], wages["from"], wages["to"], wages["step"]) == ("amount", "0", "200000", "100")
+    assert suggestion("wages", "number", keep_kind=True)["edges"] == []
     assert suggestion("region", "category")["values"] == []
     assert column_faults(Entries(declared={"region": suggestion("region", "category")}), "region")
     assert column_faults(Entries(declared={"visit": suggestion("visit", "date")}), "visit")

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from dpengine import Category, Date, Number, Plan, PlanError, YesNo
-from pages.parts.visit import plan_form, saved_draft
+from dpengine.spec.domain import Amount
+from pages.parts.visit import asked, plan_form, saved_draft
 from pages.parts.visit.plan_form import Draft, Entries
 from pages.parts.visit.project import file
 from pages.parts.visit.project.history import History
+from tests.plans import PAY, geography_plan
 
 DATA = Path(__file__).parents[3] / "data"
 ODD = ["no", "1e3", "null", " padded ", 'a "quote"', "a: b", "# not a comment", "{x}", "é☃\u200b", "=1+1", "2024-01-01"]
@@ -24,17 +26,26 @@ def half() -> Entries:
     town = {"name": "town: a", "kind": "category", "values": ODD, "other": False, "source": "confirmed"}
     return Entries(
         title=ODD[5], dataset="no", chosen=("day", "age"), layout="own", own=(("day", "age"), ("day",)), margins=False,
-        ranges=True, rows_about=5000, strategy="direct",
+        ranges=True, more=(asked.table_of(("day",), [("median", "age")]),), of_amounts=("sum",),
+        rows_about=5000, strategy="direct",
         declared={"day": day, "age": wrong, "town: a": town}, several_rows=True, id_column="pid", rows=7, epsilon="1/3",
         notes="two\nlines", language="de", about={"period": "2025"},
         told={"town: a": {"label": "Town", "words": {"no": "Norway"}}, "age": {"whole": False}},
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["census", "rand", "half"])
+def entries_of(name: str) -> Entries:
+    if name == "half":
+        return half()
+    if name in ("census", "rand"):
+        return plan_form.from_plan(Plan.load(DATA / f"{name}.plan.yaml"))
+    return plan_form.from_plan(Plan.loads(PAY) if name == "amounts" else geography_plan(3))
+
+
+@pytest.mark.parametrize("name", ["census", "rand", "half", "amounts", "levels"])
 def test_what_is_written_is_read_back(name: str) -> None:
-    entries = half() if name == "half" else plan_form.from_plan(Plan.load(DATA / f"{name}.plan.yaml"))
-    draft = Draft(ODD[4], "" if name == "half" else name, ("table", "columns"), entries, "group:clinic")
+    entries = entries_of(name)
+    draft = Draft(ODD[4], name if name in ("census", "rand") else "", ("table", "columns"), entries, "group:clinic")
     history = History().noted(Entries(), set()).noted(entries, set(), at="14:05")
     text = file.write(draft, history)
     again = file.read(text, "group:clinic")
@@ -46,15 +57,18 @@ def test_what_is_written_is_read_back(name: str) -> None:
         assert "14:05 ε 1 → 1/3" in text
     else:
         assert plan_form.to_plan(again.entries) == plan_form.to_plan(entries)
+        from_the_tab = saved_draft.from_text(saved_draft.to_text(draft) or "", "group:clinic")
+        assert from_the_tab is not None
+        assert plan_form.to_plan(from_the_tab.entries) == plan_form.to_plan(entries)
 
 
 def test_whatever_an_entry_or_a_column_may_say_has_its_place_in_the_file() -> None:
     blank, filled = Entries(), half()
     assert [field.name for field in fields(Entries) if getattr(filled, field.name) == getattr(blank, field.name)] == []
     known = {field.alias or name for name, field in file.ColumnInFile.model_fields.items()}
-    not_asked = {"codebook", "levels", "parents"}  # the page cannot ask for levels yet
-    for column in (Category, Date, Number, YesNo):
-        assert {field.alias or name for name, field in column.model_fields.items()} - known <= not_asked
+    otherwise = {"codebook", "parents"}  # values that are listed, and what each of them belongs to
+    for column in (Amount, Category, Date, Number, YesNo):
+        assert {field.alias or name for name, field in column.model_fields.items()} - known <= otherwise
 
 
 def test_a_plan_file_is_a_project_that_is_complete() -> None:

@@ -14,7 +14,7 @@ import streamlit as st
 from dpengine import PlanError, owner
 from dpengine.sources.table import Table
 from dpengine.spec.declared import NumberFormat
-from dpengine.spec.domain import Column, Number
+from dpengine.spec.domain import Amount, Column, Number
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, mark
 from pages.parts.server.jobs import Progress
@@ -90,7 +90,8 @@ def _shares(table: Table, columns: Sequence[Column], progress: Progress | None =
 
 
 def _with_other(columns: Sequence[Column]) -> list[Column]:
-    return [column.model_copy(update={"other": True, "missing": True}) for column in columns]
+    kept = {"other": True, "missing": True}
+    return [column.model_copy(update=kept) for column in columns if not isinstance(column, Amount)]
 
 
 def show_on_request(used: list[str]) -> None:

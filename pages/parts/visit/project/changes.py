@@ -7,7 +7,8 @@ from typing import Any
 
 from dpengine.spec import notation
 from dpengine.translation.catalogue import _, localised, mark, number, plural
-from pages.parts.visit.plan_form import LAYOUTS, Entries
+from pages.parts.visit.asked import OF_AMOUNTS, named
+from pages.parts.visit.plan_form import LAYOUTS, Entries, published
 
 __all__ = ["in_words"]
 
@@ -25,6 +26,7 @@ KINDS = {
     "category": mark("category"),
     "yesno": mark("yesno"),
     "date": mark("date"),
+    "amount": mark("amount"),
 }
 
 
@@ -71,14 +73,22 @@ def _words(entries: Entries) -> tuple[object, ...]:
 def _tables(before: Entries, after: Entries) -> Iterator[str]:
     if before.layout != after.layout:
         yield _("tables: {tables}", tables=_lowered(_(LAYOUTS[after.layout])))
-    if after.layout == "own" and before.own != after.own:
-        fresh = [table for table in after.own if table not in before.own]  # first: what was changed must be in sight
-        tables = ", ".join(" × ".join(table) for table in (*fresh, *(own for own in after.own if own not in fresh)))
+    if after.layout == "own" and (before.own, before.more) != (after.own, after.more):
+        old, new = _named(before), _named(after)
+        tables = ", ".join(sorted(new, key=old.__contains__))  # what was changed first: it must be in sight
         yield _("tables: {tables}", tables=_short(tables or _("none")))
+    if before.of_amounts != after.of_amounts:
+        yield _(
+            "of amounts: {measures}", measures=", ".join(_(OF_AMOUNTS[each]) for each in after.of_amounts) or _("none")
+        )
     if before.margins != after.margins:
         yield _("each column by itself: {yes}", yes=_yes(after.margins))
     if before.ranges != after.ranges:
         yield _("sums over ranges: {yes}", yes=_yes(after.ranges))
+
+
+def _named(entries: Entries) -> list[str]:
+    return [named(table) for table in published(entries.with_(margins=False))]
 
 
 def _column(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:

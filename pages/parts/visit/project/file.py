@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dpengine import Plan, PlanError
 from dpengine.spec import strict_yaml
 from dpengine.spec.domain import FOR_READERS
-from dpengine.spec.plan import About, Language, Strategy, exact_epsilon
+from dpengine.spec.plan import About, Language, PublishedTable, Strategy, exact_epsilon
 from dpengine.translation.catalogue import ENGLISH, _, languages, mark, number
 from pages.parts.visit.plan_form import LAYOUTS, Draft, Entries, from_plan, shareable
 from pages.parts.visit.project.history import History
@@ -39,7 +39,7 @@ class ColumnEntry(BaseModel):
     """What must hold of a column's entry for the page to be able to show it."""
 
     name: str
-    kind: Literal["number", "category", "yesno", "date"]
+    kind: Literal["number", "category", "yesno", "date", "amount"]
     source: Literal["typed", "codebook", "standard", "confirmed"] = "typed"
     other: bool = True
     missing: bool = True
@@ -49,6 +49,10 @@ class ColumnEntry(BaseModel):
     first: str = Field("", alias="from")
     last: str = Field("", alias="to")
     by: Literal["day", "week", "month", "quarter", "year"] = "month"
+    step: str = ""
+    knots: list[str] = []
+    levels: list[str] | dict[str, str | list[str]] = []
+    above: dict[str, list[str]] = {}
     format: str | None = None
     suggested: bool = False
     written: str = ""
@@ -81,6 +85,8 @@ class _Project(_Part):
     columns_that_matter: list[str] = Field(min_length=1)
     published_as: Literal["together", "pairs", "single", "own"] = "together"
     own_tables: list[list[str]] = []
+    asked_for_more: list[PublishedTable] = []
+    of_amounts: list[Literal["mean", "sum", "median", "quartiles"]] = ["mean"]
     each_by_itself: bool = True
     ranges: bool = False
     decided: list[str] = []
@@ -118,6 +124,8 @@ def write(draft: Draft, history: History | None = None) -> str:
         "columns_that_matter": list(entries.chosen),
         "published_as": entries.layout,
         "own_tables": [list(table) for table in entries.own],
+        "asked_for_more": [table.model_dump(mode="json", exclude_defaults=True) for table in entries.more],
+        "of_amounts": list(entries.of_amounts),
         "each_by_itself": entries.margins,
         "ranges": entries.ranges,
         "decided": decided,
@@ -195,6 +203,8 @@ def _entries(file: _File) -> Entries:
         chosen=tuple(project.columns_that_matter),
         layout=project.published_as,
         own=tuple(map(tuple, project.own_tables)),
+        more=tuple(project.asked_for_more),
+        of_amounts=tuple(project.of_amounts),
         margins=project.each_by_itself,
         ranges=project.ranges,
         declared={column.name: _declared(column) for column in file.columns},

@@ -1,0 +1,92 @@
+"""The bounds, the step and the knots of an amount as one text, as a person types it: 0 to 200000 by 100."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from dpengine.exact import decimal
+from dpengine.translation.catalogue import _
+
+__all__ = ["even_knots", "is_amount_text", "read_amount", "write_amount"]
+
+_NUMBER = r"[+-]?[0-9.]+(?:e[+-]?[0-9]+)?"
+_TEXT = re.compile(
+    rf"(?:({_NUMBER}) to ({_NUMBER})|({_NUMBER}(?: {_NUMBER})+))(?: by ({_NUMBER}))?(?: in ([0-9]{{1,3}})(?: parts?)?)?"
+)
+
+
+def read_amount(text: str) -> dict[str, Any]:
+    """Return the fields of an amount that `text` declares. Raises ValueError with what to write instead.
+
+    Without a step it is 1. Knots are all written before it, or how many parts of the range they divide.
+
+    >>> read_amount("0 to 200000 by 100")
+    {'from': '0', 'to': '200000', 'step': '100', 'knots': []}
+    >>> read_amount("0, 10, 50, 100 by 10")["knots"], read_amount("0 to 100 by 10 in 5 parts")["knots"]
+    (['0', '10', '50', '100'], ['0', '20', '40', '60', '80', '100'])
+    """
+    found = _TEXT.fullmatch(_plain(text))
+    if found is None or (found[5] and found[3]):
+        raise ValueError(_("write the lowest and the highest value and a step, such as 0 to 200000 by 100"))
+    listed = found[3].split() if found[3] else [found[1], found[2]]
+    numbers = [decimal(each) for each in (*listed, found[4] or "1")]
+    *knots, step = [f"{each:f}" for each in numbers]
+    if parts := int(found[5] or 0):
+        low, high, width = numbers
+        if width <= 0 or not low < high or not parts <= (high - low) / width:
+            raise ValueError(_("write the lower number first, and no more parts than there are steps between them"))
+        knots = [f"{each:f}" for each in even_knots(low, high, width, parts)]
+    return {"from": knots[0], "to": knots[-1], "step": step, "knots": knots if len(knots) > 2 else []}
+
+
+def write_amount(column: Mapping[str, Any]) -> str:
+    """Return the text from which `read_amount` makes the fields of this column again; "" while there is none.
+
+    >>> write_amount({"from": "0", "to": "100", "step": "10", "knots": ["0", "20", "40", "60", "80", "100"]})
+    '0 to 100 by 10 in 5 parts'
+    """
+    low, high, step = (str(column.get(key) or "") for key in ("from", "to", "step"))
+    knots = list(map(str, column.get("knots") or ()))
+    if knots:
+        low, high = low or knots[0], high or knots[-1]
+    if not low and not high:
+        return ""
+    span, by = f"{low or '?'} to {high or '?'}", f" by {step or '1'}"
+    if len(knots) < 3:
+        return span + by
+    try:
+        even = even_knots(decimal(low), decimal(high), decimal(step or "1"), len(knots) - 1)
+        if [decimal(knot) for knot in knots] == even:
+            return f"{span}{by} in {len(knots) - 1} parts"
+    except (ValueError, ArithmeticError):  # typed, and no grid
+        pass
+    return ", ".join(knots) + by
+
+
+def even_knots(low: Decimal, high: Decimal, step: Decimal, parts: int) -> list[Decimal]:
+    """Return knots from `low` to `high` that part the range as evenly as its grid allows.
+
+    >>> [str(knot) for knot in even_knots(Decimal(0), Decimal(7), Decimal(1), 3)]
+    ['0', '2', '5', '7']
+    """
+    steps = int((high - low) / step)
+    return [low + place * step for place in sorted({round(Fraction(k * steps, parts)) for k in range(parts + 1)})]
+
+
+def is_amount_text(text: str) -> bool:
+    """Return whether a text can be read as bounds and a step.
+
+    >>> is_amount_text("0 to 80"), is_amount_text("us-states")
+    (True, False)
+    """
+    return _TEXT.fullmatch(_plain(text)) is not None
+
+
+def _plain(text: str) -> str:
+    """Return the text in small letters, its numbers parted by blanks; if there are semicolons, 1,5 is one number."""
+    text = text.replace(",", ".").replace(";", " ") if ";" in text else text.replace(",", " ")
+    return " ".join(re.sub(r"[–—]", " to ", text.lower()).split())

@@ -1,0 +1,84 @@
+"""What a table is asked for beside the number of people, such as the average of an amount, and its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import TypeAlias
+
+from dpengine.spec.plan import PublishedTable
+from dpengine.translation.catalogue import _, localised, mark
+
+__all__ = ["OF_AMOUNTS", "PARTS", "Measure", "in_words", "joined", "measures_of", "named", "table_of"]
+
+Measure: TypeAlias = tuple[str, str]  # what is asked for, and of which amount
+OF_AMOUNTS = {
+    "mean": mark("average"),
+    "sum": mark("total"),
+    "median": mark("median"),
+    "quartiles": mark("quartiles"),
+}
+WORDS = {
+    "mean": mark("average of {amount}"),
+    "sum": mark("total of {amount}"),
+    "median": mark("median of {amount}"),
+    "quartiles": mark("quartiles of {amount}"),
+}
+PARTS = {"median": ("0.5",), "quartiles": ("0.25", "0.5", "0.75")}
+
+
+def table_of(columns: tuple[str, ...], measures: Iterable[Measure], weight: Decimal = Decimal(1)) -> PublishedTable:
+    """Return the table of these columns with these measures, and as important as `weight` says.
+
+    >>> table_of(("sex",), [("mean", "pay"), ("median", "pay")]).quantiles
+    {'pay': (Decimal('0.5'),)}
+    """
+    measures = list(measures)
+    mean, total = ([amount for what, amount in measures if what == kind] for kind in ("mean", "sum"))
+    parts: dict[str, tuple[str, ...]] = {}
+    for what, amount in measures:
+        if what not in ("mean", "sum"):
+            parts[amount] = (*parts.get(amount, ()), *PARTS.get(what, what.split()))
+    return PublishedTable(columns=columns, mean=tuple(mean), sum=tuple(total), quantiles=parts, weight=weight)
+
+
+def measures_of(table: PublishedTable) -> list[Measure]:
+    """Return what a table is asked for, such that `table_of` makes it again.
+
+    >>> measures_of(table_of(("sex",), [("quartiles", "pay"), ("sum", "pay"), ("0.1 0.9", "age")]))
+    [('sum', 'pay'), ('quartiles', 'pay'), ('0.1 0.9', 'age')]
+    """
+    known = {tuple(map(Decimal, parts)): what for what, parts in PARTS.items()}
+    listed = {name: " ".join(f"{part:f}" for part in parts) for name, parts in table.quantiles.items()}
+    return [
+        *(("mean", name) for name in table.mean),
+        *(("sum", name) for name in table.sum),
+        *((known.get(parts, listed[name]), name) for name, parts in table.quantiles.items()),
+    ]
+
+
+def joined(columns: tuple[str, ...], tables: Iterable[PublishedTable]) -> PublishedTable:
+    """Return the table of these columns that is asked for all that the given ones are; its weight is 1."""
+    return table_of(columns, dict.fromkeys(measure for table in tables for measure in measures_of(table)))
+
+
+def in_words(measure: Measure) -> str:
+    """Return what is asked for as a person says it.
+
+    >>> in_words(("mean", "income")), in_words(("0.1 0.9", "income"))
+    ('average of income', 'quantiles 0.1, 0.9 of income')
+    """
+    what, amount = measure
+    if what in WORDS:
+        return _(WORDS[what], amount=amount)
+    return _("quantiles {parts} of {amount}", parts=", ".join(map(localised, what.split())), amount=amount)
+
+
+def named(table: PublishedTable) -> str:
+    """Return the columns of a table, and what it is asked for beside counts.
+
+    >>> named(table_of(("state", "sex"), [("mean", "pay")])), named(table_of(("sex",), []))
+    ('state × sex (average of pay)', 'sex')
+    """
+    columns, measures = " × ".join(table.columns), ", ".join(map(in_words, measures_of(table)))
+    return f"{columns} ({measures})" if measures else columns

@@ -1,0 +1,232 @@
+"""The entry of one column: plain values as a plan file has them, and what a person still has to say of it.
+
+Defaults come from names and kinds of columns. Nothing here ever sees a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
+
+from dpengine.exact import decimal
+from dpengine.sources.mixed import holds_texts
+from dpengine.sources.plan_template import MAX_HEADING
+from dpengine.spec import notation
+from dpengine.spec.domain import FOR_READERS, Category, Column
+from dpengine.spec.numeric.amount_text import even_knots
+from dpengine.spec.plan import Plan
+from dpengine.spec.suggestions import suggested, suggested_amount
+from dpengine.translation.catalogue import _, mark
+
+__all__ = [
+    "BOUNDS", "HOW_WRITTEN", "TO_CONFIRM", "all_whole", "alone", "cleaned", "coarser", "confirmed", "edges_of", "entry",
+    "is_from_file", "open_questions", "said", "same_cells", "suggestion", "undressed", "waits_for_a_list",
+    "with_even_knots",
+]  # fmt: skip
+
+HOW_WRITTEN = mark("say how its dates are written")
+TO_CONFIRM = mark("confirm the suggestion, or correct it")
+BOUNDS = mark("say between which bounds its values lie, such as 0 to 200000 by 100")
+OF_THE_PAGE = ("suggested", "written")  # what an entry says beside the plan's own fields, while it is filled in
+PARTS = 20  # of the range of an amount of which quantiles are asked
+OF_LEVELS = ("levels", "above")  # the names of the levels, coarsest first, and what each value belongs to in them
+
+
+def suggestion(
+    name: str, kind: str, *, stored_as: str = "VARCHAR", codes: Sequence[str] = (), keep_kind: bool = False
+) -> dict[str, Any]:
+    """Return a first entry for a column, from its name, kind and stored type; blank where only a person can know.
+
+    What the name suggests, or the file itself as the `codes` of a category, is marked as `suggested`, until a person
+    confirms or changes it; with `keep_kind`, only what is of the given kind. A `format` of None waits for an answer; ""
+    stands for ISO dates, and for columns that are stored as dates.
+    """
+    as_text, wanted = holds_texts(stored_as), kind
+    if kind == "number" and not keep_kind and suggested_amount(name):
+        kind = "amount"
+    column: dict[str, Any] = {"name": name, "kind": kind, "source": "typed"}
+    if codes and kind == "category":
+        return column | {"values": list(codes), "source": "codebook", "suggested": True}
+    text = suggested_amount(name) if kind == "amount" else ""
+    text = text or suggested(name, wanted, year=date.today().year, as_text=as_text)
+    fields = notation.read(text, "yesno" if text == "yes, no" else kind) if text else {"kind": ""}
+    if not text or (keep_kind and fields["kind"] != kind):
+        return column | _blank(kind, as_text)
+    return column | _blank(fields["kind"], as_text) | fields | {"source": "standard", "suggested": True}
+
+
+def said(label: str, words: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return what readers are told of a column by its file: a short label is its name, a long one says what it holds.
+
+    >>> said("Sex", [("1", "male"), ("2", "female"), ("9", "")])
+    {'label': 'Sex', 'words': {'1': 'male', '2': 'female'}}
+    """
+    found = {code: word for code, word in words if word}
+    heading = {"label" if len(label) <= MAX_HEADING else "description": label} if label else {}
+    return heading | ({"words": found} if found else {})
+
+
+def _blank(kind: str, as_text: bool) -> dict[str, Any]:
+    match kind:
+        case "number":
+            return {"edges": []}
+        case "category":
+            return {"values": []}
+        case "date":
+            return {"from": "", "to": "", "by": "month", "format": None if as_text else ""}
+        case "amount":
+            return {"from": "", "to": "", "step": "1"}
+        case _:
+            return {}
+
+
+def confirmed(column: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry as a person's own: no longer a suggestion, nor with a text that could not be read."""
+    return {key: value for key, value in column.items() if key not in OF_THE_PAGE}
+
+
+def waits_for_a_list(column: Mapping[str, Any]) -> bool:
+    """Whether the list that a data file suggested for a column was left out by `shareable`."""
+    return is_from_file(column) and column.get("values") == []
+
+
+def is_from_file(column: Mapping[str, Any]) -> bool:
+    return bool(column.get("suggested")) and column.get("source") == "codebook"
+
+
+def same_cells(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two entries of a column declare the same cells, with the same provenance.
+
+    A `format` that waits for an answer, None, is another than that of ISO dates.
+
+    >>> same_cells({"kind": "date", "format": None}, {"kind": "date", "format": ""})
+    False
+    """
+    return _declares(one) == _declares(other)
+
+
+def _declares(column: Mapping[str, Any]) -> tuple[object, ...]:
+    lists = [tuple(map(str, column.get(name) or ())) for name in ("edges", "values", "knots", "levels")]
+    above = {value: column["above"].get(value) for value in column.get("values", ())} if "above" in column else {}
+    ends = *(column.get(name) or "" for name in ("from", "to", "by", "step")), column.get("format", "")
+    kept = column.get("other", True), column.get("missing", True), column.get("source", "typed")
+    return column["kind"], *lists, above, *ends, *kept
+
+
+def all_whole(edges: Sequence[Any] | Mapping[str, Any]) -> bool:
+    """Whether the edges of bins are listed, and are whole numbers.
+
+    >>> all_whole(["0", "18"]), all_whole(["0", "0.5"]), all_whole(["0", "x"])
+    (True, False, False)
+    """
+    try:
+        return not isinstance(edges, Mapping) and all(decimal(edge) % 1 == 0 for edge in edges)
+    except ValueError:
+        return False
+
+
+def edges_of(text: str) -> list[str]:
+    """Split typed edges at commas, blanks or semicolons; if there are semicolons, 1,5 is one number.
+
+    >>> edges_of("0, 18 65"), edges_of("0; 1,5; 3")
+    (['0', '18', '65'], ['0', '1.5', '3'])
+    """
+    text = text.replace(",", ".").replace(";", " ") if ";" in text else text.replace(",", " ")
+    return text.split()
+
+
+def open_questions(column: dict[str, Any]) -> tuple[str, ...]:
+    """Return what a person still has to say of an entry, beside what the plan itself lacks."""
+    if "written" in column:
+        return (_unreadable(column),)
+    if column["kind"] == "amount" and not (column.get("knots") or (column.get("from") and column.get("to"))):
+        return (BOUNDS,)
+    if (apart := _belongs_nowhere(column)) is not None:
+        return (apart,)
+    unwritten = (HOW_WRITTEN,) if column["kind"] == "date" and column.get("format", "") is None else ()
+    return (*((TO_CONFIRM,) if column.get("suggested") else ()), *unwritten)
+
+
+def _belongs_nowhere(column: Mapping[str, Any]) -> str | None:
+    """Name a value that was added to a list with levels, and that belongs to nothing in them."""
+    levels, above = column.get("levels", ()), column.get("above", {})
+    apart = next((value for value in column.get("values", ()) if str(value) not in above), None) if levels else None
+    if apart is None:
+        return None
+    return _(
+        "{value} belongs to no {level}: take it out, or bring a codebook of the levels with it",
+        value=apart,
+        level=levels[-2],
+    )
+
+
+def _unreadable(column: dict[str, Any]) -> str:
+    for strict in (False, True):
+        try:
+            notation.read(column["written"], column["kind"], strict=strict)
+        except ValueError as error:
+            return str(error)
+    return mark("write it again")
+
+
+def entry(column: Column) -> dict[str, Any]:
+    """Return the entry that declares `column`.
+
+    Of levels it holds what each value belongs to, so that a value can be taken out of the list, or added to it.
+    """
+    levels: dict[str, Any] = {}
+    if isinstance(column, Category) and column.levels:
+        above = dict(zip(column.values, map(list, zip(*column.parents, strict=True)), strict=True))
+        levels = {"levels": list(column.levels), "above": above}
+        column = column.model_copy(update={"levels": (), "parents": ()})
+    declared: dict[str, Any] = alone(column, column.name).to_dict()["columns"][0]
+    return declared | levels
+
+
+def coarser(column: Mapping[str, Any]) -> list[str]:
+    """Return the names of the coarser levels of an entry, the coarsest first.
+
+    >>> coarser({"kind": "category", "levels": ["state", "county"]}), coarser({"kind": "date", "levels": ["year"]})
+    (['state'], ['year'])
+    """
+    levels = list(column.get("levels") or ())
+    return levels[:-1] if column.get("kind") == "category" else levels
+
+
+def undressed(column: Column) -> dict[str, Any]:
+    """Return the entry that declares `column`, without what only readers are told."""
+    return {key: value for key, value in entry(column).items() if key not in FOR_READERS}
+
+
+def cleaned(column: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry as a plan takes it, without what is blank: then a fault says "missing", not "unreadable"."""
+    is_category = column["kind"] == "category"
+    left_out = {*OF_THE_PAGE, *(OF_LEVELS if is_category else ()), *(["other"] if column["kind"] == "amount" else [])}
+    fields = {key: value for key, value in column.items() if value not in ("", None) and key not in left_out}
+    if not is_category or not column.get("levels"):
+        return fields
+    levels, blanks = list(column["levels"]), [""] * len(column["levels"])
+    paths = [[*column.get("above", {}).get(str(value), ()), *blanks] for value in column.get("values", ())]
+    parents = [[path[place] for path in paths] for place in range(len(levels) - 1)]
+    return fields | {"levels": levels, "parents": parents}
+
+
+def alone(column: Column | Mapping[str, Any], name: str) -> Plan:
+    """Return a plan with one table of this column alone, or of its mean. Raises `PlanError` with what is wrong."""
+    kind = column["kind"] if isinstance(column, Mapping) else column.kind
+    if kind != "amount":
+        return Plan(dataset="x", epsilon="1", columns=[column], tables=[[name]])
+    by = "by" if name != "by" else "group"
+    table = {"columns": [by], "mean": [name]}
+    return Plan(dataset="x", epsilon="1", columns=[column, {"name": by, "kind": "yesno"}], tables=[table])
+
+
+def with_even_knots(column: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entry of an amount with knots that part its range evenly; the same if its bounds are wrong."""
+    try:
+        low, high, step = (decimal(column.get(key, "1")) for key in ("from", "to", "step"))
+        fits = step > 0 and (high - low) / step >= PARTS
+    except (ValueError, ArithmeticError):
+        fits = False
+    return {**column, "knots": [f"{knot:f}" for knot in even_knots(low, high, step, PARTS)]} if fits else {**column}
