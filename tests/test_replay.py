@@ -33,6 +33,7 @@ STRATEGIES: dict[str, dict[str, Any]] = {
     "adaptive": {"tables": {"each": 2}, "strategy": "adaptive"},
     "adaptive, one table": {"tables": [["a", "b", "c"]], "strategy": "adaptive"},
     "ranges": {"tables": [{"columns": ["n"], "ranges": True}], "strategy": "adaptive"},
+    "ranges beside": {"tables": [{"columns": ["a", "n"], "ranges": True}, ["a", "b"]], "strategy": "adaptive"},
     "amounts": {"tables": [{"columns": ["a"], "mean": ["n"]}, ["a", "b"]], "strategy": "direct"},
     "amounts, adaptive": {"tables": [{"columns": ["a", "b"], "sum": ["n"]}, ["b", "c"]], "strategy": "adaptive"},
 }

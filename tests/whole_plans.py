@@ -72,7 +72,10 @@ def _tables(draw: st.DrawFn, names: list[str], amounts: list[str], with_knots: l
             return {"each": draw(st.integers(1, min(3, len(names))))}
         case 1:
             columns = draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True))
-            return [{"columns": columns, "ranges": True}]
+            other = draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True))
+            weight = draw(st.sampled_from([1, "0.4", 30]))
+            beside = [] if {*other} == {*columns} else [{"columns": other, "weight": weight}]
+            return [{"columns": columns, "ranges": True}, *beside]
         case _:
             table = st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True)
             return draw(st.lists(table, min_size=1, max_size=4, unique_by=frozenset))

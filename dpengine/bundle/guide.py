@@ -96,6 +96,17 @@ NUMBERS = {
         ),
     ),
 }
+NUMBERS[Estimator.TOGETHER] = (
+    Entry(
+        mark("estimate"),
+        mark(
+            "In the table for ranges, computed from the measured boxes of neighbouring cells, and never negative. In "
+            "the other tables, the measurement itself: right on average, and maybe fractional or negative."
+        ),
+        mark("In the table for ranges, trust sums over neighbouring cells more than single cells."),
+    ),
+    NUMBERS[Estimator.BOXES][1],
+)
 AMOUNTS = Entry(
     mark("mean, sum"),
     mark(
@@ -162,6 +173,16 @@ ADDING = {
             ),
         ),
     ),
+    Estimator.TOGETHER: (
+        Entry(
+            mark("Adding cells"),
+            mark(
+                "In the table for ranges, add up the counts of neighbouring cells, such as all ages up to 40: the sum "
+                "over a long range is off by little more than the sum over a short one. In the other tables, add up "
+                "the estimates, unless a table here already holds the sum."
+            ),
+        ),
+    ),
 }
 COMPARING = Entry(
     mark("Comparing cells"),
@@ -214,7 +235,7 @@ def reading(result: Result) -> list[Entry]:
     first = result.plan.marginals[0]
     half_width = result.half_width(first)
     example = {"table": " × ".join(first), "one": people(half_width), "four": people(2 * half_width)}
-    own = () if estimator(result.plan) is Estimator.BOXES else (REPLICATES,)
+    own = () if estimator(result.plan) in (Estimator.BOXES, Estimator.TOGETHER) else (REPLICATES,)
     entries = [entry.translated(**example) for entry in (*ADDING[estimator(result.plan)], COMPARING, *own, SYNTHETIC)]
     words = [f"{english} = {here}" for english, here in words_in_files(result.plan).items()]
     return [*_levels(result.plan), *entries, *([IN_FILES.translated(words=", ".join(words))] if words else [])]

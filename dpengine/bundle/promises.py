@@ -56,7 +56,9 @@ def estimator(plan: Plan) -> Estimator:
     """
     if plan.strategy != "adaptive":
         return Estimator.LEAST_SQUARES
-    return Estimator.MODEL if plan.ranged is None else Estimator.BOXES
+    if plan.ranged is None:
+        return Estimator.MODEL
+    return Estimator.TOGETHER if plan.beside_ranged else Estimator.BOXES
 
 
 def table_files(plan: Plan) -> dict[Columns, str]:

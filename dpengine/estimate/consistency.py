@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -71,13 +71,17 @@ def round_boxes(tree: BoxTree) -> ConsistentTables:
 
 
 def make_consistent(
-    squares: LeastSquares, values: Sequence[Ints | Floats], amounts: frozenset[str] = frozenset()
+    squares: LeastSquares,
+    values: Sequence[Ints | Floats],
+    amounts: frozenset[str] = frozenset(),
+    ranged: BoxTree | None = None,
 ) -> ConsistentTables | Pairwise:
     """Make the measured `values` of the marginals of `squares` agree: a fixed function of its arguments.
 
     Counts are over the columns other than `amounts`, over which measured marginals are summed (`estimate.amounts` comes
-    after them). Returns tables that are non-negative, whole, and of one total; or the fitted pairs, where a joint table
-    that holds all of them would be too large.
+    after them). A table that was measured in boxes, the tree `ranged`, comes first: it keeps the sums of its boxes, and
+    the other tables its counts over the columns that they share. Returns tables that are non-negative, whole, and of
+    one total; or the fitted pairs, where a joint table that holds all of them would be too large.
     """
     sums = [float(one.astype(np.float64).sum()) for one in values]
     total = max(0, round(float(squares.estimate((), values, sums))))
@@ -88,10 +92,23 @@ def make_consistent(
         columns: squares.estimate(columns, values, sums) for columns in {*tables, *((name,) for name in names)}
     }
     single = {name: project(estimates[name,], total) for name in names}
+    first: tuple[Marginal[np.int64], ...] = ()
+    if ranged is not None:
+        ranged = replace(ranged, total=float(total))
+        boxes, first = Marginal(ranged.boxes.columns, ranged.table), round_boxes(ranged).tables
+        single |= {name: boxes.project((name,)).values for name in boxes.columns}
+        names = sorted(single)
     fitted = {columns: _fit(squares, estimates[columns], columns, single, total) for columns in tables}
+    if ranged is not None:
+        fitted = {boxes.columns: boxes.values} | {
+            columns: _with_margin(table, columns, boxes)
+            for columns, table in fitted.items()
+            if columns != boxes.columns
+        }
+        tables = tuple(fitted)
     order = junction_order(tables)
     if order is not None:
-        return ConsistentTables(_round_along(order, fitted, total))
+        return ConsistentTables(_round_along(order, fitted, total, first))
     if math.prod(squares.sizes[name] for name in names) > MAX_JOINT_CELLS:
         return _pairs(total, single, fitted)
     everything = tuple(names)
@@ -113,6 +130,13 @@ def _fit(squares: LeastSquares, estimate: Floats, columns: Columns, single: Mapp
     return rake(project(estimate, total), margins, RAKING_SWEEPS)
 
 
+def _with_margin(table: Floats, columns: Columns, boxes: Marginal[np.float64]) -> Floats:
+    """Return a fitted table with the sums of the table in boxes over the columns that they share."""
+    shared = tuple(name for name in columns if name in boxes.columns)
+    axes = tuple(columns.index(name) for name in shared)
+    return rake(table, [(axes, boxes.project(shared).values)], 1)
+
+
 def _pairs(total: int, single: Mapping[str, Floats], fitted: Mapping[Columns, Floats]) -> Pairwise:
     """Return the fitted pairs, with independence where two columns were not measured together."""
     two = {pair: np.outer(single[pair[0]], single[pair[1]]) / max(total, 1) for pair in combinations(single, 2)}
@@ -121,11 +145,14 @@ def _pairs(total: int, single: Mapping[str, Floats], fitted: Mapping[Columns, Fl
 
 
 def _round_along(
-    order: Sequence[Columns], fitted: Mapping[Columns, Floats], total: int
+    order: Sequence[Columns], fitted: Mapping[Columns, Floats], total: int, first: Sequence[Marginal[np.int64]] = ()
 ) -> tuple[Marginal[np.int64], ...]:
-    """Round each table so that it keeps the counts over the columns that it shares with an earlier one."""
-    done: list[Marginal[np.int64]] = []
-    for clique in order:
+    """Round each table so that it keeps the counts over the columns that it shares with an earlier one.
+
+    `first` are tables that were rounded before, with which the order begins.
+    """
+    done = [*first]
+    for clique in order[len(done) :]:
         nearest = max(done, key=lambda each: len({*each.columns} & {*clique}), default=Marginal((), np.array(total)))
         shared = tuple(name for name in clique if name in nearest.columns)
         sums = nearest.project(shared).values

@@ -18,6 +18,7 @@ import numpy as np
 
 from dpengine.array_types import Columns, Floats
 from dpengine.estimate.amounts import SoftEstimates
+from dpengine.estimate.beside_ranges import BesideRangesEstimates
 from dpengine.estimate.consistency import ConsistentTables, make_consistent, round_boxes
 from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms, least_squares
 from dpengine.estimate.levels import LevelEstimates
@@ -210,7 +211,10 @@ class HierarchicalEstimates:
 def derive_estimates(plan: Plan, measured: Measurements) -> Estimates:
     """Return the estimates that follow from the measurements of `plan`."""
     if measured.boxes is not None:
-        return HierarchicalEstimates(BoxTree(measured.boxes))
+        boxes = HierarchicalEstimates(BoxTree(measured.boxes))
+        if not measured.marginals:
+            return boxes
+        return BesideRangesEstimates(boxes, UnbiasedEstimates(plan, measured.marginals))
     if plan.resolution.levels:
         return LevelEstimates(plan, measured.marginals)
     if not resolved(plan).closed_form:

@@ -34,6 +34,7 @@ class BoxTree:
     """A tree of noisy boxes and its estimates. Arrays over boxes are in their order, parents first."""
 
     boxes: Boxes
+    total: float | None = None  # of `expected`, where it is known better than from the boxes
 
     @cached_property
     def cells(self) -> Ints:
@@ -84,6 +85,11 @@ class BoxTree:
             best[places] += variance[places] / self._sums(variance, places)[parents] * gap[parents]
         return best
 
+    def unbiased_total(self) -> tuple[float, float]:
+        """Return the least-squares estimate of the sum of all cells, and its variance."""
+        roots = self.boxes.parents < 0
+        return float(self.unbiased[roots].sum()), float((self.deviations[roots] ** 2).sum())
+
     @cached_property
     def deviations(self) -> Floats:
         """Standard deviation of every unbiased estimate."""
@@ -100,6 +106,10 @@ class BoxTree:
         """Estimate of every box without negative numbers; children add up to their parent."""
         value, variance = self._upwards
         best = np.maximum(value, 0)
+        if self.total is not None:
+            roots = np.flatnonzero(self.boxes.parents < 0)
+            one = np.zeros(roots.size, dtype=np.int64)
+            best[roots] = _project_families(value[roots], variance[roots], one, np.array([self.total]))
         for places in self._generations:
             best[places] = _project_families(value[places], variance[places], self.boxes.parents[places], best)
         return best

@@ -2,7 +2,7 @@
 
 *direct* measures what is asked (`measure.allocation`); *optimised* divides ε by a numerical search; *adaptive* chooses
 privately, while measuring, which pairs of columns to measure (`measure.adaptive`), or, for a table whose ranges matter,
-how finely to measure it (`measure.hierarchical`).
+how finely to measure it (`measure.ranges`).
 
 *auto* is *direct*, with three exceptions: ranges of many cells matter; a single table has so many cells for its rows
 that its columns and pairs are better evidence than its own noisy counts; or the tables overlap so widely that they can
@@ -12,23 +12,18 @@ agree only through a model, and measuring each of them is predicted to have more
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
-
-import numpy as np
 
 from dpengine.array_types import Columns, Ints
 from dpengine.errors import PlanError
 from dpengine.marginals.graphs import maximal
-from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Allocation, Choice, Measurement, Measurements
+from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Allocation, Choice, Measurements
 from dpengine.marginals.plan_levels import tree_of
 from dpengine.measure.adaptive import blank_audit, measure_adaptively
 from dpengine.measure.allocation import (
-    allocate,
     allocate_amounts,
     allocate_by_cells,
     allocate_directly,
@@ -36,9 +31,10 @@ from dpengine.measure.allocation import (
     check_rings,
     needs_a_model,
 )
-from dpengine.measure.hierarchical import blank_boxes, measure_boxes, strata
 from dpengine.measure.levels import allocate_levels
 from dpengine.measure.measure import add_noise
+from dpengine.measure.ranges import BesideRanges, Hierarchical
+from dpengine.measure.way import Private, Strategy
 from dpengine.measure.workload import Workload
 from dpengine.noise.moments import MAX_SCALE, mean_absolute
 from dpengine.spec.plan import Plan
@@ -53,76 +49,6 @@ SPARSE = 4.0  # noise in a single table, per row, beyond which its margins are b
 SPARSE_EPSILON = 1.2  # a row; beyond it most noise is 0, and single counts are hard to beat
 FLAT_CELLS = 24  # for ranges, fewer cells are as well measured one by one (benchmarks/ranges.py)
 MAX_SYNTHETIC = 20_000_000  # rows
-MAX_ADAPTIVE_SCALE = 1_000  # beyond it even the total is lost, and synthetic rows may be too many
-
-Counter = Callable[[Sequence[Columns]], Sequence[Ints]]  # gives the exact counts of marginals, one axis a column
-
-
-@dataclass(frozen=True)
-class Strategy(ABC):
-    """A decided way to measure `plan`; if *auto* decided for *adaptive*, that is the strategy of `plan` here."""
-
-    plan: Plan
-    closed_form: ClassVar[bool]  # whether the distribution of every error follows from the plan
-
-    @property
-    @abstractmethod
-    def why(self) -> str:
-        """The strategy and the reason for it, in a sentence for people."""
-
-    @property
-    @abstractmethod
-    def marginals(self) -> Sequence[Columns]:
-        """The marginals whose exact counts are wanted."""
-
-    @property
-    def allocations(self) -> tuple[Allocation, ...]:
-        """Marginals and their parts of ε, if these are known before measuring; else none."""
-        return ()
-
-    @property
-    @abstractmethod
-    def plan_id(self) -> str:
-        """The name under which the ledger knows a release: plans that measure the same are one release, drawn once.
-
-        Raises `PlanError` as `check` does.
-        """
-
-    @abstractmethod
-    def check(self) -> None:
-        """Refuse a plan that cannot be measured, or whose counts noise would bury.
-
-        Costs nothing and needs no data. Raises `PlanError`.
-        """
-
-    def at(self, epsilon: object) -> Strategy:
-        """Return the same way of measuring at another ε, at which *auto* might decide otherwise."""
-        return replace(self, plan=self.plan.at(epsilon))
-
-    def measure(self, counted: Counter) -> Measurements:
-        """Measure, for exactly `plan.epsilon`.
-
-        `counted` is called once, with `marginals`. The result is `plan.epsilon`-differentially private for `plan.unit`,
-        when one person is added or removed. No progress is reported: how far a measurement is depends on its noise,
-        which nobody may see before it is paid for.
-        """
-        measured = self._measure(counted(self.marginals))
-        if measured.cost != self.plan.epsilon:
-            raise ArithmeticError("what was measured does not cost ε exactly; this is a fault of the program")
-        return measured
-
-    @abstractmethod
-    def _measure(self, counts: Sequence[Ints]) -> Measurements:
-        """Measure exact `counts` of `marginals`."""
-
-    @abstractmethod
-    def blank(self) -> Measurements:
-        """Return zeros in the form of what `measure` returns: made without data or noise, to try what follows."""
-
-    def _zeros(self, columns: Columns, epsilon: Fraction) -> Measurement:
-        """Return one marginal of zeros."""
-        values = np.zeros(self.plan.shape(columns), dtype=np.int64)
-        return Measurement(allocate(self.plan, columns, epsilon), values)
 
 
 class Direct(Strategy):
@@ -222,23 +148,8 @@ class Levels(Direct):
         return math.sqrt(plan.cells(plan.resolution.others) * float(tree.node_variances[0][0]))
 
 
-class _Private(Strategy):
-    """A strategy steered by what was measured before: how wrong it will be is known by simulation only."""
-
-    closed_form = False
-
-    @property
-    def for_counts(self) -> Fraction:
-        """The part of ε that is left for counts."""
-        return self.plan.epsilon
-
-    def check(self) -> None:
-        if self.plan.unit.rows / self.for_counts > MAX_ADAPTIVE_SCALE:
-            raise PlanError(_("epsilon is too small to choose what to measure: raise it, or use strategy: direct"))
-
-
 @dataclass(frozen=True)
-class Adaptive(_Private):
+class Adaptive(Private):
     """Measure single columns and privately chosen pairs, and a single table that holds all columns."""
 
     decided: bool = False  # by *auto*, not by the plan
@@ -311,41 +222,6 @@ class Adaptive(_Private):
         return Measurements((*(self._zeros(each, epsilon) for each in columns), *amounts), (choice,), audit)
 
 
-class Hierarchical(_Private):
-    """Measure the table whose ranges matter in boxes of cells, finely only where there are people."""
-
-    @property
-    def why(self) -> str:
-        return _(
-            "Adaptive, since ranges matter: boxes of neighbouring cells are measured, and split where noisy counts "
-            "show that there are enough people."
-        )
-
-    @property
-    def columns(self) -> Columns:
-        """Columns of the table whose ranges matter."""
-        assert self.plan.ranged is not None
-        return self.plan.ranged
-
-    @property
-    def marginals(self) -> Sequence[Columns]:
-        return [self.columns]
-
-    @property
-    def plan_id(self) -> str:
-        """All other tables are sums of the one that is measured."""
-        return self.plan.identity("ranges", self.columns)
-
-    def _measure(self, counts: Sequence[Ints]) -> Measurements:
-        axes = [strata(self.plan.column(name)) for name in self.columns]
-        boxes = measure_boxes(self.columns, axes, counts[0], self.plan.epsilon, self.plan.unit.rows)
-        return Measurements((), boxes=boxes)
-
-    def blank(self) -> Measurements:
-        boxes = blank_boxes(self.columns, self.plan.shape(self.columns), self.plan.epsilon, self.plan.unit.rows)
-        return Measurements((), boxes=boxes)
-
-
 def decide(plan: Plan) -> Strategy:
     """Return the strategy by which `plan` is measured, deciding what *auto* stands for.
 
@@ -359,7 +235,7 @@ def decide(plan: Plan) -> Strategy:
     if not (_is_long(plan) or _is_sparse(plan, tables) or _noise_is_too_much(plan, tables)):
         return Direct(plan)
     private = plan.model_copy(update={"strategy": "adaptive"})
-    return Adaptive(private, decided=True) if plan.ranged is None else Hierarchical(private)
+    return Adaptive(private, decided=True) if plan.ranged is None else resolved(private)
 
 
 def resolved(plan: Plan) -> Strategy:
@@ -370,7 +246,9 @@ def resolved(plan: Plan) -> Strategy:
     if plan.resolution.levels:
         return Levels(plan)
     if plan.strategy == "adaptive":
-        return Adaptive(plan) if plan.ranged is None else Hierarchical(plan)
+        if plan.ranged is None:
+            return Adaptive(plan)
+        return BesideRanges(plan) if plan.beside_ranged else Hierarchical(plan)
     return Optimised(plan) if plan.strategy == "optimised" else Direct(plan)
 
 

@@ -41,6 +41,7 @@ from scipy.special import gammaincinv, ndtri
 
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.errors import ReleaseError
+from dpengine.estimate.beside_ranges import BesideRangesEstimates
 from dpengine.estimate.error_distribution import least_squares
 from dpengine.estimate.estimates import HierarchicalEstimates, ModelledEstimates
 from dpengine.estimate.levels import LevelEstimates
@@ -76,7 +77,8 @@ class Basis:
 
     `allocations` are those of the measured marginals that were not merged. `numbers` gives the published numbers of a
     table with amounts, by the names of their columns. `mean_errors` gives a model's mean absolute error for cells of
-    these expected counts, and `tree` the boxes, if either was measured.
+    these expected counts, and `tree` the boxes, if either was measured. `reads_boxes` says which tables follow from
+    boxes.
     """
 
     plan: Plan
@@ -86,6 +88,7 @@ class Basis:
     numbers: Callable[[Columns], Mapping[str, npt.NDArray[Any]]]
     mean_errors: Callable[[Floats], Floats] | None = None
     tree: BoxTree | None = None
+    reads_boxes: Callable[[Columns], bool] = lambda table: True
 
 
 def basis_of(result: Result) -> Basis:
@@ -95,6 +98,8 @@ def basis_of(result: Result) -> Basis:
     basis = Basis(result.plan, result.release_id, allocations, estimates.estimate, result.cells)
     if isinstance(estimates, HierarchicalEstimates):
         return replace(basis, tree=estimates.tree)
+    if isinstance(estimates, BesideRangesEstimates):
+        return replace(basis, tree=estimates.boxes.tree, reads_boxes=estimates.reads_boxes)
     if isinstance(estimates, ModelledEstimates) and result.measured.audit is not None:
         return replace(basis, mean_errors=estimates.mean_errors)
     return basis
@@ -124,15 +129,16 @@ def replicate(basis: Basis, tables: Sequence[Columns]) -> Iterator[tuple[Columns
     than `MAX_CELLS` cells.
     """
     check_size(_cells(basis, tables))
-    if basis.tree is not None:
-        draws = _of_boxes(basis.tree, basis.release_id)
-        for table in tables:
-            yield table, draws.project((_DRAW, *table)).values.round(DECIMALS) + 0.0
-        return
-    errors = _of_noise(basis) if basis.mean_errors is None else _of_model(basis)
+    in_boxes = {table for table in tables if basis.tree is not None and basis.reads_boxes(table)}
+    draws = _of_boxes(basis.tree, basis.release_id) if basis.tree is not None else None
+    errors = None if len(in_boxes) == len(tables) else (_of_noise if basis.mean_errors is None else _of_model)(basis)
     for table in tables:
-        estimate = _published(basis, table)
-        drawn = np.concatenate([estimate[None], estimate + errors(table)])
+        if draws is not None and table in in_boxes:
+            drawn = draws.project((_DRAW, *table)).values
+        else:
+            assert errors is not None, "a table beside those in boxes"
+            estimate = _published(basis, table)
+            drawn = np.concatenate([estimate[None], estimate + errors(table)])
         yield table, drawn.round(DECIMALS) + 0.0
 
 

@@ -108,11 +108,16 @@ COVERAGE = {
         "Boxes of cells that were measured together follow the noise. How a box is divided among\nits cells is "
         "unknown, and drawn by chance."
     ),
+    Estimator.TOGETHER: (
+        "The errors follow the noise. In the table for ranges, how a box of cells is divided among them\nis unknown, "
+        "and drawn by chance."
+    ),
 }
 CENTRE = {
     Estimator.LEAST_SQUARES: "",
     Estimator.MODEL: "",
     Estimator.BOXES: " before negative numbers were removed",
+    Estimator.TOGETHER: " before negative numbers were removed",
 }
 
 
@@ -155,7 +160,7 @@ def basis_from(source: Source) -> Basis:
     manifest = verify(source)
     with archive.opened(source) as members:
         plan = Plan.loads(members.read("plan.yaml", strict_yaml.MAX_BYTES).decode())
-        if estimator(plan) is Estimator.BOXES:
+        if estimator(plan) in (Estimator.BOXES, Estimator.TOGETHER):
             raise ReleaseError(
                 _(
                     "replicates of a release for ranges can be made by its publisher alone: the measured boxes of "

@@ -156,12 +156,13 @@ class Plan(Declared):
             raise ValueError(_("list at least one table"))
         check_tables(self)
         ranged = [table for table in self._listed if isinstance(table, PublishedTable) and table.ranges]
-        if ranged and (len(ranged) > 1 or not self._used <= set(ranged[0].columns)):
+        if len(ranged) > 1:
             raise ValueError(
                 _(
-                    "table {name} is for ranges: such a plan publishes only that table and its sums; put the other "
-                    "tables into a plan of their own",
-                    name=" × ".join(ranged[0].columns),
+                    "tables {first} and {second} are for ranges: a plan has one such table; leave the ranges of one of "
+                    "them out, or put it into a plan of its own",
+                    first=" × ".join(ranged[0].columns),
+                    second=" × ".join(ranged[1].columns),
                 )
             )
         if self.unit.id is not None and self.unit.id in self.used:
@@ -185,6 +186,11 @@ class Plan(Declared):
         """The columns, sorted, of the table that is published for its ranges; None if there is none."""
         ranged = (table for table in self._listed if isinstance(table, PublishedTable) and table.ranges)
         return next((tuple(sorted(table.columns)) for table in ranged), None)
+
+    @property
+    def beside_ranged(self) -> bool:
+        """Whether there are tables beside the one for ranges that are no sums of it."""
+        return self.ranged is not None and not self._used <= {*self.ranged}
 
     @cached_property
     def _measures(self) -> dict[tuple[str, ...], PublishedTable]:

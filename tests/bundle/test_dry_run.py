@@ -26,6 +26,7 @@ PLANS = {
     "adaptive, a single column": letters_plan([3], {"each": 1}, strategy="adaptive"),
     "adaptive, one table": letters_plan([3, 4, 5], {"each": 3}, strategy="adaptive"),
     "ranges": RANGED,
+    "ranges beside": letters_plan([40, 3], [{"columns": ["a"], "ranges": True}, ["b"]], strategy="adaptive"),
 }
 
 

@@ -368,4 +368,20 @@ FAULTS = [
         "plan.epsilon",
         "tests/measure/test_levels.py::test_no_row_moves_all_levels_together_by_more_than_epsilon",
     ),
+    Fault(
+        "a table for ranges has all of ε beside other tables",
+        "dpengine/measure/ranges.py",
+        "boxes=self._boxes(counts[0], self._parts[0])",
+        "boxes=self._boxes(counts[0], allocate(self.plan, self.columns, self.plan.epsilon))",
+        "tests/measure/test_ranges.py",
+        quick=True,
+    ),
+    Fault(
+        "the total beside ranges is said to be surer than it is",
+        "dpengine/estimate/beside_ranges.py",
+        "(*squares.variances, variance)",
+        "(*squares.variances, variance / 4)",
+        "tests/measure/test_ranges.py",
+        quick=True,
+    ),
 ]

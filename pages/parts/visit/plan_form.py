@@ -298,7 +298,11 @@ def used(entries: Entries) -> list[str]:
 
 
 def from_plan(plan: Plan) -> Entries:
-    """Return the entries that would make `plan`."""
+    """Return the entries that would make `plan`. Raises `PlanError` for what this page cannot ask for yet."""
+    if plan.beside_ranged:
+        raise PlanError(
+            _("this plan asks for ranges beside other tables, which this page cannot do yet: use the command line")
+        )
     entries = Entries(
         title=plan.title,
         dataset=plan.dataset,

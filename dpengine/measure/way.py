@@ -1,0 +1,106 @@
+"""What every strategy is: a decided way to measure a plan, which costs ε exactly."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from dpengine.array_types import Columns, Ints
+from dpengine.errors import PlanError
+from dpengine.marginals.measurement import Allocation, Measurement, Measurements
+from dpengine.measure.allocation import allocate
+from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import _
+
+__all__ = ["Private", "Strategy"]
+
+MAX_ADAPTIVE_SCALE = 1_000  # beyond it even the total is lost, and synthetic rows may be too many
+
+Counter = Callable[[Sequence[Columns]], Sequence[Ints]]  # gives the exact counts of marginals, one axis a column
+
+
+@dataclass(frozen=True)
+class Strategy(ABC):
+    """A decided way to measure `plan`; if *auto* decided for *adaptive*, that is the strategy of `plan` here."""
+
+    plan: Plan
+    closed_form: ClassVar[bool]  # whether the distribution of every error follows from the plan
+
+    @property
+    @abstractmethod
+    def why(self) -> str:
+        """The strategy and the reason for it, in a sentence for people."""
+
+    @property
+    @abstractmethod
+    def marginals(self) -> Sequence[Columns]:
+        """The marginals whose exact counts are wanted."""
+
+    @property
+    def allocations(self) -> tuple[Allocation, ...]:
+        """Marginals and their parts of ε, if these are known before measuring; else none."""
+        return ()
+
+    @property
+    @abstractmethod
+    def plan_id(self) -> str:
+        """The name under which the ledger knows a release: plans that measure the same are one release, drawn once.
+
+        Raises `PlanError` as `check` does.
+        """
+
+    @abstractmethod
+    def check(self) -> None:
+        """Refuse a plan that cannot be measured, or whose counts noise would bury.
+
+        Costs nothing and needs no data. Raises `PlanError`.
+        """
+
+    def at(self, epsilon: object) -> Strategy:
+        """Return the same way of measuring at another ε, at which *auto* might decide otherwise."""
+        return replace(self, plan=self.plan.at(epsilon))
+
+    def measure(self, counted: Counter) -> Measurements:
+        """Measure, for exactly `plan.epsilon`.
+
+        `counted` is called once, with `marginals`. The result is `plan.epsilon`-differentially private for `plan.unit`,
+        when one person is added or removed. No progress is reported: how far a measurement is depends on its noise,
+        which nobody may see before it is paid for.
+        """
+        measured = self._measure(counted(self.marginals))
+        if measured.cost != self.plan.epsilon:
+            raise ArithmeticError("what was measured does not cost ε exactly; this is a fault of the program")
+        return measured
+
+    @abstractmethod
+    def _measure(self, counts: Sequence[Ints]) -> Measurements:
+        """Measure exact `counts` of `marginals`."""
+
+    @abstractmethod
+    def blank(self) -> Measurements:
+        """Return zeros in the form of what `measure` returns: made without data or noise, to try what follows."""
+
+    def _zeros(self, columns: Columns, epsilon: Fraction) -> Measurement:
+        """Return one marginal of zeros."""
+        values = np.zeros(self.plan.shape(columns), dtype=np.int64)
+        return Measurement(allocate(self.plan, columns, epsilon), values)
+
+
+class Private(Strategy):
+    """A strategy steered by what was measured before: how wrong it will be is known by simulation only."""
+
+    closed_form = False
+
+    @property
+    def for_counts(self) -> Fraction:
+        """The part of ε that is left for counts."""
+        return self.plan.epsilon
+
+    def check(self) -> None:
+        if self.plan.unit.rows / self.for_counts > MAX_ADAPTIVE_SCALE:
+            raise PlanError(_("epsilon is too small to choose what to measure: raise it, or use strategy: direct"))
