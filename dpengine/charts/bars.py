@@ -22,7 +22,7 @@ def bar_chart(cells: Cells, dark: bool, *, largest_first: bool = False) -> go.Fi
 
     Bars of categories lie where their labels have no room side by side.
     """
-    order = by_size(cells) if largest_first else np.arange(cells.count.size)
+    order = by_size(cells) if largest_first else np.arange(cells.value.size)
     labels = [cells.short[0][k] for k in order]
     lying = isinstance(cells.columns[0], Category) and crowded(labels)
     along, up = ("y", "x") if lying else ("x", "y")
@@ -34,12 +34,12 @@ def bar_chart(cells: Cells, dark: bool, *, largest_first: bool = False) -> go.Fi
             continue
         bars = {
             along: [cells.short[0][k] for k in chosen],
-            up: cells.count[chosen],
+            up: cells.value[chosen],
             f"error_{up}": {
                 "type": "data",
                 "symmetric": False,
-                "array": (cells.high - cells.count)[chosen],
-                "arrayminus": (cells.count - cells.low)[chosen],
+                "array": (cells.high - cells.value)[chosen],
+                "arrayminus": (cells.value - cells.low)[chosen],
                 "color": INK[dark],
                 "thickness": 1.2,
                 "width": 4 if len(labels) < 60 else 0,
@@ -50,7 +50,7 @@ def bar_chart(cells: Cells, dark: bool, *, largest_first: bool = False) -> go.Fi
             orientation="h" if lying else "v",
             customdata=details[chosen],
             hovertemplate=hover,
-            name=_("mostly noise") if noisy else _("count, with 95 % interval"),
+            name=_("mostly noise") if noisy else cells.legend,
             marker={
                 "color": GREY[dark] if noisy else ACCENT[dark],
                 "pattern": {"shape": "/" if noisy else "", "fgcolor": INK[dark], "size": 6, "solidity": 0.2},
@@ -69,7 +69,7 @@ def bar_chart(cells: Cells, dark: bool, *, largest_first: bool = False) -> go.Fi
 
 
 def by_size(cells: Cells) -> Ints:
-    """Return the places of the cells by their published counts, the largest first; *other* and *missing* stay last."""
+    """Return the places of the cells by their published numbers, the largest first; *other* and *missing* stay last."""
     declared = cells.columns[0].declared_size
-    largest = np.argsort(-cells.count[:declared], kind="stable")
-    return np.concatenate([largest, np.arange(declared, cells.count.size)]).astype(np.int64)
+    largest = np.argsort(-cells.value[:declared], kind="stable")
+    return np.concatenate([largest, np.arange(declared, cells.value.size)]).astype(np.int64)

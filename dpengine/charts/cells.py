@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpengine.array_types import Columns
-from dpengine.charts.style import escape, shorten
-from dpengine.results.published_columns import NUMBERS
+from dpengine.charts.style import escape, short_name, shorten
+from dpengine.results.published_columns import NUMBERS, Measure
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import noun, shown_labels
@@ -21,6 +21,7 @@ Fixed = Mapping[str, str | None]  # the label of a column of which one cell is s
 ALL = None  # all cells of a column together: the sum over it
 
 _NUMBERS = mark("<b>count {count}</b>, estimate {estimate}<br>95 %: {low} to {high}")
+_MEASURED = mark("<b>{what}: {value}</b><br>95 %: {low} to {high}")
 
 
 def shown_label(plan: Plan, name: str, label: str | None) -> str:
@@ -35,26 +36,66 @@ class Cells:
     """Cells of `table` as arrays with one axis for each column of `shown`.
 
     All its other columns stand in `fixed`. Sums over columns are those of the release: consistent counts, and
-    intervals that follow from what was measured.
+    intervals that follow from what was measured. With a `measure`, the values are means or sums instead of counts, or
+    one of its quantiles, that at the `place` in its parts.
     """
 
-    def __init__(self, result: Result, table: Columns, shown: Columns, fixed: Fixed) -> None:
-        self.result, self.shown = result, shown
+    def __init__(
+        self,
+        result: Result,
+        table: Columns,
+        shown: Columns,
+        fixed: Fixed,
+        measure: Measure | None = None,
+        place: int = 0,
+    ) -> None:
+        self.result, self.shown, self.measure = result, shown, measure
         plan = result.plan
         self.columns = [plan.column(name) for name in shown]
         self.headings = [column.heading for column in self.columns]
         kept = tuple(name for name in table if name in shown or fixed[name] is not ALL)
         cut = tuple(slice(None) if name in shown else plan.column(name).labels.index(str(fixed[name])) for name in kept)
-        cells, shape = result.cells(kept), plan.shape(kept)
         left = [name for name in kept if name in shown]
         axes = [left.index(name) for name in shown]
-        self.count, self.estimate, self.low, self.high = (
-            cells[name].reshape(shape)[cut].transpose(axes) for name in NUMBERS
-        )
-        self.noun = noun(plan)
-        self.noisy = result.mostly_noise(kept)[cut].transpose(axes)
+        if measure is None:
+            cells, shape = result.cells(kept), plan.shape(kept)
+            numbers = [cells[name].reshape(shape) for name in NUMBERS]
+            noisy, self.digits, self.noun, self.name = result.mostly_noise(kept), 0, noun(plan), _("count")
+        else:
+            span = result.spans(kept, measure)[place]
+            numbers = [span.middle, span.middle, span.low, span.high]
+            noisy, self.digits, self.name = span.noisy, span.digits, measure.headings(plan)[place]
+            self.noun = plan.column(measure.amount).heading if measure.parts else self.name
+        self.value, self.estimate, self.low, self.high = (each[cut].transpose(axes) for each in numbers)
+        self.noisy = noisy[cut].transpose(axes)
         self.labels = [shown_labels(column) for column in self.columns]
         self.short = [list(map(escape, shorten(labels))) for labels in self.labels]
+
+    @property
+    def legend(self) -> str:
+        """What a figure calls the cells that are more than noise."""
+        return _("{what}, with 95 % interval", what=short_name(self.name))
+
+    @property
+    def format(self) -> str:
+        """How a number of a cell is written."""
+        return "," if self.measure is None else f",.{self.digits}f"
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The ends of an axis of the values: it holds the intervals of all cells that are more than noise.
+
+        Counts and sums are drawn from 0. An interval that is mostly noise may run beyond an axis of means, which would
+        show nothing of the others if it had to hold the whole range.
+        """
+        whole = self.measure is None or self.measure.kind == "sum"
+        chosen = np.ones_like(self.noisy) if whole or self.noisy.all() else ~self.noisy
+        if not chosen.size:
+            return 0.0, 1.0
+        low, high = float(self.low[chosen].min()), float(self.high[chosen].max())
+        low, high = (min(low, 0.0), max(high, 0.0)) if whole else (low, high)
+        room = 0.04 * ((high - low) or 1.0)
+        return low - room * (low < 0 or not whole), high + room
 
     def details(self) -> npt.NDArray[np.object_]:
         """Return what `hover` needs of each cell, along a last axis: three numbers, a mark, and labels cut short."""
@@ -62,9 +103,9 @@ class Cells:
         parts = [np.round(self.estimate, 1) + 0.0, self.low, self.high, mark]
         for axis in self._cut_short():
             full = np.array([escape(label) for label in self.labels[axis]], dtype=object)
-            lying = [1] * self.count.ndim
+            lying = [1] * self.value.ndim
             lying[axis] = -1
-            parts.append(np.broadcast_to(full.reshape(lying), self.count.shape))
+            parts.append(np.broadcast_to(full.reshape(lying), self.value.shape))
         return np.stack([np.asarray(part, dtype=object) for part in parts], axis=-1)
 
     def hover(self, axes: Sequence[str], count: str, *, also: str = "") -> str:
@@ -78,27 +119,33 @@ class Cells:
             f"{escape(heading)}: " + (f"%{{customdata[{cut[k]}]}}" if k in cut else f"%{{{axis}}}")
             for k, (heading, axis) in enumerate(zip(self.headings, axes, strict=True))
         ]
-        numbers = _(
-            _NUMBERS,
-            count=f"%{{{count}:,}}",
-            estimate="%{customdata[0]:,.1f}",
-            low="%{customdata[1]:,}",
-            high="%{customdata[2]:,}",
-        )
+        ends = {"low": f"%{{customdata[1]:{self.format}}}", "high": f"%{{customdata[2]:{self.format}}}"}
+        value = f"%{{{count}:{self.format}}}"
+        if self.measure is None:
+            numbers = _(_NUMBERS, count=value, estimate="%{customdata[0]:,.1f}", **ends)
+        else:
+            numbers = _(_MEASURED, what=escape(self.name), value=value, **ends)
         return "<br>".join([*([also] if also else []), *places, f"{numbers}%{{customdata[3]}}<extra></extra>"])
 
     def words(self, cell: tuple[int, ...]) -> str:
         """Return the same of one cell as a text."""
         named = zip(self.headings, self.labels, cell, strict=True)
         place = "<br>".join(f"{escape(name)}: {escape(labels[k])}" for name, labels, k in named)
-        numbers = _(
-            _NUMBERS,
-            count=number(self.count[cell]),
-            estimate=number(self.estimate[cell], ",.1f"),
-            low=number(self.low[cell]),
-            high=number(self.high[cell]),
-        )
+        ends = {"low": self.text(self.low[cell]), "high": self.text(self.high[cell])}
+        if self.measure is None:
+            estimate = number(self.estimate[cell], ",.1f")
+            numbers = _(_NUMBERS, count=self.text(self.value[cell]), estimate=estimate, **ends)
+        else:
+            numbers = _(_MEASURED, what=escape(self.name), value=self.text(self.value[cell]), **ends)
         return "<br>".join([place, numbers, *([_("mostly noise")] if self.noisy[cell] else [])])
+
+    def place(self, cell: tuple[int, ...]) -> str:
+        """Return the labels of a cell."""
+        return ", ".join(labels[k] for labels, k in zip(self.labels, cell, strict=True))
+
+    def text(self, value: float) -> str:
+        """Write a number of these cells, to the digits that matter."""
+        return number(value, self.format)
 
     def _cut_short(self) -> list[int]:
         """Return the axes of which a label is cut short in the figure."""

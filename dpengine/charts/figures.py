@@ -7,6 +7,7 @@ beside a table with the same numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import plotly.graph_objects as go
@@ -16,10 +17,13 @@ from dpengine.charts.bars import bar_chart
 from dpengine.charts.cells import ALL, Cells, Fixed, shown_label
 from dpengine.charts.forms import Form, forms, time_axis
 from dpengine.charts.grids import facets_across, facets_chart, heatmap_chart
+from dpengine.charts.levels import level_tree, treemap_chart
 from dpengine.charts.lines import line_chart, lines_chart
 from dpengine.charts.maps import map_chart
+from dpengine.charts.spans import measure_alt, span_chart
 from dpengine.charts.style import ACCENT, DASHES, GREY, INK, SYMBOLS, apply_style, cut, escape, join_names, short_name
 from dpengine.results.predict import half_width_curves
+from dpengine.results.published_columns import Measure
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import noun, shown_labels
@@ -36,26 +40,35 @@ CURVE = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 
 
 def release_figure(
-    result: Result, table: Columns, *, fixed: Fixed | None = None, form: Form | None = None, dark: bool = False
+    result: Result,
+    table: Columns,
+    *,
+    fixed: Fixed | None = None,
+    form: Form | None = None,
+    measure: Measure | None = None,
+    dark: bool = False,
 ) -> go.Figure:
-    """Draw the published counts of `table`, in the first of its `forms` or another one of them.
+    """Draw the published counts of `table`, or a `measure` of it, in the first of its `forms` or another one of them.
 
     `fixed` holds a label, or `ALL`, for each column that is not drawn (see `columns_to_fix`). Raises ValueError unless
-    one, two or three columns are left.
+    one, two or three columns are left; of a measure, one or two.
     """
     fixed = dict(fixed or {})
     shown = tuple(name for name in table if name not in fixed)
-    if not shown or len(shown) > 3:
+    if not shown or len(shown) > (3 if measure is None else 2):
         raise ValueError("fix columns until one, two or three are left")
     plan = result.plan
-    figure = _drawn(result, table, shown, fixed, form or forms(plan, shown)[0], dark)
+    chosen = form or forms(plan, shown, measure)[0]
+    drawn = _drawn if measure is None else partial(_measured, measure=measure)
+    figure = drawn(result, table, shown, fixed, chosen, dark)
     where = "".join(
         f", {cut(plan.column(n).heading)}: {cut(shown_label(plan, n, label))}"
         for n, label in fixed.items()
         if label is not ALL
     )
     by = join_names(cut(plan.column(name).heading) for name in shown)
-    title = _("{what} by {columns}{where}", what=noun(plan), columns=by, where=where)
+    what = noun(plan) if measure is None else measure.heading(plan)
+    title = _("{what} by {columns}{where}", what=what, columns=by, where=where)
     return apply_style(figure, title[:1].upper() + title[1:], dark)
 
 
@@ -66,6 +79,8 @@ def _drawn(result: Result, table: Columns, shown: Columns, fixed: Fixed, form: F
     if form == "lines" and len(shown) == 2:
         time = time_axis([result.plan.column(name) for name in shown])
         return lines_chart(Cells(result, table, shown[::-1] if time else shown, fixed), dark)
+    if form == "treemap":
+        return treemap_chart(level_tree(result, table, shown[0], fixed), noun(result.plan), dark)
     cells = Cells(result, table, shown, fixed)
     match form:
         case "lines":
@@ -78,17 +93,46 @@ def _drawn(result: Result, table: Columns, shown: Columns, fixed: Fixed, form: F
             return bar_chart(cells, dark, largest_first=form == "sorted")
 
 
-def columns_to_fix(plan: Plan, table: Columns) -> Columns:
-    """Return the columns of `table` that a figure has no room for: the third if it has many cells, and all after it."""
+def _measured(
+    result: Result, table: Columns, shown: Columns, fixed: Fixed, form: Form, dark: bool, measure: Measure
+) -> go.Figure:
+    """Draw means, sums or quantiles."""
+    if form == "lines" and len(shown) == 2:
+        time = time_axis([result.plan.column(name) for name in shown])
+        return lines_chart(Cells(result, table, shown[::-1] if time else shown, fixed, measure), dark)
+    if len(shown) == 2 and result.plan.column(shown[1]).size > result.plan.column(shown[0]).size:
+        shown = shown[::-1]  # a small chart for each cell of the shorter column
+    parts = [Cells(result, table, shown, fixed, measure, place) for place in range(len(measure.names))]
+    match form:
+        case "lines":
+            return line_chart(parts[0], dark)
+        case "map":
+            return map_chart(parts[0], dark)
+        case "bars" | "sorted" if len(shown) == 1:
+            return bar_chart(parts[0], dark, largest_first=form == "sorted")
+        case _:
+            return span_chart(parts, dark, bars=measure.kind == "sum", largest_first=form == "ranked")
+
+
+def columns_to_fix(plan: Plan, table: Columns, measure: Measure | None = None) -> Columns:
+    """Return the columns of `table` that a figure has no room for: the third if it has many cells, and all after it.
+
+    Of a `measure`, the second too where neither of the first two has few cells.
+    """
+    if measure is not None:
+        roomy = 2 if len(table) > 1 and min(plan.shape(table[:2])) <= MAX_FACETS else 1
+        return table[roomy:]
     roomy = 3 if len(table) > 2 and plan.column(table[2]).size <= MAX_FACETS else 2
     return table[roomy:]
 
 
-def alt_text(result: Result, table: Columns, *, made_up: bool = False) -> str:
-    """Describe the published counts of `table` in one sentence, for readers who do not see the figure.
+def alt_text(result: Result, table: Columns, measure: Measure | None = None, *, made_up: bool = False) -> str:
+    """Describe the published counts of `table`, or a `measure`, for readers who do not see the figure.
 
     With `made_up`, say that they are of no real release.
     """
+    if measure is not None:
+        return measure_alt(result, table, measure, made_up=made_up)
     counts = result.counts(table)
     if not table:
         total = number(int(counts))

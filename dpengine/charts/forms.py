@@ -8,12 +8,14 @@ from itertools import pairwise
 from typing import Literal
 
 from dpengine.array_types import Columns
+from dpengine.charts.levels import level_table
+from dpengine.results.published_columns import Measure
 from dpengine.spec.domain import Category, Column, Date, Number
 from dpengine.spec.plan import Plan
 
 __all__ = ["Form", "forms", "has_order", "is_time", "time_axis"]
 
-Form = Literal["bars", "sorted", "lines", "map", "heatmap", "facets"]
+Form = Literal["bars", "sorted", "lines", "map", "heatmap", "facets", "dots", "ranked", "treemap"]
 MAX_LINES = 12  # categories of which each has a line of its own
 MIN_PERIODS = 3  # a line between two points says too much
 MAX_PERIODS = 4_000
@@ -24,14 +26,38 @@ PARTS = {"month": (1, 13), "quarter": (1, 5), "week": (0, 54), "weekday": (0, 8)
 YEAR_STEPS = {1, 2, 5, 10}
 
 
-def forms(plan: Plan, shown: Columns) -> tuple[Form, ...]:
-    """Return the charts that can show one, two or three columns, the one to begin with first."""
+def forms(plan: Plan, shown: Columns, measure: Measure | None = None) -> tuple[Form, ...]:
+    """Return the charts that can show one, two or three columns, the one to begin with first.
+
+    A `measure` is shown by one or two columns: means and quantiles as dots, sums as bars.
+    """
     columns = [plan.column(name) for name in shown]
+    if measure is not None:
+        return _of_measure(columns, measure)
     if len(columns) == 1:
-        return _of_one(columns[0])
+        of_one = _of_one(columns[0])
+        if level_table(plan, shown) is None:
+            return of_one
+        return ("map", "treemap", *of_one[1:]) if of_one[0] == "map" else ("treemap", *of_one)
     if len(columns) == 2:
         return ("lines", "heatmap") if time_axis(columns) is not None else ("heatmap",)
     return ("facets",)
+
+
+def _of_measure(columns: Sequence[Column], measure: Measure) -> tuple[Form, ...]:
+    over_time: tuple[Form, ...] = ()
+    if measure.kind != "quantile" and (is_time(columns[0]) if len(columns) == 1 else time_axis(columns) is not None):
+        over_time = ("lines",)
+    if len(columns) > 1:
+        return (*over_time, "bars" if measure.kind == "sum" else "dots")
+    if measure.kind == "sum":
+        return tuple(dict.fromkeys([*over_time, *_of_one(columns[0])]))
+    column = columns[0]
+    mapped: tuple[Form, ...] = ("map",) if isinstance(column, Category) and column.shapes else ()
+    if measure.kind == "quantile":
+        return ("dots",)
+    dots: tuple[Form, ...] = ("dots", "ranked") if isinstance(column, Category) else ("dots",)
+    return (*over_time, *dots, *mapped) if not mapped else (*mapped, *dots)
 
 
 def _of_one(column: Column) -> tuple[Form, ...]:

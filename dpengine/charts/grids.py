@@ -16,8 +16,8 @@ __all__ = ["facets_across", "facets_chart", "heatmap_chart"]
 def heatmap_chart(cells: Cells, dark: bool) -> go.Figure:
     """Draw a heatmap of two columns, the first one down and the second across."""
     down, across = cells.short
-    grid = Grid(cells.count, cells.details(), cells.hover(["y", "x"], "z"), cells.noisy, down, across)
-    figure = go.Figure(traces(grid, top=int(cells.count.max()), unit=cells.noun, dark=dark, scale=True))
+    grid = Grid(cells.value, cells.details(), cells.hover(["y", "x"], "z"), cells.noisy, down, across)
+    figure = go.Figure(traces(grid, top=int(cells.value.max()), unit=cells.noun, dark=dark, scale=True))
     if cells.noisy.any():
         figure.add_trace(explain_marks(grid, dark))
         figure.update_layout(shapes=[noise_marks(grid, dark)])
@@ -51,12 +51,12 @@ def facets_chart(cells: Cells, together: Cells, dark: bool) -> go.Figure:
         vertical_spacing=0.12 / down + 0.02,
     )
     name, details = escape(cells.headings[2]), cells.details()
-    grids = [Grid(together.count, together.details(), together.hover(["y", "x"], "z", also=f"{name}: {_('all')}"),
+    grids = [Grid(together.value, together.details(), together.hover(["y", "x"], "z", also=f"{name}: {_('all')}"),
                   together.noisy, rows, columns)]  # fmt: skip
     for k in range(len(third)):
         hover = together.hover(["y", "x"], "z", also=f"{name}: {escape(cells.labels[2][k])}")
-        grids.append(Grid(cells.count[:, :, k], details[:, :, k], hover, cells.noisy[:, :, k], rows, columns))
-    top, shapes = int(together.count.max()), []
+        grids.append(Grid(cells.value[:, :, k], details[:, :, k], hover, cells.noisy[:, :, k], rows, columns))
+    top, shapes = int(together.value.max()), []
     for k, grid in enumerate(grids):
         for trace in traces(grid, top=top, unit=cells.noun, dark=dark, scale=k == 0):
             figure.add_trace(trace, row=k // across + 1, col=k % across + 1)

@@ -1,4 +1,4 @@
-"""Lines over time: the published counts, and around them the band in which 95 in 100 true counts lie.
+"""Lines over time: the published numbers, and around them the band in which 95 in 100 true ones lie.
 
 *Other* and *missing* are no moments: they stand beside the line, as points with whiskers. Hollow points are mostly
 noise.
@@ -14,7 +14,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dpengine.array_types import Ints
+from dpengine.array_types import Floats, Ints
 from dpengine.charts.cells import Cells
 from dpengine.charts.style import ACCENT, DASHES, GREY, INK, SERIES, SYMBOLS, category_axis, room_below, short_name
 from dpengine.translation.catalogue import _
@@ -42,18 +42,18 @@ def line_chart(cells: Cells, dark: bool) -> go.Figure:
     figure = go.Figure()
     look = _Look(ACCENT[dark])
     hover = cells.hover(["x"], "y")
-    for trace in _traces(cells, (), hover, look, _("count, with 95 % interval"), dark, legend=True):
+    for trace in _traces(cells, (), hover, look, cells.legend, dark, legend=True):
         figure.add_trace(trace)
     _explain(figure, cells, dark)
     labels = cells.short[0]
     figure.update_xaxes(title=short_name(cells.headings[0]), **category_axis(labels))
-    figure.update_yaxes(title=cells.noun, rangemode="tozero")
+    figure.update_yaxes(title=short_name(cells.noun), range=cells.reach)
     return figure.update_layout(height=HEIGHT + room_below(labels), showlegend=bool(cells.noisy.any()))
 
 
 def lines_chart(cells: Cells, dark: bool) -> go.Figure:
     """Draw a line over the first column, which is time, for each cell of the second: together or in small multiples."""
-    return _together(cells, dark) if cells.count.shape[1] <= MAX_TOGETHER else _multiples(cells, dark)
+    return _together(cells, dark) if cells.value.shape[1] <= MAX_TOGETHER else _multiples(cells, dark)
 
 
 def _together(cells: Cells, dark: bool) -> go.Figure:
@@ -65,13 +65,13 @@ def _together(cells: Cells, dark: bool) -> go.Figure:
     _explain(figure, cells, dark)
     labels = cells.short[0]
     figure.update_xaxes(title=short_name(cells.headings[0]), **category_axis(labels))
-    figure.update_yaxes(title=cells.noun, rangemode="tozero")
+    figure.update_yaxes(title=short_name(cells.noun), range=cells.reach)
     return figure.update_layout(height=HEIGHT + 40 + room_below(labels), showlegend=True)
 
 
 def _multiples(cells: Cells, dark: bool) -> go.Figure:
     names = cells.short[1]
-    across = 2 if cells.count.shape[0] <= 40 else 1
+    across = 2 if cells.value.shape[0] <= 40 else 1
     down = -(-len(names) // across)
     figure = make_subplots(
         rows=down,
@@ -89,8 +89,8 @@ def _multiples(cells: Cells, dark: bool) -> go.Figure:
     _explain(figure, cells, dark)
     labels = cells.short[0]
     figure.update_xaxes(**category_axis(labels))
-    figure.update_yaxes(range=[0, 1.04 * max(1, int(cells.high.max()))])  # left alone, a browser looks at the last only
-    figure.update_yaxes(title=cells.noun, col=1)
+    figure.update_yaxes(range=cells.reach)  # left alone, a browser looks at the last only
+    figure.update_yaxes(title=short_name(cells.noun), col=1)
     for column in range(across):
         lowest = (len(names) - 1 - column) // across + 1
         figure.update_xaxes(title=short_name(cells.headings[0]), showticklabels=True, row=lowest, col=column + 1)
@@ -105,7 +105,7 @@ def _traces(
     labels = np.array(cells.short[0], dtype=object)
     moments = cells.columns[0].declared_size
     place: Any = (slice(None), *at)
-    count, low, high, noisy = cells.count[place], cells.low[place], cells.high[place], cells.noisy[place]
+    count, low, high, noisy = cells.value[place], cells.low[place], cells.high[place], cells.noisy[place]
     details = cells.details()[place]
     named = {"name": name, "legendgroup": name}
     band = go.Scatter(
@@ -160,7 +160,7 @@ def _marker(noisy: Sequence[bool], look: _Look) -> dict[str, object]:
     }
 
 
-def _whiskers(count: Ints, low: Ints, high: Ints, colour: str) -> dict[str, object]:
+def _whiskers(count: Ints | Floats, low: Ints | Floats, high: Ints | Floats, colour: str) -> dict[str, object]:
     return {
         "type": "data",
         "symmetric": False,

@@ -1,4 +1,4 @@
-"""Maps: the public shapes of a column's values, each in the colour of its count.
+"""Maps: the public shapes of a column's values, each in the colour of its count, mean or sum.
 
 Shapes are drawn as filled outlines on plain axes, so that a browser needs no base map, which it would fetch from a
 server. Regions that are mostly noise are hatched; cells without a shape are listed below.
@@ -29,15 +29,15 @@ def map_chart(cells: Cells, dark: bool) -> go.Figure:
     assert isinstance(column, Category)
     places = {value: k for k, value in enumerate(column.values)}
     drawn = {places[value]: shapes.rings(text) for value, text in column.shapes.items()}
-    top = max(int(max(cells.count[k] for k in drawn)), 1)
-    figure = go.Figure([_region(cells, k, rings, top, dark) for k, rings in drawn.items()])
-    _add_legend(figure, cells, top, dark, noisy=any(cells.noisy[k] for k in drawn))
+    ends = _ends(cells, list(drawn))
+    figure = go.Figure([_region(cells, k, rings, ends, dark) for k, rings in drawn.items()])
+    _add_legend(figure, cells, ends, dark, noisy=any(cells.noisy[k] for k in drawn))
     points = [point for rings in drawn.values() for ring in rings for point in ring]
     ratio = _stretch([y for _, y in points], [x for x, _ in points])
     across, down = (max(end) - min(end) or 1.0 for end in zip(*points, strict=True))
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False, scaleanchor="x", scaleratio=ratio)
-    rest = [k for k in range(cells.count.size) if k not in drawn]
+    rest = [k for k in range(cells.value.size) if k not in drawn]
     if rest:
         figure.update_xaxes(
             visible=True, showgrid=False, zeroline=False, showticklabels=False, title=_rest(cells, rest)
@@ -46,10 +46,23 @@ def map_chart(cells: Cells, dark: bool) -> go.Figure:
     return figure.update_layout(height=high + 80, hovermode="closest")
 
 
-def _region(cells: Cells, k: int, rings: list[shapes.Ring], top: int, dark: bool) -> go.Scatter:
+def _ends(cells: Cells, drawn: list[int]) -> tuple[float, float]:
+    """Return the ends of the scale of colours: from 0 for counts and sums, from the least value for others."""
+    values = cells.value[drawn]
+    exact = values[~cells.noisy[drawn]]
+    if cells.measure is None:
+        return 0.0, max(float(values.max()), 1.0)
+    seen = exact if exact.size else values
+    low, high = float(seen.min()), float(seen.max())
+    low, high = (min(low, 0.0), max(high, 0.0)) if cells.measure.kind == "sum" else (low, high)
+    return low, high if high > low else low + 1.0
+
+
+def _region(cells: Cells, k: int, rings: list[shapes.Ring], ends: tuple[float, float], dark: bool) -> go.Scatter:
     """Return the filled outline of cell `k`, hatched where it is mostly noise."""
     outline = [point for ring in rings for point in [*ring, (None, None)]][:-1]
-    tone, hatch = _tone(int(cells.count[k]), top, dark), WRITTEN[dark][int(cells.count[k] >= TURN**2 * top)]
+    part = min(max((float(cells.value[k]) - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
+    tone, hatch = _tone(part, dark), WRITTEN[dark][int(part >= TURN**2)]
     pattern = {"shape": "/", "fgcolor": hatch, "bgcolor": tone, "size": 7, "solidity": 0.12}
     return go.Scatter(
         x=[x for x, _ in outline],
@@ -67,25 +80,25 @@ def _region(cells: Cells, k: int, rings: list[shapes.Ring], top: int, dark: bool
     )
 
 
-def _tone(count: int, top: int, dark: bool) -> str:
-    """Return the stop of the scale of heatmaps that is next to a count."""
+def _tone(part: float, dark: bool) -> str:
+    """Return the stop of the scale of heatmaps that is next to a part of its length."""
     scale = SCALE[dark]
-    return str(scale[round(math.sqrt(count / top) * (len(scale) - 1))][1])
+    return str(scale[round(math.sqrt(part) * (len(scale) - 1))][1])
 
 
-def _add_legend(figure: go.Figure, cells: Cells, top: int, dark: bool, *, noisy: bool) -> None:
+def _add_legend(figure: go.Figure, cells: Cells, ends: tuple[float, float], dark: bool, *, noisy: bool) -> None:
     """Add the scale of colours, and what hatching means if a region is hatched."""
     figure.add_scatter(
         x=[None],
         y=[None],
         mode="markers",
         marker={
-            "color": [0],
-            "cmin": 0,
-            "cmax": top,
+            "color": [ends[0]],
+            "cmin": ends[0],
+            "cmax": ends[1],
             "colorscale": SCALE[dark],
             "showscale": True,
-            "colorbar": {"title": cells.noun, "thickness": 10, "outlinewidth": 0, "tickformat": ",~r"},
+            "colorbar": {"title": short_name(cells.noun), "thickness": 10, "outlinewidth": 0, "tickformat": ",~r"},
         },
         hoverinfo="skip",
         showlegend=False,
@@ -108,7 +121,7 @@ def _rest(cells: Cells, rest: list[int]) -> str:
     """Return what a map cannot show: cells that have no shape."""
     noise = f" ({_('mostly noise')})"
     listed = [
-        f"{escape(cut(cells.labels[0][k]))} {number(cells.count[k])}{noise if cells.noisy[k] else ''}"
+        f"{escape(cut(cells.labels[0][k]))} {cells.text(cells.value[k])}{noise if cells.noisy[k] else ''}"
         for k in rest[:MAX_LISTED]
     ]
     cells_listed, more = ",<br>".join(listed), len(rest) - MAX_LISTED

@@ -3,14 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import Decimal
+from typing import Literal
 
 from dpengine.array_types import Columns
 from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import _, localised
 
-__all__ = ["NUMBERS", "decimals_of_mean", "header", "number_columns", "published_name", "quantile_kind"]
+__all__ = [
+    "ENDS", "NUMBERS", "Measure", "decimals_of_mean", "header", "measures", "number_columns", "published_name",
+    "quantile_kind",
+]  # fmt: skip
 
 NUMBERS = ("count", "estimate", "low", "high")
+ENDS = ("", "_low", "_high")  # of the names of three columns: a number, and the ends of its interval
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What a table publishes of an amount: its mean, its sum, or its quantiles at some `parts` of the people."""
+
+    kind: Literal["mean", "sum", "quantile"]
+    amount: str
+    parts: tuple[Decimal, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns of its numbers, without those of their intervals.
+
+        >>> Measure("mean", "pay").names, Measure("quantile", "pay", (Decimal("0.5"),)).names
+        (['mean_pay'], ['quantile_0.5_pay'])
+        """
+        kinds = [quantile_kind(part) for part in self.parts] or [self.kind]
+        return [f"{kind}_{self.amount}" for kind in kinds]
+
+    def headings(self, plan: Plan) -> list[str]:
+        """Return what readers see in place of `names`."""
+        heading = plan.column(self.amount).heading
+        match self.kind:
+            case "mean":
+                return [_("mean {column}", column=heading)]
+            case "sum":
+                return [_("sum of {column}", column=heading)]
+            case _quantile:
+                return [_("{quantile} of {name}", quantile=each, name=heading) for each in self.part_names()]
+
+    def part_names(self) -> list[str]:
+        """Name the quantiles, without the amount.
+
+        >>> Measure("quantile", "pay", (Decimal("0.25"), Decimal("0.5"))).part_names()
+        ['quantile 0.25', 'median']
+        """
+        half = Decimal("0.5")
+        return [
+            _("median") if part == half else _("quantile {part}", part=localised(f"{part:f}")) for part in self.parts
+        ]
+
+    def heading(self, plan: Plan) -> str:
+        """Return what readers see for all of it together."""
+        named = self.headings(plan)
+        return named[0] if len(named) == 1 else _("quantiles of {name}", name=plan.column(self.amount).heading)
+
+
+def measures(plan: Plan, table: Columns) -> list[Measure]:
+    """Return what a table, or the total of no columns, publishes of amounts, in the order of its columns."""
+    found = []
+    for name in plan.amounts(table):
+        found += [Measure("mean", name)] if name in plan.means(table) else []
+        found += [Measure("sum", name)] if name in plan.sums(table) else []
+        found += [Measure("quantile", name, parts)] if (parts := plan.quantiles(table, name)) else []
+    return found
 
 
 def number_columns(plan: Plan, table: Columns) -> list[str]:
@@ -20,11 +83,10 @@ def number_columns(plan: Plan, table: Columns) -> list[str]:
     mean, the sum and quantiles, if they are asked for, each with the ends of its interval.
     """
     names = list(NUMBERS)
+    published = measures(plan, table)
     for name in plan.amounts(table):
         names += [f"known_{name}"] if plan.amount(name).missing else []
-        kinds = [kind for kind, wanted in (("mean", plan.means(table)), ("sum", plan.sums(table))) if name in wanted]
-        kinds += [quantile_kind(part) for part in plan.quantiles(table, name)]
-        names += [f"{kind}_{name}{end}" for kind in kinds for end in ("", "_low", "_high")]
+        names += [f"{each}{end}" for one in published if one.amount == name for each in one.names for end in ENDS]
     return names
 
 

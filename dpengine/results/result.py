@@ -20,13 +20,12 @@ from dpengine.estimate import amounts
 from dpengine.estimate.amounts import AmountTable, fit_amount
 from dpengine.estimate.consistency import ConsistentTables
 from dpengine.estimate.estimates import Estimates, derive_estimates
-from dpengine.estimate.quantiles import fit_quantiles, quantile_intervals
 from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.measure.allocation import MAX_JOINT_CELLS
 from dpengine.measure.strategy import MAX_SYNTHETIC
 from dpengine.results import serialise
-from dpengine.results.published_columns import decimals_of_mean, number_columns, published_name, quantile_kind
-from dpengine.spec.domain import Amount
+from dpengine.results.published_columns import ENDS, Measure, measures, number_columns, published_name
+from dpengine.results.spans import Span, spans
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values, resample
 from dpengine.synthesis.amount_values import AmountValues
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["EXACT", "Result", "conclude", "payload_of"]
 
 EXACT = 0.5  # an interval of a half-width below it holds one whole number
-MAX_KEPT = 100_000  # cells of a table whose frame is kept once made
+MAX_KEPT = 100_000  # cells of a table whose frame and intervals are kept once made
 MAX_BLOCK_VALUES = 2**24  # of synthetic rows in memory at a time, all columns together: about 40 bytes each
 
 
@@ -154,9 +153,13 @@ class Result:
             published_name(name, names): np.array(self.plan.column(name).labels, dtype=object)[code]
             for name, code in zip(table, codes, strict=True)
         }
-        numbers = {"count": count, "estimate": estimate, "low": low, "high": high}
+        numbers: dict[str, npt.NDArray[Any]] = {"count": count, "estimate": estimate, "low": low, "high": high}
         for name in self.plan.amounts(table):
-            numbers |= self._of_amount(table, self.plan.amount(name))
+            known = self.amount_table(table, name).known
+            numbers |= {f"known_{name}": known} if self.plan.amount(name).missing else {}
+            for measure in (each for each in measures(self.plan, table) if each.amount == name):
+                for label, span in zip(measure.names, self.spans(table, measure), strict=True):
+                    numbers |= {f"{label}{end}": each for end, each in zip(ENDS, span.numbers, strict=True)}
         return labels | {name: np.ravel(values) for name, values in numbers.items()}
 
     def _interval(self, table: Columns, count: Ints) -> tuple[Ints, Ints, Floats]:
@@ -167,43 +170,23 @@ class Result:
         high = np.maximum(np.floor(middle + half_width + 1e-6), count).astype(np.int64)
         return low, high, half_width
 
-    def _of_amount(self, table: Columns, amount: Amount) -> dict[str, Ints | Floats]:
-        """Return the columns that a published table has for one amount: see `results.published_columns`."""
-        name, low, step = amount.name, float(amount.low), float(amount.step)
-        found = self.amount_table(table, name)
-        numbers: dict[str, Ints | Floats] = {f"known_{name}": found.known} if amount.missing else {}
-        if name in self.plan.means(table):
-            ends = amounts.mean_intervals(amount, table, self.estimates.soft)
-            means = amounts.means(found, self.amount_table((), name)) / amount.grid.steps
-            spans: tuple[Floats, ...] = means, np.minimum(ends[0], means), np.maximum(ends[1], means)
-            wide, decimals = float(amount.high - amount.low), decimals_of_mean(self.plan, name)
-            labels = (f"mean_{name}", f"mean_{name}_low", f"mean_{name}_high")
-            numbers |= {label: np.round(low + wide * each, decimals) for label, each in zip(labels, spans, strict=True)}
-        if name in self.plan.sums(table):
-            decimals = amount.grid_decimals
-            sums: Floats = np.round(np.float64(low) * found.known + np.float64(step) * found.steps, decimals)
-            middle, half_width = amounts.sum_intervals(amount, table, self.estimates.soft)
-            ends = np.round(middle - half_width, decimals), np.round(middle + half_width, decimals)
-            spans = sums, np.minimum(ends[0], sums), np.maximum(ends[1], sums)
-            labels = (f"sum_{name}", f"sum_{name}_low", f"sum_{name}_high")
-            numbers |= dict(zip(labels, spans, strict=True))
-        return numbers | self._of_quantiles(table, amount, found.known)
+    def spans(self, table: Columns, measure: Measure) -> tuple[Span, ...]:
+        """Return the numbers of a measure with their intervals: one for a mean or a sum, one for each quantile.
 
-    def _of_quantiles(self, table: Columns, amount: Amount, known: Ints) -> dict[str, Floats]:
-        """Return the quantiles of an amount, each with the ends of its interval; all are on the amount's grid."""
-        parts, soft = self.plan.quantiles(table, amount.name), self.estimates.soft
-        if not parts:
-            return {}
-        numbers: dict[str, Floats] = {}
-        found = fit_quantiles(amount, table, known, parts, soft)
-        for part, middle, (low, high) in zip(parts, found, quantile_intervals(amount, table, parts, soft), strict=True):
-            label = f"{quantile_kind(part)}_{amount.name}"
-            steps = {"": middle, "_low": np.minimum(low, middle), "_high": np.maximum(high, middle)}
-            numbers |= {
-                f"{label}{end}": np.round(float(amount.low) + float(amount.step) * each, amount.grid_decimals)
-                for end, each in steps.items()
-            }
-        return numbers
+        `table` is a published table that has it, or one of fewer of its columns.
+        """
+        asked = (table, measure)
+        if asked in self._spans:
+            return self._spans[asked]
+        everybody, found = (self.amount_table(each, measure.amount) for each in ((), table))
+        made = spans(self.plan, measure, found, everybody, self.estimates.soft)
+        if self.plan.cells(table) <= MAX_KEPT:
+            self._spans[asked] = made
+        return made
+
+    @cached_property
+    def _spans(self) -> dict[tuple[Columns, Measure], tuple[Span, ...]]:
+        return {}  # a page draws and lists the same numbers again and again
 
     def amount_table(self, table: Columns, name: str) -> AmountTable:
         """Return the people whose amount of this name is known, and its sum in steps, in each cell of `table`."""

@@ -1,0 +1,145 @@
+"""The levels of a column as a tree of published numbers, and as a treemap: parts within the groups that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+
+from dpengine.array_types import Columns
+from dpengine.charts.cells import Cells, Fixed
+from dpengine.charts.style import ACCENT, GREY, INK, escape, short_name
+from dpengine.results.result import Result
+from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import _
+
+__all__ = ["MAX_NODES", "Node", "has_levels", "level_table", "level_tree", "treemap_chart"]
+
+MAX_NODES = 1_500  # that a figure or a page can show
+TOP = "top"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A group or a value with its published numbers, and its parts at the next finer level."""
+
+    label: str
+    count: int
+    low: int
+    high: int
+    noisy: bool
+    parts: tuple[Node, ...] = ()
+
+    def all(self) -> Iterator[Node]:
+        """Yield it and everything in it."""
+        yield self
+        for part in self.parts:
+            yield from part.all()
+
+
+def has_levels(plan: Plan, name: str) -> bool:
+    """Whether a plan also uses a column at coarser levels."""
+    return name in plan.resolution.levels[1:]
+
+
+def level_table(plan: Plan, table: Columns) -> str | None:
+    """Return the column of `table` whose coarser levels the plan uses too, if there is room for all of its groups."""
+    name = next((each for each in table if has_levels(plan, each)), None)
+    return (
+        name if name is not None and sum(plan.column(each).size for each in _levels(plan, name)) <= MAX_NODES else None
+    )
+
+
+def _levels(plan: Plan, name: str) -> Columns:
+    """Return the levels that are used, from the coarsest to `name`."""
+    levels = plan.resolution.levels
+    return levels[: levels.index(name) + 1]
+
+
+def level_tree(result: Result, table: Columns, name: str, fixed: Fixed) -> tuple[Node, ...]:
+    """Return the groups of the coarsest level that the plan uses, with all that is in them down to `name`.
+
+    `fixed` holds a label, or `ALL`, for each other column of `table`.
+
+    >>> from dpengine import preview
+    >>> county = {"name": "county", "kind": "category", "values": {"CA": ["Kern", "Napa"], "TX": ["Hays"]},
+    ...           "levels": ["state", "county"], "other": False, "missing": False}
+    >>> made = preview(Plan(dataset="d", epsilon=1000, columns=[county], tables=[["county"], ["county@state"]]))
+    >>> [(group.label, [part.label for part in group.parts]) for group in level_tree(made, ("county",), "county", {})]
+    [('CA', ['Kern', 'Napa']), ('TX', ['Hays'])]
+    """
+    plan = result.plan
+    levels = _levels(plan, name)
+    inside: list[list[Node]] = []
+    for fine, coarse in zip(reversed(levels), (*reversed(levels[:-1]), None), strict=True):
+        at = tuple(fine if each == name else each for each in table)
+        cells = Cells(result, at, (fine,), fixed)
+        parts = inside or [[] for _cell in range(cells.value.size)]
+        nodes = [
+            Node(
+                label,
+                int(cells.value[k]),
+                int(cells.low[k]),
+                int(cells.high[k]),
+                bool(cells.noisy[k]),
+                # *other* and *missing* are the same cell at every level
+                () if [part.label for part in parts[k]] == [label] else tuple(parts[k]),
+            )
+            for k, label in enumerate(cells.labels[0])
+        ]
+        if coarse is None:
+            return tuple(nodes)
+        groups = plan.resolution.groups(fine, coarse)
+        inside = [[] for _cell in range(plan.column(coarse).size)]
+        for node, group in zip(nodes, groups, strict=True):
+            inside[int(group)].append(node)
+    return ()
+
+
+def treemap_chart(tree: tuple[Node, ...], noun: str, dark: bool) -> go.Figure:
+    """Draw groups as areas of the size of their counts, with their parts inside; what is mostly noise is hatched."""
+    ids, parents, nodes = [], [], []
+    waiting = [("", node, str(k)) for k, node in enumerate(tree)]
+    while waiting:
+        parent, node, key = waiting.pop(0)
+        ids.append(key)
+        parents.append(parent)
+        nodes.append(node)
+        waiting += [(key, part, f"{key}.{k}") for k, part in enumerate(node.parts)]
+    noisy = np.array([node.noisy for node in nodes])
+    shade = [_shade(key.count("."), dark) for key in ids]
+    figure = go.Figure(
+        go.Treemap(
+            ids=ids,
+            parents=parents,
+            labels=[short_name(node.label) for node in nodes],
+            values=[node.count for node in nodes],
+            branchvalues="total",
+            customdata=[
+                [escape(node.label), node.low, node.high, f"<br>{_('mostly noise')}" if node.noisy else ""]
+                for node in nodes
+            ],
+            texttemplate="%{label}<br>%{value:,}",
+            hovertemplate="%{customdata[0]}<br><b>%{value:,}</b> "
+            + escape(noun)
+            + "<br>"
+            + _("95 %: {low} to {high}", low="%{customdata[1]:,}", high="%{customdata[2]:,}")
+            + "%{customdata[3]}<extra></extra>",
+            marker={
+                "colors": [GREY[dark] if node.noisy else tone for node, tone in zip(nodes, shade, strict=True)],
+                "pattern": {"shape": np.where(noisy, "/", "").tolist(), "fgcolor": INK[dark], "solidity": 0.2},
+                "line": {"width": 1, "color": INK[dark]},
+            },
+            tiling={"pad": 2},
+            pathbar={"visible": True},
+            sort=False,
+        )
+    )
+    return figure.update_layout(height=460)
+
+
+def _shade(depth: int, dark: bool) -> str:
+    """Return the colour of groups, and of their parts, in turns: darker outside, so that borders are seen."""
+    return ACCENT[dark] if depth % 2 else {False: "#d5e6e7", True: "#23464a"}[dark]

@@ -1,0 +1,172 @@
+"""Means and quantiles as dots with their intervals, and sums as bars with theirs: by one column, or two side by side.
+
+Groups stand one below the other, so that their names have room and intervals can be compared along one axis. Hollow
+dots and hatched bars are mostly noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from dpengine.array_types import Columns, Ints
+from dpengine.charts.bars import by_size
+from dpengine.charts.cells import Cells
+from dpengine.charts.style import GREY, INK, SERIES, SYMBOLS, category_axis, join_names, short_name
+from dpengine.results.published_columns import Measure
+from dpengine.results.result import Result
+from dpengine.translation.catalogue import _, mark, plural
+
+__all__ = ["measure_alt", "span_chart"]
+
+MAX_TOGETHER = 4  # quantiles that can be told apart in one chart
+ROW, DODGE = 26, 16  # pixels of a group, and of each further quantile in it
+MAX_HEIGHT = 2400
+WIDE_LABELS = 14  # letters: where names of groups are longer, fewer charts fit side by side
+
+
+def span_chart(parts: Sequence[Cells], dark: bool, *, bars: bool = False, largest_first: bool = False) -> go.Figure:
+    """Draw the values of one measure by one column, or by two: then a small chart for each cell of the second.
+
+    `parts` are the same cells for each quantile, or for the one mean or sum. Groups stand in declared order, or with
+    the largest value first.
+    """
+    first = parts[0]
+    order = by_size(first) if largest_first and first.value.ndim == 1 else np.arange(first.value.shape[0])
+    panels: list[tuple[Any, ...]] = [()] if first.value.ndim == 1 else [(k,) for k in range(first.value.shape[1])]
+    across = 1 if len(panels) == 1 else 2 if max(map(len, first.short[0])) > WIDE_LABELS else min(3, len(panels))
+    down = -(-len(panels) // across)
+    figure = make_subplots(
+        rows=down,
+        cols=across,
+        subplot_titles=first.short[1] if len(panels) > 1 or first.value.ndim > 1 else None,
+        shared_xaxes="all",
+        shared_yaxes="all",
+        horizontal_spacing=0.03,
+        vertical_spacing=0.16 / down + 0.02,
+    )
+    chosen = parts[:MAX_TOGETHER]
+    for k, panel in enumerate(panels):
+        for place, cells in enumerate(chosen):
+            for trace in _traces(cells, panel, order, dark, place, len(chosen), bars=bars, legend=k == 0):
+                figure.add_trace(trace, row=k // across + 1, col=k % across + 1)
+    noisy = any(bool(cells.noisy.any()) for cells in chosen)
+    if noisy:
+        figure.add_trace(_explained(dark, bars=bars))
+    labels = [first.short[0][k] for k in order]
+    low, high = zip(*(cells.reach for cells in chosen), strict=True)
+    figure.update_xaxes(range=[min(low), max(high)], zeroline=bars, zerolinecolor=GREY[dark], nticks=5 + 3 // across)
+    figure.update_yaxes(**category_axis(labels, downwards=True))
+    figure.update_yaxes(showgrid=True)
+    figure.update_yaxes(title=short_name(first.headings[0]), col=1)
+    for column in range(min(across, len(panels))):
+        lowest = (len(panels) - 1 - column) // across + 1
+        figure.update_xaxes(showticklabels=True, row=lowest, col=column + 1)
+    if first.value.ndim == 1:  # side by side, titles have no room: that of the figure says the same
+        figure.update_xaxes(title=short_name(first.noun))
+    figure.update_annotations(font_size=13)
+    each = 64 + (ROW + DODGE * (len(chosen) - 1)) * len(labels)
+    return figure.update_layout(
+        height=min(MAX_HEIGHT, max(220, 110 + each * down)),
+        scattermode="group",
+        scattergap=0.35,
+        bargap=0.3,
+        showlegend=noisy or len(chosen) > 1,
+    )
+
+
+def _traces(
+    cells: Cells, panel: tuple[Any, ...], order: Ints, dark: bool, place: int, places: int, *, bars: bool, legend: bool
+) -> list[go.Bar | go.Scatter]:
+    """Return the cells of one small chart: those that are more than noise, then the others."""
+    at = (order, *panel)
+    value, low, high, noisy = cells.value[at], cells.low[at], cells.high[at], cells.noisy[at]
+    names = np.array(cells.short[0], dtype=object)[order]
+    hover = cells.hover(["y", *(["meta"] if panel else [])], "x")
+    colour, symbol = SERIES[dark][place], SYMBOLS[place]
+    drawn = []
+    for noise in (False, True):
+        chosen = noisy == noise
+        if not chosen.any() and (noise or not legend):
+            continue
+        shared: dict[str, Any] = {
+            "x": value[chosen],
+            "y": names[chosen],
+            "orientation": "h",
+            "customdata": cells.details()[at][chosen],
+            "hovertemplate": hover,
+            "meta": cells.short[1][panel[0]] if panel else None,
+            "name": cells.legend if places == 1 else cells.measure.part_names()[place] if cells.measure else "",
+            "legendgroup": f"part-{place}",
+            "offsetgroup": f"part-{place}",
+            "showlegend": legend and not noise,
+            "error_x": {
+                "type": "data",
+                "symmetric": False,
+                "array": (high - value)[chosen],
+                "arrayminus": (value - low)[chosen],
+                "color": GREY[dark] if noise else INK[dark] if bars else colour,
+                "thickness": 1.2 if noise else 1.8,
+                "width": 4,
+            },
+        }
+        if bars:
+            pattern = {"shape": "/" if noise else "", "fgcolor": INK[dark], "size": 6, "solidity": 0.2}
+            drawn.append(go.Bar(**shared, marker={"color": GREY[dark] if noise else colour, "pattern": pattern}))
+        else:
+            marker = {
+                "symbol": f"{symbol}-open" if noise else symbol,
+                "size": 9,
+                "color": colour,
+                "line": {"width": 2, "color": colour},
+            }
+            drawn.append(go.Scatter(**shared, mode="markers", marker=marker))
+    return drawn
+
+
+def _explained(dark: bool, *, bars: bool) -> go.Bar | go.Scatter:
+    """Explain the mark of noise in the legend."""
+    words = {"name": _("mostly noise"), "hoverinfo": "skip", "x": [None], "y": [None], "showlegend": True}
+    if bars:
+        pattern = {"shape": "/", "fgcolor": INK[dark], "size": 6, "solidity": 0.2}
+        return go.Bar(**words, marker={"color": GREY[dark], "pattern": pattern})
+    marker = {"symbol": "circle-open", "size": 9, "color": GREY[dark], "line": {"width": 2, "color": GREY[dark]}}
+    words["name"] = _("mostly noise; its interval may go beyond the chart")
+    return go.Scatter(**words, mode="markers", marker=marker)
+
+
+def measure_alt(result: Result, table: Columns, measure: Measure, *, made_up: bool) -> str:
+    """Say which group has the least and which the most, how exact a typical number is, and how many are noise."""
+    plan = result.plan
+    said = []
+    for place, name in enumerate(measure.headings(plan)):
+        cells = Cells(result, table, table, {}, measure, place)
+        words = mark("Made-up {what} by {columns}:") if made_up else mark("Published {what} by {columns}:")
+        by = join_names(column.heading for column in cells.columns) if table else _("total")
+        said += [_(words, what=name, columns=by), _facts(cells)]
+    return " ".join(said)
+
+
+def _facts(cells: Cells) -> str:
+    noisy = int(cells.noisy.sum())
+    noise = plural("{n} group is mostly noise.", "{n} groups are mostly noise.", noisy)
+    if noisy == cells.value.size:
+        return noise
+    known = np.where(cells.noisy, np.nan, cells.value)
+    ends = [np.unravel_index(int(find(known)), known.shape) for find in (np.nanargmin, np.nanargmax)]
+    least, most = (
+        _("{group} has {value}", group=cells.place(tuple(map(int, end))), value=cells.text(cells.value[end]))
+        for end in ends
+    )
+    width = float(np.median(((cells.high - cells.low) / 2)[~cells.noisy]))
+    facts = _(
+        "from the least, {least}, to the most, {most}; a typical interval is ±{width}.",
+        least=least,
+        most=most,
+        width=cells.text(width),
+    )
+    return f"{facts} {noise}" if noisy else facts

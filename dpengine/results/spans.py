@@ -1,0 +1,92 @@
+"""Means, sums and quantiles with their intervals in each cell of a table, rounded as they are published."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpengine.array_types import Bools, Floats
+from dpengine.estimate import amounts
+from dpengine.estimate.amounts import AmountTable, SoftEstimates
+from dpengine.estimate.quantiles import fit_quantiles, quantile_intervals
+from dpengine.results.published_columns import Measure, decimals_of_mean
+from dpengine.spec.domain import Amount
+from dpengine.spec.plan import Plan
+
+__all__ = ["MOST", "Span", "spans"]
+
+MOST = 0.5  # of the range: an interval that holds more of it says little of a mean or a quantile
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Span:
+    """A number in each cell, and the ends of its 95 % interval; `noisy` are the cells of which it is mostly noise."""
+
+    middle: Floats
+    low: Floats
+    high: Floats
+    noisy: Bools
+
+    @property
+    def numbers(self) -> tuple[Floats, Floats, Floats]:
+        """The number and both ends."""
+        return self.middle, self.low, self.high
+
+    @property
+    def digits(self) -> int:
+        """How many decimals matter: two digits of a typical width, of those that say something."""
+        widths = self.high - self.low
+        width = float(np.median(widths if self.noisy.all() else widths[~self.noisy]))
+        return min(6, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 2
+
+
+def spans(
+    plan: Plan, measure: Measure, found: AmountTable, everybody: AmountTable, soft: SoftEstimates
+) -> tuple[Span, ...]:
+    """Return a span for each of the names of `measure` in the table `found`; `everybody` is the total."""
+    amount = plan.amount(measure.amount)
+    match measure.kind:
+        case "mean":
+            return (_means(amount, found, everybody, soft, decimals_of_mean(plan, amount.name)),)
+        case "sum":
+            return (_sums(amount, found, soft),)
+        case _quantile:
+            return _quantiles(amount, found, measure, soft)
+
+
+def _means(amount: Amount, found: AmountTable, everybody: AmountTable, soft: SoftEstimates, decimals: int) -> Span:
+    low, high = amounts.mean_intervals(amount, found.columns, soft)
+    means = amounts.means(found, everybody) / amount.grid.steps
+    wide = float(amount.high - amount.low)
+    middle, least, most = (
+        np.round(float(amount.low) + wide * each, decimals)
+        for each in (means, np.minimum(low, means), np.maximum(high, means))
+    )
+    return Span(middle, least, most, high - low > MOST)
+
+
+def _sums(amount: Amount, found: AmountTable, soft: SoftEstimates) -> Span:
+    """Return sums. They are mostly noise where they cannot be told from 0, as counts are."""
+    decimals, bound, step = amount.grid_decimals, np.float64(amount.low), np.float64(amount.step)
+    sums: Floats = np.round(bound * found.known + step * found.steps, decimals)
+    middle, half_width = amounts.sum_intervals(amount, found.columns, soft)
+    low = np.minimum(np.round(middle - half_width, decimals), sums)
+    high = np.maximum(np.round(middle + half_width, decimals), sums)
+    return Span(sums, low, high, (low <= 0) & (high >= 0) & (high > low))
+
+
+def _quantiles(amount: Amount, found: AmountTable, measure: Measure, soft: SoftEstimates) -> tuple[Span, ...]:
+    """Return quantiles; they and their ends are on the amount's grid."""
+    middles = fit_quantiles(amount, found.columns, found.known, measure.parts, soft)
+    ends = quantile_intervals(amount, found.columns, measure.parts, soft)
+    made = []
+    for middle, (low, high) in zip(middles, ends, strict=True):
+        least, most = np.minimum(low, middle), np.maximum(high, middle)
+        value, bottom, top = (
+            np.round(float(amount.low) + float(amount.step) * each, amount.grid_decimals)
+            for each in (middle, least, most)
+        )
+        made.append(Span(value, bottom, top, most - least > MOST * amount.grid.steps))
+    return tuple(made)
