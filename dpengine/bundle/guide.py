@@ -113,7 +113,8 @@ AMOUNTS = Entry(
         "The mean or the sum of an amount over the people of a cell whose amount is known. Values beyond the declared "
         "bounds count as the bound. Means of small groups are drawn towards those of larger ones, as far as they are "
         "noise. The interval holds the true mean or sum 95 times in 100; where a group is too small for its noise, it "
-        "is the whole range."
+        "is the whole range. A mean is marked as mostly noise where its interval holds more than half of the range, a "
+        "sum where it reaches 0."
     ),
     mark("Quote the interval with every mean."),
 )

@@ -3,42 +3,31 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
-from decimal import Decimal
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from dpengine.accounting.composition import posterior
-from dpengine.array_types import Columns
 from dpengine.bundle import guide
 from dpengine.bundle.promises import promises_for_readers, table_files
-from dpengine.charts import figures, heatmap, style
+from dpengine.bundle.report_tables import count_texts, described, measure_texts, script_json
+from dpengine.charts import heatmap, levels, style
 from dpengine.charts.style import join_names, shorten
 from dpengine.measure.strategy import resolved
-from dpengine.results.published_columns import NUMBERS, number_columns, published_name, quantile_kind
 from dpengine.results.result import Result
-from dpengine.spec.domain import Category, Column, Date
-from dpengine.spec.plan import Plan
+from dpengine.spec.domain import Category, Date
 from dpengine.spec.wording import counted_noun, heading_of, people, percent, rows_counted, shown_labels, sure
 from dpengine.translation.catalogue import _, language, localised, mark, number, plural, speaking
 
 __all__ = ["read_me", "render"]
 
-MAX_ROWS = 500
-FIRST_ROWS = 25
-MAX_CELLS_DRAWN = 4000
-MAX_CELLS_DRAWN_IN_ALL = 20_000
-MAX_ROWS_IN_ALL = 12_000
 MAX_TABLES = 60
 MAX_UNFOLDED = 12  # tables that stand open below each other; of more, all but the first are folded
 MAX_WORDS = 200  # values of a column that are explained; all are in plan.yaml
@@ -92,21 +81,14 @@ def _page(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
     from plotly.offline import get_plotlyjs
 
     files = table_files(result.plan)
-    tables, room, rows = [], MAX_CELLS_DRAWN_IN_ALL, MAX_ROWS_IN_ALL
-    for place, table in enumerate(result.plan.marginals[:MAX_TABLES], start=1):
-        figure = _figure(result, table, min(room, MAX_CELLS_DRAWN))
-        room -= figure["drawn"]
-        described = _table(result, table, files[table], min(rows, MAX_ROWS))
-        rows -= len(described["rows"])
-        tables.append(described | figure | {"id": f"table-{place}"})
     declared = [_provenance(result, name) for name in result.plan.released]
     return _shared(result, manifest) | {
-        "tables": tables,
+        "tables": described(result, result.plan.marginals[:MAX_TABLES], files),
         "folded": len(result.plan.marginals) > MAX_UNFOLDED,
         "more": [(heading_of(result.plan, table), files[table]) for table in result.plan.marginals[MAX_TABLES:]],
         "provenance": declared,
         "dictionary": [column for column in declared if column["description"] or column["words"]],
-        "palette": _script_json(json.dumps(_dark_colours())),
+        "palette": script_json(json.dumps(_dark_colours())),
         "plotly": Markup(get_plotlyjs()),
     }
 
@@ -165,8 +147,8 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "in_words": join_names(worded) if worded else "",
         "counted": counted_noun(plan),
         "rows_counted": rows_counted(plan),
-        "total": _texts(result.cells(()))[0],
-        "amounts": [(heading, *_spans(result.cells(()), name)[0]) for name, heading in _of_amounts(plan, ()).items()],
+        "total": count_texts(result.cells(()))[0],
+        "amounts": [(heading, *span[0]) for heading, span in measure_texts(result, (), None).items()],
         "large_epsilon": plan.epsilon > LARGE_EPSILON,
         # Another answer of a person is one person less and one more: the likelihoods of both differ by e^2ε at most.
         "odds": [
@@ -212,139 +194,10 @@ def _purpose(purpose: str) -> str:
     return _(purpose)
 
 
-def _texts(cells: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, str]]:
-    """Write the numbers of each cell; estimates have a decimal if any of them needs one."""
-    estimates = np.round(cells["estimate"], 1) + 0.0  # no −0
-    digits = 0 if (estimates % 1 == 0).all() else 1
-    numbers = zip(cells["count"], cells["low"], cells["high"], estimates, strict=True)
-    return [
-        {
-            "count": number(count),
-            "low": number(low),
-            "high": number(high),
-            "estimate": number(estimate, f",.{digits}f").replace("-", "−"),
-        }
-        for count, low, high, estimate in numbers
-    ]
-
-
-def _table(result: Result, table: Columns, file: str, room: int) -> dict[str, Any]:
-    """Return the values of one table of the page: its facts, and its rows or, without `room` for them, the first."""
-    noisy = result.mostly_noise(table)
-    columns = [result.plan.column(name) for name in table]
-    names = [published_name(name, number_columns(result.plan, table)) for name in table]
-    of_amounts = [f"{heading} (95 %)" for heading in _of_amounts(result.plan, table).values()]
-    whole = noisy.size <= max(room, FIRST_ROWS)
-    rows = noisy.size if whole else FIRST_ROWS
-    shown = {name: cells[:rows] for name, cells in result.cells(table).items()}
-    return {
-        "name": heading_of(result.plan, table),
-        "file": file,
-        "cells": noisy.size,
-        "typical": people(result.estimates.mean_abs_error(table)),
-        "within": people(result.half_width(table)),
-        "noisy": int(noisy.sum()),
-        "header": [*(column.heading for column in columns), *map(_, NUMBERS), *of_amounts],
-        "number_columns": len(NUMBERS) + len(of_amounts),
-        "rows": [
-            {"labels": texts, "noisy": bool(mark), "amounts": amounts, **numbers}
-            for *texts, mark, numbers, amounts in zip(
-                *(_in_words(column, shown[name]) for column, name in zip(columns, names, strict=True)),
-                noisy.ravel()[:rows],
-                _texts(shown),
-                _amount_texts(result.plan, table, shown),
-                strict=True,
-            )
-        ],
-        "whole": whole,
-        "alt": figures.alt_text(result, table),
-    }
-
-
-def _of_amounts(plan: Plan, table: Columns) -> dict[str, str]:
-    """Map the columns of numbers for means, sums and quantiles of a table to their headings."""
-    found: dict[str, str] = {}
-    for name in plan.amounts(table):
-        heading = plan.column(name).heading
-        found |= {f"mean_{name}": _("mean {column}", column=heading)} if name in plan.means(table) else {}
-        found |= {f"sum_{name}": _("sum of {column}", column=heading)} if name in plan.sums(table) else {}
-        found |= {f"{quantile_kind(part)}_{name}": _of_part(part, heading) for part in plan.quantiles(table, name)}
-    return found
-
-
-def _of_part(part: Decimal, heading: str) -> str:
-    """Name a quantile.
-
-    >>> _of_part(Decimal("0.5"), "income"), _of_part(Decimal("0.25"), "income")
-    ('median of income', 'quantile 0.25 of income')
-    """
-    if part == Decimal("0.5"):
-        return _("median of {name}", name=heading)
-    return _("quantile {part} of {name}", part=localised(f"{part:f}"), name=heading)
-
-
-def _spans(cells: Mapping[str, npt.NDArray[Any]], name: str) -> list[tuple[str, str, str]]:
-    """Write the numbers of a column with their intervals, to the digits that matter: two of a typical width."""
-    numbers = [np.atleast_1d(cells[f"{name}{end}"]) for end in ("", "_low", "_high")]
-    width = float(np.median(numbers[2] - numbers[1]))
-    digits = min(6, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 2
-
-    def written(value: float) -> str:
-        return number(value, f",.{digits}f").replace("-", "−")
-
-    return [(written(middle), written(low), written(high)) for middle, low, high in zip(*numbers, strict=True)]
-
-
-def _amount_texts(plan: Plan, table: Columns, cells: Mapping[str, npt.NDArray[Any]]) -> list[list[str]]:
-    """Write the means and sums of each cell with their intervals."""
-    spans = [_spans(cells, name) for name in _of_amounts(plan, table)]
-    texts = [
-        [_("{middle} ({low} to {high})", middle=middle, low=low, high=high) for middle, low, high in span]
-        for span in spans
-    ]
-    return [list(row) for row in zip(*texts, strict=True)] if texts else [[] for cell in cells["count"]]
-
-
-def _in_words(column: Column, labels: Iterable[str]) -> list[str]:
-    """Return what readers see for each of the labels of a column."""
-    words = dict(zip(column.labels, shown_labels(column), strict=True))
-    return [words[label] for label in labels]
-
-
-def _figure(result: Result, table: Columns, room: int) -> dict[str, Any]:
-    """Return the figure of a table as JSON, or None if it has more cells than there is `room` for."""
-    plan = result.plan
-    fixed = dict.fromkeys(figures.columns_to_fix(plan, table), figures.ALL)
-    drawn = tuple(name for name in table if name not in fixed)
-    cells = plan.cells(drawn)
-    if cells > room:
-        return {"figure": None, "drawn": 0}
-    figure = figures.release_figure(result, table, fixed=fixed)
-    return {
-        "figure": _script_json(figure.to_json()),
-        "drawn": cells,
-        "fixed": [plan.column(name).heading for name in fixed],
-        "wide": min(900, _width(plan, drawn)),
-        "high": figure.layout.height or 380,
-    }
-
-
-def _width(plan: Plan, drawn: Columns) -> int:
-    """Return the width in pixels below which a chart is moved sideways instead of shrunk."""
-    form = figures.forms(plan, drawn)[0]
-    if form not in ("bars", "heatmap", "facets"):
-        return 0
-    across = plan.column(drawn[min(1, len(drawn) - 1)]).size
-    if form == "bars":
-        return 140 + across * 22 if plan.column(drawn[0]).kind != "category" else 0  # bars of categories may lie
-    if form == "facets":
-        return 140 + 34 * across * figures.facets_across(across, plan.column(drawn[2]).size + 1)
-    return 140 + across * (22 if plan.cells(drawn) > 120 else 34)
-
-
 def _dark_colours() -> dict[str, str]:
     """Map the colours of a light page to those of a dark one, so that each figure is stored only once."""
     pairs = {tones[False]: tones[True] for tones in (style.ACCENT, style.GREY, style.INK)}
+    pairs |= {levels.GROUP[False]: levels.GROUP[True]}
     pairs |= dict(zip(style.SERIES[False], style.SERIES[True], strict=True))
     pairs |= dict(zip(heatmap.WRITTEN[False], heatmap.WRITTEN[True], strict=True))
     return pairs | {str(light[1]): str(dark[1]) for light, dark in zip(*heatmap.SCALE.values(), strict=True)}
@@ -372,9 +225,3 @@ def _provenance(result: Result, name: str) -> dict[str, Any]:
         "unlisted": other,
         "missing": _("counted as (missing)") if column.missing else other,
     }
-
-
-def _script_json(text: str) -> Markup:
-    """Escape JSON for a script element, so that no text in it can end the element."""
-    safe = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-    return Markup(safe)

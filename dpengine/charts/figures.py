@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import plotly.graph_objects as go
 
-from dpengine.array_types import Columns, Ints
+from dpengine.array_types import Columns, Floats, Ints
 from dpengine.charts.bars import bar_chart
 from dpengine.charts.cells import ALL, Cells, Fixed, shown_label
 from dpengine.charts.forms import Form, forms, time_axis
@@ -225,14 +225,22 @@ def error_curve_alt(plan: Plan, numbers: Mapping[str, list[float]]) -> str:
     return _("95 in 100 counts are within, {half_widths}.", half_widths="; ".join(at))
 
 
-def comparison_figure(result: Result, table: Columns, exact: Ints, *, dark: bool = False) -> go.Figure:
-    """Draw published counts against `exact` ones: for the data owner only, never for publication."""
-    published, true = result.counts(table).ravel(), exact.ravel()
-    labels = [_joined(result, table, k) for k in range(true.size)]
-    top = max(int(true.max(initial=1)), int(published.max(initial=1)))
+def comparison_figure(
+    result: Result, table: Columns, exact: Ints | Floats, measure: Measure | None = None, *, dark: bool = False
+) -> go.Figure:
+    """Draw published counts, means or sums against `exact` ones: for the data owner only, never for publication."""
+    published, true = (result.counts(table) if measure is None else result.spans(table, measure)[0].middle), exact
+    published, true = published.ravel(), true.ravel()
+    known = ~np.isnan(true)
+    labels = [_joined(result, table, int(k)) for k in np.flatnonzero(known)]
+    published, true = published[known], true[known]
+    both = np.concatenate([true, published]) if true.size else np.array([0, 1])
+    # Counts and sums begin at 0. An axis of means that did would show them all in one corner.
+    low = float(both.min()) if measure is not None and measure.kind == "mean" else min(0, both.min())
+    top = max(float(both.max()), low + 1) if measure is None else float(both.max())
     figure = go.Figure()
     figure.add_scatter(
-        x=[0, top], y=[0, top], mode="lines", line={"color": GREY[dark], "dash": "dash"}, hoverinfo="skip"
+        x=[low, top], y=[low, top], mode="lines", line={"color": GREY[dark], "dash": "dash"}, hoverinfo="skip"
     )
     figure.add_scatter(
         x=true,
@@ -244,10 +252,16 @@ def comparison_figure(result: Result, table: Columns, exact: Ints, *, dark: bool
         + _("true {true}<br>published {published}", true="%{x:,}", published="%{y:,}")
         + "<extra></extra>",
     )
-    figure.update_xaxes(title=_("true count (private)"), tickformat=",~d")
-    figure.update_yaxes(title=_("published count"), tickformat=",~d")
+    if measure is None:
+        titles = _("true count (private)"), _("published count")
+        what = " × ".join(table)
+    else:
+        titles = _("true (private)"), _("published")
+        what = f"{measure.heading(result.plan)}, {' × '.join(table)}"
+    figure.update_xaxes(title=titles[0], tickformat=",~d" if measure is None else ",~r")
+    figure.update_yaxes(title=titles[1], tickformat=",~d" if measure is None else ",~r")
     figure.update_layout(showlegend=False)
-    return apply_style(figure, _("Published against true: {table}", table=" × ".join(table)), dark)
+    return apply_style(figure, _("Published against true: {table}", table=what), dark)
 
 
 def _joined(result: Result, table: Columns, flat: int) -> str:

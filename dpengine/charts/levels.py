@@ -15,10 +15,10 @@ from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
 
-__all__ = ["MAX_NODES", "Node", "has_levels", "level_table", "level_tree", "treemap_chart"]
+__all__ = ["GROUP", "MAX_NODES", "Node", "has_levels", "level_table", "level_tree", "treemap_chart"]
 
 MAX_NODES = 1_500  # that a figure or a page can show
-TOP = "top"
+GROUP = {False: "#d5e6e7", True: "#23464a"}  # the colour of groups around their parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,4 +142,4 @@ def treemap_chart(tree: tuple[Node, ...], noun: str, dark: bool) -> go.Figure:
 
 def _shade(depth: int, dark: bool) -> str:
     """Return the colour of groups, and of their parts, in turns: darker outside, so that borders are seen."""
-    return ACCENT[dark] if depth % 2 else {False: "#d5e6e7", True: "#23464a"}[dark]
+    return ACCENT[dark] if depth % 2 else GROUP[dark]

@@ -59,7 +59,12 @@ def span_chart(parts: Sequence[Cells], dark: bool, *, bars: bool = False, larges
         figure.add_trace(_explained(dark, bars=bars))
     labels = [first.short[0][k] for k in order]
     low, high = zip(*(cells.reach for cells in chosen), strict=True)
-    figure.update_xaxes(range=[min(low), max(high)], zeroline=bars, zerolinecolor=GREY[dark], nticks=5 + 3 // across)
+    figure.update_xaxes(
+        range=[min(low), max(high)],
+        zeroline=bars,
+        zerolinecolor=GREY[dark],
+        nticks=7 if across == 1 else 3 if max(high) >= 1e6 else 4,
+    )
     figure.update_yaxes(**category_axis(labels, downwards=True))
     figure.update_yaxes(showgrid=True)
     figure.update_yaxes(title=short_name(first.headings[0]), col=1)
@@ -157,16 +162,14 @@ def _facts(cells: Cells) -> str:
     if noisy == cells.value.size:
         return noise
     known = np.where(cells.noisy, np.nan, cells.value)
-    ends = [np.unravel_index(int(find(known)), known.shape) for find in (np.nanargmin, np.nanargmax)]
-    least, most = (
-        _("{group} has {value}", group=cells.place(tuple(map(int, end))), value=cells.text(cells.value[end]))
-        for end in ends
-    )
+    least, most = (np.unravel_index(int(find(known)), known.shape) for find in (np.nanargmin, np.nanargmax))
     width = float(np.median(((cells.high - cells.low) / 2)[~cells.noisy]))
     facts = _(
-        "from the least, {least}, to the most, {most}; a typical interval is ±{width}.",
-        least=least,
-        most=most,
+        "{least} ({group}) to {most} ({other_group}); a typical interval is ±{width}.",
+        least=cells.text(cells.value[least]),
+        group=cells.place(tuple(map(int, least))),
+        most=cells.text(cells.value[most]),
+        other_group=cells.place(tuple(map(int, most))),
         width=cells.text(width),
     )
     return f"{facts} {noise}" if noisy else facts

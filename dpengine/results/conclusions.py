@@ -11,18 +11,19 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dpengine.array_types import Columns, Floats, Ints
+from dpengine.results.published_columns import Measure
 from dpengine.results.result import Result
 from dpengine.spec.domain import Column, Number, YesNo
 from dpengine.spec.plan import Plan
 
-__all__ = ["MAX_TERMS", "coefficients", "group_means", "numeric", "released_counts", "scores"]
+__all__ = ["MAX_TERMS", "coefficients", "exact_measure", "group_means", "numeric", "released_counts", "scores"]
 
 MAX_TERMS = 40  # of a regression
 
 
 def numeric(plan: Plan) -> list[str]:
     """Return the used columns whose mean means something: numbers, and yes or no."""
-    return [name for name in plan.used if isinstance(plan.column(name), Number | YesNo)]
+    return [name for name in plan.counted if isinstance(plan.column(name), Number | YesNo)]
 
 
 def scores(column: Column) -> Floats:
@@ -41,7 +42,7 @@ def scores(column: Column) -> Floats:
 
 
 def released_counts(result: Result, columns: Columns) -> Ints:
-    """Return the counts over some used columns as a release has them: from its tables, or from its synthetic rows."""
+    """Return the counts over released columns as a release has them: from its tables, or from its synthetic rows."""
     if any(set(columns) <= set(table) for table in result.plan.marginals):
         return result.counts(columns)
     counts = np.zeros(result.plan.cells(columns), dtype=np.int64)
@@ -50,6 +51,28 @@ def released_counts(result: Result, columns: Columns) -> Ints:
         cells = np.ravel_multi_index(tuple(unique[name] for name in columns), shape)
         counts += np.bincount(cells[index], minlength=counts.size)
     return counts.reshape(shape)
+
+
+def exact_measure(plan: Plan, measure: Measure, counts: Ints) -> Floats:
+    """Return the mean or sum of an amount in each cell, from counts whose last axis is the amount, in its units.
+
+    Rows are shared between knots so that both follow exactly. A mean of nobody is NaN.
+
+    >>> pay = {"name": "pay", "kind": "amount", "from": 0, "to": 10, "step": 1, "missing": False}
+    >>> plan = Plan(dataset="d", epsilon=1, columns=[{"name": "sex", "kind": "yesno"}, pay],
+    ...             tables=[{"columns": ["sex"], "mean": ["pay"]}])
+    >>> exact_measure(plan, Measure("mean", "pay"), np.array([[15, 5], [0, 0]]))  # two people with 5 in all
+    array([2.5, nan])
+    """
+    amount = plan.amount(measure.amount)
+    knots = np.array(amount.knot_values)
+    rows = counts[..., : knots.size] / amount.grain
+    sums: Floats = rows @ knots
+    if measure.kind == "sum":
+        return sums
+    people = rows.sum(axis=-1)
+    means: Floats = np.divide(sums, people, out=np.full(people.shape, np.nan), where=people > 0)
+    return means
 
 
 def group_means(plan: Plan, columns: Columns, counts: Ints) -> tuple[Ints, Floats]:

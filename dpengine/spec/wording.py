@@ -10,19 +10,21 @@ from collections import Counter
 from fractions import Fraction
 
 from dpengine.array_types import Columns
+from dpengine.spec.categories.tree import split_name
 from dpengine.spec.column import MISSING, OTHER
-from dpengine.spec.domain import Column, Number, YesNo
+from dpengine.spec.domain import Category, Column, Date, Number, YesNo
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import ENGLISH, _, language, localised, mark, number, plural
 
 __all__ = [
-    "counted_noun", "factor", "heading_of", "name_of", "noun", "people", "percent", "percent_at_least",
-    "percent_at_most", "portion", "rows_counted", "shown_labels", "sure", "words_in_files",
+    "counted_noun", "factor", "heading_of", "level_in_words", "name_of", "noun", "people", "percent",
+    "percent_at_least", "percent_at_most", "portion", "rows_counted", "shown_labels", "sure", "words_in_files",
 ]  # fmt: skip
 
 # Labels that stand in the files as they are here, in every language.
 mark("(other)")
 mark("(missing)")
+PERIODS = (mark("day"), mark("week"), mark("month"), mark("quarter"), mark("year"))
 YES_OR_NO = (mark("yes"), mark("no"))
 NUMBERS = (mark("count"), mark("estimate"), mark("low"), mark("high"))  # columns of a published table
 
@@ -129,8 +131,38 @@ def heading_of(plan: Plan, table: Columns) -> str:
     'Age × ill'
     """
     times = Counter(column.heading for column in plan.columns)
-    columns = map(plan.column, table)
-    return " × ".join(c.heading if times[c.heading] == 1 else f"{c.heading} ({c.name})" for c in columns) or _("total")
+
+    def named(name: str) -> str:
+        column = plan.column(name)
+        if level := level_in_words(plan, name):
+            return level if not column.label or split_name(name)[1] else f"{column.label} ({level})"
+        return column.heading if times[column.heading] < 2 else f"{column.heading} ({column.name})"
+
+    return " × ".join(map(named, table)) or _("total")
+
+
+def level_in_words(plan: Plan, name: str) -> str:
+    """Say at which level a table uses a column, and within which coarser ones of the plan; empty without levels.
+
+    >>> county = {"name": "county", "kind": "category", "values": {"CA": ["Kern"]}, "levels": ["state", "county"]}
+    >>> plan = Plan(dataset="d", epsilon="1", columns=[county], tables=[["county"], ["county@state"]])
+    >>> level_in_words(plan, "county"), level_in_words(plan, "county@state")
+    ('county in state', 'state')
+    """
+    levels = plan.resolution.levels
+    if name not in levels:
+        return ""
+    column = plan.column(plan.resolution.column or name)
+    finest = column.heading
+    if isinstance(column, Category):
+        finest = column.levels[-1]
+    elif isinstance(column, Date):
+        finest = column.by
+    words, *finer = [_(level) if level in PERIODS else level for level in
+                     (split_name(each)[1] or finest for each in levels[: levels.index(name) + 1])]  # fmt: skip
+    for level in finer:
+        words = _("{fine} in {coarse}", fine=level, coarse=words)
+    return words
 
 
 def noun(plan: Plan) -> str:

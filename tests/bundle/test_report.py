@@ -12,7 +12,7 @@ from pathlib import Path
 import plotly.io as pio
 import pytest
 
-from dpengine.bundle import guide, promises, report
+from dpengine.bundle import guide, promises, report, report_tables
 from dpengine.bundle.manifest import describe
 from dpengine.bundle.promises import table_files
 from dpengine.bundle.wording import Estimator
@@ -203,7 +203,7 @@ def test_hostile_names_are_escaped_in_text_and_in_figure_data(hostile: Result) -
 
 
 def test_figure_data_cannot_end_the_script_element() -> None:
-    safe = report._script_json(json.dumps(HOSTILE))
+    safe = report_tables.script_json(json.dumps(HOSTILE))
     assert "<" not in safe
     assert json.loads(safe) == HOSTILE
 

@@ -5,22 +5,28 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpengine.array_types import Columns
 from dpengine.charts import figures, style
 from dpengine.charts.figures import ALL, Form
+from dpengine.charts.level_rows import level_rows
+from dpengine.charts.levels import level_table, level_tree
+from dpengine.results import published_columns
+from dpengine.results.published_columns import ENDS, NUMBERS, Measure, measures, published_name
 from dpengine.results.result import Result
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
+from dpengine.spec.wording import level_in_words
 from dpengine.translation.catalogue import _, mark
 from pages.parts.shared.figures import is_dark
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.picture_buttons import picture_buttons
 from pages.parts.shared.wording import heading_of, plain, shown_labels
 
-__all__ = ["figure_with_choice", "number_columns"]
+__all__ = ["figure_with_choice", "number_columns", "numbers_of"]
 
 FORMS: dict[Form, str] = {
     "bars": mark("Bars"),
@@ -29,7 +35,14 @@ FORMS: dict[Form, str] = {
     "map": mark("Map"),
     "heatmap": mark("Grid"),
     "facets": mark("Side by side"),
+    "dots": mark("Dots"),
+    "ranked": mark("Dots by size"),
+    "treemap": mark("Areas"),
+    "levels": mark("Levels"),  # a table whose groups open
 }
+LEVELS = FORMS["levels"]
+COUNT = "count"
+MAX_SIDE_BY_SIDE = 4  # measures that are offered as buttons
 ONE_AT_A_TIME = mark("One at a time")
 WIDE, VERY_WIDE = 12, 40  # cells side by side: with more, a phone shows a part of the chart and moves it sideways
 
@@ -50,54 +63,125 @@ def number_columns() -> dict[str, Any]:
     }
 
 
-def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> Columns:
-    """Show the chosen table as a chart and as numbers; return it. The choice is offered if there are several."""
-    tables = list(result.plan.marginals)
+def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> tuple[Columns, Measure | None]:
+    """Show the chosen table as a chart and as numbers, and return it; a choice is offered if there are several.
+
+    Of a table with means, sums or quantiles, the chosen one of these is shown and returned too; None for its counts.
+    """
+    plan = result.plan
+    tables = list(plan.marginals)
     table = tables[0]
     if len(tables) > 1:
         table = st.selectbox(
             _("Table"),
             tables,
-            format_func=partial(heading_of, result.plan),
+            format_func=partial(heading_of, plan),
             key=f"{key}-table",
             label_visibility="collapsed",
         )
-    form, fixed = _choices(result.plan, table, key)
-    figure = figures.release_figure(result, table, fixed=fixed, form=form, dark=is_dark())
-    place = f"{key}-{_room(result.plan, [name for name in table if name not in fixed], form)}"
-    with st.container(key=place):
-        st.plotly_chart(
-            figure,
-            key=f"{key}-figure",
-            theme=None,
-            alt=figures.alt_text(result, table, made_up=made_up),
-            config=style.CONFIG,
-        )
-    if not made_up:
-        picture_buttons(place, heading_of(result.plan, table))
+    measure = _measure(plan, table, key)
+    form, fixed = _choices(plan, table, measure, key)
+    drawn = [name for name in table if name not in fixed]
+    place = f"{key}-{_room(plan, drawn, form)}"
+    if form == "levels":
+        with st.container(key=place):
+            st.html(level_rows(level_tree(result, table, drawn[0], fixed), level_in_words(plan, drawn[0])))
+    else:
+        figure = figures.release_figure(result, table, fixed=fixed, form=form, measure=measure, dark=is_dark())
+        with st.container(key=place):
+            st.plotly_chart(
+                figure,
+                key=f"{key}-figure",
+                theme=None,
+                alt=figures.alt_text(result, table, measure, made_up=made_up),
+                config=style.CONFIG,
+            )
+        if not made_up:
+            name = heading_of(plan, table)
+            picture_buttons(place, name if measure is None else f"{name} {measure.heading(plan)}")
     twin = st.expander(_("The same as a table"), icon=":material/table:", key=f"{key}-twin", on_change="rerun")
     if twin.open:  # a browser redraws a table at each change, even a hidden one
-        frame = result.tables[table].assign(**{"mostly noise": result.mostly_noise(table).ravel()})
-        frame = frame.round({"estimate": 1})  # a browser that writes numbers by itself would show more
-        show_numbers(frame, number_columns(), place=twin)
-    return table
+        frame, columns = numbers_of(result, table, measure)
+        show_numbers(frame, columns, place=twin)
+    return table, measure
 
 
-def _choices(plan: Plan, table: Columns, key: str) -> tuple[Form, dict[str, str | None]]:
+def numbers_of(result: Result, table: Columns, measure: Measure | None) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return the counts of a table, or one measure of it, and how its columns are shown."""
+    plan, whole = result.plan, result.tables[table]
+    labels = [published_name(name, published_columns.number_columns(plan, table)) for name in table]
+    if measure is None:
+        frame = whole[[*labels, *NUMBERS]].assign(**{"mostly noise": result.mostly_noise(table).ravel()})
+        return frame.round({"estimate": 1}), number_columns()  # a browser that writes numbers would show more
+    columns = number_columns()
+    kept = list(labels)
+    frame = whole.copy()
+    for name, heading, span in zip(measure.names, measure.headings(plan), result.spans(table, measure), strict=True):
+        noisy = f"{name}_noise"
+        kept += [f"{name}{end}" for end in ENDS] + [noisy]
+        frame[noisy] = span.noisy.ravel()
+        columns |= _measured_columns(name, heading, span.digits) | {noisy: columns["mostly noise"]}
+    return frame[[*kept, COUNT]], columns
+
+
+def _measured_columns(name: str, heading: str, digits: int) -> dict[str, Any]:
+    shown = f"%,.{digits}f"
+    return {
+        name: st.column_config.NumberColumn(heading, format=shown),
+        f"{name}_low": st.column_config.NumberColumn(_("low"), format=shown, help=_("95 % interval, lower end.")),
+        f"{name}_high": st.column_config.NumberColumn(_("high"), format=shown, help=_("95 % interval, upper end.")),
+    }
+
+
+def _measure(plan: Plan, table: Columns, key: str) -> Measure | None:
+    """Ask what of a table is shown, if it has more than counts; the first mean, sum or quantiles come first."""
+    offered = {f"{each.kind}_{each.amount}": each for each in measures(plan, table)}
+    if not offered:
+        return None
+    words = {name: each.heading(plan) for name, each in offered.items()}
+    words = {name: text[:1].upper() + text[1:] for name, text in words.items()} | {COUNT: _("Count")}
+    options = [*offered, COUNT]
+    here = f"{key}-of-{'-'.join(options)}"
+    if len(options) <= MAX_SIDE_BY_SIDE:
+        chosen = st.segmented_control(
+            _("What is shown"),
+            options,
+            default=options[0],
+            required=True,
+            format_func=lambda name: plain(words[name]),
+            key=here,
+            label_visibility="collapsed",
+        )
+    else:
+        chosen = st.selectbox(
+            _("What is shown"), options, format_func=words.__getitem__, key=here, label_visibility="collapsed"
+        )
+    return offered.get(chosen)
+
+
+def _choices(plan: Plan, table: Columns, measure: Measure | None, key: str) -> tuple[Form, dict[str, str | None]]:
     """Ask how the table is drawn, and for one value, or all, of each column for which that has no room."""
-    mapped = next((name for name in table if _has_shapes(plan, name)), None)
-    if len(table) > 2:
+    alone = {FORMS["map"]: next((name for name in table if _has_shapes(plan, name)), None)}
+    if measure is None:
+        leaf = level_table(plan, table)
+        alone |= {LEVELS: leaf, FORMS["treemap"]: leaf}
+    elif measure.kind == "quantile":
+        alone = {}
+    many = len(table) > 2 and measure is None
+    if many:
         side_by_side = len(figures.columns_to_fix(plan, table)) < len(table) - 2
         ways = [ONE_AT_A_TIME, *([FORMS["facets"]] if side_by_side else [])]
         label = _("Values of {column}", column=plain(plan.column(table[2]).heading))
     else:
-        ways = [FORMS[form] for form in figures.forms(plan, table)]
+        drawn = table if measure is None else table[: -len(figures.columns_to_fix(plan, table, measure)) or None]
+        ways = [FORMS[form] for form in figures.forms(plan, drawn, measure)]
         label = _("Chart")
-    if mapped is not None and len(table) > 1:
-        ways.append(FORMS["map"])
+    ways += [way for way, name in alone.items() if name is not None and len(table) > 1 and way not in ways]
+    if alone.get(LEVELS) is not None:
+        ways = [LEVELS, *(way for way in ways if way != LEVELS)]
     way = ways[0]
     if len(ways) > 1:
-        name = "layout" if len(table) > 2 else f"as-{'-'.join(ways)}"
+        name = "layout" if many else f"as-{'-'.join(ways)}"
         way = st.segmented_control(
             label,
             ways,
@@ -105,12 +189,14 @@ def _choices(plan: Plan, table: Columns, key: str) -> tuple[Form, dict[str, str 
             required=True,
             format_func=_,
             key=f"{key}-{name}",
-            label_visibility="visible" if len(table) > 2 else "collapsed",
+            label_visibility="visible" if many else "collapsed",
         )
-    if way == FORMS["map"]:
-        sliced: Columns = tuple(name for name in table if name != mapped)
+    if (one := alone.get(way)) is not None:
+        sliced: Columns = tuple(name for name in table if name != one)
+    elif measure is not None or way == FORMS["facets"]:
+        sliced = figures.columns_to_fix(plan, table, measure)
     else:
-        sliced = figures.columns_to_fix(plan, table) if way == FORMS["facets"] else table[2:]
+        sliced = table[2:]
     places = st.columns(min(3, len(sliced))) if sliced else []
     fixed = {name: _one_label(places[k % len(places)], plan, name, key) for k, name in enumerate(sliced)}
     form = next((form for form, words in FORMS.items() if words == way), None)
@@ -133,7 +219,7 @@ def _has_shapes(plan: Plan, name: str) -> bool:
 
 def _room(plan: Plan, drawn: list[str], form: Form) -> str:
     """Return how much room a chart needs, as the style sheet of the page calls it."""
-    if form == "facets":
+    if form == "facets" or (form in ("dots", "bars") and len(drawn) > 1):
         return "facets"
     across = plan.column(drawn[1]).size if form == "heatmap" else 0
     return "vast" if across > VERY_WIDE else "facets" if across > WIDE else "chart"

@@ -9,10 +9,11 @@ import pandas as pd
 import streamlit as st
 
 from dpengine.accounting.ledger import Ledger
-from dpengine.array_types import Columns, Ints
+from dpengine.array_types import Columns, Floats, Ints
 from dpengine.charts import figures, style
 from dpengine.release import Release, true_counts
 from dpengine.results import conclusions
+from dpengine.results.published_columns import Measure
 from dpengine.results.sample_share import sample_share
 from dpengine.sources.table import Table
 from dpengine.spec.plan import Plan
@@ -65,8 +66,8 @@ def _mean_columns() -> dict[str, Any]:
     }
 
 
-def show_truth(release: Release, shown: Columns) -> None:
-    """Show the true counts beside the published ones; only if the table is open, and written nowhere."""
+def show_truth(release: Release, shown: Columns, measure: Measure | None = None) -> None:
+    """Show the true counts, or means or sums, beside the published ones; only if the table is open, written nowhere."""
     table = visit().table
     if table is None:
         return
@@ -84,35 +85,69 @@ def show_truth(release: Release, shown: Columns) -> None:
         if found is None:
             return
         counted, tables, columns = found
-        exact = counted[shown]
-        frame = release.tables[shown].copy()
-        frame["true (private)"] = exact.ravel()
-        frame["off by"] = frame["count"] - frame["true (private)"]
-        facts = _compared(frame)
         _show_sample_share(tables, heading_of(release.plan, shown))
         if len(columns) > 1:
             st.caption(_("All columns, the worst first:"))
             show_numbers(columns.rename(columns={"table": "column"}), _truth_columns())
-        numbers, picture = st.columns([4, 3], gap="medium")
-        labels = [name for name in frame.columns if name not in _number_columns()]
-        order = [*labels, "true (private)", "count", "off by", "low", "high"]
-        show_numbers(frame, _number_columns(), place=numbers, column_order=order, height=420)
-        figure = figures.comparison_figure(release, shown, exact, dark=is_dark())
-        picture.plotly_chart(
-            figure.update_layout(height=420),
-            key="compare-figure",
-            theme=None,
-            alt=_("Published against true counts of {cells} cells. {facts}", cells=number(len(frame)), facts=facts),
-            config={**style.CONFIG, "displayModeBar": False},
-        )
+        if measure is not None and measure.kind == "quantile":
+            st.caption(_("True quantiles are not worked out here; these are the counts of the table."))
+            measure = None
+        exact: Ints | Floats = counted[shown]
+        if measure is not None:
+            exact = conclusions.exact_measure(plan, measure, counted[(*shown, measure.amount)])
+        _show_cells(release, shown, measure, exact)
         _show_conclusions(release, table, ledger)
+
+
+def _show_cells(release: Release, shown: Columns, measure: Measure | None, exact: Ints | Floats) -> None:
+    """Show each published number of a table beside the true one, as numbers and as a figure."""
+    if measure is None:
+        frame, columns, name, ends = release.tables[shown].copy(), _number_columns(), "count", ("low", "high")
+    else:
+        frame, columns = chart.numbers_of(release, shown, measure)
+        (name,) = measure.names
+        ends = f"{name}_low", f"{name}_high"
+        form = columns[name]["type_config"]["format"]
+        columns |= {
+            "true (private)": st.column_config.NumberColumn(_("true (private)"), format=form),
+            "off by": st.column_config.NumberColumn(
+                _("off by"), format=form.replace("%", "%+"), help=_("Published number less true number.")
+            ),
+        }
+    labels = [each for each in frame.columns if each not in columns]
+    frame["true (private)"] = exact.ravel()
+    frame["off by"] = frame[name] - frame["true (private)"]
+    true = frame["true (private)"]
+    inside = (frame[ends[0]] <= true) & (true <= frame[ends[1]])
+    facts = _compared(frame["off by"], inside, columns["off by"] if measure is not None else None)
+    numbers, picture = st.columns([4, 3], gap="medium")
+    order = [*labels, "true (private)", name, "off by", *ends]
+    show_numbers(frame, columns, place=numbers, column_order=order, height=420)
+    figure = figures.comparison_figure(release, shown, exact, measure, dark=is_dark())
+    alt = (
+        _("Published against true counts of {cells} cells. {facts}", cells=number(len(frame)), facts=facts)
+        if measure is None
+        else _(
+            "Published against true: {what}, {cells} cells. {facts}",
+            what=measure.heading(release.plan),
+            cells=number(len(frame)),
+            facts=facts,
+        )
+    )
+    picture.plotly_chart(
+        figure.update_layout(height=420),
+        key="compare-figure",
+        theme=None,
+        alt=alt,
+        config={**style.CONFIG, "displayModeBar": False},
+    )
 
 
 def _show_conclusions(release: Release, table: Table, ledger: Ledger) -> None:
     """Show a mean by group and a small regression, from the rows and from the release, as the owner chooses them."""
     plan = release.plan
     outcomes = conclusions.numeric(plan)
-    if not outcomes or len(plan.used) < 2:
+    if not outcomes or len(plan.counted) < 2:
         return
     st.markdown(_("**Would a reader conclude the same?**"))
     st.caption(
@@ -124,7 +159,7 @@ def _show_conclusions(release: Release, table: Table, ledger: Ledger) -> None:
     of, by, also = st.columns(3)
     outcome = of.selectbox(_("Mean of"), outcomes, format_func=lambda name: _heading(plan, name), key="compare-of")
     others = sorted(
-        (name for name in plan.used if name != outcome), key=lambda name: not _together(plan, outcome, name)
+        (name for name in plan.counted if name != outcome), key=lambda name: not _together(plan, outcome, name)
     )
     group = by.selectbox(_("By"), others, format_func=lambda name: _heading(plan, name), key="compare-by")
     rest = [name for name in others if name != group]
@@ -224,8 +259,9 @@ def _truth(release: Release, table: Table, ledger: Ledger) -> tuple[dict[Columns
     """Return the true counts, and how far off each published table and each column is, the worst first."""
     plan = release.plan
     published = [*plan.marginals, ()]
-    singles: list[Columns] = [(name,) for name in plan.used]
-    counted = true_counts(table, plan, ledger, [*published, *singles])
+    singles: list[Columns] = [(name,) for name in plan.counted]
+    measured = [(*each, amount) for each in plan.marginals for amount in (*plan.means(each), *plan.sums(each))]
+    counted = true_counts(table, plan, ledger, [*published, *singles, *dict.fromkeys(measured)])
     return counted, _worst_first(release, counted, published), _worst_first(release, counted, singles)
 
 
@@ -258,12 +294,15 @@ def _show_sample_share(tables: pd.DataFrame, shown: str) -> None:
     show_numbers(tables, _truth_columns())
 
 
-def _compared(frame: pd.DataFrame) -> str:
-    """Show the comparison in three numbers, and return them as a sentence."""
-    off, true = frame["off by"].abs().to_numpy(), frame["true (private)"]
-    inside = int(np.count_nonzero((frame["low"] <= true) & (true <= frame["high"])))
-    mean, most = people(off.mean()), people(off.max())
-    within = _("{part} of {all}", part=number(inside), all=number(off.size))
+def _compared(off_by: pd.Series[float], inside: pd.Series[bool], column: Any = None) -> str:
+    """Show the comparison in three numbers, and return them as a sentence; `column` says how means are written."""
+    off = off_by.abs().dropna().to_numpy()
+    if column is None:
+        mean, most = people(off.mean()), people(off.max())
+    else:
+        form = column["type_config"]["format"].removeprefix("%+")[:-1] + "f"
+        mean, most = (number(float(each), form) if off.size else "–" for each in (off.mean(), off.max()))
+    within = _("{part} of {all}", part=number(int(inside[off_by.notna()].sum())), all=number(off.size))
     facts = {_("Off by, on average"): mean, _("Off by, at most"): most, _("Within their interval"): within}
     with st.grid(3, min_column_width=100):
         for label, value in facts.items():

@@ -45,12 +45,12 @@ def show_release(release: Release) -> None:
         with st.container(key="release-title"):
             st.title(plain(plan.title) or _("Release"), anchor=False)
         with st.container(border=True):
-            shown = chart.figure_with_choice(release, key="release")
+            shown, measure = chart.figure_with_choice(release, key="release")
     with side:
         _downloads(release)
         _promise(release)
     show_rows(release)
-    show_truth(release, shown)
+    show_truth(release, shown, measure)
     st.button(_("Start another release"), icon=":material/add:", on_click=_leave)
     st.caption(_("For next year's table, *Project* on Publish copies this plan, with a new title and period."))
 

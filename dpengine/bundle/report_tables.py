@@ -1,0 +1,183 @@
+"""The tables of the report: their facts, figures and rows, as values of its template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from markupsafe import Markup
+
+from dpengine.array_types import Columns
+from dpengine.charts import figures
+from dpengine.charts.level_rows import level_rows
+from dpengine.charts.levels import level_table, level_tree
+from dpengine.results.published_columns import NUMBERS, Measure, measures, number_columns, published_name
+from dpengine.results.result import Result
+from dpengine.spec.domain import Column
+from dpengine.spec.plan import Plan
+from dpengine.spec.wording import heading_of, level_in_words, people, shown_labels
+from dpengine.translation.catalogue import _, number
+
+__all__ = ["count_texts", "described", "measure_texts", "script_json"]
+
+MAX_ROWS = 500
+FIRST_ROWS = 25
+MAX_CELLS_DRAWN = 4000
+MAX_CELLS_DRAWN_IN_ALL = 20_000
+MAX_ROWS_IN_ALL = 12_000
+
+Texts = tuple[str, str, str]  # a number and the ends of its interval
+
+
+def described(result: Result, tables: Sequence[Columns], files: Mapping[Columns, str]) -> list[dict[str, Any]]:
+    """Return the values of `tables`, each with its figures and rows as long as there is room for them."""
+    found, room, rows = [], MAX_CELLS_DRAWN_IN_ALL, MAX_ROWS_IN_ALL
+    for place, table in enumerate(tables, start=1):
+        drawn = []
+        for measure in (*measures(result.plan, table), None):
+            figure = _figure(result, table, measure, min(room, MAX_CELLS_DRAWN))
+            if figure is not None:
+                room -= figure["drawn"]
+                drawn.append(figure | {"id": f"table-{place}-figure{figure['suffix']}"})
+        values = _table(result, table, files[table], min(rows, MAX_ROWS))
+        rows -= len(values["rows"])
+        found.append(values | {"figures": drawn, "id": f"table-{place}"})
+    return found
+
+
+def count_texts(cells: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, str]]:
+    """Write the numbers of each cell; estimates have a decimal if any of them needs one."""
+    estimates = np.round(cells["estimate"], 1) + 0.0  # no −0
+    digits = 0 if (estimates % 1 == 0).all() else 1
+    numbers = zip(cells["count"], cells["low"], cells["high"], estimates, strict=True)
+    return [
+        {
+            "count": number(count),
+            "low": number(low),
+            "high": number(high),
+            "estimate": number(estimate, f",.{digits}f").replace("-", "−"),
+        }
+        for count, low, high, estimate in numbers
+    ]
+
+
+def measure_texts(result: Result, table: Columns, rows: int | None) -> dict[str, list[Texts]]:
+    """Write the means, sums and quantiles of the first `rows` cells, or of all, by what readers see for each."""
+    return {
+        heading: list(
+            islice(
+                (
+                    (_written(middle, span.digits), _written(low, span.digits), _written(high, span.digits))
+                    for middle, low, high in zip(*map(np.ravel, span.numbers), strict=True)
+                ),
+                rows,
+            )
+        )
+        for measure in measures(result.plan, table)
+        for heading, span in zip(measure.headings(result.plan), result.spans(table, measure), strict=True)
+    }
+
+
+def _written(value: float, digits: int) -> str:
+    return number(value, f",.{digits}f").replace("-", "−")
+
+
+def _with_interval(middle: str, low: str, high: str, noisy: bool) -> str:
+    text = _("{middle} ({low} to {high})", middle=middle, low=low, high=high)
+    return _("{number}, mostly noise", number=text) if noisy else text
+
+
+def _table(result: Result, table: Columns, file: str, room: int) -> dict[str, Any]:
+    """Return the values of one table of the page: its facts, and its rows or, without `room` for them, the first."""
+    noisy = result.mostly_noise(table)
+    columns = [result.plan.column(name) for name in table]
+    names = [published_name(name, number_columns(result.plan, table)) for name in table]
+    whole = noisy.size <= max(room, FIRST_ROWS)
+    rows = noisy.size if whole else FIRST_ROWS
+    shown = {name: cells[:rows] for name, cells in result.cells(table).items()}
+    amounts = measure_texts(result, table, rows)
+    spans = [span.noisy.ravel() for each in measures(result.plan, table) for span in result.spans(table, each)]
+    written_amounts = list(zip(amounts.values(), spans, strict=True))
+    return {
+        "name": heading_of(result.plan, table),
+        "file": file,
+        "cells": noisy.size,
+        "typical": people(result.estimates.mean_abs_error(table)),
+        "within": people(result.half_width(table)),
+        "noisy": int(noisy.sum()),
+        "header": [*(column.heading for column in columns), *map(_, NUMBERS), *(f"{name} (95 %)" for name in amounts)],
+        "number_columns": len(NUMBERS) + len(amounts),
+        "rows": [
+            {"labels": texts, "noisy": bool(mark), "amounts": written, **numbers}
+            for *texts, mark, numbers, written in zip(
+                *(_in_words(column, shown[name]) for column, name in zip(columns, names, strict=True)),
+                noisy.ravel()[:rows],
+                count_texts(shown),
+                [[_with_interval(*each[k], noise[k]) for each, noise in written_amounts] for k in range(rows)],
+                strict=True,
+            )
+        ],
+        "whole": whole,
+        "levels": _levels(result, table),
+        "alt": figures.alt_text(result, table),
+    }
+
+
+def _levels(result: Result, table: Columns) -> Markup | None:
+    """Return the table of levels, summed over all other columns; None where there are none, or too many groups."""
+    name = level_table(result.plan, table)
+    if name is None:
+        return None
+    fixed = dict.fromkeys((each for each in table if each != name), figures.ALL)
+    return level_rows(level_tree(result, table, name, fixed), level_in_words(result.plan, name))
+
+
+def _in_words(column: Column, labels: Iterable[str]) -> list[str]:
+    """Return what readers see for each of the labels of a column."""
+    words = dict(zip(column.labels, shown_labels(column), strict=True))
+    return [words[label] for label in labels]
+
+
+def _figure(result: Result, table: Columns, measure: Measure | None, room: int) -> dict[str, Any] | None:
+    """Return the figure of the counts of a table, or of a measure; None if it has more cells than there is `room`."""
+    plan = result.plan
+    fixed = dict.fromkeys(figures.columns_to_fix(plan, table, measure), figures.ALL)
+    drawn = tuple(name for name in table if name not in fixed)
+    cells = plan.cells(drawn)
+    if cells > room:
+        return None
+    figure = figures.release_figure(result, table, fixed=fixed, measure=measure)
+    return {
+        "json": script_json(figure.to_json()),
+        "drawn": cells,
+        "alt": figures.alt_text(result, table, measure),
+        "name": heading_of(plan, table) if measure is None else f"{measure.heading(plan)}, {heading_of(plan, table)}",
+        "suffix": "" if measure is None else f"-{measure.kind}-{plan.amounts(()).index(measure.amount) + 1}",
+        "fixed": [plan.column(name).heading for name in fixed],
+        "wide": min(900, _width(plan, drawn, measure)),
+        "high": figure.layout.height or 380,
+    }
+
+
+def _width(plan: Plan, drawn: Columns, measure: Measure | None) -> int:
+    """Return the width in pixels below which a chart is moved sideways instead of shrunk."""
+    if measure is not None:
+        return 140 + 150 * min(3, *plan.shape(drawn)) if len(drawn) > 1 else 0
+    form = figures.forms(plan, drawn)[0]
+    if form not in ("bars", "heatmap", "facets"):
+        return 0
+    across = plan.column(drawn[min(1, len(drawn) - 1)]).size
+    if form == "bars":
+        return 140 + across * 22 if plan.column(drawn[0]).kind != "category" else 0  # bars of categories may lie
+    if form == "facets":
+        return 140 + 34 * across * figures.facets_across(across, plan.column(drawn[2]).size + 1)
+    return 140 + across * (22 if plan.cells(drawn) > 120 else 34)
+
+
+def script_json(text: str) -> Markup:
+    """Escape JSON for a script element, so that no text in it can end the element."""
+    safe = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    return Markup(safe)
