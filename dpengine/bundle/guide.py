@@ -134,7 +134,8 @@ LEVELS = Entry(
     mark(
         "A name such as {coarse} is the column {column} in larger groups. The groups add up: a count of {coarse} is "
         "the sum of the counts in its parts, in every table and in the synthetic rows. A large group is known about as "
-        "exactly as a small one, so it is off by a smaller part of its count."
+        "exactly as a small one, so it is off by a smaller part of its count. Where most of the smallest groups are "
+        "empty, counts are drawn towards 0 as far as noise alone explains them; estimates and intervals are not."
     ),
     mark("Use the table of the level that you need; do not add up parts yourself."),
 )

@@ -4,7 +4,8 @@ Every level was measured together with all other columns, so each combination of
 least squares over it (`marginals.level_tree`) gives unbiased estimates that add up along the levels. How far they are
 off differs from node to node: the tree is not even.
 
-Whole numbers follow from the coarsest level to the finest: within each parent, the estimates of its children are moved
+Whole numbers follow from these estimates; where the leaves are mostly empty, from expected counts that draw small ones
+towards 0 (`marginals.sparse_tree`). From the coarsest level to the finest, those of the children of a node are moved
 to the nearest non-negative ones that add up to it. Then the finest table is rounded, and all others are its sums. The
 rounding keeps the sum of every group to within one. All of this is post-processing.
 """
@@ -25,6 +26,7 @@ from dpengine.marginals.level_tree import project_groups
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.measurement import Measurement
 from dpengine.marginals.plan_levels import level_of, measured_at
+from dpengine.marginals.sparse_tree import expected_counts
 from dpengine.spec.plan import Plan
 
 __all__ = ["LevelEstimates"]
@@ -44,10 +46,15 @@ class LevelEstimates:
     @cached_property
     def _nodes(self) -> list[Floats]:
         """Estimates by level, one axis for the nodes and one for each other column."""
+        return self._errors.tree.estimate(self._noisy)
+
+    @cached_property
+    def _noisy(self) -> list[Floats | None]:
+        """Noisy counts by level, in the same form; None for a level that is not measured."""
         values = {one.allocation.columns: one.rows.astype(np.float64) for one in self.marginals}
         root, *finer = measured_at(self.plan)
         of_root = values[root][None] if root in values else None
-        return self._errors.tree.estimate([of_root, *(values.get(columns) for columns in finer)])
+        return [of_root, *(values.get(columns) for columns in finer)]
 
     def estimate(self, table: Columns) -> Floats:
         """Return the unbiased estimate of each cell."""
@@ -78,8 +85,11 @@ class LevelEstimates:
     @property
     def fitted(self) -> ConsistentTables:
         """The finest table in whole numbers, of which all others are sums."""
-        shape = self._nodes[-1].shape
-        nodes = [each.reshape(each.shape[0], -1).T for each in self._nodes]  # a row for each tree
+        columns = measured_at(self.plan)[-1]
+        scale = next(float(one.allocation.scale) for one in self.marginals if one.allocation.columns == columns)
+        best = expected_counts(self._errors.tree, self._noisy, scale) or self._nodes
+        shape = best[-1].shape
+        nodes = [each.reshape(each.shape[0], -1).T for each in best]  # a row for each tree
         total = max(0, round(float(nodes[0].sum())))
         expected = project(nodes[0], total)
         trees = expected.shape[0]
@@ -89,5 +99,4 @@ class LevelEstimates:
             expected = project_groups(level.ravel(), expected.ravel(), of_tree).reshape(trees, -1)
         totals = round_to_total(expected.sum(axis=1), total)
         counts = round_to_totals(expected, totals).T.reshape(shape)
-        columns = measured_at(self.plan)[-1]
         return ConsistentTables((Marginal(columns, np.ascontiguousarray(counts)),))
