@@ -23,9 +23,9 @@ HEADER = (
     "column", "kind", "values or bins", "other", "missing", "missing is written", "meaning", "name for readers",
     "words for codes",
 )  # fmt: skip
-KIND_WORDS = ("number", "category", "yes or no", "date")
+KIND_WORDS = ("number", "category", "yes or no", "date", "amount")
 Told: TypeAlias = Mapping[str, Mapping[str, Any]]  # by column: what readers are told of it, as in a plan
-_KINDS = {kind: kind for kind in KINDS if kind != "amount"} | {"yes or no": "yesno", "yes/no": "yesno"}
+_KINDS = {kind: kind for kind in KINDS} | {"yes or no": "yesno", "yes/no": "yesno"}
 _TRUTHS = {"yes": True, "y": True, "true": True, "1": True, "no": False, "n": False, "false": False, "0": False}
 _DELIMITERS = ",;\t"
 
@@ -45,6 +45,7 @@ def _row(column: Mapping[str, Any]) -> tuple[str, ...]:
     other, missing = ("yes" if column.get(key, True) else "no" for key in ("other", "missing"))
     marks = notation.write({"kind": "category", "values": column.get("missing_as", ())})
     kind = "yes or no" if column["kind"] == "yesno" else column["kind"]
+    other = "no" if kind == "amount" else other
     cells = column.get("written") or notation.write(column)
     words = "\n".join(f"{value} = {word}" for value, word in column.get("words", {}).items())
     said = column.get("description", ""), column.get("label", ""), words
@@ -119,7 +120,8 @@ def _declared(cells: Mapping[str, str], kind: str) -> dict[str, Any]:
     for key in ("other", "missing"):
         if (said := cells.get(key, "").casefold()) and said not in _TRUTHS:
             raise ValueError(_("{key} is yes or no", key=key))
-        found[key] = _TRUTHS.get(said, True)
+        if key == "missing" or fields["kind"] != "amount":
+            found[key] = _TRUTHS.get(said, True)
     return found | ({"missing_as": notation.read(marks, "category", strict=True)["values"]} if marks else {})
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from dpengine import PlanError
 from dpengine.spec import codebook
+from dpengine.spec.categories import level_sheet
+from dpengine.spec.codebook import from_columns
 from dpengine.spec.plan import Plan
 from dpengine.spec.standard_lists import standard_lists
 
@@ -87,3 +89,33 @@ def test_the_samples_have_a_codebook_that_agrees_with_their_plan(name: str) -> N
     assert all(listed[column.name].labels == column.labels for column in plan.columns)
     assert book.origin
     assert book.licence
+
+
+LEVELS = "county,state,region,people\nKern,CA,West,9\nNapa,CA,West,1\nTravis,TX,South,5\nReno,NV,West,2\n"
+
+
+@pytest.mark.parametrize("text", [LEVELS, LEVELS.replace(",", ";"), LEVELS.replace("county", "COUNTY ")])
+def test_a_file_of_levels_names_its_column_and_orders_its_levels_by_itself(text: str) -> None:
+    found = level_sheet.from_csv(text, ["age", "County"])
+    assert found["name"] == "County"
+    assert found["levels"] == ["region", "state", "County"], "the numbers of people are no level: they part nothing"
+    column = from_columns([found], {}).columns[0]
+    assert column.groupings["region"] == ("West", "West", "West", "South")
+    assert column.declared == ("Kern", "Napa", "Reno", "Travis")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (LEVELS + "Kern,NV,West,9\n", "'Kern' .county. has two parents, 'CA' and 'NV' .state."),
+        (LEVELS + "Reno,,West,9\n", "line 6: 'Reno' has no state"),
+        (LEVELS + ",NV,West,9\n", "line 6: 'West' has no county"),
+        (LEVELS + "Ely,NV,South,1\n", "'NV' .state. has two parents"),
+        ("county\nKern\n", "no coarser level in this file"),
+        ("place,state\nKern,CA\n", "is a column of your table"),
+        ("", "is a column of your table"),
+    ],
+)
+def test_what_is_no_tree_is_refused_with_its_line_or_value(text: str, said: str) -> None:
+    with pytest.raises(PlanError, match=said):
+        level_sheet.from_csv(text, ["county"])

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from dpengine import Plan, PlanError
 from dpengine.spec.codebook_sheet import HEADER, csv_bytes, from_csv, from_rows
-from tests.plans import CLINIC, plans
+from tests.plans import CLINIC, PAY, plans
 
 
 @given(plans())
@@ -21,9 +21,11 @@ def test_every_kind_marks_and_meanings_come_back() -> None:
     columns = [
         *Plan.loads(CLINIC).to_dict()["columns"],
         {"name": "=smokes", "kind": "yesno", "missing_as": ["-99", "?, or !"], "other": False},
+        *Plan.loads(PAY).to_dict()["columns"][2:],
     ]
     book = from_csv(csv_bytes(columns, {"age": {"description": "in years"}}).decode("utf-8"))
-    assert [column.kind for column in book.columns] == ["number", "category", "date", "yesno"]
+    assert [column.kind for column in book.columns] == ["number", "category", "date", "yesno", "amount", "amount"]
+    assert [column.labels for column in book.columns[4:]] == [column.labels for column in Plan.loads(PAY).columns[2:]]
     assert book.columns[1].declared == ("North", "South", "Paris, TX", "False")
     assert book.columns[3].name == "=smokes"
     assert book.columns[3].missing_as == ("-99", "?, or !")

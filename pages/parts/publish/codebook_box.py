@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import PurePath
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -13,6 +14,7 @@ from dpengine import PlanError, shapes
 from dpengine.sources import codebook_file
 from dpengine.sources.open import STATISTICAL
 from dpengine.spec import codebook, codebook_sheet, strict_yaml
+from dpengine.spec.categories import level_sheet
 from dpengine.spec.codebook import Codebook
 from dpengine.spec.domain import FOR_READERS
 from dpengine.translation.catalogue import _, plural
@@ -34,9 +36,11 @@ SHEETS = (
 MAX_BYTES = 50 * 10**6  # of a file of another program
 
 
-def show() -> None:
+def show(label: str = "") -> None:
     """Offer the columns as a sheet to fill in, and take a codebook that declares some of them."""
-    with st.popover(_("Codebook"), icon=":material/menu_book:", key=visit().key("codebook-box"), on_change="rerun"):
+    with st.popover(
+        label or _("Codebook"), icon=":material/menu_book:", key=visit().key("codebook-box"), on_change="rerun"
+    ):
         entries = plan_form.shareable(visit().entries)
         columns = [entries.declared[name] for name in plan_form.used(entries)]
         st.caption(
@@ -59,7 +63,7 @@ def show() -> None:
         files = file_box(
             _(
                 "Bring a codebook: that sheet, a YAML file with columns as in a plan, or a file of SPSS, Stata or SAS; "
-                "and shapes for maps, as GeoJSON"
+                "a CSV file of levels, such as county,state; and shapes for maps, as GeoJSON"
             ),
             type=["csv", "yaml", "yml", *(ending[1:] for ending in codebook_file.ENDINGS), *SHAPES],
             accept_multiple_files=True,
@@ -68,7 +72,8 @@ def show() -> None:
             help=_(
                 "Of a file of SPSS, Stata or SAS only names, labels and words for codes are read, never a row. A "
                 "column whose values are regions is drawn as a map if a GeoJSON file has shapes with these names. Only "
-                "outlines are kept."
+                "outlines are kept. A CSV file of levels has a column for each level, and a line for each value: then "
+                "the same column can be published by county and by state."
             ),
         )
         books = [file for file in files if not file.name.lower().endswith(SHAPES)]
@@ -95,6 +100,7 @@ def _take(books: Sequence[Codebook], *, to_confirm: bool) -> None:
         text = _("This codebook declares {names}: none of your columns.", names=names)
         st.warning(text if names else _("This codebook declares no column."), icon=":material/report:")
         return
+    found = {name: _with_levels(entry, declared[name]) for name, entry in found.items()}
     if to_confirm:
         found = {name: entry | {"suggested": True} for name, entry in found.items()}
     words = {c.name: c.model_dump(include={*FOR_READERS}, exclude_defaults=True) for c in columns}
@@ -108,6 +114,15 @@ def _take(books: Sequence[Codebook], *, to_confirm: bool) -> None:
     text = plural("The codebook filled in {n} column.", "The codebook filled in {n} columns.", len(found))
     st.toast(text, icon=":material/menu_book:")
     st.rerun()
+
+
+def _with_levels(entry: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """Return what a codebook declares; a sheet, which does not tell of levels, leaves those of the same values."""
+    if entry["kind"] != "category" or "levels" in entry:
+        return entry
+    if {*map(str, entry.get("values", ()))} != {*map(str, before.get("values", ()))}:
+        return entry
+    return entry | {key: before[key] for key in ("levels", "above") if key in before}
 
 
 def _take_shapes(file: str, text: str) -> None:
@@ -142,7 +157,11 @@ def _read(file: UploadedFile, geojson: dict[str, str]) -> Codebook:
             raise _too_long(file, MAX_BYTES)
         return codebook_file.read_codebook(file.getvalue(), suffix)
     text = _text(file, strict_yaml.MAX_BYTES)
-    return codebook_sheet.from_csv(text) if file.name.lower().endswith(".csv") else codebook.loads(text, geojson)
+    if suffix != ".csv":
+        return codebook.loads(text, geojson)
+    if codebook_sheet.HEADER[0] in [cell.casefold() for cell in next(iter(level_sheet.rows_of(text)), [])]:
+        return codebook_sheet.from_csv(text)
+    return codebook.from_columns([level_sheet.from_csv(text, visit().entries.declared)], {})
 
 
 def _suffix(file: UploadedFile) -> str:

@@ -46,6 +46,8 @@ HOW_TO_WRITE = mark(
 | | `us-states` | a standard list: {lists} |
 | date | `2020 to 2024 by month` | also `2020-03-01 to 2024-06-30 by week` |
 | yes or no | `yes, no` | in any usual spelling |
+| amount | `0 to 200000 by 100` | averages and totals of values from 0 to 200000, rounded to 100 |
+| | `0 to 200000 by 100 in 40 parts` | finer medians and quartiles; without it, there are 20 parts |
 
 If numbers or dates are written in another way in your file, add it: `0 to 5000 by 500, written 1.234,5` or
 `2020 to 2024 by year, written 31/12/2024`.

@@ -29,7 +29,17 @@ NAME, KIND, CELLS, STATE, CONFIRMED, OTHER, MISSING, SOURCE, PUBLISH = (
     mark("Column"), mark("Kind"), mark("Values or bins"), mark("Gives"), mark("Confirmed"), mark("(other)"),
     mark("(missing)"), mark("How you know"), mark("Publish"),
 )  # fmt: skip
-WIDTHS = {NAME: 110, KIND: 95, CELLS: 230, STATE: 185, CONFIRMED: 100, OTHER: 80, MISSING: 90, SOURCE: 140, PUBLISH: 80}
+WIDTHS = {
+    NAME: 110,
+    KIND: 95,
+    CELLS: 220,
+    STATE: 185,
+    CONFIRMED: 100,
+    OTHER: 80,
+    MISSING: 90,
+    SOURCE: 140,
+    PUBLISH: 80,
+}
 MAX_LETTERS = 3_000  # of a cell; a longer list is shown by its beginning, and changed in the card of its column
 MAX_ROWS = 14  # in sight at once
 SOURCES = SOURCE_NAMES | SEEN
@@ -199,7 +209,7 @@ def _row(column: dict[str, Any], found: Checked, published: bool) -> tuple[Any, 
         column["name"],
         KIND_NAMES[column["kind"]],
         text,
-        (_state(found) if text else _("to fill in")) if published else _("left out"),
+        (_state(column, found) if text else _("to fill in")) if published else _("left out"),
         not found.faults,
         column["kind"] != "amount" and bool(column.get("other", True)),
         bool(column.get("missing", True)),
@@ -213,12 +223,19 @@ def _text(column: dict[str, Any]) -> str:
     return text if len(text) <= MAX_LETTERS else f"{text[: MAX_LETTERS // 10]}, …"
 
 
-def _state(found: Checked) -> str:
+def _state(column: Mapping[str, Any], found: Checked) -> str:
     size = found.size or 0
+    if found.faults == (plan_form.TO_CONFIRM,) and column["kind"] == "amount":
+        return "? " + _("suggested: averages and totals")
     if found.faults == (plan_form.TO_CONFIRM,):
         return plural("? suggested: {n} cell", "? suggested: {n} cells", size)
     wrong = next((fault for fault in found.faults if fault != plan_form.TO_CONFIRM), "")
-    return "✗ " + _(wrong) if wrong else "✓ " + plural("{n} cell", "{n} cells", size)
+    if wrong:
+        return "✗ " + _(wrong)
+    if column["kind"] == "amount":
+        return "✓ " + _("averages and totals")
+    cells, levels = plural("{n} cell", "{n} cells", size), len(plan_form.coarser(column))
+    return f"✓ {cells} · " + plural("{n} coarser level", "{n} coarser levels", levels) if levels else f"✓ {cells}"
 
 
 def _columns() -> dict[str, Any]:

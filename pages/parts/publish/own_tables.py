@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import streamlit as st
@@ -14,7 +15,7 @@ from dpengine.translation.catalogue import _
 from pages.parts.publish.column_card import of_kind
 from pages.parts.shared.wording import plain
 from pages.parts.visit import asked, plan_form
-from pages.parts.visit.asked import OF_AMOUNTS, Measure, in_words
+from pages.parts.visit.asked import OF_AMOUNTS, Measure, in_words, named
 from pages.parts.visit.plan_form import Entries
 from pages.parts.visit.state import visit
 
@@ -46,8 +47,10 @@ def ask_own_tables(entries: Entries) -> Entries:
         row = _ask_row(k, k > last, by, also, entries, names, numeric)
         if row is not None:
             tables.append(row)
+    tables = _weighted(entries, tables)
     entries = entries.with_(
-        own=tuple(table.columns for table in tables), more=tuple(table for table in tables if table.amounts)
+        own=tuple(table.columns for table in tables),
+        more=tuple(table for table in tables if table.amounts or table.weight != 1),
     )
     entries = entries.with_(declared=_kinds(entries))
     if absent := [name for name in entries.chosen if name not in plan_form.used(entries)]:
@@ -100,13 +103,13 @@ def _ask_row(
     """Ask for one table; None while it has no columns."""
     measured = {name for key in also for _what, name in st.session_state.get(key, [])}
     crossed = {name for key in by for name in st.session_state.get(key, [])}
-    label = _("Table {number}: people by", number=k + 1)
+    label, more = _("Table {number}: people by", number=k + 1), _("Table {number}: also", number=k + 1)
     if fresh:
         label = _("First table: people by") if k == 0 else _("Another table: people by")
+        more = _("First table: also")
     amounts = [name for name in numeric if name not in crossed]
-    widths = [5, 5, 1] if numeric else [10, 1]
-    places = st.columns(widths, vertical_alignment="bottom", gap="small")
-    columns = places[0].multiselect(
+    place, remove = st.columns([10, 1], vertical_alignment="bottom", gap="small")
+    columns = place.multiselect(
         label,
         [name for name in names if name not in measured],
         key=by[k],
@@ -115,16 +118,16 @@ def _ask_row(
         help=_("Pick all columns that are to be crossed in it.") if fresh else None,
     )
     measures: list[Measure] = []
-    if numeric:
-        measures = places[1].multiselect(
-            _("With the number of people, also"),
+    if amounts and (k == 0 or not fresh):
+        measures = st.columns([10, 1], gap="small")[0].multiselect(
+            more,
             [(what, name) for name in amounts for what in OF_AMOUNTS] + _others(also[k]),
             key=also[k],
             format_func=in_words,
-            placeholder=_("Average, total, median"),
+            placeholder=_("Average, total or median of an amount"),
         )
     if not fresh:
-        places[-1].button(
+        remove.button(
             "",
             icon=":material/close:",
             key=visit().key(f"own-remove-{k}"),
@@ -137,6 +140,27 @@ def _ask_row(
         text = _("Pick the columns by which this is shown; the figure of everybody together comes with it.")
         st.caption(f":material/info: {text}")
     return asked.table_of(tuple(columns), measures) if columns else None
+
+
+def _weighted(entries: Entries, tables: list[PublishedTable]) -> list[PublishedTable]:
+    """Ask, folded, how important each table is, once there are several."""
+    known = {frozenset(table.columns): table.weight for table in entries.more}
+    weights = [known.get(frozenset(table.columns), Decimal(1)) for table in tables]
+    if len({frozenset(table.columns) for table in tables}) > 1:
+        with st.expander(_("Importance of each table"), icon=":material/balance:"):
+            st.caption(
+                _(
+                    "A table of importance 3 is three times as important as one of importance 1: it gets more of the "
+                    "privacy budget, and its numbers less noise. The others get less."
+                )
+            )
+            keys = [visit().key(f"weight-{'-'.join(sorted(table.columns))}") for table in tables]
+            weights = [
+                Decimal(str(st.number_input(plain(named(table)), 0.001, 1000.0, float(weight), 1.0, "%g", key=key)))
+                if key not in keys[:k] else weight
+                for k, (table, weight, key) in enumerate(zip(tables, weights, keys, strict=True))
+            ]  # fmt: skip
+    return [table.model_copy(update={"weight": w.normalize()}) for table, w in zip(tables, weights, strict=True)]
 
 
 def _others(key: str) -> list[Measure]:

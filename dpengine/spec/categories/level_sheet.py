@@ -1,0 +1,73 @@
+"""Levels as a sheet: a CSV file with a column for each level and a line for each value of the finest one."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from typing import Any
+
+from dpengine.errors import PlanError
+from dpengine.spec.categories import tree as trees
+from dpengine.translation.catalogue import _
+
+__all__ = ["from_csv", "rows_of"]
+
+_DELIMITERS = ",;\t"
+
+
+def rows_of(text: str) -> list[list[str]]:
+    """Return the lines of a CSV file with commas, semicolons or tabs, without blanks around cells. Raises `PlanError`.
+
+    >>> rows_of("county; state\\nKern; CA\\n")
+    [['county', 'state'], ['Kern', 'CA']]
+    """
+    text = text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
+    head = text.split("\n", 1)[0]
+    delimiter = max(_DELIMITERS, key=head.count)
+    try:
+        rows = csv.reader(io.StringIO(text), delimiter=delimiter)
+        return [cells for row in rows if any(cells := [cell.strip() for cell in row])]
+    except csv.Error:
+        raise PlanError(_("this is not readable CSV")) from None
+
+
+def from_csv(text: str, names: Iterable[str]) -> dict[str, Any]:
+    """Return the category column with levels that a CSV file declares, for one of the columns `names` of a table.
+
+    That is the column of the file with most values which the table has too; those with fewer values are its levels,
+    coarsest first. In which order they stand in the file does not matter. Raises `PlanError` with the line or the value
+    that fits in no tree.
+
+    >>> from_csv("county,state\\nKern,CA\\nNapa,CA\\nTravis,TX\\n", ["age", "County"])["levels"]
+    ['state', 'County']
+    """
+    header, *rows = rows_of(text) or [[]]
+    known = {name.strip().casefold(): name for name in names}
+    header = [known.get(cell.casefold(), cell) for cell in header]
+    values = {name: len({row[k] for row in rows if k < len(row)} - {""}) for k, name in enumerate(header)}
+    mine = max((name for name in header if name in known.values()), key=values.__getitem__, default=None)
+    if mine is None or not rows:
+        raise PlanError(
+            _(
+                "none of its columns {listed} is a column of your table; the first line of a codebook of levels names "
+                "the levels, one of them like the column, such as county,state",
+                listed=", ".join(header[:5]),
+            )
+        )
+    whole = [row for row in rows if len(row) == len(header)]
+    places = {name: place for place, name in enumerate(header) if name and name != mine}
+    column = header.index(mine)
+    pairs = {name: len({(row[place], row[column]) for row in whole}) for name, place in places.items()}
+    as_many = {name for name in places if values[name] == values[mine] == pairs[name]}  # another name for each value
+    groups = [name for name in places if values[name] <= values[mine] and name not in as_many]
+    coarser = sorted(groups, key=lambda name: (values[name], -places[name]))
+    if not coarser:
+        raise PlanError(_("{column!r} has no coarser level in this file: add a column, such as state", column=mine))
+    levels = [*coarser, mine]
+    try:
+        found = trees.from_rows(header, rows, levels)
+        trees.check_tree(levels, found["values"], found["parents"])
+    except ValueError as error:
+        raise PlanError(str(error)) from None
+    return {"name": mine, "kind": "category", **found, "levels": levels}

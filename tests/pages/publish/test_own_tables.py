@@ -1,0 +1,110 @@
+"""What to publish: people by some columns, averages and totals of others, and levels of a column."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.parts.visit.plan_form import from_plan, to_plan
+from tests.pages.visits import held, labelled, settled, texts, visit
+from tests.plans import PAY, Plan, geography_plan
+
+PEOPLE = "county,sex,income,age\n" + "".join(
+    f"{('Kern', 'Napa', 'Travis')[k % 3]},{('female', 'male')[k % 2]},{20_000 + 900 * k},{20 + k}\n" for k in range(40)
+)
+LEVELS = b"county,state\nKern,CA\nNapa,CA\nTravis,TX\n"
+
+
+@pytest.fixture
+def people() -> AppTest:
+    page = visit()
+    page.get("file_uploader")[0].upload("people.csv", PEOPLE.encode()).run()
+    page.multiselect[0].set_value(["county", "sex", "income"]).run()
+    assert not page.exception
+    return page
+
+
+def test_a_column_that_is_named_like_an_amount_is_averaged_and_can_be_crossed_instead(people: AppTest) -> None:
+    assert "county × sex (average of income)" in texts(people)
+    labelled(people.get("button_group"), "Published of them").set_value(["sum", "median"]).run()
+    assert "county × sex (total of income, median of income)" in texts(people)
+    labelled(people.multiselect, "Averaged or added up").set_value([]).run()
+    assert not people.exception
+    assert held(people).entries.declared["income"]["kind"] == "number"
+    assert "county × sex × income" in texts(people)
+    people.multiselect[0].set_value(["county", "sex", "age"]).run()
+    labelled(people.multiselect, "Averaged or added up").set_value(["age"]).run()
+    assert held(people).entries.declared["age"]["kind"] == "amount", "any number can be averaged"
+    assert "county × sex (total of age, median of age)" in texts(people)
+
+
+def test_tables_of_ones_own_say_averages_are_weighed_and_are_taken_out(people: AppTest) -> None:
+    people.radio[0].set_value("own").run()
+    labelled(people.multiselect, "First table: also").set_value([("mean", "income")]).run()
+    assert "Pick the columns by which this is shown" in texts(people)
+    labelled(people.multiselect, "Table 1: people by").set_value(["sex"]).run()
+    labelled(people.multiselect, "Another table: people by").set_value(["county"]).run()
+    assert "income" not in labelled(people.multiselect, "Table 2: people by").options, "it is averaged"
+    assert not people.exception
+    labelled(people.number_input, "sex (average of income)").set_value(3.0).run()
+    (table,) = held(people).entries.more
+    assert (table.columns, table.mean, table.weight) == (("sex",), ("income",), Decimal(3))
+    assert "In no table" not in texts(people)
+    people.button(key=held(people).key("own-remove-0")).click().run()
+    assert not people.exception
+    assert held(people).entries.own == (("county",),)
+    assert held(people).entries.more == ()
+    assert "In no table: sex, income" in texts(people)
+    held(people).undo()
+    people.run()
+    assert held(people).entries.own == (("sex",), ("county",))
+    assert labelled(people.multiselect, "Table 1: also").value == [("mean", "income")]
+    assert labelled(people.number_input, "sex (average of income)").value == 3
+
+
+def test_levels_come_from_a_file_and_a_table_names_one(people: AppTest) -> None:
+    people.radio[0].set_value("own").run()
+    box = labelled(people.get("file_uploader"), "Bring a codebook")
+    box.upload("levels.csv", LEVELS.replace(b"Napa,CA", b"Kern,TX")).run()
+    assert "has two parents" in texts(people)
+    assert "levels" not in held(people).entries.declared["county"]
+    labelled(people.get("file_uploader"), "Bring a codebook").upload("places.csv", LEVELS).run()
+    assert not people.exception
+    assert held(people).entries.declared["county"]["levels"] == ["state", "county"]
+    by = labelled(people.multiselect, "First table: people by")
+    assert by.options == ["state (of county)", "county", "sex", "income"]
+    by.set_value(["county@state", "sex"]).run()
+    labelled(people.multiselect, "Another table: people by").set_value(["county"]).run()
+    assert "@state × sex: 16 cells" in texts(people)
+    labelled(people.button, "Go on").click().run()
+    assert not people.exception
+    labelled(people.button, "Confirm 1 suggestion").click().run()
+    assert people.data_editor[0].value["Gives"][0] == "✓ 5 cells · 1 coarser level"
+    labelled(people.button, "Go on").click().run()
+    people.radio[0].set_value(False).run()
+    labelled(people.button, "Go on").click().run()
+    assert not people.exception
+    plan = held(people).plan
+    assert plan is not None
+    assert plan.marginals[:2] == (("county@state", "sex"), ("county",))
+    assert plan.column("county@state").declared == ("CA", "TX")
+
+
+@pytest.mark.parametrize("plan", [Plan.loads(PAY), geography_plan(3)])
+def test_a_plan_with_amounts_or_levels_opens_and_is_previewed(plan: Plan) -> None:
+    page = visit()
+    names = [column.name for column in plan.columns]
+    table = ",".join(names) + "\n" + ",".join("1" for _name in names) + "\n"
+    page.get("file_uploader")[0].upload("t.csv", table.encode()).run()
+    here = held(page)
+    here.refresh(from_plan(plan))
+    here.settle("columns", "domain", "unit")
+    settled(page.run())
+    assert not page.exception
+    assert held(page).plan == to_plan(from_plan(plan))
+    assert page.selectbox(key="preview-table").value == plan.marginals[0]
+    page.button(key="change-columns").click().run()
+    assert not page.exception
+    assert to_plan(held(page).entries).key == plan.key, "looking at the tables changes nothing"
