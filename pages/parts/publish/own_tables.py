@@ -40,7 +40,7 @@ def ask_own_tables(entries: Entries) -> Entries:
     for key in by:
         _keep(key, known)
     for key in also:
-        _keep(key, {(what, name) for what, name in st.session_state.get(key, []) if name in numeric})
+        _keep(key, {(what, name) for what, name in st.session_state.get(key, []) if name in (*numeric, "")})
     last = max((k for k in range(rows) if any(map(st.session_state.get, (by[k], also[k])))), default=-1)
     tables: list[PublishedTable] = []
     for k in range(min(last + 2, rows)):
@@ -50,7 +50,7 @@ def ask_own_tables(entries: Entries) -> Entries:
     tables = _weighted(entries, tables)
     entries = entries.with_(
         own=tuple(table.columns for table in tables),
-        more=tuple(table for table in tables if table.amounts or table.weight != 1),
+        more=tuple(table for table in tables if table.amounts or table.ranges or table.weight != 1),
     )
     entries = entries.with_(declared=_kinds(entries))
     if absent := [name for name in entries.chosen if name not in plan_form.used(entries)]:
@@ -101,7 +101,7 @@ def _ask_row(
     k: int, fresh: bool, by: list[str], also: list[str], entries: Entries, names: dict[str, str], numeric: list[str]
 ) -> PublishedTable | None:
     """Ask for one table; None while it has no columns."""
-    measured = {name for key in also for _what, name in st.session_state.get(key, [])}
+    measured = {name for key in also for _what, name in st.session_state.get(key, []) if name}
     crossed = {name for key in by for name in st.session_state.get(key, [])}
     label, more = _("Table {number}: people by", number=k + 1), _("Table {number}: also", number=k + 1)
     if fresh:
@@ -118,13 +118,16 @@ def _ask_row(
         help=_("Pick all columns that are to be crossed in it.") if fresh else None,
     )
     measures: list[Measure] = []
-    if amounts and (k == 0 or not fresh):
+    ranges = (
+        [asked.RANGES] if _may_have_ranges(k, by, entries) or asked.RANGES in st.session_state.get(also[k], []) else []
+    )
+    if (amounts or ranges) and (k == 0 or not fresh):
         measures = st.columns([10, 1], gap="small")[0].multiselect(
             more,
-            [(what, name) for name in amounts for what in OF_AMOUNTS] + _others(also[k]),
+            [*((what, name) for name in amounts for what in OF_AMOUNTS), *_others(also[k]), *ranges],
             key=also[k],
             format_func=in_words,
-            placeholder=_("Average, total or median of an amount"),
+            placeholder=_("Average, total or median of an amount") if amounts else _("Only the number of people"),
         )
     if not fresh:
         remove.button(
@@ -165,7 +168,14 @@ def _weighted(entries: Entries, tables: list[PublishedTable]) -> list[PublishedT
 
 def _others(key: str) -> list[Measure]:
     """Return what a row is asked for that the page does not offer, such as deciles from a plan file."""
-    return [measure for measure in st.session_state.get(key, []) if measure[0] not in OF_AMOUNTS]
+    return [each for each in st.session_state.get(key, []) if each[0] not in OF_AMOUNTS and each != asked.RANGES]
+
+
+def _may_have_ranges(k: int, by: list[str], entries: Entries) -> bool:
+    """Whether sums over ranges can be asked for in a row: beside others, since one table alone has a box for it."""
+    filled = [names for key in by if (names := st.session_state.get(key))]
+    mine = st.session_state.get(by[k]) or []
+    return len(filled) > 1 and plan_form.is_ordered(entries, mine) and not plan_form.has_ranges(entries)
 
 
 def _fill(entries: Entries, by: Sequence[str], also: Sequence[str]) -> None:

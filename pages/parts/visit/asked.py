@@ -9,7 +9,7 @@ from typing import TypeAlias
 from dpengine.spec.plan import PublishedTable
 from dpengine.translation.catalogue import _, localised, mark
 
-__all__ = ["OF_AMOUNTS", "PARTS", "Measure", "in_words", "joined", "measures_of", "named", "table_of"]
+__all__ = ["OF_AMOUNTS", "PARTS", "RANGES", "Measure", "in_words", "joined", "measures_of", "named", "table_of"]
 
 Measure: TypeAlias = tuple[str, str]  # what is asked for, and of which amount
 OF_AMOUNTS = {
@@ -24,6 +24,7 @@ WORDS = {
     "median": mark("median of {amount}"),
     "quartiles": mark("quartiles of {amount}"),
 }
+RANGES: Measure = ("ranges", "")  # of the table's own columns, of no amount
 PARTS = {"median": ("0.5",), "quartiles": ("0.25", "0.5", "0.75")}
 
 
@@ -37,9 +38,11 @@ def table_of(columns: tuple[str, ...], measures: Iterable[Measure], weight: Deci
     mean, total = ([amount for what, amount in measures if what == kind] for kind in ("mean", "sum"))
     parts: dict[str, tuple[str, ...]] = {}
     for what, amount in measures:
-        if what not in ("mean", "sum"):
+        if what not in ("mean", "sum", *RANGES):
             parts[amount] = (*parts.get(amount, ()), *PARTS.get(what, what.split()))
-    return PublishedTable(columns=columns, mean=tuple(mean), sum=tuple(total), quantiles=parts, weight=weight)
+    return PublishedTable(
+        columns=columns, mean=tuple(mean), sum=tuple(total), quantiles=parts, ranges=RANGES in measures, weight=weight
+    )
 
 
 def measures_of(table: PublishedTable) -> list[Measure]:
@@ -53,13 +56,15 @@ def measures_of(table: PublishedTable) -> list[Measure]:
     return [
         *(("mean", name) for name in table.mean),
         *(("sum", name) for name in table.sum),
+        *([RANGES] if table.ranges else []),
         *((known.get(parts, listed[name]), name) for name, parts in table.quantiles.items()),
     ]
 
 
 def joined(columns: tuple[str, ...], tables: Iterable[PublishedTable]) -> PublishedTable:
-    """Return the table of these columns that is asked for all that the given ones are; its weight is 1."""
-    return table_of(columns, dict.fromkeys(measure for table in tables for measure in measures_of(table)))
+    """Return the table of these columns that says all that the given ones say of amounts."""
+    found = dict.fromkeys(measure for table in tables for measure in measures_of(table))
+    return table_of(columns, [measure for measure in found if measure != RANGES])
 
 
 def in_words(measure: Measure) -> str:
@@ -69,6 +74,8 @@ def in_words(measure: Measure) -> str:
     ('average of income', 'quantiles 0.1, 0.9 of income')
     """
     what, amount = measure
+    if measure == RANGES:
+        return _("sums over ranges, such as all ages up to 40")
     if what in WORDS:
         return _(WORDS[what], amount=amount)
     return _("quantiles {parts} of {amount}", parts=", ".join(map(localised, what.split())), amount=amount)

@@ -43,8 +43,9 @@ from pages.parts.visit.fault_text import sentence
 
 __all__ = [
     "HOW_WRITTEN", "LAYOUTS", "TO_CONFIRM", "Draft", "Entries", "all_whole", "coarser", "column_faults", "confirmed",
-    "declared_name", "edges_of", "entry", "from_plan", "has_ranges", "is_from_file", "published", "said", "same_cells",
-    "shareable", "size_of", "stem", "suggestion", "tables_of", "to_plan", "undressed", "used", "waits_for_a_list",
+    "declared_name", "edges_of", "entry", "from_plan", "has_ranges", "is_from_file", "is_ordered", "published", "said",
+    "same_cells", "shareable", "size_of", "stem", "suggestion", "tables_of", "to_plan", "undressed", "used",
+    "waits_for_a_list",
 ]  # fmt: skip
 
 LAYOUTS = {
@@ -183,12 +184,13 @@ def _with_measures(entries: Entries, table: tuple[str, ...], amounts: Sequence[s
     more = [table for table in entries.more if own and {*table.columns} == {*columns}]
     asked = dict.fromkeys([*(each for table in more for each in measures_of(table)), *inner])
     weight = max((table.weight for table in more), default=Decimal(1))
-    return table_of(columns, [each for each in asked if each[1] in entries.chosen], weight)
+    known = [*entries.chosen, *([""] if is_ordered(entries, columns) else [])]
+    return table_of(columns, [each for each in asked if each[1] in known], weight)
 
 
 def _both(one: PublishedTable, other: PublishedTable) -> PublishedTable:
-    weight = max(one.weight, other.weight)
-    return joined(one.columns, [one, other]).model_copy(update={"weight": weight})
+    more = {"weight": max(one.weight, other.weight), "ranges": one.ranges or other.ranges}
+    return joined(one.columns, [one, other]).model_copy(update=more)
 
 
 def _margins(entries: Entries, tables: Sequence[PublishedTable]) -> list[PublishedTable]:
@@ -201,8 +203,14 @@ def _margins(entries: Entries, tables: Sequence[PublishedTable]) -> list[Publish
 def has_ranges(entries: Entries) -> bool:
     """Whether one table holds all columns and one of them is ordered, so that sums over ranges can matter."""
     names = used(entries)
-    ordered = any(entries.declared[name]["kind"] in ("number", "date") for name in names)
-    return ordered and any(set(table) == set(names) for table in tables_of(entries))
+    tables = published(entries)
+    alone = not any(table.ranges for table in tables)
+    return alone and is_ordered(entries, names) and any(set(table.columns) == set(names) for table in tables)
+
+
+def is_ordered(entries: Entries, names: Sequence[str]) -> bool:
+    """Whether one of these columns has an order, so that sums over its ranges can matter."""
+    return any(entries.declared.get(name, {}).get("kind") in ("number", "date") for name in names)
 
 
 def to_plan(entries: Entries) -> Plan:
@@ -298,16 +306,13 @@ def used(entries: Entries) -> list[str]:
 
 
 def from_plan(plan: Plan) -> Entries:
-    """Return the entries that would make `plan`. Raises `PlanError` for what this page cannot ask for yet."""
-    if plan.beside_ranged:
-        raise PlanError(
-            _("this plan asks for ranges beside other tables, which this page cannot do yet: use the command line")
-        )
+    """Return the entries that would make `plan`."""
+    of_all = plan.ranged is not None and {*plan.ranged} == {*plan.used}
     entries = Entries(
         title=plan.title,
         dataset=plan.dataset,
         chosen=tuple(column.name for column in plan.columns),
-        ranges=plan.ranged is not None,
+        ranges=of_all,
         declared={column.name: undressed(column) for column in plan.columns},
         notes=plan.notes,
         language=plan.language,
@@ -322,7 +327,7 @@ def from_plan(plan: Plan) -> Entries:
     )
     listed = plan.tables if isinstance(plan.tables, tuple) else plan.marginals
     tables = [t if isinstance(t, PublishedTable) else PublishedTable(columns=t) for t in listed]
-    return _listed(entries, [table.model_copy(update={"ranges": False}) for table in tables])
+    return _listed(entries, [table.model_copy(update={"ranges": False}) for table in tables] if of_all else tables)
 
 
 def _listed(entries: Entries, tables: Sequence[PublishedTable]) -> Entries:
@@ -342,7 +347,7 @@ def _listed(entries: Entries, tables: Sequence[PublishedTable]) -> Entries:
     for own, margins in ((kept, True), (tables, False)):
         found = entries.with_(
             layout="own", own=tuple(table.columns for table in own), margins=margins,
-            more=tuple(table for table in own if table.amounts or table.weight != 1),
+            more=tuple(table for table in own if table.amounts or table.ranges or table.weight != 1),
         )  # fmt: skip
         if not margins or (within and published(found) == tuple(tables)):
             break

@@ -44,7 +44,14 @@ def test_the_box_for_single_columns_is_ticked_again_and_still_does_something(pla
         assert all(len(table) > 1 for table in tables_of(again.with_(margins=False)))
 
 
-@pytest.mark.parametrize("plan", [Plan.loads(PAY), Plan.loads(MEANS), geography_plan(3)])
+BESIDE = Plan.loads(
+    PAY.replace("[sex], mean: [hours], weight: 3", "[age], ranges: true").replace(
+        "- {name: state", "- {name: age, kind: number, edges: [0, 18, 65]}\n  - {name: state"
+    )
+)
+
+
+@pytest.mark.parametrize("plan", [Plan.loads(PAY), Plan.loads(MEANS), geography_plan(3), BESIDE])
 def test_amounts_measures_and_levels_come_back_as_they_were(plan: Plan) -> None:
     again = to_plan(from_plan(plan))
     assert again.key == plan.key
