@@ -206,6 +206,7 @@ def _table_and_measures(plan: Plan, table: Columns) -> str:
     """
     measures = [f"mean {name}" for name in plan.means(table)] + [f"sum {name}" for name in plan.sums(table)]
     measures += [f"quantiles {name}" for name in plan.amounts(table) if plan.quantiles(table, name)]
+    measures += [each.column.replace("_", " ") for each in plan.associations(table)]
     return " × ".join(table) + (f" ({', '.join(measures)})" if measures else "")
 
 

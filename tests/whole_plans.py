@@ -64,9 +64,13 @@ def _tables(draw: st.DrawFn, names: list[str], amounts: list[str], with_knots: l
         some = st.lists(st.sampled_from(amounts), max_size=2, unique=True)
         parts = st.lists(st.sampled_from(["0.5", "0.25", "0.9999"]), min_size=1, max_size=2)
         quantiles = st.dictionaries(st.sampled_from(with_knots), parts) if with_knots else st.just({})
+        pairs = st.just([amounts]) if len(amounts) == 2 else st.just([])
+        slopes = [{"of": amounts[0], "on": amounts[1]}] if len(amounts) == 2 and amounts[1] not in with_knots else []
         return [
-            {"columns": table, "mean": draw(some), "sum": draw(some), "quantiles": draw(quantiles)} for table in tables
-        ]
+            {"columns": table, "mean": draw(some), "sum": draw(some), "quantiles": draw(quantiles),
+             "covariance": draw(st.just([]) | pairs), "slope": draw(st.sampled_from([[], slopes]))}
+            for table in tables
+        ]  # fmt: skip
     match draw(st.integers(0, 3)):
         case 0:
             return {"each": draw(st.integers(1, min(3, len(names))))}

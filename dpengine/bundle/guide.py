@@ -129,6 +129,17 @@ QUANTILES = Entry(
     ),
     mark("Quote the interval with every quantile."),
 )
+ASSOCIATIONS = Entry(
+    mark("covariance, correlation, slope"),
+    mark(
+        "How two amounts go together, over the people of a cell whose two amounts are known. The slope of one on "
+        "another says how much more of the first goes with 1 more of the other: it is that of the line fitted by least "
+        "squares. The covariance is divided by the number of people. The interval holds the true number 95 times in "
+        "100; where a group is too small for its noise, it reaches over all values that are possible. The synthetic "
+        "rows do not have these numbers."
+    ),
+    mark("Quote the interval with every number, and do not read a slope as a cause."),
+)
 LEVELS = Entry(
     mark("Levels of a column"),
     mark(
@@ -223,6 +234,7 @@ def number_columns(result: Result) -> list[Entry]:
     entries = [COUNT, *NUMBERS[estimator(plan)]]
     entries += [AMOUNTS] if plan.means(()) or plan.sums(()) else []
     entries += [QUANTILES] if any(plan.quantiles((), name) for name in plan.amounts(())) else []
+    entries += [ASSOCIATIONS] if plan.associations(()) else []
     errors = model_errors(result)
     if errors:
         errors = " " + _(

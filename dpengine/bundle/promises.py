@@ -167,11 +167,16 @@ def _cells(plan: Plan, name: str) -> dict[str, Any]:
 
 
 def _bounds(plan: Plan, name: str) -> dict[str, str]:
-    """Return the bounds and the step of an amount, whose cells are its knots; nothing for other columns."""
+    """Return the bounds and the step of an amount, and whether it has squares; nothing for other columns.
+
+    Its cells are its knots. With squares, they are three, with the weights (1 − t)², 2t(1 − t) and t² for a value at
+    the part t of its range (`spec.numeric.squares`).
+    """
     column = plan.column(name)
     if not isinstance(column, Amount):
         return {}
-    return {key: f"{value:f}" for key, value in (("from", column.low), ("to", column.high), ("step", column.step))}
+    bounds = {key: f"{value:f}" for key, value in (("from", column.low), ("to", column.high), ("step", column.step))}
+    return bounds | ({"squares": "yes"} if column.degree > 1 else {})
 
 
 def _has_means(plan: Plan) -> bool:
@@ -183,12 +188,14 @@ def _has_quantiles(plan: Plan) -> bool:
 
 
 def _of_amounts(plan: Plan, wording: Wording) -> list[str]:
-    """Return how means, sums and quantiles are made, and the amounts of synthetic rows; earlier versions do not say."""
+    """Return how means, quantiles and slopes are made, and amounts of synthetic rows; earlier versions do not say."""
     said = [(_has_means(plan), wording.means), (_has_quantiles(plan), wording.quantiles),
+            (bool(plan.associations(())), wording.associations),
             (bool(plan.amounts(())), wording.amounts)]  # fmt: skip
     return [sentence for has, sentence in said if has and sentence]
 
 
 def _of_their_intervals(plan: Plan, wording: Wording) -> list[str]:
-    said = [(_has_means(plan), wording.mean_intervals), (_has_quantiles(plan), wording.quantile_intervals)]
+    said = [(_has_means(plan), wording.mean_intervals), (_has_quantiles(plan), wording.quantile_intervals),
+            (bool(plan.associations(())), wording.association_intervals)]  # fmt: skip
     return [sentence for has, sentence in said if has and sentence]

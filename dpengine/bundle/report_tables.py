@@ -14,8 +14,16 @@ from dpengine.array_types import Columns
 from dpengine.charts import figures
 from dpengine.charts.level_rows import level_rows
 from dpengine.charts.levels import level_table, level_tree
-from dpengine.results.published_columns import NUMBERS, Measure, measures, number_columns, published_name
+from dpengine.results.published_columns import (
+    NUMBERS,
+    Measure,
+    association_heading,
+    measures,
+    number_columns,
+    published_name,
+)
 from dpengine.results.result import Result
+from dpengine.results.spans import Span
 from dpengine.spec.domain import Column
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import heading_of, level_in_words, people, shown_labels
@@ -65,7 +73,7 @@ def count_texts(cells: Mapping[str, npt.NDArray[Any]]) -> list[dict[str, str]]:
 
 
 def measure_texts(result: Result, table: Columns, rows: int | None) -> dict[str, list[Texts]]:
-    """Write the means, sums and quantiles of the first `rows` cells, or of all, by what readers see for each."""
+    """Write what a table says of amounts in the first `rows` cells, or in all, by what readers see for each."""
     return {
         heading: list(
             islice(
@@ -76,9 +84,19 @@ def measure_texts(result: Result, table: Columns, rows: int | None) -> dict[str,
                 rows,
             )
         )
-        for measure in measures(result.plan, table)
-        for heading, span in zip(measure.headings(result.plan), result.spans(table, measure), strict=True)
+        for heading, span in _spans(result, table).items()
     }
+
+
+def _spans(result: Result, table: Columns) -> dict[str, Span]:
+    """Return the means, sums and quantiles of a table, and then those of pairs, by what readers see for each."""
+    plan = result.plan
+    found = {
+        heading: span
+        for measure in measures(plan, table)
+        for heading, span in zip(measure.headings(plan), result.spans(table, measure), strict=True)
+    }
+    return found | {association_heading(plan, each): result.pair_span(table, each) for each in plan.associations(table)}
 
 
 def _written(value: float, digits: int) -> str:
@@ -99,7 +117,7 @@ def _table(result: Result, table: Columns, file: str, room: int) -> dict[str, An
     rows = noisy.size if whole else FIRST_ROWS
     shown = {name: cells[:rows] for name, cells in result.cells(table).items()}
     amounts = measure_texts(result, table, rows)
-    spans = [span.noisy.ravel() for each in measures(result.plan, table) for span in result.spans(table, each)]
+    spans = [span.noisy.ravel() for span in _spans(result, table).values()]
     written_amounts = list(zip(amounts.values(), spans, strict=True))
     return {
         "name": heading_of(result.plan, table),

@@ -30,8 +30,9 @@ class Wording:
     """The sentences of one schema version.
 
     `several_values` has a place `{id}` for the column that names a person; it stands in `not_protected` where a
-    person is named by such a column, `several_rows` where a row is a person. `means`, `quantiles` and `amounts` are
-    added to `post_processing`, and `mean_intervals` and `quantile_intervals` to `intervals`, where a plan has these.
+    person is named by such a column, `several_rows` where a row is a person. `means`, `quantiles`, `associations` and
+    `amounts` are added to `post_processing`, and `mean_intervals` and those of others to `intervals`, where a plan has
+    these.
     """
 
     post_processing: Mapping[Estimator, tuple[str, ...]]
@@ -41,9 +42,11 @@ class Wording:
     several_values: str
     means: str = ""
     quantiles: str = ""
+    associations: str = ""
     amounts: str = ""
     mean_intervals: str = ""
     quantile_intervals: str = ""
+    association_intervals: str = ""
 
 
 SCHEMA_VERSION = 4
@@ -236,6 +239,13 @@ _AMOUNTS = replace(
         "of small groups drawn towards all people as far as they are noise. They lie on the declared steps and rise "
         "with the part. Values in synthetic.csv do not have these quantiles."
     ),
+    associations=mark(
+        "covariance, correlation and slope: of the people whose two values are known, each bounded as declared and "
+        "moved to the nearest step. The covariance is divided by the number of people; the slope of one amount on "
+        "another is that of the line fitted by least squares. They are computed from noisy counts in which the weights "
+        "of a row for two amounts are multiplied, and for squares shared in three, so that it weighs 1 in all. Values "
+        "in synthetic.csv do not have them, and they are not fitted to other tables."
+    ),
     amounts=mark(
         "amounts in synthetic.csv: whole steps within the declared bounds, spread evenly around the mean of their cell "
         "by a fixed rule, not at random. Added up, they give the published sums; where an amount was measured in "
@@ -250,6 +260,10 @@ _AMOUNTS = replace(
         "Each interval of a quantile holds the true one with a probability of at least 95 %, each by itself. It ends "
         "at knots, and where there is hardly any noise it still reaches over two pieces between knots. Where a group "
         "is too small for its noise, it is the whole range."
+    ),
+    association_intervals=(
+        "Each interval of a covariance, correlation or slope is meant to hold the true one with a probability of 95 %, "
+        "each by itself. Where a group is too small for its noise, it reaches over all values that are possible."
     ),
 )
 # A table for ranges beside others stands in version 4 alone; bundles of earlier versions that claim one are compared.

@@ -29,6 +29,11 @@ def _subsets(axes: Sequence[int]) -> list[tuple[int, ...]]:
     return [each for size in range(len(axes) + 1) for each in combinations(axes, size)]
 
 
+def _copies(axes: Sequence[int], joints: JointTables) -> list[int]:
+    """Return the amounts of a joint table, by their axes, each as often as it is shared between cells."""
+    return [axis for axis in axes if axis in joints.amounts for _copy in range(joints.amounts[axis].degree)]
+
+
 def _products(groups: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
     """Return the sets of amounts, by their axes, of which sums of products of units are needed."""
     return sorted({each for group in groups for each in _subsets(group) if each})
@@ -47,11 +52,12 @@ def _cell(amount: Amount, axis: int) -> str:
 
 
 def _units(amount: Amount, axis: int) -> str:
-    """Write the units of a row that belong to the next cell."""
-    pieces = [(low, high, amount.grain // (high - low)) for low, high in pairwise(amount.knot_places)]
+    """Write the parts of a value that belong to the next cell."""
+    pieces = [(low, high, amount.parts // (high - low)) for low, high in pairwise(amount.knot_places)]
     whens = " ".join(f"WHEN k{axis} < {high} THEN (k{axis} - {low}) * {part}" for low, high, part in pieces[:-1])
     low, _, part = pieces[-1]
-    return f"CASE WHEN k{axis} > {amount.grid.steps} THEN 0 {whens} ELSE (k{axis} - {low}) * {part} END AS u{axis}"
+    value = f"CASE WHEN k{axis} > {amount.grid.steps} THEN 0 {whens} ELSE (k{axis} - {low}) * {part} END"
+    return f"CAST({value} AS BIGINT) AS u{axis}"  # products of units pass 32 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +97,7 @@ class RemoteRows:
             split = ", ".join(f"{_cell(amount, axis)}, {_units(amount, axis)}" for axis, amount in amounts.items())
             rows = f"SELECT *, {split} FROM ({rows}) AS whole"
         sets = ", ".join(f"({', '.join(cell[axis] for axis in axes)})" for axes in joints.axes)
-        products = _products([[axis for axis in axes if axis in amounts] for axes in joints.axes])
+        products = _products([_copies(axes, joints) for axes in joints.axes])
         outputs = [f"coalesce(CAST({cell[axis]} AS BIGINT), -1) AS g{axis}" for axis in used] + ["count(*) AS n"]
         outputs += [
             f"CAST(sum({' * '.join(f'u{axis}' for axis in group)}) AS BIGINT) AS {_name(group)}" for group in products
@@ -111,16 +117,18 @@ class RemoteRows:
             in_set &= (columns[f"g{axis}"] >= 0) == (axis in axes)
         counts = np.zeros(joints.shape(axes), dtype=np.int64)
         found = {name: values[in_set] for name, values in columns.items()}
-        shared = [axis for axis in axes if axis in joints.amounts]
-        for upper in _subsets(shared):
-            # Π units (upper) · Π (grain − units) (others), multiplied out into the sums of products that were asked for
+        copies = _copies(axes, joints)
+        every = range(len(copies))
+        for upper in _subsets(every):
+            # Π parts (upper) · Π (rest) (others), multiplied out into the sums of products that were asked for
             weights = np.zeros(len(found["n"]), dtype=np.int64)
-            for more in _subsets([axis for axis in shared if axis not in upper]):
-                group = tuple(axis for axis in shared if axis in (*upper, *more))
-                grain = math.prod(joints.amounts[axis].grain for axis in shared if axis not in group)
-                weights += (-1) ** len(more) * grain * found[_name(group)]
+            for more in _subsets([copy for copy in every if copy not in upper]):
+                group = [copies[copy] for copy in every if copy in (*upper, *more)]
+                rest = math.prod(joints.amounts[copies[copy]].parts for copy in every if copy not in (*upper, *more))
+                weights += (-1) ** len(more) * rest * found[_name(group)]
             some = weights != 0
-            places = tuple(found[f"g{axis}"][some] + (axis in upper) for axis in axes)
+            moved = [copies[copy] for copy in upper]
+            places = tuple(found[f"g{axis}"][some] + moved.count(axis) for axis in axes)
             np.add.at(counts, places, weights[some])
         return counts
 

@@ -211,12 +211,11 @@ class Totals:
         for place, axis in enumerate(axes):
             if axis in shared:
                 _, units = shared[axis]
-                rest, step = self._amounts[axis].grain - units, math.prod(shape[place + 1 :])
-                beside = step * (units > 0)  # a row that is in one cell has no next one
+                step = math.prod(shape[place + 1 :])
                 corners = [
-                    (cell + move, part if weights is None else weights * part)
+                    (cell + step * move, part if weights is None else weights * part)
                     for cell, weights in corners
-                    for move, part in ((0, rest), (beside, units))
+                    for move, part in self._amounts[axis].corners(np.zeros_like(units), units)
                 ]
         yield from corners
 

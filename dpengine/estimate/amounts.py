@@ -59,6 +59,9 @@ class SoftEstimates(Protocol):
     def noise_along(self, table: Columns, coefficients: Sequence[float]) -> tuple[float, float]:
         """Return the variance of Σ coefficient · estimate over the last column's cells, and its 95 % half-width."""
 
+    def covariance_along(self, table: Columns, along: Columns) -> Floats:
+        """Return the covariance of the estimates of the cells along some columns, the others fixed."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AmountTable:

@@ -101,6 +101,10 @@ class UnbiasedEstimates:
         terms = self._squares.noise(table, table[-1], coefficients)
         return self._variance(terms), error_of_terms(self._allocations)(terms).half_width()
 
+    def covariance_along(self, table: Columns, along: Columns) -> Floats:
+        """Return the covariance of the estimates of the cells along some columns, the others fixed."""
+        return self._squares.covariance(table, along)
+
     def _variance(self, terms: Sequence[NoiseTerm]) -> float:
         variances = self._squares.variances
         return math.fsum(term.weight**2 * term.times * variances[term.measured] for term in terms)

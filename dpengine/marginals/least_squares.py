@@ -125,6 +125,24 @@ class LeastSquares:
             total += contrast / precision / self._cells(frozenset(table) - component) ** 2
         return total
 
+    def covariance(self, table: Columns, along: Columns) -> Floats:
+        """Return the covariance of the estimates of the cells along some columns of `table`, the others fixed.
+
+        It has an axis for each of `along`, and then these again. Each component has an error of its own, with the
+        covariance I − J/n along a column that it has, where J is all ones, and J along one that it has not.
+        """
+        sizes = [self.sizes[name] for name in along]
+        total = np.zeros((*sizes, *sizes))
+        for component in subsets(table):
+            precision, _ = self._component(component)
+            scale = 1 / precision / self._cells(frozenset(table) - component) ** 2
+            scale *= math.prod((self.sizes[name] - 1) / self.sizes[name] for name in component - {*along})
+            part = np.array(scale)
+            for name, size in zip(along, sizes, strict=True):
+                part = np.multiply.outer(part, np.eye(size) - 1 / size if name in component else np.ones((size, size)))
+            total += part.transpose([*range(0, 2 * len(along), 2), *range(1, 2 * len(along), 2)])
+        return total
+
     def estimate(
         self, table: Columns, values: Sequence[npt.NDArray[np.int64] | Floats], totals: Sequence[float] | None = None
     ) -> Floats:

@@ -21,6 +21,7 @@ from dpengine.marginals.graphs import junction_order, maximal
 from dpengine.marginals.least_squares import LeastSquares, subsets
 from dpengine.marginals.measurement import PARTS, Allocation
 from dpengine.spec.limits import MAX_TABLE_CELLS
+from dpengine.spec.numeric.amount import MAX_GRAIN
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, number
 
@@ -36,7 +37,6 @@ __all__ = [
 ]
 
 MAX_JOINT_CELLS = 2_000_000  # of a table of all columns through which others agree
-ROWS = 2**32  # at most, where a plan does not say
 MAX_OPTIMISED = 60  # marginals beyond which the numerical search takes too long
 
 
@@ -129,7 +129,8 @@ def check_rings(plan: Plan) -> None:
 
 def _is_small(plan: Plan, columns: Columns) -> bool:
     """Return whether a table of these columns can be measured: its cells can be written down, and its units counted."""
-    return plan.cells(columns) <= MAX_TABLE_CELLS and plan.grain(columns) * (plan.rows_about or ROWS) <= 2**62
+    countable = plan.grain(columns) <= MAX_GRAIN and plan.grain(columns) * (plan.rows_about or 1) <= 2**62
+    return plan.cells(columns) <= MAX_TABLE_CELLS and countable
 
 
 def allocate(plan: Plan, columns: Columns, epsilon: Fraction) -> Allocation:

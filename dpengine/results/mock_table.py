@@ -64,9 +64,9 @@ def _profile(column: Column, latent_class: int) -> Floats:
     elif isinstance(column, Amount):
         values = np.linspace(0, 1, MOCK_VALUES)
         likely = np.exp(-(((values - (0.3, 0.45, 0.2)[latent_class]) / 0.2) ** 2))
-        cells, units = column.split((values * column.grid.steps).astype(np.int64))
-        weights = np.bincount(cells, likely * (column.grain - units), minlength=size)
-        weights += np.bincount(np.minimum(cells + 1, size - 1), likely * units, minlength=size)
+        weights = np.zeros(size)
+        for cells, units in column.corners(*column.split((values * column.grid.steps).astype(np.int64))):
+            weights += np.bincount(cells, likely * units, minlength=size)
     else:
         weights = np.array([(0.35, 0.55, 0.7)[latent_class], (0.65, 0.45, 0.3)[latent_class]])
     extra = [0.01] * column.other + [0.02] * column.missing

@@ -19,6 +19,7 @@ import numpy as np
 from dpengine.array_types import Columns, Floats
 from dpengine.errors import PlanError
 from dpengine.estimate.amounts import mean_half_widths
+from dpengine.estimate.associations import half_widths
 from dpengine.estimate.error_distribution import CONFIDENCE, ErrorDistribution
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.estimate.quantiles import quantile_half_widths
@@ -47,10 +48,10 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
 
     Returns one row a published table, then `total`: `table` (column names joined by ` × `), `cells`, `mean_abs_error`
     and `half_width_95` of `estimate` in each cell, and `total_half_width_95` of the grand total. For each amount a
-    column `mean_…_half_width_95` follows, and for each quantile of it a column `quantile_0.5_…_half_width_95`, averaged
-    over the people of the mock table's cells. With `epsilons`, the same for each of them, after a column `epsilon`.
-    Errors are exact, or simulated under the strategy *adaptive*; `frame.attrs["simulated"]` says which. Raises
-    `PlanError` for an unusable ε.
+    column `mean_…_half_width_95` follows, for each quantile of it `quantile_0.5_…_half_width_95`, and one for each
+    covariance, correlation and slope, averaged over the people of the mock table's cells. With `epsilons`, the same for
+    each of them, after a column `epsilon`. Errors are exact, or simulated under the strategy *adaptive*;
+    `frame.attrs["simulated"]` says which. Raises `PlanError` for an unusable ε.
     """
     import pandas as pd
 
@@ -91,9 +92,9 @@ def predict_by_trials(
 
 
 def measure_half_widths(strategy: Strategy, table: Columns) -> dict[str, float]:
-    """Return the half-widths of the means and quantiles of a table, averaged over the people of the mock table's cells.
+    """Return the half-widths of what a table says of amounts, averaged over the people of the mock table's cells.
 
-    Their names are those of the published columns. An amount of which a table has no mean or quantile has none here.
+    Their names are those of the published columns. Every amount that is measured in the table has that of its mean.
     """
     plan = strategy.plan
     found: dict[str, float] = {}
@@ -106,6 +107,10 @@ def measure_half_widths(strategy: Strategy, table: Columns) -> dict[str, float]:
             for part, each in zip(parts, quantile_half_widths(amount, rows, table, parts, soft), strict=True)
         }
         found |= {label: float(np.average(each, weights=rows.sum(axis=-1))) for label, each in widths.items()}
+    for pair in plan.associations(table):
+        soft, rows = derive_estimates(plan, strategy.blank()).soft, mock_rows(plan, (*table, pair.of, pair.on))
+        wide = half_widths(pair, plan.amount(pair.of), plan.amount(pair.on), rows, table, soft)
+        found[pair.column] = float(np.average(wide, weights=rows.sum(axis=(-2, -1))))
     return found
 
 

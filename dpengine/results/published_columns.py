@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
 from dpengine.array_types import Columns
+from dpengine.spec.numeric.association import Association
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, localised
 
 __all__ = [
-    "ENDS", "NUMBERS", "Measure", "decimals_of_mean", "header", "measures", "number_columns", "published_name",
-    "quantile_kind",
+    "ENDS", "NUMBERS", "Measure", "association_heading", "decimals_of_association", "decimals_of_mean", "header",
+    "measures", "number_columns", "published_name", "quantile_kind",
 ]  # fmt: skip
 
 NUMBERS = ("count", "estimate", "low", "high")
@@ -80,14 +82,24 @@ def number_columns(plan: Plan, table: Columns) -> list[str]:
     """Return the names of the columns of numbers of a published table, in order.
 
     After the numbers of every table come those of its amounts: people whose value is known, if any may be missing; the
-    mean, the sum and quantiles, if they are asked for, each with the ends of its interval.
+    mean, the sum and quantiles, if they are asked for, each with the ends of its interval; and then those of pairs.
     """
     names = list(NUMBERS)
     published = measures(plan, table)
     for name in plan.amounts(table):
         names += [f"known_{name}"] if plan.amount(name).missing else []
         names += [f"{each}{end}" for one in published if one.amount == name for each in one.names for end in ENDS]
-    return names
+    return names + [f"{each.column}{end}" for each in plan.associations(table) for end in ENDS]
+
+
+def association_heading(plan: Plan, each: Association) -> str:
+    """Return what readers see in place of the name of its column."""
+    of, on = plan.column(each.of).heading, plan.column(each.on).heading
+    if each.kind == "slope":
+        return _("slope of {of} on {on}", of=of, on=on)
+    if each.kind == "covariance":
+        return _("covariance of {of} and {on}", of=of, on=on)
+    return _("correlation of {of} and {on}", of=of, on=on)
 
 
 def quantile_kind(part: Decimal) -> str:
@@ -129,3 +141,12 @@ def decimals_of_mean(plan: Plan, amount: str) -> int:
     2
     """
     return min(6, max(2, 4 - plan.amount(amount).step.adjusted()))
+
+
+def decimals_of_association(unit: float) -> int:
+    """Return to how many decimals a number of pairs of amounts is published: six digits of what it is at most, 4 to 12.
+
+    >>> decimals_of_association(1.0), decimals_of_association(2e-5), decimals_of_association(8e6)
+    (6, 11, 4)
+    """
+    return min(12, max(4, 6 - math.floor(math.log10(unit))))

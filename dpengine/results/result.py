@@ -25,7 +25,8 @@ from dpengine.measure.allocation import MAX_JOINT_CELLS
 from dpengine.measure.strategy import MAX_SYNTHETIC
 from dpengine.results import serialise
 from dpengine.results.published_columns import ENDS, Measure, measures, number_columns, published_name
-from dpengine.results.spans import Span, spans
+from dpengine.results.spans import Span, association_span, spans
+from dpengine.spec.numeric.association import Association
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values, resample
 from dpengine.synthesis.amount_values import AmountValues
@@ -160,6 +161,9 @@ class Result:
             for measure in (each for each in measures(self.plan, table) if each.amount == name):
                 for label, span in zip(measure.names, self.spans(table, measure), strict=True):
                     numbers |= {f"{label}{end}": each for end, each in zip(ENDS, span.numbers, strict=True)}
+        for pair in self.plan.associations(table):
+            found = self.pair_span(table, pair).numbers
+            numbers |= {f"{pair.column}{end}": each for end, each in zip(ENDS, found, strict=True)}
         return labels | {name: np.ravel(values) for name, values in numbers.items()}
 
     def _interval(self, table: Columns, count: Ints) -> tuple[Ints, Ints, Floats]:
@@ -187,6 +191,10 @@ class Result:
     @cached_property
     def _spans(self) -> dict[tuple[Columns, Measure], tuple[Span, ...]]:
         return {}  # a page draws and lists the same numbers again and again
+
+    def pair_span(self, table: Columns, each: Association) -> Span:
+        """Return what is published of a pair of amounts in `table`, with its intervals."""
+        return association_span(self.plan, table, each, self.estimates.soft)
 
     def amount_table(self, table: Columns, name: str) -> AmountTable:
         """Return the people whose amount of this name is known, and its sum in steps, in each cell of `table`."""

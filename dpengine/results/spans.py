@@ -1,4 +1,4 @@
-"""Means, sums and quantiles with their intervals in each cell of a table, rounded as they are published."""
+"""Means, sums, quantiles and slopes with their intervals in each cell of a table, rounded as they are published."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpengine.array_types import Bools, Floats
+from dpengine.array_types import Bools, Columns, Floats
 from dpengine.estimate import amounts
 from dpengine.estimate.amounts import AmountTable, SoftEstimates
+from dpengine.estimate.associations import associations
 from dpengine.estimate.quantiles import fit_quantiles, quantile_intervals
-from dpengine.results.published_columns import Measure, decimals_of_mean
+from dpengine.results.published_columns import Measure, decimals_of_association, decimals_of_mean
 from dpengine.spec.domain import Amount
+from dpengine.spec.numeric.association import Association, unit_of
 from dpengine.spec.plan import Plan
 
-__all__ = ["MOST", "Span", "spans"]
+__all__ = ["MOST", "Span", "association_span", "spans"]
 
 MOST = 0.5  # of the range: an interval that holds more of it says little of a mean or a quantile
 
@@ -54,6 +56,15 @@ def spans(
             return (_sums(amount, found, soft),)
         case _quantile:
             return _quantiles(amount, found, measure, soft)
+
+
+def association_span(plan: Plan, table: Columns, each: Association, soft: SoftEstimates) -> Span:
+    """Return what is published of a pair of amounts. It is mostly noise where it cannot be told from 0."""
+    of, on = plan.amount(each.of), plan.amount(each.on)
+    decimals = decimals_of_association(unit_of(each, of, on))
+    found = (np.round(span, decimals) + 0.0 for span in associations(each, of, on, table, soft))
+    middle, low, high = found
+    return Span(middle, low, high, (low <= 0) & (high >= 0) & (high > low))
 
 
 def _means(amount: Amount, found: AmountTable, everybody: AmountTable, soft: SoftEstimates, decimals: int) -> Span:

@@ -271,6 +271,7 @@ def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:
             "step": f"{column.step.normalize():f}",
         }
         plain = {name: value for name, value in plain.items() if name not in ("low", "high", "from", "to")} | numbers
+        plain |= {"squares": True} if column.degree > 1 else {}
     if isinstance(column, Number | Amount) and column.format == "1234.5":
         del plain["format"]  # plans from before there were formats keep their identity
     return plain

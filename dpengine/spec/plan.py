@@ -27,6 +27,8 @@ from dpengine.spec.categories.resolution import Resolution, coarser_columns
 from dpengine.spec.declared import About, Declared, Line, Text
 from dpengine.spec.domain import Amount, Column, Number, cells_payload
 from dpengine.spec.limits import MAX_TABLES, check_columns, check_declared
+from dpengine.spec.numeric.association import Association
+from dpengine.spec.numeric.squares import with_squares
 from dpengine.spec.plan_checks import check_tables
 from dpengine.spec.published_table import Each, PublishedTable, read_table
 from dpengine.translation.catalogue import ENGLISH, _, languages, mark, number
@@ -198,12 +200,13 @@ class Plan(Declared):
         listed = [table for table in self._listed if isinstance(table, PublishedTable) and table.amounts]
         if not listed:
             return {}
-        mean, sums = (tuple(dict.fromkeys(name for table in listed for name in getattr(table, kind)))
-                      for kind in ("mean", "sum"))  # fmt: skip
+        kinds = ("mean", "sum", "covariance", "correlation", "slope")
+        all_of: Any = {kind: tuple(dict.fromkeys(name for table in listed for name in getattr(table, kind)))
+                       for kind in kinds}  # fmt: skip
         parts: dict[str, tuple[Decimal, ...]] = {}
         for name, more in (each for table in listed for each in table.quantiles.items()):
             parts[name] = tuple(sorted({*parts.get(name, ()), *more}))
-        total = PublishedTable(columns=(), mean=mean, sum=sums, quantiles=parts)
+        total = PublishedTable.model_construct(columns=(), quantiles=parts, **all_of)
         return {table.columns: table for table in listed} | {(): total}
 
     @cached_property
@@ -234,15 +237,27 @@ class Plan(Declared):
         """Return at which parts of the people the quantiles of an amount are published in `table`, or in the total."""
         return self._measures[table].quantiles.get(amount, ()) if table in self._measures else ()
 
+    def associations(self, table: tuple[str, ...]) -> tuple[Association, ...]:
+        """Return what is published of pairs of amounts in `table`, or in the total of no columns."""
+        return self._measures[table].associations if table in self._measures else ()
+
     def amounts(self, table: tuple[str, ...]) -> tuple[str, ...]:
         """Return the amounts that are measured in `table`, or in any table for the total of no columns."""
         return self._measures[table].amounts if table in self._measures else ()
 
     @cached_property
     def supports(self) -> tuple[tuple[str, ...], ...]:
-        """The tables that must be known: each published one, or those with one of its amounts as a further column."""
-        wanted = [[(*table, amount) for amount in self.amounts(table)] or [table] for table in self.marginals]
-        return tuple(each for group in wanted for each in group)
+        """The tables that must be known: each published one, or those with its amounts as further columns.
+
+        They have one of these, or the two that are published as a pair.
+        """
+        wanted: list[tuple[str, ...]] = []
+        for table in self.marginals:
+            pairs = dict.fromkeys(tuple(sorted((each.of, each.on))) for each in self.associations(table))
+            paired = {name for pair in pairs for name in pair}
+            alone = [(name,) for name in self.amounts(table) if name not in paired]
+            wanted += [(*table, *amounts) for amounts in (*alone, *pairs)] or [table]
+        return tuple(wanted)
 
     def has_amount(self, table: Iterable[str]) -> bool:
         """Return whether one of the columns is an amount, between whose cells rows are shared."""
@@ -255,7 +270,12 @@ class Plan(Declared):
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:
-        return {column.name: column for column in self.columns} | coarser_columns(self.columns)
+        squared = {name for table in self._measures.values() for each in table.associations for name in each.squared}
+        declared = {
+            column.name: with_squares(column) if column.name in squared and isinstance(column, Amount) else column
+            for column in self.columns
+        }
+        return declared | coarser_columns(self.columns)
 
     @cached_property
     def _used(self) -> frozenset[str]:

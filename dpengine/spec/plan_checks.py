@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from dpengine.spec.domain import Amount, Column
 from dpengine.spec.limits import MAX_TABLE_CELLS
+from dpengine.spec.numeric.amount import MAX_GRAIN
 from dpengine.spec.numeric.amount_text import even_knots
 from dpengine.translation.catalogue import _, number
 
@@ -86,6 +88,8 @@ def _check_amounts(plan: Plan, columns: Mapping[str, Column], table: tuple[str, 
                     most=number(MAX_TABLE_CELLS),
                 )
             )
+        if plan.amount(amount).degree > 1:
+            _check_squares(plan.amount(amount), name)
         if plan.amount(amount).grain * (plan.rows_about or 1) > 2**62:
             raise ValueError(_("the step of {amount!r} is too fine for so many rows", amount=amount))
         if plan.quantiles(table, amount) and len(plan.amount(amount).all_knots) < MIN_KNOTS:
@@ -99,9 +103,12 @@ def _check_amounts(plan: Plan, columns: Mapping[str, Column], table: tuple[str, 
                     knots=_even_knots(plan.amount(amount)),
                 )
             )
-    names = [f"{kind}_{each}{end}" for each in plan.amounts(table)
-             for kind in ("mean", "sum", "known", *(f"quantile_{part:f}" for part in plan.quantiles(table, each)))
-             for end in ("", "_low", "_high")]  # fmt: skip
+    _check_associations(plan, table, name)
+    kinds = [each.column for each in plan.associations(table)]
+    for each in plan.amounts(table):
+        of_parts = (f"quantile_{part:f}" for part in plan.quantiles(table, each))
+        kinds += [f"{kind}_{each}" for kind in ("mean", "sum", "known", *of_parts)]
+    names = [f"{kind}{end}" for kind in kinds for end in ("", "_low", "_high")]
     if twice := [each for each, times in Counter(names).items() if times > 1]:
         raise ValueError(
             _(
@@ -110,6 +117,60 @@ def _check_amounts(plan: Plan, columns: Mapping[str, Column], table: tuple[str, 
                 column=twice[0],
             )
         )
+
+
+def _check_squares(amount: Amount, name: str) -> None:
+    if amount.knots:
+        raise ValueError(
+            _(
+                "table {name}: slopes and correlations take the squares of {amount!r}, which has knots: leave these "
+                "and its quantiles out, or ask for either in a plan of its own",
+                name=name,
+                amount=amount.name,
+            )
+        )
+    if amount.grain > MAX_GRAIN:
+        raise ValueError(
+            _(
+                "table {name}: slopes and correlations take the squares of {amount!r}, and its range has {steps} "
+                "steps; at most {most} are possible then: choose a larger step",
+                name=name,
+                amount=amount.name,
+                steps=number(amount.grid.steps),
+                most=number(math.isqrt(MAX_GRAIN)),
+            )
+        )
+
+
+def _check_associations(plan: Plan, table: tuple[str, ...], name: str) -> None:
+    for each in plan.associations(table):
+        wide = (*table, each.of, each.on)
+        if each.of == each.on:
+            raise ValueError(_("table {name}: {amount!r} is paired with itself", name=name, amount=each.of))
+        if (cells := plan.cells(wide)) > MAX_TABLE_CELLS:
+            raise ValueError(
+                _(
+                    "table {name}: with the cells of {of!r} and {on!r} it would have {cells} cells, above the limit of "
+                    "{most}: use fewer knots or columns, or wider bins",
+                    name=name,
+                    of=each.of,
+                    on=each.on,
+                    cells=number(cells),
+                    most=number(MAX_TABLE_CELLS),
+                )
+            )
+        if plan.grain(wide) > MAX_GRAIN or plan.grain(wide) * (plan.rows_about or 1) > 2**62:
+            raise ValueError(
+                _(
+                    "table {name}: the steps of {of!r} and {on!r} are too fine to be taken together: each row would be "
+                    "shared in {grain} parts, at most {most} are possible; choose larger steps",
+                    name=name,
+                    of=each.of,
+                    on=each.on,
+                    grain=number(plan.grain(wide)),
+                    most=number(MAX_GRAIN),
+                )
+            )
 
 
 def _even_knots(amount: Amount) -> str:

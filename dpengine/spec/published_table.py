@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 from dpengine.exact import decimal
 from dpengine.spec.declared import Declared, Text
 from dpengine.spec.limits import MAX_TABLE_COLUMNS
+from dpengine.spec.numeric.association import Association, Pairs, Slopes
 from dpengine.spec.numeric.parts import Parts
 from dpengine.translation.catalogue import _, number
 
@@ -52,7 +53,8 @@ class PublishedTable(Declared):
 
     With `ranges`, it is published for sums over intervals of its columns, such as all ages up to 40. With `mean` or
     `sum`, it has the means or sums of these amounts too, in each cell; with `quantiles`, those of the amounts that are
-    named there, at the given parts of the people: the median is at 0.5.
+    named there, at the given parts of the people: the median is at 0.5. With `covariance` or `correlation` of pairs of
+    amounts, or the `slope` of one on another, it has these.
 
     A table of `weight` 3 is three times as important as one of weight 1: where ε is divided, the variance of its cells
     counts three times (`measure.allocation`).
@@ -63,12 +65,23 @@ class PublishedTable(Declared):
     mean: Names = ()
     sum: Names = ()
     quantiles: dict[Text, Parts] = Field(default={}, max_length=MAX_TABLE_COLUMNS)
+    covariance: Pairs = ()
+    correlation: Pairs = ()
+    slope: Slopes = ()
     weight: Weight = Decimal(1)
 
     @property
     def amounts(self) -> tuple[str, ...]:
         """Names of the amounts that are measured in the table."""
-        return tuple(dict.fromkeys((*self.mean, *self.sum, *self.quantiles)))
+        paired = (name for each in self.associations for name in (each.of, each.on))
+        return tuple(dict.fromkeys((*self.mean, *self.sum, *self.quantiles, *paired)))
+
+    @property
+    def associations(self) -> tuple[Association, ...]:
+        """What is published of pairs of amounts."""
+        slopes = (Association("slope", each.of, each.on) for each in self.slope)
+        pairs = (Association("covariance", *each) for each in self.covariance)
+        return (*pairs, *(Association("correlation", *each) for each in self.correlation), *slopes)
 
 
 def read_table(value: Any) -> Any:

@@ -25,6 +25,7 @@ pytestmark = ibis_tables.TOLERATED
 
 PAY = Amount(name="pay", low="-10", high="50", step="0.5", missing_as=["-9", "none"])
 HOURS = Amount(name="hours", low="0", high="40", knots=["0", "10", "16", "40"], missing=False)
+AGE = Amount(name="age", low="-5", high="5", step="0.5")  # with its squares in a plan for slopes
 NUMBERS = [
     -math.inf,
     -99.0,
@@ -56,10 +57,14 @@ TYPES: dict[str, tuple[Any, list[Any]]] = {
 }
 
 
-def plan_of(*columns: Amount, **more: Any) -> Plan:
-    measured = {"columns": ["sex"], "mean": [each.name for each in columns]}
+def plan_of(*columns: Amount, slope: Any = (), **more: Any) -> Plan:
+    measured = {"columns": ["sex"], "mean": [each.name for each in columns], "slope": list(slope)}
     sex = {"name": "sex", "kind": "category", "values": ["f", "m"], "missing": False}
     return Plan(dataset="d", epsilon="1", columns=[sex, *columns], tables=[measured], **more)
+
+
+def with_slope() -> Plan:
+    return plan_of(AGE, PAY, slope=[{"of": "pay", "on": "age"}])
 
 
 def counted(source: Any, plan: Plan, tables: Sequence[Columns] | None = None) -> dict[Columns, Ints]:
@@ -87,6 +92,10 @@ def units(amount: Amount, value: float | None) -> Ints:
     exact = min(max(Fraction(repr(value)), Fraction(amount.low)), Fraction(amount.high))
     point = math.floor((exact - Fraction(amount.low)) / Fraction(amount.step) + Fraction(1, 2))
     at = Fraction(amount.low) + point * Fraction(amount.step)
+    if amount.degree == 2:  # t² and what is left of it: (1 − t)², 2t(1 − t), t²
+        t, m = point, (amount.high - amount.low) / amount.step
+        cells[:3] = int((m - t) ** 2), int(2 * t * (m - t)), t**2
+        return cells
     knots = [Fraction(text) for text in amount.declared]
     lower = max(k for k in range(len(knots) - 1) if knots[k] <= at)
     part = (at - knots[lower]) / (knots[lower + 1] - knots[lower]) * amount.grain
@@ -96,14 +105,29 @@ def units(amount: Amount, value: float | None) -> Ints:
 
 
 @pytest.mark.parametrize("kind", TYPES)
-@pytest.mark.parametrize("amount", [PAY, HOURS], ids=["two ends", "knots"])
+@pytest.mark.parametrize("amount", [PAY, HOURS, AGE], ids=["two ends", "knots", "squares"])
 def test_each_row_is_shared_between_its_knots(amount: Amount, kind: str) -> None:
     type, values = TYPES[kind]
+    plan = plan_of(amount) if amount is not AGE else with_slope()
     for value in values:
-        table = pa.table({"sex": ["f"], amount.name: pa.array([value], type)})
-        found = counted(table, plan_of(amount))["sex", amount.name]
+        cells = pa.array([value], type)
+        table = pa.table({"sex": ["f"], "pay": cells} | {amount.name: cells})
+        found = counted(table, plan, [("sex", amount.name)])["sex", amount.name]
         number = read(value, amount)
-        assert found[0].tolist() == units(amount, number).tolist(), value
+        assert found[0].tolist() == units(plan.amount(amount.name), number).tolist(), value
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_the_weights_of_two_amounts_multiply(kind: str) -> None:
+    """Also where one is shared in three: a row has as many units as it has in either amount, multiplied."""
+    type, values = TYPES[kind]
+    plan = with_slope()
+    for one, other in zip(values, [*values[3:], *values[:3]], strict=True):
+        table = pa.table({"sex": ["f"], "age": pa.array([one], type), "pay": pa.array([other], type)})
+        found = counted(table, plan)["sex", "age", "pay"][0]
+        of_age, of_pay = (units(plan.amount(name), read(value, plan.amount(name)))
+                          for name, value in (("age", one), ("pay", other)))  # fmt: skip
+        assert np.array_equal(found, np.multiply.outer(of_age, of_pay))
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -114,6 +138,10 @@ def test_other_engines_count_the_same(in_engine: Callable[[pa.Table], Any], kind
     })  # fmt: skip
     plan = plan_of(PAY, HOURS)
     tables: list[Columns] = [*plan.supports, ("sex",), ("pay",), ("hours", "pay"), ("sex", "pay", "hours")]
+    here, there = counted(table, plan, tables), counted(in_engine(table), plan, tables)
+    assert all(np.array_equal(here[each], there[each]) for each in tables)
+    table, plan = table.append_column("age", pa.array(values[::-1] * 2, type)), with_slope()
+    tables = [*plan.supports, ("age",)]
     here, there = counted(table, plan, tables), counted(in_engine(table), plan, tables)
     assert all(np.array_equal(here[each], there[each]) for each in tables)
 

@@ -52,7 +52,14 @@ def test_noise_is_drawn_for_a_row_and_paid_for(strategy: str, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    "tables", [None, [{"columns": ["a"], "sum": ["pay"]}], [{"columns": ["a", "b"], "mean": ["age"]}]]
+    "tables",
+    [
+        None,
+        [{"columns": ["a"], "sum": ["pay"]}],
+        [{"columns": ["a", "b"], "mean": ["age"]}],
+        [{"columns": ["a"], "covariance": [["pay", "age"]]}, {"columns": ["b"], "mean": ["age"]}],
+        [{"columns": ["a"], "slope": [{"of": "age", "on": "pay"}]}],
+    ],
 )
 def test_no_row_moves_what_is_measured_by_more_than_epsilon(tables: Any) -> None:
     """The logarithm of the greatest ratio of probabilities of any outcome, as an exact fraction, for every row."""
@@ -67,8 +74,9 @@ def test_no_row_moves_what_is_measured_by_more_than_epsilon(tables: Any) -> None
     some = [("x", "yes", "1.5", "2"), ("y", "no", "", "5"), ("odd", None, "7", "0")]
     before = counted(some)
     costs = set()
-    for row in product(("x", "odd", None), ("yes", "?"), ("-1", "0.24", "0.75", "3", "1e9", "many", None), ("1", "9")):
-        after = counted([*some, row])
+    cells = [("x", "yes"), ("odd", "?"), (None, "yes")]
+    for cell, *values in product(cells, ("-1", "0.24", "0.75", "3", "1e9", "many", None), ("1", "9")):
+        after = counted([*some, (*cell, *values)])
         moved = [int(np.abs(x - y).sum()) for x, y in zip(before, after, strict=True)]
         shares = (units / each.scale_in_units for units, each in zip(moved, allocations, strict=True))
         costs.add(sum(shares, Fraction(0)))
@@ -81,6 +89,12 @@ def test_plans_that_cannot_be_measured_are_refused() -> None:
         ([{"columns": ["a"], "mean": ["b"]}], "of kind amount"),
         ([{"columns": ["a"], "mean": ["wage"]}], "none that is declared"),
         ([{"columns": ["b"], "ranges": True}, {"columns": ["a"], "ranges": True}], "a plan has one such table"),
+        ([{"columns": ["a"], "covariance": [["pay", "b"]]}], "of kind amount"),
+        ([{"columns": ["a"], "covariance": ["pay", "age"]}], "list pairs of amounts"),
+        ([{"columns": ["a"], "covariance": [["pay", "pay"]]}], "paired with itself"),
+        ([{"columns": ["a"], "slope": {"pay": "age"}}], r"list slopes, .* \[{of: income, on: hours}\]"),
+        ([{"columns": ["a"], "slope": [{"of": "pay", "on": "age"}]}], "which has knots"),
+        ([{"columns": ["a"], "correlation": [["pay", "age"]]}], "which has knots"),
     ]:
         with pytest.raises(PlanError, match=fragment):
             plan_of(tables=tables)
@@ -91,3 +105,20 @@ def test_what_is_too_small_to_choose_with_is_the_epsilon_left_for_counts() -> No
     with pytest.raises(PlanError, match="too small to choose"):
         decide(plan).check()
     decide(plan_of("adaptive", [["a", "b"]]).at("0.0011")).check()
+
+
+def test_steps_too_fine_to_be_taken_together_are_refused() -> None:
+    """So no sum of units passes 64 bits, whatever the plan says of rows: 2³⁰ units a row, of 2³² rows."""
+
+    def refused(fragment: str, high: int, other: int, **asked: Any) -> None:
+        columns = [
+            {"name": "a", "kind": "yesno"},
+            *({"name": name, "kind": "amount", "from": 0, "to": to} for name, to in (("x", high), ("y", other))),
+        ]
+        with pytest.raises(PlanError, match=fragment):
+            Plan(dataset="d", epsilon=1, columns=columns, tables=[{"columns": ["a"]} | asked], rows_about=1)
+
+    refused("33,000 steps; at most 32,768", 33_000, 2, slope=[{"of": "y", "on": "x"}])
+    refused("too fine to be taken together", 2**15, 2, slope=[{"of": "y", "on": "x"}])
+    refused("too fine to be taken together", 2**20, 2**11, covariance=[["x", "y"]])
+    refused("a column called 'covariance_x_y'", 4, 4, covariance=[["x", "y"], ["x", "y"]])

@@ -305,10 +305,31 @@ FAULTS = [
     # Amounts
     Fault(
         "the weights of a row add up to more than 1",
-        "dpengine/counting/scan.py",
-        "rest, step = self._amounts[axis].grain - units,",
-        "rest, step = self._amounts[axis].grain + 0 * units,",
+        "dpengine/spec/numeric/amount.py",
+        "beside, rest = (parts > 0).astype(np.int64), self.parts - parts",
+        "beside, rest = (parts > 0).astype(np.int64), self.parts + 0 * parts",
         OF_AMOUNTS + "::test_one_more_row_moves_a_table_by_exactly_one_row",
+    ),
+    Fault(
+        "the weights of two amounts add up to more than 1",
+        "dpengine/counting/scan.py",
+        "part if weights is None else weights * part",
+        "part if weights is None else weights * self._amounts[axis].parts",
+        "tests/measure/test_amounts.py::test_no_row_moves_what_is_measured_by_more_than_epsilon",
+    ),
+    Fault(
+        "the weights of a square add up to more than 1",
+        "dpengine/spec/numeric/amount.py",
+        "math.comb(self.degree, k) * parts**k",
+        "self.degree * parts**k",
+        "tests/measure/test_amounts.py::test_no_row_moves_what_is_measured_by_more_than_epsilon",
+    ),
+    Fault(
+        "slopes are said to be surer than their noise allows",
+        "dpengine/estimate/associations.py",
+        "REACH = math.log(20) / math.sqrt(2)",
+        "REACH = 0.4 * math.log(20) / math.sqrt(2)",
+        "tests/estimate/test_associations.py::test_intervals_hold_the_true_number",
     ),
     Fault(
         "a value beyond its bounds counts in full",

@@ -1,4 +1,4 @@
-"""Check the means, sums and quantiles of a release file: by themselves, between tables, and against synthetic rows.
+"""Check means, sums, quantiles and slopes of a release file: by themselves, between tables, and against its rows.
 
 Rows agree with the tables exactly, as far as means are rounded. Where an amount was measured in several tables, none of
 which holds the others, no rows may agree with all of them: there, only the total is compared.
@@ -14,7 +14,8 @@ import numpy as np
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.marginals.graphs import junction_order, maximal
 from dpengine.marginals.marginal import Marginal
-from dpengine.results.published_columns import decimals_of_mean, quantile_kind
+from dpengine.results.published_columns import decimals_of_association, decimals_of_mean, quantile_kind
+from dpengine.spec.numeric.association import limit_of, unit_of
 from dpengine.spec.plan import Plan
 
 __all__ = ["AmountCheck", "odd_amounts"]
@@ -46,6 +47,21 @@ def odd_amounts(plan: Plan, table: Columns, count: Ints, numbers: Mapping[str, F
             if (np.abs(apart) > _rounding(plan, name) * known + SLACK * np.abs(sums)).any():
                 faults.append(f"mean_{name} and sum_{name} disagree")
         faults += _odd_quantiles(plan, table, name, numbers)
+    return faults + _odd_associations(plan, table, numbers)
+
+
+def _odd_associations(plan: Plan, table: Columns, numbers: Mapping[str, Floats]) -> list[str]:
+    """Return what is wrong with the numbers of pairs of amounts: beyond their interval, or what they can be at most."""
+    faults = []
+    for each in plan.associations(table):
+        of, on = plan.amount(each.of), plan.amount(each.on)
+        unit = unit_of(each, of, on)
+        most = unit * limit_of(each, on) * (1 + SLACK) + 10.0 ** -decimals_of_association(unit)
+        middle, low, high = (numbers[f"{each.column}{end}"] for end in ("", "_low", "_high"))
+        if not ((-most <= low) & (high <= most)).all():
+            faults.append(f"{each.column} is not within what it can be")
+        if not ((low <= middle) & (middle <= high)).all():
+            faults.append(f"{each.column} lies outside its interval")
     return faults
 
 

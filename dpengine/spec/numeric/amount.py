@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
@@ -49,6 +49,8 @@ class Amount(ColumnBase):
     >>> income.labels, income.grain
     (('0', '200000', '(missing)'), 2000)
     """
+
+    degree: ClassVar[int] = 1  # copies of the value that are shared between cells (`spec.numeric.squares`)
 
     kind: Literal["amount"] = "amount"
     low: Decimal = Field(alias="from")
@@ -151,9 +153,14 @@ class Amount(ColumnBase):
         return tuple(self.grid.units(knot) - self.grid.units(self.low) for knot in self.all_knots)
 
     @cached_property
-    def grain(self) -> int:
-        """Number of units in a row: the least that makes every weight a whole number of them."""
+    def parts(self) -> int:
+        """Number of parts in which a value is shared: the least that makes every weight a whole number of them."""
         return math.lcm(*(b - a for a, b in pairwise(self.knot_places)))
+
+    @property
+    def grain(self) -> int:
+        """Number of units in a row: all weights are whole in these."""
+        return math.prod([self.parts] * self.degree)
 
     @cached_property
     def knot_values(self) -> tuple[float, ...]:
@@ -175,7 +182,7 @@ class Amount(ColumnBase):
         return len(self.all_knots)
 
     def split(self, places: Ints) -> tuple[Ints, Ints]:
-        """Return the cell of each row and the units of the row that belong to the next cell; the rest stay in it.
+        """Return the cell of each row and the parts of the value that belong to the next cell; the rest stay in it.
 
         `places` are places on the grid; one past the last is a missing value, all of which is in the last cell.
 
@@ -184,12 +191,25 @@ class Amount(ColumnBase):
         """
         knots = np.array(self.knot_places)
         lower = np.searchsorted(knots[1:-1], places, side="right")
-        units = (places - knots[lower]) * (self.grain // np.diff(knots))[lower]
+        units = (places - knots[lower]) * (self.parts // np.diff(knots))[lower]
         is_missing = places > self.grid.steps
-        assert is_missing.size == 0 or (places.min() >= 0 and units[~is_missing].max(initial=0) <= self.grain), (
+        assert is_missing.size == 0 or (places.min() >= 0 and units[~is_missing].max(initial=0) <= self.parts), (
             "a row has exactly its units"
         )
         return np.where(is_missing, self.declared_size, lower), np.where(is_missing, 0, units)
+
+    def corners(self, cells: Ints, parts: Ints) -> list[tuple[Ints, Ints]]:
+        """Return the cells among which rows are shared, given what `split` returned, each with its units there.
+
+        >>> amount = Amount(name="x", low="0", high="10")
+        >>> amount.corners(*amount.split(np.array([3])))
+        [(array([0]), array([7])), (array([1]), array([3]))]
+        """
+        beside, rest = (parts > 0).astype(np.int64), self.parts - parts  # a row in one cell has no next one
+        return [
+            (cells + k * beside, math.comb(self.degree, k) * parts**k * rest ** (self.degree - k))
+            for k in range(self.degree + 1)
+        ]
 
 
 class _GridWithMissing(Grid):

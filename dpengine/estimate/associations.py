@@ -1,0 +1,145 @@
+"""Covariance, correlation and slope of two amounts in each cell of a table, from noisy tables that have both.
+
+Each of them is the θ for which, over the people of a cell whose two values s and t are known,
+
+    Σ (s − s̄)(t − t̄)  =  θ · Σ w,    w = 1                                          of the covariance
+                                        w = (t − t̄)²                                  of the slope of s on t
+                                        w = (k·(t − t̄)² + (s − s̄)²/k)/2              of the correlation
+
+with k the ratio of the standard deviations, at which the last sum is least, so that an error in k hardly matters. Sums
+of products follow from cells whose weights multiply, sums of squares from amounts that are shared in three
+(`spec.numeric.squares`); so all sums come from one measurement. Everything here is post-processing of noisy numbers
+(Dwork & Roth 2014, Proposition 2.1).
+
+An interval is the set of all θ that the noisy sums do not contradict (Fieller 1954): the left side less θ times the
+right one has expectation 0, and its noise is a sum of independent Laplace draws, whose variance is quadratic in θ. A
+sum of such draws keeps within as many standard deviations as a single one, ln 20/√2, in 95 of 100 cases at least: a
+single one has the heaviest tail. That the means are themselves noisy adds the square of their noise over the people,
+and one unit of noise a cell makes up for noise that is mostly 0. Where the right side might be 0, nothing is known of
+θ, and the interval is the whole range that θ can have.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dpengine.array_types import Columns, Floats
+from dpengine.estimate.amounts import SoftEstimates
+from dpengine.spec.numeric.amount import Amount
+from dpengine.spec.numeric.association import Association, limit_of, unit_of
+
+__all__ = ["associations", "half_widths"]
+
+REACH = math.log(20) / math.sqrt(2)  # 95 % half-width of Laplace noise, in standard deviations
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Rows of some groups in the cells of two amounts, with the covariance of their noise; amounts are from 0 to 1.
+
+    `s`, `t`, `ss` and `tt` are the values in these cells whose weighted sums are those of both amounts and of their
+    squares.
+    """
+
+    rows: Floats  # one line a group
+    noise: Floats
+    s: Floats
+    t: Floats
+    ss: Floats
+    tt: Floats
+
+    @cached_property
+    def people(self) -> Floats:
+        people: Floats = self.rows.sum(axis=1)
+        return people
+
+    @cached_property
+    def means(self) -> tuple[Floats, Floats]:
+        """The means of both amounts, one column; within the range, also where there is more noise than people."""
+        people = np.where(self.people > 0, self.people, np.inf)
+        s, t = (np.clip(self.rows @ values / people, 0.0, 1.0)[:, None] for values in (self.s, self.t))
+        return s, t
+
+    @cached_property
+    def products(self) -> tuple[Floats, Floats, Floats]:
+        """(s − s̄)(t − t̄), (s − s̄)² and (t − t̄)² in each cell of each group."""
+        s, t = self.means
+        return (self.s - s) * (self.t - t), self.ss - 2 * s * self.s + s**2, self.tt - 2 * t * self.t + t**2
+
+    def along(self, first: Floats, second: Floats) -> Floats:
+        """Return the covariance of the noise in two sums over the cells, for each group."""
+        found: Floats = np.einsum("gk,kl,gl->g", first, self.noise, second)
+        return found
+
+
+def associations(
+    each: Association, of: Amount, on: Amount, table: Columns, soft: SoftEstimates
+) -> tuple[Floats, Floats, Floats]:
+    """Return an association in each cell of `table`, and the ends of its 95 % interval, in the amounts' own units."""
+    everybody = np.zeros(1)
+    for part in [(), table] if table else [()]:
+        wide = (*part, of.name, on.name)
+        sums = _sums(soft.estimate(wide), of, on, part, soft)
+        everybody, low, high = _solve(each, sums, limit_of(each, on), float(everybody[0]))
+    unit, shape = unit_of(each, of, on), soft.estimate((*table, of.name, on.name)).shape[:-2]
+    middle, low, high = (unit * found.reshape(shape) for found in (everybody, low, high))
+    return middle, low, high
+
+
+def half_widths(each: Association, of: Amount, on: Amount, rows: Floats, table: Columns, soft: SoftEstimates) -> Floats:
+    """Return about how wide intervals will be, from the middle to an end, in the amounts' own units.
+
+    `rows` are the expected rows of each cell of `table` with both amounts as last axes.
+    """
+    _, low, high = _solve(each, _sums(rows, of, on, table, soft), limit_of(each, on), 0.0)
+    found: Floats = unit_of(each, of, on) * (high - low).reshape(rows.shape[:-2]) / 2
+    return found
+
+
+def _sums(rows: Floats, of: Amount, on: Amount, table: Columns, soft: SoftEstimates) -> _Sums:
+    """Return the sums over the people whose two amounts are known."""
+    a, b = of.declared_size, on.declared_size
+    along = (of.name, on.name)
+    noise = soft.covariance_along((*table, *along), along)[:a, :b, :a, :b].reshape(a * b, a * b)
+    s, t = (np.array(amount.knot_fractions) for amount in (of, on))
+    # Exact where an amount is shared in three (`spec.numeric.squares`), and used nowhere else.
+    ss, tt = ((np.arange(size) == size - 1).astype(np.float64) for size in (a, b))
+    return _Sums(
+        rows[..., :a, :b].reshape(-1, a * b),
+        noise + np.eye(a * b) / (of.grain * on.grain) ** 2,
+        np.repeat(s, b), np.tile(t, a), np.repeat(ss, b), np.tile(tt, a),
+    )  # fmt: skip
+
+
+def _solve(each: Association, sums: _Sums, limit: float, others: float) -> tuple[Floats, Floats, Floats]:
+    """Return θ for each group, drawn towards that of `others` where the noise leaves it open, and its interval."""
+    product, of_s, of_t = sums.products
+    left, weights = (sums.rows * product).sum(axis=1), np.ones_like(product)
+    s, t = (values - mean for values, mean in zip((sums.s, sums.t), sums.means, strict=True))
+    var_s, var_t = sums.along(s, s), sums.along(t, t)
+    people = np.maximum(sums.people, 1e-9)
+    beyond = np.zeros_like(people)  # the variance from the squares of noisy means in the right side
+    if each.kind == "slope":
+        weights, beyond = of_t, 3 * (var_t / people) ** 2
+    if each.kind == "correlation":
+        ratio = np.sqrt(
+            np.maximum((sums.rows * of_s).sum(axis=1), 1e-9) / np.maximum((sums.rows * of_t).sum(axis=1), 1e-9)
+        )[:, None]
+        weights = (ratio * of_t + of_s / ratio) / 2
+        beyond = 0.75 * ((ratio[:, 0] * var_t) ** 2 + (var_s / ratio[:, 0]) ** 2) / people**2
+    right = (sums.rows * weights).sum(axis=1)
+    noise = sums.along(product, product) + var_s * var_t / people**2
+    both, in_right = sums.along(product, weights), sums.along(weights, weights) + beyond
+    # (left − θ·right)² ≤ REACH²·variance is a·θ² − 2b·θ + c ≤ 0, a piece between two roots where a > 0.
+    a, b, c = right**2 - REACH**2 * in_right, left * right - REACH**2 * both, left**2 - REACH**2 * noise
+    known = (a > 0) & (right > 0) & (sums.people > 0)
+    root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
+    ends = ((b + sign * root) / np.where(known, a, 1.0) for sign in (-1, 1))
+    whole = (-limit, limit)
+    low, high = (np.where(known, np.clip(end, *whole), all_of) for end, all_of in zip(ends, whole, strict=True))
+    shift = (left - others * right) * np.maximum(right, 0.0) / np.maximum(right**2 + in_right, 1e-300)
+    return np.clip(others + shift, low, high), low, high

@@ -1,0 +1,76 @@
+"""How two amounts go together: their covariance, their correlation, or the slope of one on the other."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BeforeValidator, Field
+
+from dpengine.spec.declared import Declared, Text
+from dpengine.spec.limits import MAX_TABLE_COLUMNS
+from dpengine.spec.numeric.amount import Amount
+from dpengine.translation.catalogue import _
+
+__all__ = ["Association", "Pairs", "Slope", "Slopes", "limit_of", "unit_of"]
+
+
+class Slope(Declared):
+    """The slope of the regression of amount `of` on amount `on`: how much more of one goes with 1 more of the other.
+
+    It is that of the line that least squares fit, in R the coefficient of ``lm(of ~ on)``.
+    """
+
+    of: Text
+    on: Text
+
+
+class Association(NamedTuple):
+    """A number that two amounts of a table have in each cell; only the slope depends on which is which."""
+
+    kind: Literal["covariance", "correlation", "slope"]
+    of: str
+    on: str
+
+    @property
+    def column(self) -> str:
+        """The name of its published column.
+
+        >>> Association("slope", "income", "hours").column, Association("covariance", "income", "hours").column
+        ('slope_income_on_hours', 'covariance_income_hours')
+        """
+        return f"{self.kind}_{self.of}{'_on' if self.kind == 'slope' else ''}_{self.on}"
+
+    @property
+    def squared(self) -> tuple[str, ...]:
+        """The amounts whose squares it needs."""
+        return {"covariance": (), "correlation": (self.of, self.on), "slope": (self.on,)}[self.kind]
+
+
+def _pair(value: Any) -> Any:
+    if not isinstance(value, list | tuple) or len(value) != 2 or not all(isinstance(name, str) for name in value):
+        raise ValueError(_("list pairs of amounts, such as [[income, hours]]"))
+    return tuple(value)
+
+
+def _slopes(value: Any) -> Any:
+    if not isinstance(value, list | tuple):
+        raise ValueError(_("list slopes, each of one amount on another, such as [{of: income, on: hours}]"))
+    return value
+
+
+Pairs = Annotated[tuple[Annotated[tuple[Text, Text], BeforeValidator(_pair)], ...], Field(max_length=MAX_TABLE_COLUMNS)]
+Slopes = Annotated[tuple[Slope, ...], BeforeValidator(_slopes), Field(max_length=MAX_TABLE_COLUMNS)]
+
+
+def unit_of(each: Association, of: Amount, on: Amount) -> float:
+    """Return what an association is for amounts from 0 to 1 that is 1 in their own units."""
+    wide, other = float(of.high - of.low), float(on.high - on.low)
+    return {"covariance": wide * other, "correlation": 1.0, "slope": wide / other}[each.kind]
+
+
+def limit_of(each: Association, on: Amount) -> float:
+    """Return how far an association can be from 0, for amounts from 0 to 1.
+
+    A slope is a mean of those through any two people, and the steepest is from one end to the other within a step.
+    """
+    return {"covariance": 0.25, "correlation": 1.0, "slope": float(on.grid.steps)}[each.kind]
