@@ -156,9 +156,14 @@ def alt_text(result: Result, table: Columns, measure: Measure | None = None, *, 
     )
 
 
-def error_curve_numbers(plan: Plan, *, epsilons: Sequence[float] = CURVE) -> dict[str, list[float]]:
-    """Return what `error_curve` draws: half-widths at each ε, of one cell of each table and of the total."""
-    return half_width_curves(plan, plan.marginals[:MAX_CURVES], epsilons)
+def error_curve_numbers(
+    plan: Plan, *, epsilons: Sequence[float] = CURVE, known: Mapping[str, Sequence[float]] | None = None
+) -> dict[str, list[float]]:
+    """Return what `error_curve` draws: half-widths at each ε, of one cell of each table and of the total.
+
+    `known` is what this gave for the plan at another ε: then only the plan's own ε is worked out.
+    """
+    return half_width_curves(plan, plan.marginals[:MAX_CURVES], epsilons, known)
 
 
 def error_curve(plan: Plan, *, numbers: Mapping[str, list[float]] | None = None, dark: bool = False) -> go.Figure:

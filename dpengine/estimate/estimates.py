@@ -9,7 +9,7 @@ boxes of cells were measured, a cell that was not measured by itself may hold an
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -22,7 +22,7 @@ from dpengine.estimate.beside_ranges import BesideRangesEstimates
 from dpengine.estimate.consistency import ConsistentTables, make_consistent, round_boxes
 from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms, least_squares
 from dpengine.estimate.levels import LevelEstimates
-from dpengine.estimate.table_errors import table_error
+from dpengine.estimate.table_errors import table_errors
 from dpengine.marginals.box_tree import BoxTree
 from dpengine.marginals.least_squares import LeastSquares, NoiseTerm
 from dpengine.marginals.measurement import Allocation, Audit, Measurement, Measurements
@@ -70,14 +70,22 @@ class Estimates(Protocol):
 
 @dataclass(frozen=True)
 class UnbiasedEstimates:
-    """Least-squares estimates of tables that were measured themselves."""
+    """Least-squares estimates of tables that were measured themselves.
+
+    Errors are those of the `planned` allocations, where the marginals stand for what these would give.
+    """
 
     plan: Plan
     marginals: tuple[Measurement, ...]
+    planned: tuple[Allocation, ...] = ()
 
     @cached_property
     def _allocations(self) -> tuple[Allocation, ...]:
         return tuple(one.allocation for one in self.marginals)
+
+    @cached_property
+    def _errors(self) -> Callable[[Columns], ErrorDistribution]:
+        return table_errors(self.plan, self.planned or self._allocations)
 
     @cached_property
     def _squares(self) -> LeastSquares:
@@ -124,7 +132,7 @@ class UnbiasedEstimates:
         return make_consistent(self._squares, [one.rows for one in self.marginals], amounts)
 
     def _error(self, table: Columns) -> ErrorDistribution:
-        return table_error(self.plan, self._allocations, table)
+        return self._errors(table)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -23,7 +24,7 @@ PERMUTE_AND_FLIP = mark("permute-and-flip")
 AUDIT_EDGES = (0.5, 2.0, 10.0, 50.0, 200.0, 1000.0)  # expected counts that separate cells by size
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Allocation:
     """One marginal to measure, with its part of ε and the L1 sensitivity of its counts, in rows.
 
@@ -35,12 +36,12 @@ class Allocation:
     sensitivity: int
     grain: int = 1
 
-    @property
+    @cached_property  # like the next, asked for again and again, and fractions are slow
     def scale(self) -> Fraction:
         """Scale of the discrete Laplace noise, in rows: sensitivity/ε."""
         return self.sensitivity / self.epsilon
 
-    @property
+    @cached_property
     def scale_in_units(self) -> Fraction:
         """The same in the units in which the noise is whole."""
         return self.scale * self.grain

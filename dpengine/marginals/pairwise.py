@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
 
@@ -32,6 +32,7 @@ from dpengine.marginals.shrinkage import shrink, smooth
 __all__ = ["Pair", "Pairwise", "fit", "fit_one_table", "grand_total", "merge"]
 
 Pair = tuple[str, str]
+Neighbours = Mapping[str, Mapping[str, Floats]]  # tables of pairs, by their first and their second column
 
 EMPTY = 1e-9  # added to every cell, so that raking can raise it from 0
 RAKING_SWEEPS = 15
@@ -88,19 +89,20 @@ def fit(sizes: Mapping[str, int], measured: Sequence[Measurement]) -> Pairwise:
     model = _Pairs(total, single, {})
     for pair, tables in pairs.items():
         model.two[pair] = model.updated(pair, tables, model.independent(pair))[0]
-    tree, known = model.tree(pairs), dict(model.two)
-    along_tree = model.along_tree(tree, known)
+    tree, near = model.tree(pairs), model.neighbours()
+    along_tree = model.along_tree(tree, near)
     for pair, tables in pairs.items():
-        guesses = [model.independent(pair), *model.compositions(pair, known)[:COMPOSITIONS]]
+        guesses = [model.independent(pair), *model.compositions(pair, near)[:COMPOSITIONS]]
         model.best(pair, tables, guesses if pair in tree else [*guesses, along_tree[pair]])
-    known = dict(model.two)
-    along_tree = model.along_tree(model.tree(pairs), known)
+    near = model.neighbours()
+    along_tree = model.along_tree(model.tree(pairs), near)
     for pair in combinations(sizes, 2):
         if pair not in pairs:
-            guesses = [along_tree.get(pair, model.independent(pair)), *model.compositions(pair, known)[:1]]
-            model.two[pair] = max(guesses, key=partial(model.dependence, pair))
+            guess = along_tree[pair] if pair in along_tree else model.independent(pair)
+            composed = model.compositions(pair, near)[:1]
+            model.two[pair] = max([guess, *composed], key=partial(model.dependence, pair)) if composed else guess
     if len(pairs) >= len(sizes):  # a tree is modelled exactly as it is
-        model.join(pairs, known)
+        model.join(pairs, near)
     found = Pairwise(total, single, model.two)
     for one in measured:
         if len(one.allocation.columns) < 3:
@@ -139,6 +141,11 @@ class _Pairs:
     one: dict[str, Floats]
     two: dict[Pair, Floats]
 
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """The place of each column in their order."""
+        return {name: k for k, name in enumerate(self.one)}
+
     def independent(self, pair: Pair) -> Floats:
         return np.outer(self.one[pair[0]], self.one[pair[1]]) / self.total
 
@@ -167,13 +174,13 @@ class _Pairs:
         """Update the pair from the guess that makes its noisy tables likeliest."""
         self.two[pair] = max((self.updated(pair, tables, guess) for guess in guesses), key=lambda found: found[1])[0]
 
-    def join(self, pairs: Mapping[Pair, Sequence[Measurement]], known: Mapping[Pair, Floats]) -> None:
+    def join(self, pairs: Mapping[Pair, Sequence[Measurement]], near: Neighbours) -> None:
         """Draw all pairs towards latent classes fitted to all of them."""
         weights = {pair: 1.0 if pair in pairs else UNMEASURED for pair in self.two}
         for pair, table in fit_latent_classes(self.one, self.two, weights).items():
             common = _fit_margins(table, self.one[pair[0]], self.one[pair[1]], TOUCH_UP_SWEEPS)
             if pair in pairs:
-                guesses = [self.independent(pair), *self.compositions(pair, known)[:COMPOSITIONS], common]
+                guesses = [self.independent(pair), *self.compositions(pair, near)[:COMPOSITIONS], common]
                 self.best(pair, pairs[pair], guesses)
             else:
                 self.two[pair] = (self.two[pair] + common) / 2
@@ -184,35 +191,37 @@ class _Pairs:
         strongest_first = sorted(pairs, key=lambda pair: -self.dependence(pair, self.two[pair]))
         return [pair for pair in strongest_first if parts.add(*pair)]
 
-    def along_tree(self, tree: Sequence[Pair], two: Mapping[Pair, Floats]) -> dict[Pair, Floats]:
+    def neighbours(self) -> Neighbours:
+        """Return the tables of all pairs known so far, by both of their columns: the first is the table's first."""
+        near: dict[str, dict[str, Floats]] = {name: {} for name in self.one}
+        for (a, b), table in self.two.items():
+            near[a][b], near[b][a] = table, table.T
+        return near
+
+    def along_tree(self, tree: Sequence[Pair], near: Neighbours) -> dict[Pair, Floats]:
         """Return the tables of all pairs that the tree joins: products of conditional tables along its paths."""
-        near: dict[str, list[tuple[str, Floats]]] = {name: [] for name in self.one}
+        steps: dict[str, list[tuple[str, Floats]]] = {name: [] for name in self.one}
         for a, b in tree:
-            near[a].append((b, two[a, b] / self.one[a][:, None]))
-            near[b].append((a, two[a, b].T / self.one[b][:, None]))
-        place = {name: k for k, name in enumerate(self.one)}
+            steps[a].append((b, near[a][b] / self.one[a][:, None]))
+            steps[b].append((a, near[b][a] / self.one[b][:, None]))
         found = {}
         for start in self.one:
             waiting = [(start, "", np.diag(self.one[start]))]
             while waiting:
                 here, before, table = waiting.pop()
-                for there, step in near[here]:
+                for there, step in steps[here]:
                     if there != before:
                         further = table @ step
-                        if place[start] < place[there]:
+                        if self.place[start] < self.place[there]:
                             found[start, there] = further
                         waiting.append((there, here, further))
         return found
 
-    def compositions(self, pair: Pair, two: Mapping[Pair, Floats]) -> list[Floats]:
+    def compositions(self, pair: Pair, near: Neighbours) -> list[Floats]:
         """Compose the pair through each column that was measured with both; the strongest dependence comes first."""
         a, c = pair
-        composed = []
-        for b in self.one:
-            left = two[a, b] if (a, b) in two else two[b, a].T if (b, a) in two else None
-            right = two[b, c] if (b, c) in two else two[c, b].T if (c, b) in two else None
-            if b not in pair and left is not None and right is not None:
-                composed.append((left / self.one[b]) @ right)
+        between = sorted(near[a].keys() & near[c].keys(), key=self.place.__getitem__)
+        composed = [(near[a][b] / self.one[b]) @ near[b][c] for b in between]
         return sorted(composed, key=lambda table: -self.dependence(pair, table))
 
 

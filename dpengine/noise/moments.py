@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-__all__ = ["MAX_SCALE", "half_width", "mean_absolute", "variance"]
+__all__ = ["MAX_SCALE", "half_width", "mean_absolute", "scale_of", "variance"]
 
 MAX_SCALE = 2**40  # the widest noise that is drawn
 
@@ -22,6 +22,15 @@ def variance(scale: Fraction | float) -> float:
     """
     half = min(1 / (2 * float(scale)), 350.0)
     return 1 / (2 * math.sinh(half) ** 2)
+
+
+def scale_of(variance: float) -> float:
+    """Return the scale of noise of this variance.
+
+    >>> round(scale_of(variance(10)), 9)
+    10.0
+    """
+    return 1 / (2 * math.asinh(math.sqrt(1 / (2 * variance))))
 
 
 def mean_absolute(scale: Fraction | float) -> float:

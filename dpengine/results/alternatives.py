@@ -89,10 +89,19 @@ def mostly_noise_share(plan: Plan, table: Columns) -> float:
     return mostly_noise_shares(plan, [table])[table]
 
 
-def mostly_noise_shares(plan: Plan, tables: Sequence[Columns]) -> dict[Columns, float]:
-    """Return `mostly_noise_share` of each of `tables`."""
+def mostly_noise_shares(
+    plan: Plan, tables: Sequence[Columns], known: dict[Columns, MockCells] | None = None
+) -> dict[Columns, float]:
+    """Return `mostly_noise_share` of each of `tables`.
+
+    Cells that are `known`, of the plan at another ε, are not counted again; those that are counted are added.
+    """
+    known = {} if known is None else known
     error = table_errors(plan, allocations_of(plan))
-    return {table: float(MockCells.of(plan, table).mostly_noise(error(table).half_width())) for table in tables}
+    for table in tables:
+        if table not in known:
+            known[table] = MockCells.of(plan, table)
+    return {table: float(known[table].mostly_noise(error(table).half_width())) for table in tables}
 
 
 def compare_allocations(plan: Plan) -> pd.DataFrame:

@@ -8,7 +8,7 @@ That table knows nothing of the owner's, whose errors may be smaller or larger.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial
 from numbers import Real
@@ -198,18 +198,30 @@ def epsilon_for(plan: Plan, half_width: float, confidence: float = CONFIDENCE) -
     return Fraction(low, 10**6)
 
 
-def half_width_curves(plan: Plan, tables: Sequence[Columns], epsilons: Sequence[float]) -> dict[str, list[float]]:
+def half_width_curves(
+    plan: Plan, tables: Sequence[Columns], epsilons: Sequence[float], known: Mapping[str, Sequence[float]] | None = None
+) -> dict[str, list[float]]:
     """Predict 95 % half-widths of a cell of each of `tables`, and of the total, over ε.
 
     Returns lists of equal length: `ε`, rising, with the plan's own among `epsilons`, and one for each table, by name.
+    What is `known`, from the same call for the plan at another ε, is not worked out again.
     """
-    strategy = decide(plan)
-    curves: dict[str, list[float]] = {"ε": sorted({*epsilons, float(plan.epsilon)})}
-    # The plan's own ε stays exact: as a float it may be another number.
-    exact = [plan.epsilon if epsilon == float(plan.epsilon) else str(epsilon) for epsilon in curves["ε"]]
-    if strategy.closed_form:
-        ways = [strategy.at(epsilon) for epsilon in exact]
-        errors = [table_errors(way.plan, way.allocations) for way in ways]
-        return curves | {name_of(table): [error(table).half_width() for error in errors] for table in (*tables, ())}
-    predicted = [predict(plan.at(epsilon)).set_index("table")["half_width_95"] for epsilon in exact]
-    return curves | {name: [float(widths[name]) for widths in predicted] for name in map(name_of, (*tables, ()))}
+    strategy, here = decide(plan), float(plan.epsilon)
+    names = [name_of(table) for table in (*tables, ())]
+    found: dict[float, list[float]] = {}
+    if known is not None:
+        found = dict(zip(known["ε"], map(list, zip(*(known[name] for name in names), strict=True)), strict=True))
+        found.pop(here, None)
+    for epsilon in {*epsilons, here} - found.keys():
+        # The plan's own ε stays exact: as a float it may be another number.
+        exact = plan.epsilon if epsilon == here else str(epsilon)
+        if strategy.closed_form:
+            at = strategy.at(exact)
+            error = table_errors(at.plan, at.allocations)
+            found[epsilon] = [error(table).half_width() for table in (*tables, ())]
+        else:
+            widths = predict(plan.at(exact)).set_index("table")["half_width_95"]
+            found[epsilon] = [float(widths[name]) for name in names]
+    shown = sorted({*epsilons, here})
+    columns = zip(*(found[epsilon] for epsilon in shown), strict=True)
+    return {"ε": shown} | dict(zip(names, map(list, columns), strict=True))

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from dpengine.measure.strategy import decide
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+from dpengine.array_types import Columns, Ints
+from dpengine.estimate.consistency import ConsistentTables
+from dpengine.estimate.estimates import Estimates, UnbiasedEstimates, derive_estimates
+from dpengine.marginals.fitting import round_to_total
+from dpengine.marginals.measurement import Allocation, Measurement, Measurements
+from dpengine.marginals.pairwise import Pairwise
+from dpengine.measure.allocation import allocate
+from dpengine.measure.measure import add_noise
+from dpengine.measure.strategy import Hierarchical, Strategy, decide
+from dpengine.noise.moments import scale_of, variance
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.result import Result, conclude
 from dpengine.spec.plan import Plan
 
-__all__ = ["preview"]
+__all__ = ["preview", "preview_table"]
+
+DENOMINATOR = 10**6  # of scales of noise that stand for several marginals
 
 
 def preview(plan: Plan) -> Result:
@@ -17,5 +35,69 @@ def preview(plan: Plan) -> Result:
     """
     strategy = decide(plan)
     strategy.check()
-    measured = strategy.measure(lambda marginals: [mock_counts(plan, table) for table in marginals])
-    return conclude(strategy.plan, measured)
+    return conclude(strategy.plan, _measured(strategy))
+
+
+def preview_table(plan: Plan, table: Columns) -> Result:
+    """Return a preview to look at one published `table` of, for far less work where the plan has many.
+
+    Its estimates, counts and intervals are spread as they are in a whole preview, but there are no synthetic rows. If
+    the errors of the plan can be computed beforehand, noise is drawn for `table` alone, and no other can be looked at.
+    Raises `PlanError` as `preview` does.
+    """
+    strategy = decide(plan)
+    strategy.check()
+    plan = strategy.plan
+    if plan.amounts(()) or plan.resolution.levels or isinstance(strategy, Hierarchical):
+        return conclude(plan, _measured(strategy))
+    estimates: Estimates
+    if strategy.closed_form:
+        measured = Measurements(_seen_from(plan, strategy.allocations, table))
+        estimates = UnbiasedEstimates(plan, measured.marginals, strategy.allocations)
+    else:
+        measured = _measured(strategy)
+        estimates = derive_estimates(plan, measured)
+    return _Glimpse(plan, measured, ConsistentTables(()), "", "", {}, derived=estimates, fitted=estimates.fitted)
+
+
+def _measured(strategy: Strategy) -> Measurements:
+    return strategy.measure(lambda marginals: [mock_counts(strategy.plan, table) for table in marginals])
+
+
+def _seen_from(plan: Plan, allocations: Sequence[Allocation], table: Columns) -> tuple[Measurement, ...]:
+    """Draw all that measured marginals tell of `table`: a measurement for each set of columns that they share with it.
+
+    A marginal tells of shared columns by its sums over the others, whose variance is that of a cell times their number
+    of cells. Marginals that share the same columns are together as good as one, whose precision is the sum of theirs.
+    So every estimate has the variance that it has in a release (`marginals.least_squares`: the weight of a component
+    depends on these sums alone).
+    """
+    sharing: dict[Columns, list[Allocation]] = defaultdict(list)
+    for each in allocations:
+        sharing[tuple(name for name in table if name in each.columns)].append(each)
+    seen = []
+    for shared, those in sharing.items():
+        allocation = those[0]
+        if len(those) > 1 or len(allocation.columns) > len(shared):
+            sums = (variance(each.scale) * plan.cells(each.columns) / plan.cells(shared) for each in those)
+            scale = scale_of(1 / math.fsum(1 / each for each in sums))
+            allocation = allocate(plan, shared, plan.unit.rows / Fraction(scale).limit_denominator(DENOMINATOR))
+        seen.append(add_noise(mock_counts(plan, shared), replace(allocation, columns=shared)))
+    return tuple(seen)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Glimpse(Result):
+    """A preview without synthetic rows: counts of a table are rounded when it is looked at."""
+
+    derived: Estimates
+    fitted: ConsistentTables | Pairwise
+
+    @cached_property
+    def estimates(self) -> Estimates:
+        return self.derived
+
+    def counts(self, table: Columns) -> Ints:
+        if isinstance(self.fitted, ConsistentTables):
+            return self.fitted.table(table)
+        return round_to_total(self.fitted.table(table), round(self.fitted.total))

@@ -54,6 +54,15 @@ def test_a_pair_that_was_not_measured_is_composed_through_the_column_between() -
     assert np.abs(model.pair("a", "c") - truth).sum() < 0.01 * np.abs(independent - truth).sum()
 
 
+def test_a_pair_that_nothing_joins_is_compared_with_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("dpengine.marginals.pairwise._Pairs.dependence")
+    names = "abcdef"
+    model = fit(
+        dict.fromkeys(names, 2), [Measurement(Allocation((n,), Fraction(1), 1), np.array([4, 6])) for n in names]
+    )
+    assert np.allclose(model.pair("a", "f"), [[1.6, 2.4], [2.4, 3.6]])
+
+
 def test_larger_tables_agree_with_the_pairs() -> None:
     model = fit(SIZES, measured(joint(markov=False), "", "a", "b", "c", "ab", "ac", "bc"))
     whole = model.table(("c", "a", "b"))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpengine import epsilon_for, predict
+from dpengine.array_types import Columns
 from dpengine.results.alternatives import (
     ALL_CELLS,
     MockCells,
@@ -15,6 +16,7 @@ from dpengine.results.alternatives import (
     compare_strategies,
     epsilon_by_trials,
     mostly_noise_share,
+    mostly_noise_shares,
     predict_table,
     simulate_errors,
 )
@@ -38,6 +40,14 @@ def test_the_share_of_noisy_cells_at_many_half_widths_is_that_of_single_predicti
     shares = MockCells.of(plan, table).mostly_noise(widths)
     assert shares == pytest.approx([mostly_noise_share(plan.at(epsilon), table) for epsilon in epsilons])
     assert shares[0] > shares[-1] == 0
+
+
+def test_made_up_cells_are_counted_once_for_all_epsilons(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, known = survey(), dict[Columns, MockCells]()
+    first, other = (mostly_noise_shares(plan.at(epsilon), plan.marginals) for epsilon in ("0.01", "0.1"))
+    assert mostly_noise_shares(plan.at("0.01"), plan.marginals, known) == first != other
+    monkeypatch.delattr("dpengine.results.alternatives.mock_counts")
+    assert mostly_noise_shares(plan.at("0.1"), plan.marginals, known) == other
 
 
 def test_ways_to_allocate_epsilon_have_their_own_predictions() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -11,9 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpengine import Plan, PlanError, predict
-from dpengine.estimate.error_distribution import least_squares
+from dpengine.array_types import Columns
+from dpengine.charts.figures import error_curve_numbers
+from dpengine.estimate.error_distribution import ErrorDistribution, least_squares
 from dpengine.estimate.estimates import derive_estimates
+from dpengine.estimate.table_errors import table_errors
+from dpengine.marginals.measurement import Allocation
 from dpengine.measure.strategy import decide
+from dpengine.results import predict as predict_module
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.predict import epsilon_for
 from tests.plans import CLINIC, letters_plan, plans
@@ -102,6 +108,24 @@ def test_a_curve_is_the_prediction_at_each_epsilon() -> None:
     curve = predict(plan, [0.1, "1/2", Fraction(1)])
     assert list(curve["epsilon"].unique()) == [0.1, 0.5, 1.0]
     assert curve[curve["epsilon"] == 1].drop(columns="epsilon").reset_index(drop=True).equals(predict(plan))
+
+
+@pytest.mark.parametrize("strategy", ["direct", "optimised"])
+def test_a_curve_of_which_most_is_known_is_worked_out_at_its_own_epsilon_alone(
+    strategy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = letters_plan([6, 5, 4], [["a", "b"], ["b", "c"], ["a"]], strategy=strategy)
+    known = error_curve_numbers(plan)
+    wanted = [error_curve_numbers(plan.at(epsilon)) for epsilon in ("1/3", "0.5")]
+    looked: list[Plan] = []
+
+    def watched(at: Plan, allocations: Sequence[Allocation]) -> Callable[[Columns], ErrorDistribution]:
+        looked.append(at)
+        return table_errors(at, allocations)
+
+    monkeypatch.setattr(predict_module, "table_errors", watched)
+    assert [error_curve_numbers(plan.at(epsilon), known=known) for epsilon in ("1/3", "0.5")] == wanted
+    assert [at.epsilon for at in looked] == [Fraction(1, 3), Fraction(1, 2)]
 
 
 @pytest.mark.parametrize("bad", [[0], [-1], ["x"], [float("nan")], []])

@@ -10,13 +10,17 @@ import pytest
 from hypothesis import given, settings
 
 from dpengine import Plan
+from dpengine.array_types import Ints
 from dpengine.estimate import error_distribution
+from dpengine.marginals.measurement import Allocation, Measurement
+from dpengine.measure.measure import add_noise
 from dpengine.measure.strategy import decide
 from dpengine.results import mock_table
+from dpengine.results import preview as preview_module
 from dpengine.results.alternatives import mostly_noise_share
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.predict import predict
-from dpengine.results.preview import preview
+from dpengine.results.preview import preview, preview_table
 from dpengine.results.result import EXACT
 from tests.plans import CLINIC, letters_plan, plans
 
@@ -37,6 +41,53 @@ def test_a_preview_is_drawn_afresh_each_time() -> None:
     draws = [preview(plan).tables[("age", "region")]["estimate"] for _ in range(3)]
     assert not draws[0].equals(draws[1])
     assert not draws[1].equals(draws[2])
+
+
+@settings(max_examples=30)
+@given(plans())
+def test_a_table_drawn_alone_has_the_errors_that_it_has_among_all(plan: Plan) -> None:
+    strategy, widths = decide(plan), predict(plan).set_index("table")
+    for table in plan.marginals:
+        result = preview_table(plan, table)
+        frame = result.tables[table]
+        assert list(frame.columns) == [*table, "count", "estimate", "low", "high"]
+        assert len(frame) == plan.cells(table)
+        assert ((frame["low"] <= frame["count"]) & (frame["count"] <= frame["high"])).all()
+        if not strategy.closed_form:
+            continue
+        assert result.half_width(table) == widths.loc[" × ".join(table), "half_width_95"]
+        drawn, whole = (
+            error_distribution.least_squares(plan, allocations).variance(table)
+            for allocations in ([one.allocation for one in result.measurements], strategy.allocations)
+        )
+        assert drawn == pytest.approx(whole, rel=1e-4)
+
+
+def test_noise_is_drawn_for_the_shown_table_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[tuple[str, ...]] = []
+
+    def watched(exact: Ints, allocation: Allocation) -> Measurement:
+        drawn.append(allocation.columns)
+        return add_noise(exact, allocation)
+
+    monkeypatch.setattr(preview_module, "add_noise", watched)
+    singles = letters_plan([4, 5, 6, 7, 3, 4, 5, 6], {"each": 1})
+    preview_table(singles, ("c",))
+    assert sorted(drawn) == [(), ("c",)], "the others tell of it by the total alone"
+    drawn.clear()
+    pairs = letters_plan([4, 5, 6, 7, 3, 4, 5, 6], {"each": 2}, strategy="direct")
+    preview_table(pairs, ("b", "d"))
+    assert sorted(drawn) == [(), ("b",), ("b", "d"), ("d",)]
+
+
+def test_a_table_of_a_model_is_shown_without_synthetic_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("dpengine.synthesis.generate_rows.generate_rows")
+    plan = letters_plan([4, 5, 6, 3], {"each": 2}, strategy="adaptive")
+    result = preview_table(plan, ("a", "b"))
+    for table in (*plan.marginals, ("a",), ()):
+        assert result.counts(table).shape == plan.shape(table)
+        assert result.counts(table).sum() == result.counts(())
+        assert np.abs(result.counts(table) - result.estimates.estimate(table)).max() < 2
 
 
 def test_nothing_that_previews_or_predicts_can_be_handed_a_table() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from fractions import Fraction
+from unittest.mock import Mock
 
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
 from dpengine.errors import Fault
+from dpengine.results import predict, preview
 from pages.parts.visit.fault_text import sentence
 from pages.parts.visit.plan_form import from_plan
 from tests.pages.visits import held, labelled, ledger, press, settled, texts, visit
@@ -294,7 +296,9 @@ def test_a_table_of_ones_own_is_picked_in_one_box_and_what_is_in_none_is_named(c
     assert held(clinic).entries.own == ()
 
 
-def test_the_preview_follows_the_plans_first_table_until_a_person_chooses_another(page: AppTest) -> None:
+def test_the_preview_follows_the_plans_first_table_until_a_person_chooses_another(
+    page: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page.button(key="sample_census").click().run()
     for tables in ([["a"], ["b"]], [["a", "b"], ["a"], ["b"], ["c"], ["a", "c"]]):
         held(page).refresh(from_plan(letters_plan([2, 2, 2], tables)))
@@ -306,6 +310,13 @@ def test_the_preview_follows_the_plans_first_table_until_a_person_chooses_anothe
     page.selectbox(key="preview-table").set_value(("b",)).run()
     settled(page.run())
     assert page.selectbox(key="preview-table").value == ("b",)
+    drawn, errors = Mock(wraps=preview.add_noise), Mock(wraps=predict.table_errors)
+    monkeypatch.setattr(preview, "add_noise", drawn)
+    monkeypatch.setattr(predict, "table_errors", errors)
+    held(page).change(epsilon="0.35")
+    settled(page.run())
+    assert {call.args[1].columns for call in drawn.call_args_list} <= {(), ("b",)}, "noise of the shown table alone"
+    assert errors.call_count == 1, "of the curve, its own ε alone"
 
 
 def columns_left_out(page: AppTest) -> str:

@@ -17,11 +17,13 @@ import streamlit as st
 
 from dpengine import PlanError
 from dpengine.accounting.composition import posterior
+from dpengine.array_types import Columns
 from dpengine.exact import exact_text
 from dpengine.marginals.graphs import maximal
-from dpengine.results.alternatives import mostly_noise_shares
+from dpengine.results.alternatives import MockCells, mostly_noise_shares
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, language, number, plural
+from pages.parts.publish.outlook.trial import question_of
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import exactly, plain, sure
@@ -33,6 +35,8 @@ __all__ = ["advise"]
 
 TOO_MANY = 0.5  # share of cells that are mostly noise
 HIGHEST = "4"  # no ε above this is advised
+
+MadeUp = dict[Columns, MockCells]
 
 
 @dataclass(frozen=True)
@@ -90,12 +94,14 @@ def _take(changes: dict[str, Any]) -> None:
 
 def _looked_at(plan: Plan, entries: Entries) -> tuple[int, int, list[WayOut]]:
     """Return how many cells of the plan are mostly noise, of how many, and the ways out that help."""
-    noisy, cells = _noise_of(plan) or (0, 1)
+    made_up: MadeUp = visit().once("made-up-cells", question_of(plan.at(1)), dict)  # the same at every ε
+    noisy, cells = _noise_of(plan, made_up) or (0, 1)
     if noisy <= TOO_MANY * cells:
         return noisy, cells, []
     share = noisy / cells
-    tried = [_way_out(entries, name, label, changes) for name, label, changes in _alternatives(plan, entries)]
-    return noisy, cells, [way for way in (*tried, _least_spending(plan, entries, share)) if _helps(way, share)]
+    tried = [_way_out(entries, made_up, name, label, changes) for name, label, changes in _alternatives(plan, entries)]
+    tried.append(_least_spending(plan, entries, made_up, share))
+    return noisy, cells, [way for way in tried if _helps(way, share)]
 
 
 def _helps(way: WayOut | None, share: float) -> TypeGuard[WayOut]:
@@ -115,7 +121,7 @@ def _alternatives(plan: Plan, entries: Entries) -> list[tuple[str, str, dict[str
     return found
 
 
-def _least_spending(plan: Plan, entries: Entries, share: float) -> WayOut | None:
+def _least_spending(plan: Plan, entries: Entries, made_up: MadeUp, share: float) -> WayOut | None:
     """Return the least step of ε that helps; None if none does. More of ε never makes more cells noise."""
     steps = [step for step in rungs(plan.epsilon, HIGHEST) if step > plan.epsilon]
 
@@ -123,6 +129,7 @@ def _least_spending(plan: Plan, entries: Entries, share: float) -> WayOut | None
         text = exact_text(step)
         return _way_out(
             entries,
+            made_up,
             "spend",
             _("Spend ε = {more} instead of {now}", more=exactly(step), now=exactly(plan.epsilon)),
             {"epsilon": text},
@@ -139,19 +146,19 @@ def _least_spending(plan: Plan, entries: Entries, share: float) -> WayOut | None
 
 
 def _way_out(
-    entries: Entries, name: str, label: str, changes: dict[str, Any], help: str | None = None
+    entries: Entries, made_up: MadeUp, name: str, label: str, changes: dict[str, Any], help: str | None = None
 ) -> WayOut | None:
     try:
         plan = plan_form.to_plan(entries.with_(**changes))
         strategy_of(plan).check()
-        return WayOut(name, label, changes, _noise_of(plan), help)
+        return WayOut(name, label, changes, _noise_of(plan, made_up), help)
     except PlanError:
         return None
 
 
-def _noise_of(plan: Plan) -> tuple[int, int] | None:
+def _noise_of(plan: Plan, made_up: MadeUp) -> tuple[int, int] | None:
     """Return how many cells of the largest tables are mostly noise, of how many; None if that cannot be computed."""
     if not strategy_of(plan).closed_form:
         return None
-    shares = mostly_noise_shares(plan, maximal(plan.marginals))
+    shares = mostly_noise_shares(plan, maximal(plan.marginals), made_up)
     return sum(round(share * plan.cells(t)) for t, share in shares.items()), sum(map(plan.cells, shares))

@@ -7,10 +7,11 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from dpengine import Plan, predict, preview
+from dpengine import Plan, predict
 from dpengine.charts import figures, style
 from dpengine.results.alternatives import MockCells, predict_table
 from dpengine.results.mock_table import ASSUMED_ROWS
+from dpengine.results.preview import preview_table
 from dpengine.results.result import EXACT, Result
 from dpengine.translation.catalogue import _, number
 from pages.parts.publish.outlook import trial
@@ -35,8 +36,9 @@ def show_so_far(plan: Plan | None) -> None:
             )
             return
         redraw = _show_head(_("What readers will see, so far"))
-        drawn = trial.drawn(plan, afresh=redraw)
-        if drawn is not None:
+        if not is_adaptive(plan):
+            _show_figure(_previewed(plan, afresh=redraw))
+        elif (drawn := trial.drawn(plan, _shown(plan), afresh=redraw)) is not None:
             _show_figure(drawn[1])
 
 
@@ -54,7 +56,7 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
             st.markdown(in_words(plan), help=term("mostly-noise"))
             if own:
                 _ask_for_size(plan)
-    numbers = visit().once("curve", trial.question_of(plan), lambda: figures.error_curve_numbers(plan))
+    numbers = visit().once("curve", trial.question_of(plan), lambda: _curve(plan))
     with st.container(border=True):
         st.plotly_chart(
             figures.error_curve(plan, numbers=numbers, dark=is_dark()).update_layout(height=340),
@@ -90,7 +92,7 @@ def _show_adaptive(plan: Plan, *, own: bool) -> None:
     """Do the same for a plan whose errors cannot be computed beforehand: it is tried out beside the page."""
     with st.container(border=True):
         redraw = _show_head(_("What readers will see") if own else _("What a release looks like"))
-        last = trial.drawn(plan, afresh=redraw)
+        last = trial.drawn(plan, _shown(plan), afresh=redraw)
         if last is None:
             st.caption(
                 ":material/hourglass_top: " + _("A release of made-up people is being drawn. This takes some seconds.")
@@ -132,9 +134,19 @@ def _ask_for_size(plan: Plan) -> None:
     )
 
 
+def _curve(plan: Plan) -> dict[str, list[float]]:
+    """Return the numbers of the error curve; of a plan at another ε, all but its own are known already."""
+    shape = trial.question_of(plan.at(1))
+    numbers = figures.error_curve_numbers(plan, known=visit().kept("curve-before", shape))
+    visit().keep("curve-before", shape, numbers)
+    return numbers
+
+
 def _previewed(plan: Plan, *, afresh: bool) -> Result:
-    """Draw once for each plan, so that the picture stays the same while other things change."""
-    drawn = visit().once("preview", trial.question_of(plan), lambda: preview(plan), afresh=afresh)
+    """Draw the shown table once for each plan, so that the picture stays the same while other things change."""
+    table = _shown(plan)
+    question = trial.question_of(plan), table
+    drawn = visit().once("preview", question, lambda: preview_table(plan, table), afresh=afresh)
     if drawn.plan.columns == plan.columns:
         return drawn
     told = plan.model_copy(update={"strategy": drawn.plan.strategy})  # readers' words and shapes may have changed since

@@ -10,8 +10,10 @@ from typing import TypeVar
 
 import pandas as pd
 
-from dpengine import Plan, preview
+from dpengine import Plan
+from dpengine.array_types import Columns
 from dpengine.results.predict import predict_by_trials
+from dpengine.results.preview import preview_table
 from dpengine.results.result import Result
 from pages.parts.server.jobs import Progress
 from pages.parts.visit import background_read
@@ -22,11 +24,12 @@ __all__ = ["drawn", "errors", "question_of"]
 T = TypeVar("T")
 
 
-def drawn(plan: Plan, *, afresh: bool) -> tuple[Plan, Result] | None:
-    """Return the made-up release that was drawn last, and its plan; it is drawn again if the plan is another."""
+def drawn(plan: Plan, table: Columns, *, afresh: bool) -> tuple[Plan, Result] | None:
+    """Return the made-up release that was drawn last to show `table`, and its plan; if that is another, draw again."""
     if afresh:
         background_read.drop("drawn")
-    return _last(plan, "drawn", background_read.glance("drawn", partial(_draw, plan), None, question=question_of(plan)))
+    fresh = background_read.glance("drawn", partial(_draw, plan, table), None, question=question_of(plan))
+    return _last(plan, "drawn", fresh)
 
 
 def errors(plan: Plan) -> tuple[Plan, pd.DataFrame] | None:
@@ -50,9 +53,9 @@ def _last(plan: Plan, name: str, fresh: T | None) -> tuple[Plan, T] | None:
     return kept
 
 
-def _draw(plan: Plan, progress: Progress) -> Result:
+def _draw(plan: Plan, table: Columns, progress: Progress) -> Result:
     progress("drawing")
-    return preview(plan)
+    return preview_table(plan, table)
 
 
 def _try_out(plan: Plan, progress: Progress) -> pd.DataFrame:
