@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +36,15 @@ settings.load_profile("ci")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+gc.disable()  # while modules are imported and tests are collected: hardly any of it is garbage
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage again, but not among the modules and tests: Streamlit looks after each run of a page."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave what takes long to the nightly run, unless this is it, or a mark was asked for."""
@@ -45,6 +56,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 _folder = tempfile.TemporaryDirectory(prefix="private-release-tests-")
+_numbers = count()
 os.environ["PRIVATE_RELEASE_LEDGER"] = f"sqlite:///{_folder.name}/ledger.db"
 os.environ["PRIVATE_RELEASE_STATE"] = f"{_folder.name}/state"
 
@@ -80,9 +92,22 @@ def spark() -> Iterator[SparkSession]:
         yield session
 
 
-@pytest.fixture(params=["duckdb", "postgres", pytest.param("spark", marks=pytest.mark.xdist_group("spark"))])
-def in_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[pa.Table], Any]]:
+SPARK = pytest.mark.xdist_group("spark")
+
+
+@pytest.fixture(params=["duckdb", "postgres", pytest.param("spark", marks=SPARK)])
+def in_any_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[pa.Table], Any]]:
     """A function from an Arrow table to an Ibis table in another engine."""
+    yield from _in_engine(request, tmp_path)
+
+
+@pytest.fixture(params=["duckdb", "postgres", pytest.param("spark", marks=(SPARK, pytest.mark.nightly))])
+def in_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[pa.Table], Any]]:
+    """The same, Spark by night: what texts, types and kept rows are to it, `in_any_engine` shows by day."""
+    yield from _in_engine(request, tmp_path)
+
+
+def _in_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[pa.Table], Any]]:
     from tests import ibis_tables  # Ibis takes long to load
 
     tables: list[Any] = []
@@ -127,6 +152,6 @@ def old_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture(autouse=True)
-def own_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The default ledger is a fresh one in each test."""
-    monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", f"sqlite:///{tmp_path / 'default-ledger.db'}")
+def own_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default ledger is a fresh one in each test; few need it, so it has no folder made for it."""
+    monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", f"sqlite:///{_folder.name}/{next(_numbers)}.db")

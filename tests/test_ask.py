@@ -100,7 +100,7 @@ def test_a_person_of_many_rows_moves_it_by_no_more_either(statistic: object) -> 
     names = ["who", *NAMES]
     base = [("p", *UNIVERSE[0]), ("p", *UNIVERSE[1]), ("q", *UNIVERSE[2]), (None, *UNIVERSE[0])]
     here = exact(asked, frame(base, names))
-    for rows in combinations_with_replacement(UNIVERSE, 3):
+    for rows in combinations_with_replacement(UNIVERSE[1:], 3):
         there = exact(asked, frame([*base, *(("new", *row) for row in rows)], names))
         assert moved(asked, here, there) <= 1 + 1e-9
 

@@ -173,7 +173,7 @@ def test_bad_input_is_refused_in_one_line_and_costs_nothing(
     done = run("release", plan_file, table, "-o", tmp_path / "r.zip", "--ledger", url, status=2)
     assert fragment in done.stderr
     assert str(tmp_path) not in done.stderr
-    assert json.loads(run("ledger", "clinic-2026", "--ledger", url, "--json").stdout)[0]["spent"] == "0"
+    assert dpe.Ledger(url).spent("clinic-2026") == 0
     assert not (tmp_path / "r.zip").exists()
 
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
@@ -25,14 +26,22 @@ SCREENS = [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]
 Law = Callable[[ast.Module], Iterator[str]]  # what of a file is against it
 
 
+@cache
 def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
+def nodes(file: ast.AST) -> list[ast.AST]:
+    """All that is in a file, listed once for all laws."""
+    return list(ast.walk(file))
+
+
+@cache
 def imports(file: ast.Module) -> list[tuple[str, str]]:
     """What each import binds here, and the whole name of what it brings."""
     found = []
-    for node in ast.walk(file):
+    for node in nodes(file):
         if isinstance(node, ast.ImportFrom):
             origin = "." * node.level + (node.module or "")
             found += [(alias.asname or alias.name, f"{origin}.{alias.name}") for alias in node.names]
@@ -41,11 +50,12 @@ def imports(file: ast.Module) -> list[tuple[str, str]]:
     return found
 
 
+@cache
 def uses(file: ast.Module) -> dict[ast.AST, str]:
     """The whole name of all that is used: after ``import numpy as np``, np.random is numpy.random."""
     whole = {bound: bound if name.startswith(f"{bound}.") else name for bound, name in imports(file)}
     found: dict[ast.AST, str] = {}
-    for node in ast.walk(file):
+    for node in nodes(file):
         if isinstance(node, ast.Attribute | ast.Name):
             first, dot, rest = ast.unparse(node).partition(".")
             found[node] = whole.get(first, f"({first})") + dot + rest
@@ -57,7 +67,7 @@ def unsafe_chance(file: ast.Module) -> Iterator[str]:
     for name in [*(name for _, name in imports(file)), *uses(file).values()]:
         if re.search(r"^(random|numpy\.random)(\.|$)|^uuid\.uuid1$|\.(rvs|seed)$", name):
             yield name
-    for node in ast.walk(file):
+    for node in nodes(file):
         if isinstance(node, ast.arg | ast.keyword) and node.arg in ("seed", "random_state", "rng"):
             yield node.arg
         if isinstance(node, ast.Constant) and "setseed" in str(node.value):
@@ -70,7 +80,7 @@ def screens_in_the_engine(file: ast.Module) -> Iterator[str]:
 
 def caches_across_sessions(file: ast.Module) -> Iterator[str]:
     """One visitor's table must never be served to another."""
-    calls = [node for node in ast.walk(file) if isinstance(node, ast.Call)]
+    calls = [node for node in nodes(file) if isinstance(node, ast.Call)]
     within = {call.func for call in calls if "scope='session'" in map(ast.unparse, call.keywords)}
     for node, name in uses(file).items():
         if re.search(r"^streamlit\..*cache|^functools\.(lru_)?cache$", name) and node not in within:
@@ -78,14 +88,14 @@ def caches_across_sessions(file: ast.Module) -> Iterator[str]:
 
 
 def unescaped_html(file: ast.Module) -> Iterator[str]:
-    words = (node.arg for node in ast.walk(file) if isinstance(node, ast.keyword))
+    words = (node.arg for node in nodes(file) if isinstance(node, ast.keyword))
     yield from (word for word in words if word == "unsafe_allow_html")
 
 
 def hidden_errors(file: ast.Module) -> Iterator[str]:
     """What may go wrong is named; who catches all must raise it again."""
     used = uses(file)
-    for node in ast.walk(file):
+    for node in nodes(file):
         if isinstance(node, ast.ExceptHandler) and not isinstance(node.body[-1], ast.Raise):
             caught = ast.unparse(node.type) if node.type else "Exception"
         elif isinstance(node, ast.Call) and used.get(node.func) == "contextlib.suppress":

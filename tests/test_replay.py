@@ -76,8 +76,7 @@ OTHER = joined(people(7), *[("crowd", "unheard of", "b3", "", "40")] * 40)  # a 
 ALL_ALIKE = pd.DataFrame([("p", "a0", "b0", "c0", "3")] * 500, columns=NAMES)
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", "10"])
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize(("neighbours", "epsilon"), [*zip(NEIGHBOURS, ["0.1", "10"] * 2, strict=True)])
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_neighbour_changes_nothing_but_the_odds_and_these_by_epsilon_at_most(
@@ -136,8 +135,9 @@ def test_an_answer_to_a_question_is_as_private(statistic: str, unit: str, neighb
     second = replayed(without, question, first)
     assert same(first, second)
     assert price(first, second) <= question.epsilon
-    assert same(first, replayed(OTHER, question, first))
-    assert same(first, replayed(people(0), question, first))
+    if neighbours == "one usual row more":  # once for all neighbours
+        assert same(first, replayed(OTHER, question, first))
+        assert same(first, replayed(people(0), question, first))
 
 
 @pytest.mark.parametrize("value", ["40", "odd"])

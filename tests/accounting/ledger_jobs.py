@@ -1,6 +1,7 @@
 """The other side of the ledger's fault tests: processes that race or die, and what they saw as JSON.
 
-Run as a script: ``JOB URL ARGUMENTS``.
+Run as a script, which reads lines of JSON: the name of a job, an address, and arguments. Each job has a process of its
+own; a line "done" follows what it says.
 """
 
 from __future__ import annotations
@@ -225,5 +226,14 @@ def job_unprivileged(url: str) -> list[str]:
     return [attempt(lambda: charge(Ledger(url), "plan"))]
 
 
+def answer(line: str) -> None:
+    job, url, arguments = json.loads(line)
+    print(json.dumps(globals()[f"job_{job}"](url, *arguments)), flush=True)  # noqa: T201
+
+
 if __name__ == "__main__":
-    print(json.dumps(globals()[f"job_{sys.argv[1]}"](sys.argv[2], *json.loads(sys.argv[3]))))  # noqa: T201
+    for line in sys.stdin:
+        worker = fork.Process(target=answer, args=(line,))
+        worker.start()
+        worker.join()
+        print("done", flush=True)  # noqa: T201

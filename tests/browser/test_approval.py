@@ -58,6 +58,8 @@ def to_approval(page: Page) -> None:
     rest(page)
 
 
+# By day, tests/pages/test_approval_page.py goes the same way, and tests/accounting/approval looks at every charge.
+@pytest.mark.nightly
 def test_one_sends_another_looks_and_approves_and_the_first_publishes(
     people: dict[str, Page], closed: Served, tmp_path: Path
 ) -> None:

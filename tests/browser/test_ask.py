@@ -21,6 +21,8 @@ def asking(page: Page) -> Page:
     return page
 
 
+# By day: tests/pages/test_ask_page.py.
+@pytest.mark.nightly
 def test_two_questions_are_paid_kept_and_compared_with_one_release(new_page: NewPage) -> None:
     page = asking(new_page())
     choose_all(page, "Only rows where", "sex")

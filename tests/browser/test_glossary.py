@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser import access
@@ -11,6 +12,8 @@ from tests.browser.actions import press, rest
 from tests.browser.conftest import NewPage, wait_until
 
 
+# By day: tests/pages/shared/test_glossary.py.
+@pytest.mark.nightly
 def test_terms_and_pages_are_found_while_typing_and_lead_on(new_page: NewPage) -> None:
     page = new_page("/glossary", width=390, height=844)
     typed = page.get_by_role("searchbox", name="Search terms and pages")

@@ -16,9 +16,9 @@ COLUMNS = ["age", "region", "income", "smoker", "visit"]
 NAME, KIND, CELLS = range(3)  # from left to right: the name stays in sight
 
 
-@pytest.mark.parametrize(
-    ("width", "height", "dark"), [(1280, 800, False), pytest.param(390, 844, True, marks=pytest.mark.nightly)]
-)
+# By day: tests/pages/publish/test_grid.py, with what a browser sends of a grid.
+@pytest.mark.nightly
+@pytest.mark.parametrize(("width", "height", "dark"), [(1280, 800, False), (390, 844, True)])
 def test_a_table_is_declared_by_keyboard_and_paste(
     new_page: NewPage, tmp_path: Path, width: int, height: int, dark: bool
 ) -> None:

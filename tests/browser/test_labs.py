@@ -38,7 +38,7 @@ def pictures(page: Page) -> list[str]:
     ("lab", "control", "choice"),
     [
         ("Definition", "definition_epsilon", ""),
-        ("Risk", "risk_form", "original"),
+        pytest.param("Risk", "risk_form", "original", marks=pytest.mark.nightly),
         pytest.param("Survey", "survey_epsilon", "", marks=pytest.mark.nightly),
         pytest.param("Choose", "choose_epsilon", "", marks=pytest.mark.nightly),
         pytest.param("Learn", "learn_epsilons", "3", marks=pytest.mark.nightly),

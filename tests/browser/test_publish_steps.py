@@ -61,6 +61,7 @@ def test_on_a_phone_a_keyboard_goes_on_where_something_new_has_opened(new_page: 
     wait_until(page, f"{FOCUSED} === '3 · What is publicly known'")
 
 
+@pytest.mark.nightly
 def test_a_phones_menu_is_told_in_each_language_and_closes_once_a_page_is_chosen(new_page: NewPage) -> None:
     page = new_page(width=390, height=844, stranger=True)
     help_ = page.locator(".st-key-consequence .stTooltipIcon button").first

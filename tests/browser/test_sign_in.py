@@ -93,6 +93,8 @@ def test_the_next_person_at_the_same_browser_sees_nothing_of_the_one_before(
         each.context.clear_cookies()
 
 
+# By day: tests/pages/access/test_person.py.
+@pytest.mark.nightly
 def test_an_address_that_nobody_has_checked_opens_no_group(page: Page) -> None:
     sign_in(page, "guest")
     expect(page.locator(".st-key-corner")).to_contain_text("your own account")

@@ -91,8 +91,8 @@ TEXTS = [
 
 
 @pytest.mark.parametrize("kind", [NUMBER, CATEGORY, YESNO, *PERIODS], ids=lambda kind: kind.get("by", kind["kind"]))
-def test_texts_fall_in_the_same_cells(in_engine, kind):
-    array = same(in_engine, repeated(TEXTS, pa.string(), 1), plan_of(*columns_of(kind)))[0]
+def test_texts_fall_in_the_same_cells(in_any_engine, kind):
+    array = same(in_any_engine, repeated(TEXTS, pa.string(), 1), plan_of(*columns_of(kind)))[0]
     assert array.sum() == len(TEXTS)
     assert np.count_nonzero(array) >= 3
 
@@ -147,10 +147,10 @@ TYPED = {
 
 
 @pytest.mark.parametrize("case", TYPED)
-def test_typed_numbers_and_booleans_fall_in_the_same_cells(in_engine, case):
+def test_typed_numbers_and_booleans_fall_in_the_same_cells(in_any_engine, case):
     type, values = TYPED[case]
     plan = plan_of(*columns_of(NUMBER, CATEGORY, YESNO))
-    same(in_engine, repeated(values, type, 3), plan)
+    same(in_any_engine, repeated(values, type, 3), plan)
 
 
 DAYS = [None, *map(dt.date.fromisoformat, (
@@ -165,9 +165,9 @@ TIMES = [None, *map(dt.datetime.fromisoformat, (
 
 
 @pytest.mark.parametrize("type", [pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC")], ids=str)
-def test_dates_and_timestamps_fall_in_the_same_cells_in_any_time_zone_of_the_session(in_engine, type):
+def test_dates_and_timestamps_fall_in_the_same_cells_in_any_time_zone_of_the_session(in_any_engine, type):
     values = DAYS if type == pa.date32() else TIMES
-    same(in_engine, repeated(values, type, 6), plan_of(*columns_of(CATEGORY, *PERIODS)))
+    same(in_any_engine, repeated(values, type, 6), plan_of(*columns_of(CATEGORY, *PERIODS)))
 
 
 def test_values_that_only_postgresql_has(postgres):
@@ -208,9 +208,9 @@ BOTH = ({"name": "x", **NUMBER, "missing": False}, {"name": "y", "kind": "yesno"
 
 @pytest.mark.parametrize("own", ["who", "number"])
 @pytest.mark.parametrize("rows", [1, 3, 100])
-def test_the_same_rows_of_each_person_are_kept(in_engine, own, rows):
+def test_the_same_rows_of_each_person_are_kept(in_any_engine, own, rows):
     plan = plan_of(*BOTH, tables=[["x", "y"], ["y"]], unit={"id": own, "rows": rows})
-    both, y = same(in_engine, PEOPLE, plan)
+    both, y = same(in_any_engine, PEOPLE, plan)
     assert both.sum() == y.sum() == min(rows * 40, y.sum())
     assert (both.sum(axis=0) == y).all()
 
@@ -238,8 +238,8 @@ def test_an_empty_table_counts_nothing(in_engine):
     assert sum(int(array.sum()) for array in same(in_engine, PEOPLE.slice(0, 0), plan_of(*BOTH))) == 0
 
 
-def test_a_release_of_rows_elsewhere_is_recognised_and_bought_once(in_engine):
-    table, ledger, plan = in_engine(PEOPLE), Ledger.in_memory(), plan_of(*BOTH)
+def test_a_release_of_rows_elsewhere_is_recognised_and_bought_once(in_any_engine):
+    table, ledger, plan = in_any_engine(PEOPLE), Ledger.in_memory(), plan_of(*BOTH)
     first, second = release(table, plan, ledger), release(table, plan, ledger)
     assert first.bundle == second.bundle
     assert ledger.spent("d") == 1
@@ -248,8 +248,8 @@ def test_a_release_of_rows_elsewhere_is_recognised_and_bought_once(in_engine):
     assert (other.bundle == first.bundle, ledger.spent("d")) == (False, 2)
 
 
-def test_a_file_with_the_rows_of_a_released_table_elsewhere_keeps_the_same_rows_of_each_person(in_engine):
-    table, ledger, plan = in_engine(PEOPLE), Ledger.in_memory(), plan_of(*BOTH, unit={"id": "who", "rows": 1})
+def test_a_file_with_the_rows_of_a_released_table_elsewhere_keeps_the_same_rows_of_each_person(in_any_engine):
+    table, ledger, plan = in_any_engine(PEOPLE), Ledger.in_memory(), plan_of(*BOTH, unit={"id": "who", "rows": 1})
     release(table, plan, ledger)
     elsewhere, here = true_counts(table, plan, ledger), true_counts(PEOPLE, plan, ledger)
     assert {name: counts.tolist() for name, counts in here.items()} == {
@@ -261,7 +261,7 @@ def test_a_file_with_the_rows_of_a_released_table_elsewhere_keeps_the_same_rows_
 
 
 @pytest.mark.parametrize("type", [pa.string(), pa.int64(), pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC")])
-def test_rows_here_have_the_digest_of_texts_that_they_have_elsewhere(type, in_engine):
+def test_rows_here_have_the_digest_of_texts_that_they_have_elsewhere(type, in_any_engine):
     if type == pa.string():
         values = [None, "", "a", "é", "日本", "it's", "back\\slash", "a\nb"]
     elif pa.types.is_timestamp(type):
@@ -269,15 +269,15 @@ def test_rows_here_have_the_digest_of_texts_that_they_have_elsewhere(type, in_en
     else:
         values = [None, *(dt.date(2024, 1, day) if type == pa.date32() else day - 4 for day in range(1, 8))]
     table = pa.table({"b": pa.array(values, type), "a": pa.array(range(8), pa.int64())})
-    with open_table(table) as here, open_table(in_engine(table)) as there:
+    with open_table(table) as here, open_table(in_any_engine(table)) as there:
         assert digest_of_texts(here) == digest_of_texts(there) == digest(there)
         assert digest(here) != digest(there)
 
 
-def test_names_of_columns_are_names_and_nothing_else(in_engine):
+def test_names_of_columns_are_names_and_nothing_else(in_any_engine):
     name = "a \"b\" `c` 'd'; --"
     table = pa.table({"x": pa.array([1], pa.int64())})
-    renamed = in_engine(table).rename({name: "x"})
+    renamed = in_any_engine(table).rename({name: "x"})
     plan = plan_of({"name": name, "kind": "number", "edges": [0, 2]})
     with open_table(renamed) as opened:
         assert count(opened, plan, plan.marginals, truncation_key=b"")[0].tolist() == [1, 0, 0]

@@ -21,6 +21,8 @@ proxies = ["127.0.0.1"]
 owners = ["ann@example.org"]
 """
 
+pytestmark = pytest.mark.xdist_group("proxy")  # its servers are started once
+
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:

@@ -23,6 +23,7 @@ from tests.pages.tabs import Answer, ask, cookie_of, opened
 from tests.serving import Served, served
 
 EVIL = "http://evil.example"
+pytestmark = pytest.mark.xdist_group("request guard")  # its server is started once
 
 
 class Outside:
