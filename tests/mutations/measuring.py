@@ -223,7 +223,7 @@ FAULTS = [
     ),
     Fault(
         "a strategy that spends another ε is not stopped",
-        "dpengine/measure/strategy.py",
+        "dpengine/measure/way.py",
         "if measured.cost != self.plan.epsilon:",
         "if False:",
         "tests/measure/test_strategy.py::test_measurements_that_do_not_cost_epsilon_exactly_never_leave_the_strategy",

@@ -1,4 +1,4 @@
-"""The list of planted faults fits the source, and five of them are planted and caught whenever all tests run."""
+"""The list of planted faults fits the source, and some of them are planted and caught whenever all tests run."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def test_faults_are_many_and_in_every_room_that_touches_privacy() -> None:
     assert len(FAULTS) >= 40
     assert len({fault.name for fault in FAULTS}) == len(FAULTS)
     assert {Path(fault.file).parts[1] for fault in FAULTS} >= {*ROOMS, "ask.py", "choose.py", "release.py"}
-    assert len(QUICK) == 10
+    assert len(QUICK) >= 10
 
 
-# By day every second one, from all over the list, since each has a Python of its own; by night all ten.
+# By day every second one, from all over the list, since each has a Python of its own; by night all.
 @pytest.mark.parametrize(
     "fault",
     [pytest.param(fault, marks=[pytest.mark.nightly] * (k % 2), id=fault.name) for k, fault in enumerate(QUICK)],
