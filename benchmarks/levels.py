@@ -243,7 +243,7 @@ def published_counts(plan: Plan, ours: Parts, shape: str, random: np.random.Gene
 
 def predictions(plan: Plan, exact: list[Ints]) -> pd.DataFrame:
     """Return predicted and measured mean absolute errors of estimates."""
-    allocations, columns = allocate_levels(plan), measured_at(plan)[1:]
+    allocations, columns = allocate_levels(plan, plan.epsilon), measured_at(plan)[1:]
     found: dict[str, list[float]] = {name: [] for name in LEVELS}
     counts = dict(zip(columns, exact, strict=True))
     for _ in range(MANY):
@@ -260,7 +260,7 @@ def predictions(plan: Plan, exact: list[Ints]) -> pd.DataFrame:
 def main() -> None:
     """Print the errors, the time and the memory."""
     plan, random = plan_of(), np.random.default_rng(1)
-    found = {each.columns: float(each.epsilon) for each in allocate_levels(plan)}
+    found = {each.columns: float(each.epsilon) for each in allocate_levels(plan, plan.epsilon)}
     ours = [found.get(columns, 0.0) for columns in measured_at(plan)[1:]]
     sys.stdout.write(f"Parts of ε here: {ours}\n\nEstimates\n{in_closed_form(plan, ours, random).to_string()}\n")
     for shape in SHAPES:

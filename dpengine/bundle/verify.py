@@ -34,7 +34,7 @@ from dpengine.estimate.level_errors import LevelErrors
 from dpengine.estimate.table_errors import table_error
 from dpengine.exact import exact_text, rational
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, PERMUTE_AND_FLIP, Allocation
-from dpengine.marginals.plan_levels import measures_levels
+from dpengine.marginals.plan_levels import measures_levels, of_counts
 from dpengine.spec import strict_yaml
 from dpengine.spec.plan import Plan
 
@@ -246,7 +246,9 @@ def _wrong_coverage(checked: Manifest, plan: Plan, marginals: list[Allocation], 
     if plan.resolution.levels and not measures_levels(plan, marginals):
         sound = False
         yield "manifest.json: what is measured is not the levels of plan.yaml, each with all other columns"
-    for table in map(plan.resolution.finest, plan.supports):
+    for table in plan.supports:
+        if not plan.has_amount(table):  # else it is measured at its own level
+            table = plan.resolution.finest(table)
         if not any(set(table) <= set(marginal.columns) for marginal in marginals):
             sound = False
             yield f"manifest.json: table {' × '.join(table)} lies within no measured marginal"
@@ -311,7 +313,7 @@ def _of_levels(checked: Manifest, plan: Plan) -> dict[Columns, Floats]:
     allocations = [each for each in read if each is not None]
     if not plan.resolution.levels or len(allocations) < len(read) or not measures_levels(plan, allocations):
         return {}
-    errors = LevelErrors(plan, tuple(allocations))
+    errors = LevelErrors(plan, of_counts(plan, allocations))
     return {table: errors.half_widths(table) for table in table_files(plan)}
 
 

@@ -38,7 +38,8 @@ MAX_STEPS = 100_000  # standard deviation of a sum, in steps of its lattice, bey
 def least_squares(plan: Plan, allocations: Sequence[Allocation]) -> LeastSquares:
     """Return the estimator for marginals of `plan` measured with these `allocations`."""
     return LeastSquares(
-        {name: plan.column(name).size for name in plan.used},
+        {name: plan.column(name).size for each in allocations for name in each.columns}
+        | {name: plan.column(name).size for name in plan.used},
         tuple(allocation.columns for allocation in allocations),
         tuple(moments.variance(each.scale_in_units) / each.grain**2 for each in allocations),
     )

@@ -228,10 +228,16 @@ def derive_estimates(plan: Plan, measured: Measurements) -> Estimates:
             return boxes
         return BesideRangesEstimates(boxes, UnbiasedEstimates(plan, measured.marginals))
     if plan.resolution.levels:
-        return LevelEstimates(plan, measured.marginals)
+        soft = UnbiasedEstimates(plan, tuple(one for one in measured.marginals if _has_amount(plan, one)))
+        counts = tuple(one for one in measured.marginals if not _has_amount(plan, one))
+        return LevelEstimates(plan, counts, soft if soft.marginals else None)
     if not resolved(plan).closed_form:
         return ModelledEstimates(plan, measured)
     return UnbiasedEstimates(plan, measured.marginals)
+
+
+def _has_amount(plan: Plan, one: Measurement) -> bool:
+    return plan.has_amount(one.allocation.columns)
 
 
 def mean_errors(expected: Floats, factor: float, power: float) -> Floats:

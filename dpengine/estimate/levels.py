@@ -38,6 +38,7 @@ class LevelEstimates:
 
     plan: Plan
     marginals: tuple[Measurement, ...]
+    with_amounts: SoftEstimates | None = None
 
     @cached_property
     def _errors(self) -> LevelErrors:
@@ -79,8 +80,10 @@ class LevelEstimates:
 
     @property
     def soft(self) -> SoftEstimates:
-        """There is none: plans with levels have no amounts."""
-        raise LookupError("plans with levels have no amounts")
+        """Estimates of the tables with amounts, which were measured beside the levels."""
+        if self.with_amounts is None:
+            raise LookupError("this plan has no amounts")
+        return self.with_amounts
 
     @property
     def fitted(self) -> ConsistentTables:

@@ -8,6 +8,7 @@ from dpengine.array_types import Columns
 from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms, least_squares
 from dpengine.estimate.level_errors import LevelErrors
 from dpengine.marginals.measurement import Allocation
+from dpengine.marginals.plan_levels import of_counts
 from dpengine.spec.plan import Plan
 
 __all__ = ["table_error", "table_errors"]
@@ -25,6 +26,6 @@ def table_error(plan: Plan, allocations: Sequence[Allocation], table: Columns) -
 def table_errors(plan: Plan, allocations: Sequence[Allocation]) -> Callable[[Columns], ErrorDistribution]:
     """Return `table_error` as a function of the table, for many tables of one plan."""
     if plan.resolution.levels:
-        return LevelErrors(plan, tuple(allocations)).error
+        return LevelErrors(plan, of_counts(plan, allocations)).error
     squares, error_of = least_squares(plan, allocations), error_of_terms(allocations)
     return lambda table: error_of(squares.noise(table))

@@ -12,7 +12,7 @@ from dpengine.marginals.level_tree import NOT_MEASURED, LevelTree
 from dpengine.marginals.measurement import Allocation
 from dpengine.spec.plan import Plan
 
-__all__ = ["level_groups", "level_of", "measured_at", "measures_levels", "tree_of"]
+__all__ = ["level_groups", "level_of", "measured_at", "measures_levels", "of_counts", "tree_of"]
 
 
 def measured_at(plan: Plan) -> list[Columns]:
@@ -28,9 +28,14 @@ def level_of(plan: Plan, table: Columns) -> int:
 
 
 def measures_levels(plan: Plan, allocations: Sequence[Allocation]) -> bool:
-    """Return whether what was measured are different levels of `plan`, the finest among them."""
-    measured, wanted = [each.columns for each in allocations], measured_at(plan)
+    """Return whether the counts that were measured are different levels of `plan`, the finest among them."""
+    measured, wanted = [each.columns for each in of_counts(plan, allocations)], measured_at(plan)
     return {*measured} <= {*wanted} and wanted[-1] in measured and len({*measured}) == len(measured)
+
+
+def of_counts(plan: Plan, allocations: Sequence[Allocation]) -> tuple[Allocation, ...]:
+    """Return the allocations of tables without amounts."""
+    return tuple(each for each in allocations if not plan.has_amount(each.columns))
 
 
 def tree_of(plan: Plan, variances: Mapping[Columns, float]) -> LevelTree:

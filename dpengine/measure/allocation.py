@@ -95,7 +95,7 @@ def _with_heavy(plan: Plan, tables: Sequence[Columns], found: tuple[Allocation, 
     )
     if not heavy or len(tables) + len(heavy) > MAX_OPTIMISED:
         return found
-    more = allocate_by_cells(plan, sorted([*tables, *heavy]))
+    more = allocate_by_cells(plan, sorted([*tables, *heavy]), heavy)
     wanted = [*plan.supports]
     return more if _total_variance(plan, more, wanted) < _total_variance(plan, found, wanted) else found
 
@@ -138,24 +138,24 @@ def allocate(plan: Plan, columns: Columns, epsilon: Fraction) -> Allocation:
     return Allocation(columns, epsilon, plan.unit.rows, plan.grain(columns))
 
 
-def allocate_by_cells(plan: Plan, tables: Sequence[Columns]) -> tuple[Allocation, ...]:
+def allocate_by_cells(plan: Plan, tables: Sequence[Columns], apart: Sequence[Columns] = ()) -> tuple[Allocation, ...]:
     """Divide ε over `tables` in proportion to the cube roots of their weighted cells, rounded to thousandths.
 
-    The weight of a table is that of the heaviest published one within it, but for those within a smaller one of
-    `tables`.
+    The weight of a table is that of the heaviest published one within it. Those `apart` are measured alone, so they
+    and their sums do not count in larger tables.
     """
-    weights = [max(1, round(1000 * (_weight(plan, table, tables) * plan.cells(table)) ** (1 / 3))) for table in tables]
+    weights = [max(1, round(1000 * (_weight(plan, table, apart) * plan.cells(table)) ** (1 / 3))) for table in tables]
     total = sum(weights)
     return tuple(
         allocate(plan, table, plan.epsilon * weight / total) for table, weight in zip(tables, weights, strict=True)
     )
 
 
-def _weight(plan: Plan, table: Columns, tables: Sequence[Columns] = ()) -> float:
-    """Return the weight of the heaviest published table within `table`, but for those within a smaller measured one."""
+def _weight(plan: Plan, table: Columns, apart: Sequence[Columns] = ()) -> float:
+    """Return the weight of the heaviest published table within `table`, but for those within a smaller one `apart`."""
     if not plan.weights:
         return 1.0
-    smaller = [frozenset(each) for each in tables if {*each} < {*table}]
+    smaller = [frozenset(each) for each in apart if {*each} < {*table}]
     within = [
         weight
         for published, weight in plan.weights.items()

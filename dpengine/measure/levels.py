@@ -1,8 +1,9 @@
 """Divide ε over the levels of a column: every level that a plan uses may be measured, each with a part of ε.
 
-A level is measured together with all other columns of the plan, so that the counts of every combination of these are a
-tree (`marginals.level_tree`), and every published table is a sum over one level. A row moves one cell of each measured
-marginal by one, whatever its level. So each has the sensitivity of any marginal, and the parts add up to ε.
+A level is measured together with all other columns of the plan that have cells, so that the counts of every combination
+of these are a tree (`marginals.level_tree`), and every published count is a sum over one level. A row moves one cell of
+each measured marginal by one, whatever its level. So each has the sensitivity of any marginal, and the parts add up to
+what the tables with amounts, which are measured beside them, leave of ε.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ PARTS = 1_000  # parts of ε are whole numbers of these: a coarse grid, so that 
 STEPS = (200, 50, 12, 3, 1)  # parts that the search moves at a time
 
 
-def allocate_levels(plan: Plan) -> tuple[Allocation, ...]:
-    """Divide ε over the levels of `plan` for the least sum of squares of each published table's mean variance.
+def allocate_levels(plan: Plan, epsilon: Fraction) -> tuple[Allocation, ...]:
+    """Divide `epsilon` over the levels of `plan` for the least sum of squares of each published table's mean variance.
 
     So tables of one weight count alike, however many cells they have, and one that is far off counts more than several
     that are near. A weight multiplies the variance of its table. The variances are those of least squares over the
@@ -44,7 +45,7 @@ def allocate_levels(plan: Plan) -> tuple[Allocation, ...]:
     worth = tuple(map(tuple, added))
     parts = _least_variance(tuple(group.tobytes() for group in level_groups(plan)), worth, bool(others))
     return tuple(
-        allocate(plan, columns, plan.epsilon * Fraction(part, PARTS))
+        allocate(plan, columns, epsilon * Fraction(part, PARTS))
         for columns, part in zip(measured, parts, strict=True)
         if part
     )

@@ -125,7 +125,7 @@ class Optimised(Direct):
 
 
 class Levels(Direct):
-    """Measure a column at its published levels, each with all other columns."""
+    """Measure a column at its published levels, each with all other columns; and tables with amounts beside these."""
 
     @property
     def why(self) -> str:
@@ -135,12 +135,17 @@ class Levels(Direct):
 
     @cached_property
     def allocations(self) -> tuple[Allocation, ...]:
-        return allocate_levels(self.plan)
+        return (*allocate_levels(self.plan, self.plan.epsilon - sum(each.epsilon for each in self._soft)), *self._soft)
+
+    @cached_property
+    def _soft(self) -> tuple[Allocation, ...]:
+        return allocate_amounts(self.plan)
 
     @property
     def plan_id(self) -> str:
-        """The tables decide what each level is worth."""
-        return self.plan.identity("levels", *map(sorted, self.plan.marginals), *self.plan.weights_payload)
+        """The tables decide what each level is worth, and what tables with amounts cost."""
+        soft = ((each.columns, str(each.epsilon)) for each in self._soft)
+        return self.plan.identity("levels", *map(sorted, self.plan.marginals), *soft, *self.plan.weights_payload)
 
     def _deviation_of_total(self) -> float:
         plan = self.plan

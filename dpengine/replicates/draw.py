@@ -50,6 +50,7 @@ from dpengine.marginals.graphs import maximal
 from dpengine.marginals.least_squares import LeastSquares
 from dpengine.marginals.marginal import Marginal
 from dpengine.marginals.measurement import Allocation, Measurement
+from dpengine.marginals.plan_levels import of_counts
 from dpengine.quasi_random import uniforms
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
@@ -150,7 +151,8 @@ def replicate_amounts(basis: Basis) -> Callable[[Columns], dict[str, Floats]]:
     """
     plan = basis.plan
     soft = replace(basis, allocations=tuple(each for each in basis.allocations if plan.has_amount(each.columns)))
-    errors = _of_noise(basis if basis.mean_errors is None else soft) if soft.allocations else None
+    together = basis.mean_errors is None and not plan.resolution.levels
+    errors = _of_squares(basis if together else soft) if soft.allocations else None
 
     def drawn(table: Columns) -> dict[str, Floats]:
         found: dict[str, Floats] = {}
@@ -229,7 +231,12 @@ def _with_draws(squares: LeastSquares) -> LeastSquares:
 def _of_noise(basis: Basis) -> Callable[[Columns], Floats]:
     """Return the errors of least squares, as a function of the table."""
     if basis.plan.resolution.levels:
-        return _of_levels(basis)
+        return _of_levels(replace(basis, allocations=of_counts(basis.plan, basis.allocations)))
+    return _of_squares(basis)
+
+
+def _of_squares(basis: Basis) -> Callable[[Columns], Floats]:
+    """Return the same of least squares over all measured marginals, each for itself at its level."""
     squares = _with_draws(least_squares(basis.plan, basis.allocations))
     noise = [
         _in_rows(_noise(basis.release_id, k, float(each.scale_in_units), basis.plan.shape(each.columns)), each.grain)

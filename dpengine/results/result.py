@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Self
 
@@ -85,8 +85,15 @@ def _amounts(plan: Plan, measured: Measurements, model: ConsistentTables | Synth
                for one in measured.marginals if name in one.allocation.columns]
         for name in sorted(plan.amounts(()))
     }  # fmt: skip
-    fitted = (fit_amount(plan.amount(name), filter(None, of), model.table, soft) for name, of in tables.items())
+    count = partial(_counts, plan, model)
+    fitted = (fit_amount(plan.amount(name), filter(None, of), count, soft) for name, of in tables.items())
     return tuple(table for group in fitted for table in group)
+
+
+def _counts(plan: Plan, model: ConsistentTables | SyntheticRows, table: Columns) -> Ints:
+    """Return the counts of `table` that a model gives, those of coarser levels as sums of the finest."""
+    finest = plan.resolution.finest(table)
+    return plan.resolution.coarsen(model.table(finest), finest, table)
 
 
 def _story() -> dict[str, Any]:
@@ -206,9 +213,7 @@ class Result:
 
     def counts(self, table: Columns) -> Ints:
         """Return the consistent counts of `table`, one axis a column."""
-        resolution = self.plan.resolution
-        finest = resolution.finest(table)
-        return resolution.coarsen(self.model.table(finest), finest, table)
+        return _counts(self.plan, self.model, table)
 
     def mostly_noise(self, table: Columns) -> Bools:
         """Return which cells of `table` cannot be told from empty ones: those whose interval reaches 0.

@@ -51,9 +51,25 @@ def check_tables(plan: Plan) -> None:
                 )
             )
         _check_amounts(plan, columns, table, name)
-    ranged = plan.ranged is not None
-    alone = not (ranged or plan.amounts(()) or plan.strategy == "adaptive")
-    plan.resolution.check(plan.marginals, alone=alone)
+    plan.resolution.check(plan.marginals, alone=plan.ranged is None and plan.strategy != "adaptive")
+    _check_levels_of_amounts(plan)
+
+
+def _check_levels_of_amounts(plan: Plan) -> None:
+    """Refuse an amount at two levels of a column: only counts are made to agree along the levels."""
+    for name in plan.amounts(()):
+        tables = [table for table in plan.marginals if name in plan.amounts(table)]
+        levels = [level for level in plan.resolution.levels if any(level in table for table in tables)]
+        if len(levels) > 1:
+            raise ValueError(
+                _(
+                    "means, sums and quantiles of {amount!r} are asked for at two levels, {first} and {second}; ask "
+                    "for them at one of these, and for counts at all",
+                    amount=name,
+                    first=levels[0],
+                    second=levels[1],
+                )
+            )
 
 
 def _check_amounts(plan: Plan, columns: Mapping[str, Column], table: tuple[str, ...], name: str) -> None:

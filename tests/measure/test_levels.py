@@ -57,10 +57,10 @@ def test_all_levels_are_measured_and_paid_for(monkeypatch: pytest.MonkeyPatch) -
 def test_a_level_that_is_charged_nothing_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each level planted in turn as measured with ε of its own beside the others."""
     plan = wide_plan()
-    honest = allocate_levels(plan)
+    honest = allocate_levels(plan, plan.epsilon)
     for k, level in enumerate(honest):
         cheap = (*honest[:k], replace(level, epsilon=level.epsilon + Fraction(1, 10**6)), *honest[k + 1 :])
-        monkeypatch.setattr("dpengine.measure.strategy.allocate_levels", lambda plan, found=cheap: found)
+        monkeypatch.setattr("dpengine.measure.strategy.allocate_levels", lambda plan, epsilon, found=cheap: found)
         with pytest.raises(ArithmeticError, match="does not cost"):
             decide(plan).measure(lambda marginals: [np.zeros(plan.shape(each), dtype=np.int64) for each in marginals])
 
@@ -126,7 +126,7 @@ def test_parts_of_epsilon_are_as_good_as_any_found_by_search() -> None:
         lacking = {table: plan.cells(tuple({"sex"} - {*table})) for table in plan.marginals}
         return sum((lacking[table] * float(found[level_of(plan, table)].mean())) ** 2 for table in plan.marginals)
 
-    ours = total(np.array([float(each.epsilon) for each in allocate_levels(plan)]))
+    ours = total(np.array([float(each.epsilon) for each in allocate_levels(plan, plan.epsilon)]))
     others = [total(random.dirichlet(np.ones(4))) for _ in range(400)]
     assert ours <= 1.001 * min(others)
 

@@ -362,7 +362,7 @@ FAULTS = [
     Fault(
         "a table of more weight is measured beside all of ε",
         ALLOCATION,
-        "    more = allocate_by_cells(plan, sorted([*tables, *heavy]))\n",
+        "    more = allocate_by_cells(plan, sorted([*tables, *heavy]), heavy)\n",
         "    more = (*found, *allocate_by_cells(plan, heavy))\n",
         "tests/measure/test_weights.py",
         quick=True,
@@ -385,9 +385,17 @@ FAULTS = [
     Fault(
         "every level of a column has all of ε",
         "dpengine/measure/levels.py",
-        "plan.epsilon * Fraction(part, PARTS)",
-        "plan.epsilon",
+        "epsilon * Fraction(part, PARTS)",
+        "epsilon",
         "tests/measure/test_levels.py::test_no_row_moves_all_levels_together_by_more_than_epsilon",
+    ),
+    Fault(
+        "levels have all of ε beside tables with amounts",
+        "dpengine/measure/strategy.py",
+        "self.plan.epsilon - sum(each.epsilon for each in self._soft)",
+        "self.plan.epsilon",
+        "tests/measure/test_levels_and_amounts.py",
+        quick=True,
     ),
     Fault(
         "a table for ranges has all of ε beside other tables",

@@ -116,7 +116,7 @@ def test_levels_that_are_no_tree_are_refused(fields: dict[str, Any], fragment: s
         ([["land@county"]], {}, "there is no column 'land@county'"),
         ([["county@state", "county"]], {}, "at two levels"),
         ([["county@state"]], {"strategy": "adaptive"}, "strategy adaptive cannot be had"),
-        ([{"columns": ["county@state"], "ranges": True}], {}, "means, sums, ranges"),
+        ([{"columns": ["county@state"], "ranges": True}], {}, "beside these, ranges and"),
         ([["county@state"]], {"unit": {"id": "county"}}, "names persons"),
         ([["county@state"]], {"columns": [column(), {"name": "county@state", "kind": "yesno"}]}, "called like a level"),
         ([["county@state", "land@state"]], {"columns": [column(), column(name="land")]}, "does this with one column"),

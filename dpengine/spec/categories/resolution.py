@@ -11,7 +11,7 @@ from typing import TypeVar
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.spec.categories.levels import cell_groups, coarser_level
 from dpengine.spec.categories.tree import MARK, split_name, sum_groups
-from dpengine.spec.domain import Category, Column, cells_payload
+from dpengine.spec.domain import Amount, Category, Column, cells_payload
 from dpengine.spec.limits import MAX_TABLE_CELLS
 from dpengine.translation.catalogue import _, number
 
@@ -61,8 +61,9 @@ class Resolution:
 
     @property
     def others(self) -> Columns:
-        """Names of all other used columns, sorted."""
-        return tuple(sorted(self.used - {*self.levels}))
+        """Names of all other used columns that have cells to count in, sorted."""
+        counted = (name for name in self.used if not isinstance(self.columns[name], Amount))
+        return tuple(sorted({*counted} - {*self.levels}))
 
     def _parent_of(self, name: str) -> Column | None:
         """Return the declared column of which `name` is a coarser level."""
@@ -136,8 +137,8 @@ class Resolution:
         if not alone:
             raise ValueError(
                 _(
-                    "{column!r} is asked for at coarser levels; beside these, means, sums, ranges and the "
-                    "strategy adaptive cannot be had yet: put them into a plan of their own",
+                    "{column!r} is asked for at coarser levels; beside these, ranges and the strategy adaptive cannot "
+                    "be had yet: put them into a plan of their own",
                     column=coarse[0],
                 )
             )
