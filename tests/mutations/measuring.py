@@ -365,7 +365,6 @@ FAULTS = [
         "    more = allocate_by_cells(plan, sorted([*tables, *heavy]), heavy)\n",
         "    more = (*found, *allocate_by_cells(plan, heavy))\n",
         "tests/measure/test_weights.py",
-        quick=True,
     ),
     Fault(
         "scores are weighted by more than 1",
@@ -380,7 +379,6 @@ FAULTS = [
         "weight / max(plan.weights.values())",
         "weight",
         "tests/measure/test_weights.py",
-        quick=True,
     ),
     Fault(
         "every level of a column has all of ε",
@@ -395,7 +393,6 @@ FAULTS = [
         "self.plan.epsilon - sum(each.epsilon for each in self._soft)",
         "self.plan.epsilon",
         "tests/measure/test_levels_and_amounts.py",
-        quick=True,
     ),
     Fault(
         "a table for ranges has all of ε beside other tables",
@@ -403,7 +400,6 @@ FAULTS = [
         "boxes=self._boxes(counts[0], self._parts[0])",
         "boxes=self._boxes(counts[0], allocate(self.plan, self.columns, self.plan.epsilon))",
         "tests/measure/test_ranges.py",
-        quick=True,
     ),
     Fault(
         "the total beside ranges is said to be surer than it is",
@@ -411,6 +407,5 @@ FAULTS = [
         "(*squares.variances, variance)",
         "(*squares.variances, variance / 4)",
         "tests/measure/test_ranges.py",
-        quick=True,
     ),
 ]
