@@ -16,7 +16,7 @@ from typing import Any
 
 from dpengine.translation.catalogue import _, number
 
-__all__ = ["MAX_BYTES", "MAX_REGIONS", "Ring", "check", "from_geojson", "rings"]
+__all__ = ["MAX_BYTES", "MAX_REGIONS", "Ring", "check", "from_geojson", "rings", "together"]
 
 MAX_BYTES = 20_000_000  # of a GeoJSON file
 MAX_REGIONS = 500  # that a map draws
@@ -65,6 +65,43 @@ def rings(text: str) -> list[Ring]:
         points = (point.split() for point in ring.split(","))
         found.append([(float(x), float(y)) for x, y in points])
     return found
+
+
+def together(texts: Iterable[str]) -> str:
+    """Return the outline of some areas together: their borders, but for those between two of them.
+
+    Neighbours that were thinned on one grid share the points of their border; where they do not, it stays drawn. Rings
+    keep their direction, so that holes stay holes.
+
+    >>> together(["POLYGON ((0 0, 1 0, 1 1, 0 1, 0 0))", "POLYGON ((1 0, 2 0, 2 1, 1 1, 1 0))"])
+    'POLYGON ((0 0, 1 0, 2 0, 2 1, 1 1, 0 1, 0 0))'
+    """
+    return _outline(tuple(texts))
+
+
+@lru_cache(maxsize=2_000)  # a page reads the same plan again at every step
+def _outline(texts: tuple[str, ...]) -> str:
+    steps: dict[tuple[str, str], int] = {}
+    for text in texts:
+        for ring in re.findall(r"\(([^()]+)\)", text):
+            for step in pairwise(ring.split(", ")):
+                if steps.get(step[::-1]):  # the way back along the same border
+                    steps[step[::-1]] -= 1
+                else:
+                    steps[step] = steps.get(step, 0) + 1
+    ways: dict[str, list[str]] = {}
+    for (start, end), times in steps.items():
+        ways.setdefault(start, []).extend([end] * times)
+    closed = []
+    while start := next((point for point, ends in ways.items() if ends), ""):
+        ring = [start]
+        while ends := ways.get(ring[-1]):
+            ring.append(ends.pop())
+        if len(ring) >= 4:
+            closed.append("(" + ", ".join(ring) + ")")
+    if len(closed) < 2:
+        return f"POLYGON ({closed[0]})" if closed else ""
+    return f"MULTIPOLYGON ({', '.join(f'({ring})' for ring in closed)})"
 
 
 def from_geojson(text: str, values: Sequence[str], words: Mapping[str, str] | None = None) -> dict[str, str]:

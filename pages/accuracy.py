@@ -18,14 +18,17 @@ from dpengine.array_types import Columns
 from dpengine.errors import PlanError
 from dpengine.exact import exact_text
 from dpengine.results.alternatives import predict_table
+from dpengine.results.published_columns import measures
 from dpengine.results.result import EXACT
+from dpengine.results.spans import decimals_of
 from dpengine.spec.plan import Plan
 from dpengine.spec.wording import portion
-from pages.parts.accuracy.charts import error_figure
+from dpengine.translation.catalogue import number
+from pages.parts.accuracy.charts import error_figure, measure_figure
 from pages.parts.accuracy.numbers import EPSILONS, curve, largest_error, noise_shares, sample_like, wanted_epsilon
 from pages.parts.accuracy.tabs import all_tables, meaning, measured_tables, mostly_noise, small_cells
 from pages.parts.shared.code.show import show_code
-from pages.parts.shared.data_twin import twin
+from pages.parts.shared.data_twin import measured_columns, predicted_columns, twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.strategy import strategy_of
@@ -237,6 +240,20 @@ def in_code(plan: Plan, epsilon: Fraction) -> None:
     show_code("accuracy", lambda: {"plan": "plan.yaml", "epsilon": exact_text(epsilon)}, {"plan.yaml": plan.dumps})
 
 
+def measure_to_show(plan: Plan, table: Columns) -> tuple[str, str] | None:
+    """Ask whether the error of counts is shown, or that of a mean, sum or quantile: its column and its heading."""
+    offered = {
+        f"{name}_half_width_95": heading
+        for measure in measures(plan, table)
+        for name, heading in zip(measure.names, measure.headings(plan), strict=True)
+    }
+    if not offered:
+        return None
+    words = {"counts": "counts"} | offered
+    chosen = st.selectbox("Error of", list(words), index=1, format_func=words.__getitem__, key="accuracy_measure")
+    return (chosen, offered[chosen]) if chosen in offered else None
+
+
 @st.fragment
 def explore(plan: Plan) -> None:
     """Show errors at a chosen ε and over all ε, with closer looks in tabs."""
@@ -255,12 +272,24 @@ def explore(plan: Plan) -> None:
     row = predict_table(now, table).iloc[0]
     figures(now, table, row)
 
-    line = f"{name}: at ε = {exact_text(epsilon)}, 95 in 100 counts are within ±{people(row['half_width_95'])}"
-    st.markdown(f"**{plain(line)}**")
     over_epsilon = curve(plan, table)
-    alt = f"{line}; errors roughly halve if ε doubles."
-    draw(error_figure(over_epsilon, row), alt, "error-over-epsilon")
-    twin(over_epsilon, "error-over-epsilon")
+    measured = measure_to_show(plan, table)
+    if measured is None:
+        line = f"{name}: at ε = {exact_text(epsilon)}, 95 in 100 counts are within ±{people(row['half_width_95'])}"
+        figure = error_figure(over_epsilon, row)
+    else:
+        column, heading = measured
+        within = number(row[column], f",.{decimals_of(float(row[column]))}f")
+        line = f"{heading}, {name}: at ε = {exact_text(epsilon)}, within ±{within} in a group of typical size"
+        figure = measure_figure(over_epsilon, row, column, heading)
+    st.markdown(f"**{plain(line)}**")
+    draw(figure, f"{line}; errors roughly halve if ε doubles.", "error-over-epsilon")
+    if measured is not None:
+        st.caption(
+            "In the unit of the column; 95 in 100 intervals hold the true number. A group of typical size is one of "
+            "the made-up table, on average over its people. Larger groups are more exact."
+        )
+    twin(over_epsilon, "error-over-epsilon", predicted_columns() | measured_columns(plan))
     tabs = st.tabs(
         ["Every table", "Mostly noise", "Small and empty cells", "What is measured", "What ε means", "Strategies"],
         on_change="rerun",

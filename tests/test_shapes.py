@@ -12,6 +12,7 @@ import pytest
 
 from dpengine import Plan, PlanError, shapes
 from dpengine.spec import codebook
+from dpengine.spec.domain import Category
 
 
 def collection(*features: dict[str, Any]) -> str:
@@ -124,3 +125,29 @@ def test_a_codebook_brings_its_shapes() -> None:
         codebook.loads(text, {"lands.geojson": collection(feature("South"))})
     with pytest.raises(PlanError, match="not at hand"):
         codebook.loads(text)
+
+
+def test_parts_are_drawn_as_the_group_that_they_make_up() -> None:
+    """Three squares in a row and one apart: the borders between them go, the hole of one stays."""
+    row = ["POLYGON ((0 0, 1 0, 1 1, 0 1, 0 0))", "POLYGON ((1 0, 2 0, 2 1, 1 1, 1 0))",
+           "POLYGON ((2 0, 3 0, 3 1, 2 1, 2 0), (2.2 0.2, 2.2 0.8, 2.8 0.8, 2.8 0.2, 2.2 0.2))"]  # fmt: skip
+    apart = "POLYGON ((9 0, 10 0, 10 1, 9 1, 9 0))"
+    joined = shapes.together([*row, apart])
+    shapes.check({"group": joined})
+    found = shapes.rings(joined)
+    assert sorted(round(area(ring), 6) for ring in found) == [-0.36, 1, 3]
+    assert len(max(found, key=area)) == 9, "the corners of the row, and the first of them again"
+    assert shapes.together(row[:1]) == row[0]
+
+
+def test_a_coarser_level_has_the_shapes_of_its_parts_if_all_of_them_have_one() -> None:
+    square = "POLYGON (({x} 0, {y} 0, {y} 1, {x} 1, {x} 0))"
+    outlined = {name: square.format(x=k, y=k + 1) for k, name in enumerate(("Kern", "Napa", "Hays"))}
+    county = {"name": "county", "kind": "category", "values": {"CA": ["Kern", "Napa"], "TX": ["Hays", "Travis"]},
+              "levels": ["state", "county"], "shapes": outlined}  # fmt: skip
+    plan = Plan(dataset="d", epsilon=1, columns=[county], tables=[["county"], ["county@state"]])
+    state = plan.column("county@state")
+    assert isinstance(state, Category)
+    assert set(state.shapes) == {"CA"}, "of TX one part has no shape"
+    assert area(shapes.rings(state.shapes["CA"])[0]) == 2
+    assert plan.key == plan.model_copy(update={"columns": (plan.columns[0].model_copy(update={"shapes": {}}),)}).key

@@ -26,7 +26,7 @@ from dpengine.results.result import Result
 from dpengine.results.spans import Span
 from dpengine.spec.domain import Column
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import heading_of, level_in_words, people, shown_labels
+from dpengine.spec.wording import heading_of, people, shown_labels
 from dpengine.translation.catalogue import _, number
 
 __all__ = ["count_texts", "described", "measure_texts", "script_json"]
@@ -150,7 +150,7 @@ def _levels(result: Result, table: Columns) -> Markup | None:
     if name is None:
         return None
     fixed = dict.fromkeys((each for each in table if each != name), figures.ALL)
-    return level_rows(level_tree(result, table, name, fixed), level_in_words(result.plan, name))
+    return level_rows(level_tree(result, table, name, fixed), heading_of(result.plan, (name,)))
 
 
 def _in_words(column: Column, labels: Iterable[str]) -> list[str]:

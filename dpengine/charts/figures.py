@@ -22,11 +22,12 @@ from dpengine.charts.lines import line_chart, lines_chart
 from dpengine.charts.maps import map_chart
 from dpengine.charts.spans import measure_alt, span_chart
 from dpengine.charts.style import ACCENT, DASHES, GREY, INK, SYMBOLS, apply_style, cut, escape, join_names, short_name
-from dpengine.results.predict import half_width_curves
-from dpengine.results.published_columns import Measure
+from dpengine.results.predict import half_width_curves, measure_curves
+from dpengine.results.published_columns import Measure, measures
 from dpengine.results.result import Result
+from dpengine.results.spans import decimals_of
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import noun, shown_labels
+from dpengine.spec.wording import heading_of, name_of, noun, shown_labels
 from dpengine.translation.catalogue import _, localised, mark, number, plural
 
 __all__ = [
@@ -157,28 +158,50 @@ def alt_text(result: Result, table: Columns, measure: Measure | None = None, *, 
 
 
 def error_curve_numbers(
-    plan: Plan, *, epsilons: Sequence[float] = CURVE, known: Mapping[str, Sequence[float]] | None = None
+    plan: Plan,
+    measure: Measure | None = None,
+    *,
+    epsilons: Sequence[float] = CURVE,
+    known: Mapping[str, Sequence[float]] | None = None,
 ) -> dict[str, list[float]]:
     """Return what `error_curve` draws: half-widths at each ε, of one cell of each table and of the total.
 
-    `known` is what this gave for the plan at another ε: then only the plan's own ε is worked out.
+    Of a `measure`, they are those of groups of typical size, in its unit; of quantiles, of the middle one. `known` is
+    what this gave for the plan at another ε: then only the plan's own ε is worked out.
     """
+    if measure is not None:
+        tables = [table for table in plan.marginals if measure in measures(plan, table)]
+        name = _of_curve(measure, measure.names)
+        return measure_curves(plan, [*tables[:MAX_CURVES], ()], name, epsilons, known)
     return half_width_curves(plan, plan.marginals[:MAX_CURVES], epsilons, known)
 
 
-def error_curve(plan: Plan, *, numbers: Mapping[str, list[float]] | None = None, dark: bool = False) -> go.Figure:
-    """Draw 95 % half-widths against ε, with the plan's own ε marked. Needs no data.
+def _of_curve(measure: Measure, parts: Sequence[str]) -> str:
+    """Return which of the names or headings of a measure its curve is of."""
+    return parts[len(measure.names) // 2]
+
+
+def error_curve(
+    plan: Plan,
+    *,
+    numbers: Mapping[str, list[float]] | None = None,
+    measure: Measure | None = None,
+    dark: bool = False,
+) -> go.Figure:
+    """Draw 95 % half-widths against ε, of counts or of a `measure`, with the plan's own ε marked. Needs no data.
 
     `numbers` are the plan's `error_curve_numbers`, if they have been computed already.
     """
     here = float(plan.epsilon)
-    curves = dict(numbers or error_curve_numbers(plan))
+    curves = dict(numbers or error_curve_numbers(plan, measure))
+    headings = {name_of(table): heading_of(plan, table) for table in plan.marginals}
+    least, digits = (0.5, ",.0f") if measure is None else (1e-9, ",.3~r")
     epsilons = curves.pop("ε")
     figure = go.Figure()
     for k, (name, half_widths) in enumerate(curves.items()):
         colour = GREY[dark] if name == "total" else ACCENT[dark]
-        label = _("total") if name == "total" else _("a cell of {table}", table=short_name(name))
-        drawn = np.maximum(half_widths, 0.5)  # a logarithmic axis has no place for 0
+        label = _("total") if name == "total" else _("a cell of {table}", table=short_name(headings[name]))
+        drawn = np.maximum(half_widths, least)  # a logarithmic axis has no place for 0
         figure.add_scatter(
             x=epsilons,
             y=drawn,
@@ -188,7 +211,7 @@ def error_curve(plan: Plan, *, numbers: Mapping[str, list[float]] | None = None,
             line={"color": colour, "dash": DASHES[k % len(DASHES)], "width": 2},
             hovertemplate=label
             + "<br>"
-            + _("ε = {epsilon}: within ±{half_width}", epsilon="%{x:g}", half_width="%{customdata:,.0f}")
+            + _("ε = {epsilon}: within ±{half_width}", epsilon="%{x:g}", half_width=f"%{{customdata:{digits}}}")
             + "<extra></extra>",
         )
         figure.add_scatter(
@@ -205,11 +228,17 @@ def error_curve(plan: Plan, *, numbers: Mapping[str, list[float]] | None = None,
             hoverinfo="skip",
         )
     figure.update_xaxes(type="log", title=_("ε: more private ← → more exact"), tickvals=list(CURVE))
-    figure.update_yaxes(type="log", title=_("{what}, ± (95 in 100 counts)", what=noun(plan)), dtick=1, tickformat=",~g")
-    return apply_style(figure, _("Error of the published counts at each ε"), dark)
+    if measure is None:
+        title, up = _("Error of the published counts at each ε"), _("{what}, ± (95 in 100 counts)", what=noun(plan))
+    else:
+        what = _of_curve(measure, measure.headings(plan))
+        title = _("Error of {what} at each ε, in a group of typical size", what=what)
+        up = _("± (95 in 100)")
+    figure.update_yaxes(type="log", title=up, dtick=1, tickformat=",~g")
+    return apply_style(figure, title, dark)
 
 
-def error_curve_alt(plan: Plan, numbers: Mapping[str, list[float]]) -> str:
+def error_curve_alt(plan: Plan, numbers: Mapping[str, list[float]], measure: Measure | None = None) -> str:
     """Say what `error_curve` shows, for readers who do not see it: the errors at the plan's own ε and at both ends.
 
     >>> column = {"name": "region", "kind": "category", "values": ["North", "South"]}
@@ -219,15 +248,20 @@ def error_curve_alt(plan: Plan, numbers: Mapping[str, list[float]]) -> str:
     """
     epsilons = numbers["ε"]
     named = [name for name in numbers if name != "ε"]
+    headings = {name_of(table): heading_of(plan, table) for table in (*plan.marginals, ())}
     shown = dict.fromkeys(epsilons.index(epsilon) for epsilon in (float(plan.epsilon), epsilons[0], epsilons[-1]))
     at = []
     for k in shown:
-        # `total` is a key there, as are the names of tables
-        words = (f"{_('total') if name == 'total' else name} ±{number(numbers[name][k], ',.0f')}" for name in named)
+        widths = {name: numbers[name][k] for name in named}
+        digits = {name: 0 if measure is None else decimals_of(width) for name, width in widths.items()}
+        words = (f"{headings[name]} ±{number(width, f',.{digits[name]}f')}" for name, width in widths.items())
         at.append(
             _("at ε = {epsilon}: {half_widths}", epsilon=localised(f"{epsilons[k]:g}"), half_widths=", ".join(words))
         )
-    return _("95 in 100 counts are within, {half_widths}.", half_widths="; ".join(at))
+    if measure is None:
+        return _("95 in 100 counts are within, {half_widths}.", half_widths="; ".join(at))
+    what = _of_curve(measure, measure.headings(plan))
+    return _("{what}: 95 in 100 are within, {half_widths}.", what=what, half_widths="; ".join(at))
 
 
 def comparison_figure(

@@ -50,10 +50,13 @@ def span_chart(parts: Sequence[Cells], dark: bool, *, bars: bool = False, larges
         vertical_spacing=0.16 / down + 0.02,
     )
     chosen = parts[:MAX_TOGETHER]
-    for k, panel in enumerate(panels):
-        for place, cells in enumerate(chosen):
-            for trace in _traces(cells, panel, order, dark, place, len(chosen), bars=bars, legend=k == 0):
-                figure.add_trace(trace, row=k // across + 1, col=k % across + 1)
+    drawn = [
+        (trace, k // across + 1, k % across + 1)
+        for k, panel in enumerate(panels)
+        for place, cells in enumerate(chosen)
+        for trace in _traces(cells, panel, order, dark, place, len(chosen), bars=bars, legend=k == 0)
+    ]
+    figure.add_traces(*map(list, zip(*drawn, strict=True)))  # one by one takes several times as long
     noisy = any(bool(cells.noisy.any()) for cells in chosen)
     if noisy:
         figure.add_trace(_explained(dark, bars=bars))

@@ -20,7 +20,7 @@ from dpengine.marginals.measurement import Allocation
 from dpengine.measure.allocation import allocate
 from dpengine.measure.strategy import decide, resolved
 from dpengine.results.mock_table import ASSUMED_ROWS, mock_counts
-from dpengine.results.predict import predict_by_trials
+from dpengine.results.predict import measure_half_widths, predict_by_trials
 from dpengine.results.preview import preview
 from dpengine.results.result import EXACT
 from dpengine.spec.limits import MAX_TABLE_CELLS
@@ -58,10 +58,15 @@ def predict_table(plan: Plan, table: Columns) -> pd.DataFrame:
     """
     import pandas as pd
 
-    allocations = allocations_of(plan)
+    strategy = resolved(plan)
+    allocations = strategy.allocations
     cell, total = table_error(plan, allocations, table), table_error(plan, allocations, ())
-    row = (float(plan.epsilon), cell.mean_abs, cell.half_width(), total.half_width())
-    return pd.DataFrame([row], columns=["epsilon", "mean_abs_error", "half_width_95", "total_half_width_95"])
+    row = {
+        "epsilon": float(plan.epsilon), "mean_abs_error": cell.mean_abs, "half_width_95": cell.half_width(),
+        "total_half_width_95": total.half_width(),
+    }  # fmt: skip
+    row |= {f"{name}_half_width_95": width for name, width in measure_half_widths(strategy, table).items()}
+    return pd.DataFrame([row])
 
 
 @dataclass(frozen=True, slots=True)

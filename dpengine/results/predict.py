@@ -18,7 +18,7 @@ import numpy as np
 
 from dpengine.array_types import Columns, Floats
 from dpengine.errors import PlanError
-from dpengine.estimate.amounts import mean_half_widths
+from dpengine.estimate.amounts import mean_half_widths, sum_intervals
 from dpengine.estimate.associations import half_widths
 from dpengine.estimate.error_distribution import CONFIDENCE, ErrorDistribution
 from dpengine.estimate.estimates import derive_estimates
@@ -34,7 +34,7 @@ from dpengine.translation.catalogue import _, number
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["epsilon_for", "half_width_curves", "predict", "predict_by_trials"]
+__all__ = ["epsilon_for", "half_width_curves", "measure_curves", "measure_half_widths", "predict", "predict_by_trials"]
 
 COLUMNS = ("table", "cells", "mean_abs_error", "half_width_95", "total_half_width_95")
 # Trials of large plans are slow.
@@ -48,9 +48,9 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
 
     Returns one row a published table, then `total`: `table` (column names joined by ` × `), `cells`, `mean_abs_error`
     and `half_width_95` of `estimate` in each cell, and `total_half_width_95` of the grand total. For each amount a
-    column `mean_…_half_width_95` follows, for each quantile of it `quantile_0.5_…_half_width_95`, and one for each
-    covariance, correlation and slope, averaged over the people of the mock table's cells. With `epsilons`, the same for
-    each of them, after a column `epsilon`. Errors are exact, or simulated under the strategy *adaptive*;
+    column `mean_…_half_width_95` follows, one for its sum, for each quantile of it `quantile_0.5_…_half_width_95`, and
+    one for each covariance, correlation and slope, averaged over the people of the mock table's cells. With `epsilons`,
+    the same for each of them, after a column `epsilon`. Errors are exact, or simulated under the strategy *adaptive*;
     `frame.attrs["simulated"]` says which. Raises `PlanError` for an unusable ε.
     """
     import pandas as pd
@@ -102,7 +102,10 @@ def measure_half_widths(strategy: Strategy, table: Columns) -> dict[str, float]:
         amount, soft = plan.amount(name), derive_estimates(plan, strategy.blank()).soft
         rows = mock_rows(plan, (*table, name))
         parts = plan.quantiles(table, name)
-        widths = {f"mean_{name}": mean_half_widths(amount, rows, table, soft)} | {
+        widths = {f"mean_{name}": mean_half_widths(amount, rows, table, soft)}
+        if name in plan.sums(table):
+            widths[f"sum_{name}"] = np.full(rows.shape[:-1], sum_intervals(amount, table, soft)[1])
+        widths |= {
             f"{quantile_kind(part)}_{name}": each
             for part, each in zip(parts, quantile_half_widths(amount, rows, table, parts, soft), strict=True)
         }
@@ -206,22 +209,51 @@ def half_width_curves(
     Returns lists of equal length: `ε`, rising, with the plan's own among `epsilons`, and one for each table, by name.
     What is `known`, from the same call for the plan at another ε, is not worked out again.
     """
-    strategy, here = decide(plan), float(plan.epsilon)
-    names = [name_of(table) for table in (*tables, ())]
+    strategy = decide(plan)
+
+    def widths(epsilon: object) -> list[float]:
+        if strategy.closed_form:
+            at = strategy.at(epsilon)
+            error = table_errors(at.plan, at.allocations)
+            return [error(table).half_width() for table in (*tables, ())]
+        predicted = predict(plan.at(epsilon)).set_index("table")["half_width_95"]
+        return [float(predicted[name_of(table)]) for table in (*tables, ())]
+
+    return _curves(plan, [name_of(table) for table in (*tables, ())], epsilons, known, widths)
+
+
+def measure_curves(
+    plan: Plan,
+    tables: Sequence[Columns],
+    name: str,
+    epsilons: Sequence[float],
+    known: Mapping[str, Sequence[float]] | None = None,
+) -> dict[str, list[float]]:
+    """Do the same for a mean, sum or quantile, by the name of its column; `tables` have it."""
+    strategy = decide(plan)
+
+    def widths(epsilon: object) -> list[float]:
+        at = strategy.at(epsilon)
+        return [measure_half_widths(at, table)[name] for table in tables]
+
+    return _curves(plan, [name_of(table) for table in tables], epsilons, known, widths)
+
+
+def _curves(
+    plan: Plan,
+    names: Sequence[str],
+    epsilons: Sequence[float],
+    known: Mapping[str, Sequence[float]] | None,
+    widths: Callable[[object], list[float]],
+) -> dict[str, list[float]]:
+    here = float(plan.epsilon)
     found: dict[float, list[float]] = {}
     if known is not None:
         found = dict(zip(known["ε"], map(list, zip(*(known[name] for name in names), strict=True)), strict=True))
         found.pop(here, None)
     for epsilon in {*epsilons, here} - found.keys():
         # The plan's own ε stays exact: as a float it may be another number.
-        exact = plan.epsilon if epsilon == here else str(epsilon)
-        if strategy.closed_form:
-            at = strategy.at(exact)
-            error = table_errors(at.plan, at.allocations)
-            found[epsilon] = [error(table).half_width() for table in (*tables, ())]
-        else:
-            widths = predict(plan.at(exact)).set_index("table")["half_width_95"]
-            found[epsilon] = [float(widths[name]) for name in names]
+        found[epsilon] = widths(plan.epsilon if epsilon == here else str(epsilon))
     shown = sorted({*epsilons, here})
     columns = zip(*(found[epsilon] for epsilon in shown), strict=True)
     return {"ε": shown} | dict(zip(names, map(list, columns), strict=True))

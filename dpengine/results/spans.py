@@ -17,7 +17,7 @@ from dpengine.spec.domain import Amount
 from dpengine.spec.numeric.association import Association, unit_of
 from dpengine.spec.plan import Plan
 
-__all__ = ["MOST", "Span", "association_span", "spans"]
+__all__ = ["MOST", "Span", "association_span", "decimals_of", "spans"]
 
 MOST = 0.5  # of the range: an interval that holds more of it says little of a mean or a quantile
 
@@ -40,8 +40,16 @@ class Span:
     def digits(self) -> int:
         """How many decimals matter: two digits of a typical width, of those that say something."""
         widths = self.high - self.low
-        width = float(np.median(widths if self.noisy.all() else widths[~self.noisy]))
-        return min(6, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 2
+        return decimals_of(float(np.median(widths if self.noisy.all() else widths[~self.noisy])))
+
+
+def decimals_of(width: float) -> int:
+    """Return to how many decimals an interval of a width is told: its two leading digits, 6 decimals at most.
+
+    >>> decimals_of(1234.5), decimals_of(0.42), decimals_of(0.0)
+    (0, 2, 2)
+    """
+    return min(6, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 2
 
 
 def spans(

@@ -135,7 +135,8 @@ def heading_of(plan: Plan, table: Columns) -> str:
     def named(name: str) -> str:
         column = plan.column(name)
         if level := level_in_words(plan, name):
-            return level if not column.label or split_name(name)[1] else f"{column.label} ({level})"
+            declared = plan.column(plan.resolution.column or name)
+            return level if isinstance(declared, Category) and not declared.label else f"{declared.heading} ({level})"
         return column.heading if times[column.heading] < 2 else f"{column.heading} ({column.name})"
 
     return " × ".join(map(named, table)) or _("total")
@@ -144,20 +145,17 @@ def heading_of(plan: Plan, table: Columns) -> str:
 def level_in_words(plan: Plan, name: str) -> str:
     """Say at which level a table uses a column, and within which coarser ones of the plan; empty without levels.
 
+    Wider bins of numbers have no names that could stand in a sentence.
+
     >>> county = {"name": "county", "kind": "category", "values": {"CA": ["Kern"]}, "levels": ["state", "county"]}
     >>> plan = Plan(dataset="d", epsilon="1", columns=[county], tables=[["county"], ["county@state"]])
     >>> level_in_words(plan, "county"), level_in_words(plan, "county@state")
     ('county in state', 'state')
     """
-    levels = plan.resolution.levels
-    if name not in levels:
+    levels, column = plan.resolution.levels, plan.column(plan.resolution.column or name)
+    if name not in levels or not isinstance(column, Category | Date):
         return ""
-    column = plan.column(plan.resolution.column or name)
-    finest = column.heading
-    if isinstance(column, Category):
-        finest = column.levels[-1]
-    elif isinstance(column, Date):
-        finest = column.by
+    finest = column.by if isinstance(column, Date) else column.levels[-1]
     words, *finer = [_(level) if level in PERIODS else level for level in
                      (split_name(each)[1] or finest for each in levels[: levels.index(name) + 1])]  # fmt: skip
     for level in finer:

@@ -218,3 +218,39 @@ def test_an_impossible_strategy_is_explained() -> None:
     assert not at.exception
     assert "*direct* is not possible for this plan" in texts(at)
     assert "adaptive (simulated)" in next(frame.value for frame in at.dataframe).columns
+
+
+MONEY = [
+    {"name": "sex", "kind": "category", "values": ["f", "m"], "other": False, "missing": False},
+    {"name": "pay", "kind": "amount", "label": "Pay", "from": 0, "to": 1000, "step": 1, "missing": False},
+]
+COUNTIES = [
+    MONEY[0],
+    {"name": "county", "kind": "category", "values": {"CA": ["Kern", "Napa"], "NY": ["Kings"]},
+     "levels": ["state", "county"], "other": False, "missing": False},
+]  # fmt: skip
+WITH_MEANS = Plan(dataset="d", epsilon=1, rows_about=5000, columns=MONEY,
+                  tables=[{"columns": ["sex"], "mean": ["pay"], "sum": ["pay"]}])  # fmt: skip
+AT_LEVELS = Plan(dataset="d", epsilon=1, rows_about=5000, columns=COUNTIES,
+                 tables=[["county", "sex"], ["county@state"]])  # fmt: skip
+
+
+def test_errors_of_means_are_shown_in_the_unit_of_their_column() -> None:
+    at = page(WITH_MEANS, "Every table")
+    width = predict(WITH_MEANS).set_index("table")["mean_pay_half_width_95"]["sex"]
+    assert f"mean Pay, sex: at ε = 1, within ±{width:,.2f} in a group of typical size" in texts(at)
+    (every,) = (
+        each.value for each in at.dataframe if "total_half_width_95" not in each.value and "table" in each.value
+    )
+    assert every["mean_pay_half_width_95"][0] == width
+    at.selectbox(key="accuracy_measure").select("counts").run()
+    assert "95 in 100 counts are within" in texts(at)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("plan", [WITH_MEANS, AT_LEVELS], ids=["means", "levels"])
+def test_every_view_can_be_had_of_means_and_of_levels(plan: Plan, view: str) -> None:
+    at = settled(page(plan, view))
+    assert not at.exception
+    if plan is AT_LEVELS and view == "Every table":
+        assert "Each level (state and county in state) has an error of its own" in texts(at)

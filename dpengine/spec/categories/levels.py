@@ -6,6 +6,9 @@ of the group that its own value lies in, not another date or number from somewhe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from dpengine import shapes as outlines
 from dpengine.array_types import Ints
 from dpengine.spec.categories import tree as trees
 from dpengine.spec.categories.category import Category
@@ -32,7 +35,17 @@ def coarser_level(column: ColumnBase, name: str) -> Category:
         missing=column.missing, source=column.source, levels=names[: place + 1] if place else (),
         parents=[[path[k] for path in paths] for k in range(place)],
         words={value: words[value] for value in values if value in words},
+        shapes=_shapes(column, column.groupings[name]) if isinstance(column, Category) and column.shapes else {},
     )  # fmt: skip
+
+
+def _shapes(column: Category, groups: Sequence[str]) -> dict[str, str]:
+    """Return the outlines of groups whose parts all have one: a gap would look like the land of somebody else."""
+    inside: dict[str, list[str]] = {}
+    for value, group in zip(column.values, groups, strict=True):
+        inside.setdefault(group, []).append(column.shapes.get(value, ""))
+    found = {group: outlines.together(parts) for group, parts in inside.items() if all(parts)}
+    return {group: outline for group, outline in found.items() if outline}
 
 
 def cell_groups(column: ColumnBase, name: str) -> Ints:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from dpengine.charts.style import short_name
 from pages.parts.shared.figures import epsilon_axis, hatched, tones
 
-__all__ = ["error_figure", "meaning_figure", "noise_figure", "simulation_figure"]
+__all__ = ["error_figure", "meaning_figure", "measure_figure", "noise_figure", "simulation_figure"]
 
 SPAN = (-2.05, 1.35)  # of the ε axis, in powers of ten
 
@@ -19,24 +19,36 @@ SPAN = (-2.05, 1.35)  # of the ε axis, in powers of ten
 def error_figure(rows: pd.DataFrame, now: pd.Series[float]) -> go.Figure:
     """Draw the errors of one table and of the total over ε, on logarithmic axes, with markers at the current ε."""
     tone = tones()
-    epsilon = float(now["epsilon"])
     # A logarithmic axis has no place for an error of 0, which large ε reach.
     lines = (
         ("95 in 100 counts are within", "half_width_95", tone["accent"], "solid", "circle"),
         ("typical error of a count", "mean_abs_error", tone["accent"], "dot", "diamond"),
         ("total is within (95 in 100)", "total_half_width_95", tone["grey"], "dash", "square"),
     )
+    return _over_epsilon(rows, now, lines, 0.1)
+
+
+def measure_figure(rows: pd.DataFrame, now: pd.Series[float], column: str, heading: str) -> go.Figure:
+    """Draw the error of a mean, sum or quantile over ε in the same way, in the unit of its column."""
+    lines = ((f"{short_name(heading)} is within (95 in 100)", column, tones()["accent"], "solid", "circle"),)
+    return _over_epsilon(rows, now, lines, 1e-9)
+
+
+def _over_epsilon(
+    rows: pd.DataFrame, now: pd.Series[float], lines: Sequence[tuple[str, str, str, str, str]], least: float
+) -> go.Figure:
+    epsilon = float(now["epsilon"])
     figure = go.Figure()
     for label, column, colour, dash, symbol in lines:
         figure.add_scatter(
             x=rows["epsilon"],
-            y=rows[column].where(rows[column] >= 0.1),
+            y=rows[column].where(rows[column] >= least),
             name=label,
             mode="lines",
             line={"color": colour, "dash": dash, "width": 2.5},
             hovertemplate="ε = %{x:g}: ± %{y:,.3~g}<extra>" + label + "</extra>",
         )
-        if now[column] >= 0.1:
+        if now[column] >= least:
             figure.add_scatter(
                 x=[epsilon],
                 y=[now[column]],

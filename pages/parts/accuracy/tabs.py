@@ -14,7 +14,7 @@ from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.spec.plan import Plan
 from pages.parts.accuracy.charts import meaning_figure, noise_figure, simulation_figure
 from pages.parts.accuracy.numbers import EPSILONS, all_errors, curve, noise_shares, predictions_csv
-from pages.parts.shared.data_twin import predicted_columns, twin
+from pages.parts.shared.data_twin import measured_columns, predicted_columns, twin
 from pages.parts.shared.figures import draw
 from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.wording import (
@@ -49,10 +49,9 @@ def all_tables(plan: Plan, table: Columns) -> None:
         noisy = [float(noise_shares(plan, each, widths[k : k + 1])[0]) for k, each in enumerate(plan.marginals)]
         frame["noisy"] = [*noisy, float(widths.iloc[-1] >= plan.rows_about)]
     st.markdown(f"**Every published table at ε = {exact_text(plan.epsilon)}**")
-    st.dataframe(headed(plan, frame), hide_index=True, column_config=predicted_columns())
+    st.dataframe(headed(plan, frame), hide_index=True, column_config=predicted_columns() | measured_columns(plan))
     st.caption(
-        f"Errors of the unbiased *estimate*, counted in {noun(plan)}. Every cell of a table has the same error. The "
-        "total is always published."
+        f"Errors of the unbiased *estimate*, counted in {noun(plan)}. {_alike(plan)} The total is always published."
     )
     st.download_button(
         "Predictions as CSV",
@@ -62,6 +61,17 @@ def all_tables(plan: Plan, table: Columns) -> None:
         icon=":material/download:",
         on_click="ignore",
         help=f"Every table at {len(EPSILONS)} values of ε, from the plan alone. It says nothing about your data.",
+    )
+
+
+def _alike(plan: Plan) -> str:
+    """Say how the cells of a table differ in their errors."""
+    if not plan.resolution.levels:
+        return "Every cell of a table has the same error."
+    levels = " and ".join(plain(heading_of(plan, (name,))) for name in plan.resolution.levels)
+    return (
+        f"Each level ({levels}) has an error of its own, about the same for large groups and small ones; where the "
+        "cells of a level differ, the largest is shown."
     )
 
 
@@ -161,7 +171,7 @@ def measured_tables(plan: Plan, table: Columns) -> None:
         ),
     }
     st.dataframe(frame, hide_index=True, column_config=columns, alt="Measured tables with their share of ε")
-    if len(plan.marginals) > 1:
+    if len(plan.marginals) > 1 and not plan.resolution.levels:  # these measure each table alone
         st.markdown("**The same ε spent in other ways** (95 in 100 counts are within ±)")
         ways = compare_allocations(plan)
         numbers = {each: st.column_config.NumberColumn(each, format="%.4g") for each in ways.columns[1:]}

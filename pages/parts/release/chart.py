@@ -19,7 +19,6 @@ from dpengine.results.published_columns import ENDS, NUMBERS, Measure, measures,
 from dpengine.results.result import Result
 from dpengine.spec.domain import Category
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import level_in_words
 from dpengine.translation.catalogue import _, mark
 from pages.parts.shared.figures import is_dark
 from pages.parts.shared.number_table import show_numbers
@@ -85,7 +84,7 @@ def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> tu
     place = f"{key}-{_room(plan, drawn, form)}"
     if form == "levels":
         with st.container(key=place):
-            st.html(level_rows(level_tree(result, table, drawn[0], fixed), level_in_words(plan, drawn[0])))
+            st.html(level_rows(level_tree(result, table, drawn[0], fixed), heading_of(plan, (drawn[0],))))
     else:
         figure = figures.release_figure(result, table, fixed=fixed, form=form, measure=measure, dark=is_dark())
         with st.container(key=place):

@@ -9,11 +9,13 @@ import pandas as pd
 import streamlit as st
 
 from dpengine import safe_csv
+from dpengine.results.published_columns import measures
+from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _
 from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.number_table import show_numbers
 
-__all__ = ["predicted_columns", "twin"]
+__all__ = ["measured_columns", "predicted_columns", "twin"]
 
 
 def predicted_columns() -> dict[str, Any]:
@@ -28,6 +30,15 @@ def predicted_columns() -> dict[str, Any]:
         "average": st.column_config.NumberColumn(_("average count"), format="%,.1f"),
         "relative": st.column_config.NumberColumn(_("± in % of it"), format="percent"),
         "noisy": st.column_config.NumberColumn(_("mostly noise"), format="percent"),
+    }
+
+
+def measured_columns(plan: Plan) -> dict[str, Any]:
+    """Return how the columns of `predict` are shown that hold errors of means, sums and quantiles."""
+    return {
+        f"{name}_half_width_95": st.column_config.NumberColumn(_("{what} within ±", what=heading), format="%.3g")
+        for measure in measures(plan, ())
+        for name, heading in zip(measure.names, measure.headings(plan), strict=True)
     }
 
 

@@ -12,11 +12,13 @@ from dpengine.charts import figures, style
 from dpengine.results.alternatives import MockCells, predict_table
 from dpengine.results.mock_table import ASSUMED_ROWS
 from dpengine.results.preview import preview_table
+from dpengine.results.published_columns import Measure
 from dpengine.results.result import EXACT, Result
 from dpengine.translation.catalogue import _, number
 from pages.parts.publish.outlook import trial
+from pages.parts.publish.outlook.measure_facts import measure_facts
 from pages.parts.release.chart import figure_with_choice
-from pages.parts.shared.data_twin import predicted_columns
+from pages.parts.shared.data_twin import measured_columns, predicted_columns
 from pages.parts.shared.figures import is_dark
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.number_table import show_numbers
@@ -51,18 +53,19 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
         redraw = _show_head(_("What readers will see") if own else _("What a release looks like"))
         result = _previewed(plan, afresh=redraw)
         words = st.container()
-        _show_figure(result)
+        measure = _show_figure(result)
         with words:
             st.markdown(in_words(plan), help=term("mostly-noise"))
             if own:
                 _ask_for_size(plan)
-    numbers = visit().once("curve", trial.question_of(plan), lambda: _curve(plan))
+    asked = trial.question_of(plan), measure
+    numbers = visit().once("curve", asked, lambda: _curve(plan, measure))
     with st.container(border=True):
         st.plotly_chart(
-            figures.error_curve(plan, numbers=numbers, dark=is_dark()).update_layout(height=340),
+            figures.error_curve(plan, numbers=numbers, measure=measure, dark=is_dark()).update_layout(height=340),
             key="curve",
             theme=None,
-            alt=figures.error_curve_alt(plan, numbers),
+            alt=figures.error_curve_alt(plan, numbers, measure),
             config=style.CONFIG,
         )
         folded = st.expander(_("The numbers"), icon=":material/table:", key="curve-numbers", on_change="rerun")
@@ -82,8 +85,8 @@ def _show_head(title: str) -> bool:
 
 def _show_numbers(plan: Plan, numbers: dict[str, list[float]]) -> None:
     st.caption(_("At ε = {epsilon}, every table", epsilon=exactly(plan.epsilon)))
-    show_numbers(headed(plan, predict(plan)), predicted_columns())
-    st.caption(_("The curve in numbers: 95 in 100 counts are within ±, for each ε"))
+    show_numbers(headed(plan, predict(plan)), predicted_columns() | measured_columns(plan))
+    st.caption(_("The curve in numbers: 95 in 100 are within ±, for each ε"))
     formats = {name: st.column_config.NumberColumn(name, format="%.4g") for name in numbers}
     show_numbers(pd.DataFrame(numbers), formats)
 
@@ -134,10 +137,10 @@ def _ask_for_size(plan: Plan) -> None:
     )
 
 
-def _curve(plan: Plan) -> dict[str, list[float]]:
+def _curve(plan: Plan, measure: Measure | None) -> dict[str, list[float]]:
     """Return the numbers of the error curve; of a plan at another ε, all but its own are known already."""
-    shape = trial.question_of(plan.at(1))
-    numbers = figures.error_curve_numbers(plan, known=visit().kept("curve-before", shape))
+    shape = trial.question_of(plan.at(1)), measure
+    numbers = figures.error_curve_numbers(plan, measure, known=visit().kept("curve-before", shape))
     visit().keep("curve-before", shape, numbers)
     return numbers
 
@@ -180,18 +183,20 @@ def _shown(plan: Plan) -> tuple[str, ...]:
     return table if table is not None and chosen else plan.marginals[0]
 
 
-def _show_figure(result: Result) -> None:
+def _show_figure(result: Result) -> Measure | None:
+    """Show the chosen table, and return what of it is shown: one of its means, sums or quantiles, or its counts."""
     shown = _shown(result.plan)
     if shown != st.session_state.get("preview-table"):
         st.session_state["preview-table"] = shown
         visit().keep("preview-begins", (), shown)
-    figure_with_choice(result, key="preview", made_up=True)
+    return figure_with_choice(result, key="preview", made_up=True)[1]
 
 
 def _facts(plan: Plan, predicted: pd.DataFrame) -> str:
     table, unit = _shown(plan), noun(plan)
     row = predicted[predicted["table"] == name_of(table)].iloc[0]
     epsilon, name = exactly(plan.epsilon), plain(heading_of(plan, table))
+    of_amounts = measure_facts(plan, table, row)
     cell, total = float(row["half_width_95"]), float(row["total_half_width_95"])
     if cell >= EXACT:
         facts = [
@@ -233,4 +238,4 @@ def _facts(plan: Plan, predicted: pd.DataFrame) -> str:
         case _any:
             said = _("No cell would be mostly noise in a table of an assumed {rows} {unit}.", **places, unit=unit)
     facts.append(said)
-    return " ".join(facts)
+    return " ".join([*of_amounts, *facts])

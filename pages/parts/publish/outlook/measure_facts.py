@@ -1,0 +1,36 @@
+"""How wide the intervals of means, sums and quantiles will be, in words: from the plan alone."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+
+from dpengine.array_types import Columns
+from dpengine.results.published_columns import measures
+from dpengine.results.spans import MOST, decimals_of
+from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import _, number
+from pages.parts.shared.wording import plain
+
+__all__ = ["measure_facts"]
+
+
+def measure_facts(plan: Plan, table: Columns, predicted: pd.Series[float]) -> list[str]:
+    """Return a sentence for each mean, sum and quantile of a table, whose half-widths stand in `predicted`."""
+    facts = []
+    for measure in measures(plan, table):
+        amount = plan.amount(measure.amount)
+        for name, heading in zip(measure.names, measure.headings(plan), strict=True):
+            width = float(predicted.get(f"{name}_half_width_95", math.nan))
+            if math.isnan(width):
+                continue
+            what = plain(heading[:1].upper() + heading[1:])
+            if measure.kind != "sum" and 2 * width > MOST * float(amount.high - amount.low):
+                facts.append(_("{what} would be mostly noise in a group of typical size.", what=what))
+            else:
+                within = number(width, f",.{decimals_of(width)}f")
+                facts.append(
+                    _("{what}: within **±{half_width}** in a group of typical size.", what=what, half_width=within)
+                )
+    return facts

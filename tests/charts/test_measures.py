@@ -1,0 +1,197 @@
+"""Figures of means, sums, quantiles and levels: what is drawn is what is published, with its interval and its noise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpengine import Plan, preview
+from dpengine.charts import figures
+from dpengine.charts.forms import forms
+from dpengine.charts.level_rows import level_rows
+from dpengine.charts.levels import Node, level_tree
+from dpengine.measure.strategy import decide
+from dpengine.results.predict import measure_half_widths
+from dpengine.results.published_columns import Measure, header, measures
+from dpengine.results.result import Result
+from dpengine.spec.wording import heading_of
+
+PAY = {"name": "pay", "kind": "amount", "from": 0, "to": 1000, "step": 10, "knots": [0, 200, 400, 700, 1000]}
+SQUARE = "POLYGON ((0 0, 1 0, 1 1, 0 1, 0 0))"
+REGION = {"name": "region", "kind": "category", "values": ["North", "South", "<b>"], "shapes": {"North": SQUARE}}
+COUNTY = {"name": "county", "kind": "category", "values": {"CA": ["Kern", "Napa"], "TX": ["Hays"]},
+          "levels": ["state", "county"]}  # fmt: skip
+YEAR = {"name": "year", "kind": "number", "edges": [2018, 2019, 2020, 2021, 2022]}
+TABLE = ("region", "sex")
+WANTED = {"mean": ["pay"], "sum": ["pay"], "quantiles": {"pay": ["0.25", "0.5"]}}
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    columns = [REGION, {"name": "sex", "kind": "yesno"}, YEAR, PAY]
+    tables: list[Any] = [{"columns": list(TABLE), **WANTED}, {"columns": ["year"], "mean": ["pay"]}, ["year", "sex"]]
+    return preview(Plan(dataset="d", epsilon=2, rows_about=2000, columns=columns, tables=tables))
+
+
+@pytest.fixture(scope="module")
+def levels() -> Result:
+    tables = [["county"], ["county@state"], ["county", "sex"]]
+    columns = [COUNTY, {"name": "sex", "kind": "yesno", "other": False}]
+    return preview(Plan(dataset="d", epsilon=3, rows_about=900, columns=columns, tables=tables))
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("place", range(3), ids=["mean", "sum", "quantiles"])
+def test_each_group_has_its_number_its_interval_and_its_mark(result: Result, place: int, dark: bool) -> None:
+    measure = measures(result.plan, TABLE)[place]
+    figure = figures.release_figure(result, TABLE, measure=measure, dark=dark)
+    frame = result.tables[TABLE]
+    drawn = [trace for trace in figure.data if trace.x[0] is not None]
+    assert {trace.type for trace in drawn} == {"bar" if measure.kind == "sum" else "scatter"}
+    found = sorted(
+        (x, x - down, x + up)
+        for trace in drawn
+        for x, up, down in zip(trace.x, trace.error_x.array, trace.error_x.arrayminus, strict=True)
+    )
+    published = sorted(
+        row for name in measure.names for row in frame[[name, f"{name}_low", f"{name}_high"]].to_numpy().tolist()
+    )
+    assert np.allclose(found, published)
+    noisy = sum(int(span.noisy.sum()) for span in result.spans(TABLE, measure))
+    hatched = measure.kind == "sum"
+    hollow = [
+        trace
+        for trace in drawn
+        if (trace.marker.pattern.shape == "/" if hatched else str(trace.marker.symbol).endswith("-open"))
+    ]
+    assert sum(len(trace.x) for trace in hollow) == noisy > 0
+    names = [trace.name for trace in figure.data if trace.showlegend]
+    assert any("mostly noise" in name for name in names)
+    if measure.kind == "quantile":
+        symbols = {str(trace.marker.symbol).removesuffix("-open") for trace in drawn}
+        assert len(symbols) == 2, "quantiles differ by more than colour"
+        assert {"quantile 0.25", "median"} <= {*names}
+
+
+def test_what_is_mostly_noise_holds_more_than_half_of_the_range_or_reaches_0(result: Result) -> None:
+    mean, total, _quantiles = measures(result.plan, TABLE)
+    (span,) = result.spans(TABLE, mean)
+    assert (span.noisy == (span.high - span.low > 500)).all()
+    (span,) = result.spans(TABLE, total)
+    assert (span.noisy == ((span.low <= 0) & (span.high >= 0))).all()
+
+
+def test_an_axis_of_means_holds_all_intervals_that_are_more_than_noise(result: Result) -> None:
+    measure = measures(result.plan, TABLE)[0]
+    low, high = figures.release_figure(result, TABLE, measure=measure).layout.xaxis.range
+    (span,) = result.spans(TABLE, measure)
+    assert low < span.low[~span.noisy].min() < span.high[~span.noisy].max() < high
+    assert high - low < 1.2 * (span.high[~span.noisy].max() - span.low[~span.noisy].min())
+
+
+def test_a_table_of_fewer_columns_has_the_means_of_all_the_others_together(result: Result) -> None:
+    measure = measures(result.plan, TABLE)[0]
+    summed = figures.release_figure(result, TABLE, measure=measure, fixed={"sex": figures.ALL}, form="dots")
+    drawn = {
+        label: x for trace in summed.data if trace.x[0] is not None for label, x in zip(trace.y, trace.x, strict=True)
+    }
+    assert drawn["&lt;b&gt;"] == result.spans(("region",), measure)[0].middle[2]
+    assert summed.layout.title.text == "Mean pay by region"
+
+
+def test_means_over_time_are_a_line_and_of_regions_a_map(result: Result) -> None:
+    mean, total, quantiles = measures(result.plan, TABLE)
+    assert forms(result.plan, ("year",), mean) == ("lines", "dots")
+    assert forms(result.plan, ("region",), mean) == ("map", "dots", "ranked")
+    assert forms(result.plan, ("region",), total)[0] == "map"
+    assert forms(result.plan, ("region",), quantiles) == ("dots",)
+    line = figures.release_figure(result, ("year",), measure=mean)
+    assert line.layout.yaxis.range[0] != 0
+    mapped = figures.release_figure(result, TABLE, measure=mean, form="map", fixed={"sex": "yes"})
+    north = next(trace for trace in mapped.data if trace.hoveron == "fills")
+    assert f"mean pay: {result.tables[TABLE]['mean_pay'][0]:,.0f}" in north.text
+
+
+def test_descriptions_say_the_least_and_the_most_and_no_markup_comes_in(result: Result) -> None:
+    measure = measures(result.plan, ("year",))[0]
+    (span,) = result.spans(("year",), measure)
+    known = span.middle[~span.noisy]
+    said = figures.alt_text(result, ("year",), measure, made_up=True)
+    assert said.startswith("Made-up mean pay by year: ")
+    assert f"{known.min():,.{span.digits}f} (" in said
+    assert f"to {known.max():,.{span.digits}f} (" in said
+    figure = figures.release_figure(result, TABLE, measure=measures(result.plan, TABLE)[0])
+    assert "<b>" not in {label for trace in figure.data if trace.y[0] is not None for label in trace.y}
+
+
+def test_the_curve_of_a_mean_is_in_its_unit_and_that_of_the_plan(result: Result) -> None:
+    plan, measure = result.plan, Measure("mean", "pay")
+    numbers = figures.error_curve_numbers(plan, measure, epsilons=[0.5])
+    assert set(numbers) == {"ε", "region × sex", "year", "total"}
+    here = numbers["ε"].index(2)
+    assert numbers["year"][here] == measure_half_widths(decide(plan), ("year",))["mean_pay"]
+    figure = figures.error_curve(plan, numbers=numbers, measure=measure)
+    assert "Error of mean pay" in figure.layout.title.text.replace("<br>", " ")
+    assert list(figure.data[0].customdata) == numbers["region × sex"]
+    assert "mean pay: 95 in 100 are within" in figures.error_curve_alt(plan, numbers, measure)
+
+
+def test_names_of_measures_are_those_of_the_published_columns(result: Result) -> None:
+    named = [name for measure in measures(result.plan, TABLE) for name in measure.names]
+    assert [name for name in header(result.plan, TABLE) if name in named] == named
+    assert measures(result.plan, TABLE)[2].headings(result.plan) == ["quantile 0.25 of pay", "median of pay"]
+
+
+def test_a_tree_of_levels_adds_up_and_holds_the_published_numbers(levels: Result) -> None:
+    tree = level_tree(levels, ("county",), "county", {})
+    state, county = levels.tables[("county@state",)], levels.tables[("county",)]
+    assert [(node.label, node.count, node.low, node.high) for node in tree] == list(
+        zip(*(state[name] for name in ("county@state", "count", "low", "high")), strict=True)
+    )
+    assert [part.label for node in tree for part in node.parts] == ["Kern", "Napa", "Hays"]
+    assert all(sum(part.count for part in node.parts) == node.count for node in tree if node.parts)
+    assert county["count"].sum() == sum(node.count for node in tree)
+    women = level_tree(levels, ("county", "sex"), "county", {"sex": "yes"})
+    assert sum(node.count for node in women) < sum(node.count for node in tree)
+
+
+def test_areas_are_within_the_group_that_holds_them(levels: Result) -> None:
+    assert forms(levels.plan, ("county",))[0] == "treemap"
+    (areas,) = figures.release_figure(levels, ("county",)).data
+    within = dict(zip(areas.ids, areas.parents, strict=True))
+    named = dict(zip(areas.labels, areas.ids, strict=True))
+    assert within[named["Napa"]] == named["CA"]
+    assert within[named["CA"]] == ""
+    tree = level_tree(levels, ("county",), "county", {})
+    assert sorted(areas.values) == sorted(node.count for group in tree for node in group.all())
+
+
+def test_rows_of_levels_open_by_keyboard_and_show_hostile_names_as_text() -> None:
+    leaf = Node("<script>", 1200, 1100, 1300, noisy=False)
+    html = level_rows([Node("CA", 1200, 1100, 1300, False, (leaf,)), Node("TX", 3, 0, 9, True)], "county in state")
+    assert "<script>" not in html
+    assert "<summary><span>CA</span> <span>1,200</span> <span>1,100 to 1,300</span></summary>" in html
+    assert "TX <em>mostly noise</em>" in html
+    many = tuple(Node(f"c{k}", 1, 1, 1, False) for k in range(40))
+    assert "<details>" in level_rows([Node("CA", 40, 40, 40, False, many)], "county in state"), "many rows begin closed"
+
+
+def test_levels_are_named_in_words_also_those_of_dates_and_of_labelled_columns() -> None:
+    visit = {
+        "name": "visit",
+        "kind": "date",
+        "from": "2023-01-01",
+        "to": "2024-12-31",
+        "by": "month",
+        "levels": ["year"],
+    }
+    for column, coarse, named in (
+        (COUNTY | {"label": "Home"}, "county@state", ["Home (county in state)", "Home (state)"]),
+        (visit, "visit@year", ["visit (month in year)", "visit (year)"]),
+    ):
+        plan = Plan(dataset="d", epsilon=1, columns=[column], tables=[[column["name"]], [coarse]])
+        assert [heading_of(plan, table) for table in plan.marginals] == named
+        made = preview(plan)
+        assert level_tree(made, plan.marginals[0], str(column["name"]), {})
