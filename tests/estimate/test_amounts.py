@@ -31,6 +31,7 @@ from dpengine.measure.strategy import decide
 from dpengine.replicates import pack
 from dpengine.results.result import Result, conclude
 from dpengine.spec.domain import Amount
+from tests.estimate.test_levels import given_noise
 
 PAY = {"name": "pay", "kind": "amount", "from": 0, "to": 1000, "step": 1, "missing": False}
 SIZES = (30, 100, 300, 1000, 3000)
@@ -133,7 +134,7 @@ def test_small_groups_are_drawn_towards_the_others_only_as_far_as_the_noise_call
         exact, strategy = counts_of(plan, columns, [("g", "pay")]), decide(plan)
         true, drawn, plain = true_means(columns), [], []
         for _ in range(60):
-            estimates = derive_estimates(plan, strategy.measure(lambda marginals: exact))
+            estimates = derive_estimates(plan, Measurements((given_noise(strategy.allocations[0], exact[0], rng),)))
             (table,) = fit_amount(plan.amount("pay"), [("g",)], estimates.fitted.table, estimates.soft)  # type: ignore[union-attr]
             drawn.append(table.steps / np.maximum(table.known, 1) - true)
             soft = estimates.estimate(("g", "pay"))

@@ -85,7 +85,7 @@ def test_a_group_of_few_parts_beside_small_and_large_ones_has_room_for_its_noise
 
 def given_noise(allocation: Allocation, exact: Ints, random: np.random.Generator) -> Measurement:
     """Return a measurement with discrete Laplace noise of numpy's generator: the same in every run."""
-    one = random.geometric(1 - math.exp(-1 / float(allocation.scale)), (2, *exact.shape))
+    one = random.geometric(1 - math.exp(-1 / float(allocation.scale_in_units)), (2, *exact.shape))
     return Measurement(allocation, exact + one[0] - one[1])
 
 

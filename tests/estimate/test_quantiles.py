@@ -24,6 +24,7 @@ from dpengine.measure.strategy import decide
 from dpengine.results.mock_table import mock_counts
 from dpengine.results.predict import predict
 from tests.estimate.test_amounts import SIZES, counts_of, people, plan_of, release_of
+from tests.estimate.test_levels import given_noise
 
 KNOTS = [0, 25, 50, 75, *range(100, 401, 50), 500, 600, 800, 1000]
 PARTS = (Decimal("0.25"), Decimal("0.5"), Decimal("0.9"))
@@ -117,14 +118,15 @@ def test_a_group_too_small_for_its_noise_has_the_whole_range() -> None:
 def test_small_groups_are_drawn_towards_the_others_only_as_far_as_the_noise_calls_for() -> None:
     """Groups that are alike gain a third or more from each other; at much ε nothing is drawn anywhere."""
     groups = np.repeat(np.arange(len(SIZES)), 100)
-    pay = np.arange(groups.size) * 37 % 300
+    pay, random = np.arange(groups.size) * 37 % 300, np.random.default_rng(0)
 
     def error(epsilon: str, table: tuple[str, ...]) -> float:
         plan, off = with_knots(epsilon), []
         strategy = decide(plan)
         exact = counts_of(plan, (groups, groups % 3, pay), [strategy.marginals[0]])
         for _ in range(20):
-            estimates = derive_estimates(plan, strategy.measure(lambda marginals: exact))
+            noisy = given_noise(strategy.allocations[0], exact[0], random)
+            estimates = derive_estimates(plan, Measurements((noisy,)))
             known = np.full(len(SIZES), 100) if table else np.array(groups.size)
             found = fit_quantiles(plan.amount("pay"), table, known, PARTS[1:2], estimates.soft)
             off.append(found[0] - 150)

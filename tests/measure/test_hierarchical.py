@@ -143,7 +143,7 @@ def test_a_release_for_ranges_is_whole_verified_and_reopened(tmp_path: Path) -> 
     assert table["count"].sum() == release.tables[()]["count"].item() == len(release.synthetic())
     assert ((table["low"] <= table["count"]) & (table["count"] <= table["high"])).all()
     missing = table[table["age"] == "(missing)"]["count"].sum()
-    assert abs(missing - 300) < 150  # a stratum by itself: noise of scale 10 at most in each box, so 1e-6 by far
+    assert abs(missing - 300) < 230  # a stratum by itself: noise of scale 10 at most in each box, so 1e-9 by far
     alone = ages("[{columns: [sex, age], ranges: true}]")
     assert dpe.release(frame, alone, ledger).release_id == release.release_id
     assert ledger.spent("ages") == 1

@@ -81,7 +81,7 @@ def test_fresh_noise_has_the_moments_of_discrete_laplace_noise(scale: float) -> 
 
 
 def test_intervals_from_replicates_hold_the_truth() -> None:
-    """Of 50 releases of the mock table, 95 % are expected; fewer than 76 % would be by chance once in a million."""
+    """Of 50 releases of the mock table, 95 % are expected; fewer than 68 % would be by chance once in 10⁹ runs."""
     truth, kept = mock_counts(PAIRS, ("a", "b")), 0
     releases = 50
     for _ in range(releases):
@@ -89,7 +89,7 @@ def test_intervals_from_replicates_hold_the_truth() -> None:
         numbers = values[:, :2, 1:3].sum(axis=(1, 2)) - values[:, 2, 0]
         true = truth[:2, 1:3].sum() - truth[2, 0]
         kept += abs(numbers[0] - true) <= 2.1 * math.sqrt(((numbers[1:] - numbers[0]) ** 2).mean())
-    assert kept >= 0.76 * releases
+    assert kept >= 0.68 * releases
     assert table_error(PAIRS, basis_of(dpe.preview(PAIRS)).allocations, ("a", "b")).half_width() > 1
 
 
