@@ -257,8 +257,8 @@ def reading(result: Result) -> list[Entry]:
 
 def _levels(plan: Plan) -> list[Entry]:
     """Return what the names of levels mean, if a table has them."""
-    levels = plan.resolution.levels
-    return [LEVELS.translated(coarse=levels[0], column=plan.resolution.column or "")] if levels else []
+    pairs = zip(plan.released, plan.resolution.declared(plan.released), strict=True)
+    return [LEVELS.translated(coarse=name, column=column) for name, column in pairs if name != column][:1]
 
 
 def model_errors(result: Result) -> str:

@@ -155,7 +155,8 @@ def _not_protected(plan: Plan, wording: Wording) -> list[str]:
 def _cells(plan: Plan, name: str) -> dict[str, Any]:
     """Describe a column's cells in published order, and where that knowledge comes from."""
     column = plan.column(name)
-    coarse = {"level_of": plan.resolution.column} if name in plan.resolution.levels[:-1] else {}
+    (declared,) = plan.resolution.declared((name,))
+    coarse = {} if declared == name else {"level_of": declared}
     return coarse | {
         "kind": column.kind,
         "source": column.source,

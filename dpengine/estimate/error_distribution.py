@@ -39,7 +39,7 @@ def least_squares(plan: Plan, allocations: Sequence[Allocation]) -> LeastSquares
     """Return the estimator for marginals of `plan` measured with these `allocations`."""
     return LeastSquares(
         {name: plan.column(name).size for each in allocations for name in each.columns}
-        | {name: plan.column(name).size for name in plan.used},
+        | {name: plan.column(name).size for name in (plan.used if plan.resolution.levels else plan.released)},
         tuple(allocation.columns for allocation in allocations),
         tuple(moments.variance(each.scale_in_units) / each.grain**2 for each in allocations),
     )

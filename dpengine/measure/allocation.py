@@ -61,7 +61,7 @@ def allocate_directly(plan: Plan) -> tuple[Allocation, ...]:
     tables = maximal(plan.supports)
     if len(tables) == 1:
         return _with_heavy(plan, tables, allocate_by_cells(plan, tables))
-    everything = tuple(sorted(plan.used))
+    everything = tuple(sorted(plan.released))
     small = _is_small(plan, everything)
     if not small and needs_a_model(plan, tables) and max(map(len, tables)) > 2:
         raise PlanError(
@@ -166,10 +166,10 @@ def _weight(plan: Plan, table: Columns, apart: Sequence[Columns] = ()) -> float:
 
 def needs_a_model(plan: Plan, tables: Sequence[Columns]) -> bool:
     """Return whether maximal tables overlap in a ring whose joint table is too large to write down."""
-    if plan.cells(plan.used) <= MAX_JOINT_CELLS:
+    if plan.cells(plan.released) <= MAX_JOINT_CELLS:
         return False
     # Along a tree each table brings a column of its own, so that more tables than columns close a ring.
-    return len(tables) > len(plan.used) or junction_order(tables) is None
+    return len(tables) > len(plan.released) or junction_order(tables) is None
 
 
 def allocate_optimally(plan: Plan) -> tuple[Allocation, ...]:
@@ -212,7 +212,7 @@ def _total_variance(plan: Plan, allocations: Sequence[Allocation], tables: Seque
     if len(allocations) == 1:  # every published cell is a plain sum
         cells = plan.cells(allocations[0].columns)
         return math.fsum(_own_weight(plan, table) * cells * variances[0] for table in tables)
-    sizes = {name: plan.column(name).size for name in plan.used}
+    sizes = {name: plan.column(name).size for name in plan.released}
     squares = LeastSquares(sizes, tuple(allocation.columns for allocation in allocations), variances)
     return math.fsum(_own_weight(plan, table) * plan.cells(table) * squares.variance(table) for table in tables)
 
@@ -228,7 +228,7 @@ def _candidates(plan: Plan, measured: Sequence[Columns]) -> list[Columns]:
     """Return maximal tables, their common parts, and the table of all columns if it can be written down."""
     tables = maximal(plan.supports)
     common = {tuple(sorted(set(a) & set(b))) for a, b in combinations(tables, 2)} - {()}
-    everything = tuple(sorted(plan.used))
+    everything = tuple(sorted(plan.released))
     whole = [everything] if _is_small(plan, everything) else []
     wanted = [tuple(sorted(table)) for table in plan.supports] if plan.weights else []
     return sorted({*tables, *maximal([*plan.supports, *measured]), *measured, *common, *whole, *wanted})

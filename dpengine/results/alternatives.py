@@ -117,7 +117,7 @@ def compare_allocations(plan: Plan) -> pd.DataFrame:
     """
     import pandas as pd
 
-    columns = tuple(sorted(plan.used))
+    columns = tuple(sorted({*plan.resolution.finest(plan.released)}))
     even = plan.epsilon / len(plan.marginals)
     planned, joint = allocations_of(plan), (allocate(plan, columns, plan.epsilon),)
     widths = []

@@ -296,7 +296,8 @@ class Plan(Declared):
     def released(self) -> tuple[str, ...]:
         """Names of the columns of a release, in declared order: a column with levels, at each of them that is used."""
         levels, of = self.resolution.levels, self.resolution.column
-        return tuple(each for name in self.used for each in (levels if name == of else (name,)))
+        at = {self.resolution.declared((name,))[0]: name for name in self._used}
+        return tuple(each for name in self.used for each in (levels if name == of else (at[name],)))
 
     @property
     def counted(self) -> tuple[str, ...]:

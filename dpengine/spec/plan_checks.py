@@ -52,6 +52,7 @@ def check_tables(plan: Plan) -> None:
             )
         _check_amounts(plan, columns, table, name)
     plan.resolution.check(plan.marginals, alone=plan.ranged is None and plan.strategy != "adaptive")
+    plan.resolution.check_counting(plan.supports)
     _check_levels_of_amounts(plan)
 
 

@@ -120,3 +120,20 @@ def test_dates_and_numbers_are_published_at_their_levels_and_rows_name_the_group
         header, *rows = rows_of(members_of(bundle)["synthetic.csv"])
         assert header == [level, name]
         assert Counter(row[0] for row in rows) == Counter(coarse * 100)
+
+
+def test_two_columns_at_one_level_each_and_a_mean_by_such_a_level_are_published() -> None:
+    columns = [
+        {"name": "county", "kind": "category", "values": {"CA": ["Kern", "Napa"], "TX": ["Travis"]},
+         "levels": ["state", "county"], "other": False, "missing": False},
+        {"name": "age", "kind": "number", "edges": [0, 5, 10, 15, 20], "levels": {"10-year": 10}, "missing": False},
+        {"name": "pay", "kind": "amount", "from": 0, "to": 100},
+    ]  # fmt: skip
+    frame = pd.DataFrame({"county": ["Kern", "Napa", "Travis"] * 100, "age": [4, 12, 19] * 100, "pay": [50] * 300})
+    table = {"columns": ["county@state", "age@10-year"], "mean": ["pay"]}
+    made = release(frame, Plan(dataset="d", epsilon="100", columns=columns, tables=[table]))
+    bundle = pack(made)
+    manifest = verify(bundle)
+    assert manifest["domain"]["age@10-year"]["level_of"] == "age"
+    assert made.tables["county@state", "age@10-year"]["count"].tolist() == [100, 100, 0, 0, 100, 0]
+    assert rows_of(members_of(bundle)["synthetic.csv"])[0] == ["county@state", "age@10-year", "pay"]

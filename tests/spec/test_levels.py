@@ -115,11 +115,15 @@ def test_levels_that_are_no_tree_are_refused(fields: dict[str, Any], fragment: s
         ([["sex@land"]], {}, "'sex' has no levels"),
         ([["land@county"]], {}, "there is no column 'land@county'"),
         ([["county@state", "county"]], {}, "at two levels"),
-        ([["county@state"]], {"strategy": "adaptive"}, "strategy adaptive cannot be had"),
-        ([{"columns": ["county@state"], "ranges": True}], {}, "beside these, ranges and"),
+        ([["county@state"], ["county"]], {"strategy": "adaptive"}, "strategy adaptive cannot be had"),
+        ([{"columns": ["county@state"], "ranges": True}, ["county"]], {}, "beside these, ranges and"),
         ([["county@state"]], {"unit": {"id": "county"}}, "names persons"),
         ([["county@state"]], {"columns": [column(), {"name": "county@state", "kind": "yesno"}]}, "called like a level"),
-        ([["county@state", "land@state"]], {"columns": [column(), column(name="land")]}, "does this with one column"),
+        (
+            [["county@state", "land@state"], ["county", "land"]],
+            {"columns": [column(), column(name="land")]},
+            "does this with one column",
+        ),
     ],
 )
 def test_tables_at_levels_that_cannot_be_published_are_refused(tables: Any, more: Any, fragment: str) -> None:
@@ -130,7 +134,7 @@ def test_tables_at_levels_that_cannot_be_published_are_refused(tables: Any, more
 def test_a_joint_table_beyond_the_limit_is_refused() -> None:
     big = {"name": "age", "kind": "number", "edges": {"from": 0, "to": 1000, "bins": 999_000}}
     with pytest.raises(PlanError, match="sums of one table county × age"):
-        plan_of(["county@state"], ["age"], columns=[column(), big])
+        plan_of(["county@state"], ["county"], ["age"], columns=[column(), big])
 
 
 VISIT = {"name": "visit", "kind": "date", "from": "2024-11-20", "to": "2025-04-03", "by": "month"}
@@ -182,6 +186,28 @@ def test_dates_have_longer_periods_in_any_order_and_numbers_wider_bins() -> None
 def test_periods_and_bins_that_do_not_nest_are_refused(fields: dict[str, Any], fragment: str) -> None:
     with pytest.raises(PlanError, match=fragment):
         plan_of([fields["name"]], columns=[fields])
+
+
+def test_two_columns_at_one_level_each_are_columns_like_any_other() -> None:
+    columns = [column(), VISIT | {"levels": ["quarter"]}]
+    plan = plan_of(["county@state", "visit@quarter"], ["sex"], columns=columns, strategy="adaptive")
+    assert plan.used == ("county", "visit", "sex")
+    assert plan.released == ("county@state", "visit@quarter", "sex")
+    assert plan.resolution.levels == ()
+    beside = plan_of(["county@state", "visit@quarter"], ["county", "visit@quarter"], columns=columns)
+    assert beside.resolution.levels == ("county@state", "county")
+    assert beside.resolution.others == ("visit@quarter",)
+    assert beside.released == ("county@state", "county", "visit@quarter")
+    keys = {each.key for each in (plan, plan_of(["county@state", "visit"], ["sex"], columns=columns))}
+    assert len(keys) == 2
+
+
+def test_a_coarse_level_that_takes_too_many_cells_to_count_is_refused() -> None:
+    age = {"name": "age", "kind": "number", "edges": {"from": 0, "to": 100_000, "bins": 100_000}}
+    plan_of(["age@wide", "sex"], columns=[age | {"levels": {"wide": 50_000}}])
+    big = {"name": "pay", "kind": "number", "edges": {"from": 0, "to": 100, "bins": 100}}
+    with pytest.raises(PlanError, match="rows are counted by 'age' before they are added up to 'age@wide'"):
+        plan_of(["age@wide", "pay"], columns=[age | {"levels": {"wide": 50_000}}, big])
 
 
 def test_the_finest_period_is_named_by_its_column_alone() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,8 +39,8 @@ def coarser_columns(columns: Iterable[Column]) -> dict[str, Column]:
 class Resolution:
     """The columns of a plan, declared ones and coarser levels of these by name, and those that its tables use.
 
-    At most one column is used at a coarser level than its own: `column`, at `levels`, names of columns from the
-    coarsest to the finest.
+    At most one column is used at several levels: `column`, at `levels`, names of columns from the coarsest to the
+    finest. A column that is used at one level alone is a column like any other, whatever the level.
     """
 
     columns: Mapping[str, Column]
@@ -47,8 +48,14 @@ class Resolution:
 
     @cached_property
     def column(self) -> str | None:
-        """Name of the declared column that is used at a coarser level; None if there is none."""
-        return next((split_name(name)[0] for name in sorted(self.used) if self._parent_of(name)), None)
+        """Name of the declared column that is used at several levels; None if there is none."""
+        return next(iter(self._at_several), None)
+
+    @cached_property
+    def _at_several(self) -> list[str]:
+        """Declared columns that are used at several levels, sorted."""
+        times = Counter(self.declared(self.used))
+        return sorted(name for name in times if times[name] > 1)
 
     @cached_property
     def levels(self) -> Columns:
@@ -113,48 +120,67 @@ class Resolution:
 
     def check(self, tables: Sequence[Columns], *, alone: bool) -> None:
         """Raise ValueError for tables whose levels cannot be published; `alone` if nothing else is asked for."""
-        coarse = sorted({split_name(name)[0] for name in self.used if self._parent_of(name)})
-        if not coarse:
+        if not self._at_several:
             return
-        if len(coarse) > 1:
+        if len(self._at_several) > 1:
             raise ValueError(
                 _(
-                    "{first!r} and {second!r} are asked for at coarser levels; a plan does this with one column: "
-                    "make a plan for each of them",
-                    first=coarse[0],
-                    second=coarse[1],
+                    "{first!r} and {second!r} are asked for at several levels each; a plan does this with one column: "
+                    "ask for one of them at the same level everywhere, or make a plan for each of them",
+                    first=self._at_several[0],
+                    second=self._at_several[1],
                 )
             )
+        column = self._at_several[0]
         for table in tables:
             if len({*table} & {*self.levels}) > 1:
                 raise ValueError(
                     _(
                         "table {name}: {column!r} stands there at two levels; the finer one is enough",
                         name=" × ".join(table),
-                        column=coarse[0],
+                        column=column,
                     )
                 )
         if not alone:
             raise ValueError(
                 _(
-                    "{column!r} is asked for at coarser levels; beside these, ranges and the strategy adaptive cannot "
+                    "{column!r} is asked for at several levels; beside these, ranges and the strategy adaptive cannot "
                     "be had yet: put them into a plan of their own",
-                    column=coarse[0],
+                    column=column,
                 )
             )
-        for finest in (coarse[0], self.levels[-1]):
-            joint = (finest, *self.others)
+        for joint in ((self.levels[-1], *self.others), self.declared((self.levels[-1], *self.others))):
             if (cells := math.prod(self.columns[name].size for name in joint)) > MAX_TABLE_CELLS:
                 raise ValueError(
                     _(
                         "tables at several levels of {column!r} are sums of one table {name}, which would have {cells} "
                         "cells, above the limit of {most}: use fewer columns, or a plan for each table",
-                        column=coarse[0],
+                        column=column,
                         name=" × ".join(joint),
                         cells=number(cells),
                         most=number(MAX_TABLE_CELLS),
                     )
                 )
+
+    def check_counting(self, tables: Sequence[Columns]) -> None:
+        """Raise ValueError if what is measured would be counted in too many cells: rows are counted at the finest."""
+        if self._at_several or not any(self._parent_of(name) for name in self.used):
+            return
+        declared = {name: self.declared((name,))[0] for name in self.used}
+        finer = math.prod(self.columns[fine].size / self.columns[name].size for name, fine in declared.items())
+        sizes = [math.prod(self.columns[name].size for name in table) for table in tables]
+        joint = math.prod(self.columns[name].size for name in self.used)  # measured where it is small enough
+        if max(*sizes, joint if joint <= MAX_TABLE_CELLS else 0) * finer > MAX_TABLE_CELLS:
+            coarse = next(name for name in sorted(self.used) if self._parent_of(name))
+            raise ValueError(
+                _(
+                    "rows are counted by {column!r} before they are added up to {level!r}, and that would take more "
+                    "than {most} cells: declare the coarser level as a column of its own, or use fewer columns",
+                    column=split_name(coarse)[0],
+                    level=coarse,
+                    most=number(MAX_TABLE_CELLS),
+                )
+            )
 
     def unknown(self, name: str) -> str:
         """Return a sentence for a column of a table that is none of the plan's."""
