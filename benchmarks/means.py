@@ -12,7 +12,9 @@ runs, as a part of the range; a mean outside the bounds counts as the bound, and
 weeks worked by schooling in the census sample of `data`, and two that are simulated: 20 groups of 188 to 3,029 people
 with skewed incomes, and 50 groups of 20 to 4,000 people of whom one in ten has the highest value and the rest nothing.
 
-It also prints how often intervals hold, for groups of 30 to 30,000 people, and names the worst.
+It also prints how often intervals hold, for groups of 30 to 30,000 people, and names the worst; with the word `pairs`
+alone, those of covariance, correlation and slope of two amounts. Of these, intervals of groups that are too small for
+their noise reach over all that is possible, and so always hold: limits are for the others, and for all together.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from peers.mean_task import MeanTask
 
 from dpengine import Category, Condition, Grid, Mean, Plan, Question, ask, open_table, release
 from dpengine.estimate.amounts import mean_intervals
+from dpengine.estimate.associations import associations
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.measure.strategy import decide
 
@@ -44,6 +47,12 @@ PEERS = ("diffprivlib", "opendp", "smartnoise", "tumult")
 EPSILONS, RUNS, FEWER = ("0.1", "1", "3"), 40, 12
 BEST, SINGLE = 0.75, 1 / 25  # of the error of the best peer, and of a question for each group
 COVERED, DRAWS = (0.945, 0.97), 1500
+PAIR_MOST, PAIR_DRAWS = 0.99, 600
+PAIRS = (
+    {"covariance": [["pay", "hours"]]},
+    {"correlation": [["pay", "hours"]]},
+    {"slope": [{"of": "pay", "on": "hours"}]},
+)
 MEANS = [{"columns": ["grp"], "mean": ["amount"]}]
 
 
@@ -156,11 +165,75 @@ def coverage() -> list[str]:
     return faults
 
 
+def pair_coverage() -> list[str]:
+    """Print the same for covariance, correlation and slope, each measured alone."""
+    faults, sizes = [], [30, 100, 300, 1000, 3000, 10_000, 30_000]
+    rng = np.random.default_rng(7)
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    hours = {
+        "even": rng.normal(40, 12, groups.size),
+        "two values": 100.0 * (rng.random(groups.size) < 0.1),
+        "skewed": rng.exponential(15, groups.size),
+    }
+    for (kind, values), epsilon, asked in product(hours.items(), ("0.1", "1", "10"), PAIRS):
+        x = np.clip(np.round(values), 0, 100).astype(np.int64)
+        extra = rng.lognormal(4, 0.9, groups.size)
+        y = np.clip(np.round((extra + 5 * x) / 5), 0, 200).astype(np.int64)
+        plan = _pair_plan(epsilon, asked, len(sizes))
+        strategy, of, on = decide(plan), plan.amount("pay"), plan.amount("hours")
+        (columns,) = strategy.marginals
+        exact = np.zeros(plan.shape(columns), dtype=np.int64)
+        for (cells, units), (others, more) in product(of.corners(*of.split(y)), on.corners(*on.split(x))):
+            where = {"grp": groups, "pay": cells, "hours": others}
+            np.add.at(exact, tuple(where[name] for name in columns), units * more)
+        (pair,) = plan.associations(("grp",))
+        both = [np.cov(5 * y[groups == g], x[groups == g], ddof=0) for g in range(len(sizes))]
+        divided = {"covariance": (0, 0), "slope": (0, 2), "correlation": (1, 1)}[pair.kind]
+        true = np.array([each[0, 1] / np.prod(np.sqrt(np.diag(each)) ** divided) for each in both])
+        held, whole = np.zeros(len(sizes)), np.zeros(len(sizes))
+        for _ in range(PAIR_DRAWS):
+            soft = derive_estimates(strategy.plan, strategy.measure(lambda marginals, exact=exact: [exact])).soft
+            _, low, high = associations(pair, of, on, ("grp",), soft)
+            held += (low <= true) & (true <= high)
+            whole += low == -high
+        known = PAIR_DRAWS - whole
+        worst = int(np.where(known > PAIR_DRAWS / 4, held / PAIR_DRAWS, 2.0).argmin())
+        share = float((held - whole).sum() / known.sum())
+        print(
+            f"{pair.kind}, {kind}, ε = {epsilon}: {share:.1%} held, {held.mean() / PAIR_DRAWS:.1%} with those "
+            f"of groups too small; worst groups of {sizes[worst]:,}: {held[worst] / PAIR_DRAWS:.1%}",
+            flush=True,
+        )
+        if share < COVERED[0] or not COVERED[0] <= held.mean() / PAIR_DRAWS <= PAIR_MOST:
+            faults.append(f"intervals of the {pair.kind} hold in {share:.1%} of cases for {kind} at ε = {epsilon}")
+    return faults
+
+
+def _pair_plan(epsilon: str, asked: dict, groups: int) -> Plan:
+    """Return the plan that publishes one number of a pair of amounts."""
+    columns = [
+        {
+            "name": "grp",
+            "kind": "category",
+            "values": [f"g{k}" for k in range(groups)],
+            "other": False,
+            "missing": False,
+        },
+        {"name": "pay", "kind": "amount", "from": 0, "to": 1000, "step": 5, "missing": False},
+        {"name": "hours", "kind": "amount", "from": 0, "to": 100, "missing": False},
+    ]
+    return Plan(dataset="pairs", epsilon=epsilon, columns=columns, tables=[{"columns": ["grp"]} | asked])
+
+
 def main() -> None:
     """Compare, and judge."""
+    if sys.argv[1:] == ["pairs"]:
+        faults = pair_coverage()
+        print("\n".join(faults) or "within all limits")
+        sys.exit(bool(faults))
     venvs = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("venvs")
     names = [name for name in PEERS if name in sys.argv[2:] or len(sys.argv) < 3]
-    faults = coverage()
+    faults = coverage() + pair_coverage()
     with tempfile.TemporaryDirectory() as folder:
         for table, epsilon in product(tables(), EPSILONS):
             path = Path(folder) / f"{table.name}.parquet"

@@ -306,7 +306,14 @@ def used(entries: Entries) -> list[str]:
 
 
 def from_plan(plan: Plan) -> Entries:
-    """Return the entries that would make `plan`."""
+    """Return the entries that would make `plan`. Raises `PlanError` if the page cannot ask for all of it."""
+    if plan.associations(()):
+        raise PlanError(
+            _(
+                "this plan asks for a covariance, correlation or slope, which this page cannot ask for yet: publish it "
+                "with the command line or in Python"
+            )
+        )
     of_all = plan.ranged is not None and {*plan.ranged} == {*plan.used}
     entries = Entries(
         title=plan.title,
