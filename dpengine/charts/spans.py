@@ -26,6 +26,7 @@ __all__ = ["measure_alt", "span_chart"]
 MAX_TOGETHER = 4  # quantiles that can be told apart in one chart
 ROW, DODGE = 26, 16  # pixels of a group, and of each further quantile in it
 MAX_HEIGHT = 2400
+LONG = 1e6  # numbers from here on are so long that only a few fit below a small chart
 WIDE_LABELS = 14  # letters: where names of groups are longer, fewer charts fit side by side
 
 
@@ -66,7 +67,8 @@ def span_chart(parts: Sequence[Cells], dark: bool, *, bars: bool = False, larges
         range=[min(low), max(high)],
         zeroline=bars,
         zerolinecolor=GREY[dark],
-        nticks=7 if across == 1 else 3 if max(high) >= 1e6 else 4,
+        nticks=8 if across == 1 else 4 if max(high) >= LONG else 6,
+        ticklabeloverflow="allow" if across == 1 else "hide past domain",  # not into the numbers of the next chart
     )
     figure.update_yaxes(**category_axis(labels, downwards=True))
     figure.update_yaxes(showgrid=True)

@@ -12,6 +12,7 @@ from dpengine.accounting.composition import posterior
 from dpengine.bundle import write
 from dpengine.bundle.guide import model_errors
 from dpengine.release import Release
+from dpengine.results.published_columns import measures
 from dpengine.translation.catalogue import _, number
 from pages.parts.release import chart
 from pages.parts.release.owner_view import show_truth
@@ -137,6 +138,8 @@ def _promise(release: Release) -> None:
             ),
             help=term("interval"),
         )
+        for line in _of_everybody(release):
+            st.markdown(line)
         if modelled := model_errors(release):
             st.caption(
                 _(
@@ -165,6 +168,17 @@ def _promise(release: Release) -> None:
                 ),
                 help=term("mostly-noise"),
             )
+
+
+def _of_everybody(release: Release) -> list[str]:
+    """Return the means, sums and quantiles of all people together, with their intervals."""
+    lines = []
+    for measure in measures(release.plan, ()):
+        for heading, span in zip(measure.headings(release.plan), release.spans((), measure), strict=True):
+            value, low, high = (number(float(each), f",.{span.digits}f") for each in span.numbers)
+            what = plain(heading[:1].upper() + heading[1:])
+            lines.append(_("{what}: **{value}** (95 %: {low} to {high})", what=what, value=value, low=low, high=high))
+    return lines
 
 
 def _leave() -> None:
