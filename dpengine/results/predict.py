@@ -48,10 +48,11 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
 
     Returns one row a published table, then `total`: `table` (column names joined by ` × `), `cells`, `mean_abs_error`
     and `half_width_95` of `estimate` in each cell, and `total_half_width_95` of the grand total. For each amount a
-    column `mean_…_half_width_95` follows, one for its sum, for each quantile of it `quantile_0.5_…_half_width_95`, and
-    one for each covariance, correlation and slope, averaged over the people of the mock table's cells. With `epsilons`,
-    the same for each of them, after a column `epsilon`. Errors are exact, or simulated under the strategy *adaptive*;
-    `frame.attrs["simulated"]` says which. Raises `PlanError` for an unusable ε.
+    column `mean_…_half_width_95` follows, one for its sum, for each quantile of it `quantile_0.5_…_half_width_95`,
+    averaged over the people of the mock table's cells; and one for each covariance, correlation and slope, in the cell
+    of the middle person, since of the smallest cells nothing is known. With `epsilons`, the same for each of them,
+    after a column `epsilon`. Errors are exact, or simulated under the strategy *adaptive*; `frame.attrs["simulated"]`
+    says which. Raises `PlanError` for an unusable ε.
     """
     import pandas as pd
 
@@ -92,7 +93,7 @@ def predict_by_trials(
 
 
 def measure_half_widths(strategy: Strategy, table: Columns) -> dict[str, float]:
-    """Return the half-widths of what a table says of amounts, averaged over the people of the mock table's cells.
+    """Return the half-widths of what a table says of amounts, for the people of the mock table's cells.
 
     Their names are those of the published columns. Every amount that is measured in the table has that of its mean.
     """
@@ -113,8 +114,19 @@ def measure_half_widths(strategy: Strategy, table: Columns) -> dict[str, float]:
     for pair in plan.associations(table):
         soft, rows = derive_estimates(plan, strategy.blank()).soft, mock_rows(plan, (*table, pair.of, pair.on))
         wide = half_widths(pair, plan.amount(pair.of), plan.amount(pair.on), rows, table, soft)
-        found[pair.column] = float(np.average(wide, weights=rows.sum(axis=(-2, -1))))
+        found[pair.column] = _of_the_middle_person(wide, rows.sum(axis=(-2, -1)))
     return found
+
+
+def _of_the_middle_person(widths: Floats, people: Floats) -> float:
+    """Return the half-width that at most half of the people have more than: of small cells it may be beyond measure.
+
+    >>> _of_the_middle_person(np.array([60000.0, 20.0, 30.0]), np.array([10.0, 100.0, 50.0]))
+    20.0
+    """
+    order = np.argsort(widths, axis=None)
+    up_to = people.ravel()[order].cumsum()
+    return float(widths.ravel()[order][np.searchsorted(up_to, up_to[-1] / 2)])
 
 
 def _exact_errors(strategy: Strategy) -> dict[Columns, tuple[float, float, float]]:
