@@ -129,7 +129,7 @@ def release(
         signer = keep_signing_key(book)
         report("counting")
         key = _truncation_key(book, fingerprint, plan_id)
-        exact = counts or count.count(table, plan, strategy.marginals, truncation_key=key)
+        exact = counts or count.count(table, plan, strategy.marginals, truncation_key=key, tallies=strategy.tallies)
         count.check_unchanged(table)
         return exact
 
@@ -205,6 +205,7 @@ def _table_and_measures(plan: Plan, table: Columns) -> str:
     'sex (mean pay)'
     """
     measures = [f"mean {name}" for name in plan.means(table)] + [f"sum {name}" for name in plan.sums(table)]
+    measures += [f"persons in at most {cells} cells"] if (cells := plan.tallies[plan.tally_of(table)].cells) else []
     measures += [f"quantiles {name}" for name in plan.amounts(table) if plan.quantiles(table, name)]
     measures += [each.column.replace("_", " ") for each in plan.associations(table)]
     return " × ".join(table) + (f" ({', '.join(measures)})" if measures else "")

@@ -172,6 +172,20 @@ def test_a_person_with_more_rows_than_the_unit_costs_no_more(strategy: str) -> N
     assert price(first, second) <= 1
 
 
+@pytest.mark.parametrize("other", [people(60), OTHER], ids=["without one person", "other people"])
+def test_distinct_persons_beside_rows_are_as_private(other: pd.DataFrame) -> None:
+    several = {"columns": ["b", "c"], "distinct": True, "cells_per_person": 2}
+    tables = [["a", "b"], {"columns": ["a"], "distinct": True}, several]
+    plan = plan_of("direct", "a person of two rows", "1").model_dump(include={"dataset", "columns", "unit"})
+    plan = Plan(**plan, epsilon="1", tables=tables)
+    first = recorded(joined(people(60), *PERSON), plan)
+    second = replayed(other, plan, first)
+    assert same(first, second)
+    if other is not OTHER:
+        assert 0 < price(first, second) <= 1
+        assert cost(first, second) <= 1 + 1e-9
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_what_is_told_before_the_charge_follows_from_the_plan_alone(strategy: str) -> None:
     plan = plan_of(strategy, "a row", "1")

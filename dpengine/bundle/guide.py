@@ -17,7 +17,7 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import people, words_in_files
 from dpengine.translation.catalogue import _, mark
 
-__all__ = ["Entry", "model_errors", "number_columns", "reading"]
+__all__ = ["Entry", "model_errors", "number_columns", "reading", "synthetic"]
 
 SIZES = (10, 100, 1000)
 
@@ -39,6 +39,14 @@ COUNT = Entry(
     mark(
         "A whole number, never negative. All tables agree: a sum of counts is the same in whichever table you add it "
         "up."
+    ),
+    mark("Use it for tables and charts."),
+)
+COUNT_APART = Entry(
+    mark("count"),
+    mark(
+        "A whole number, never negative. Tables agree if they count the same: rows, or people in one cell each. A sum "
+        "of rows is not one of people."
     ),
     mark("Use it for tables and charts."),
 )
@@ -213,6 +221,15 @@ REPLICATES = Entry(
     ),
     mark("They reveal nothing that the tables do not."),
 )
+SYNTHETIC_APART = Entry(
+    mark("Synthetic rows"),
+    mark(
+        "Artificial rows that give exactly the counts of the tables that count as the total does, in the file "
+        "synthetic.csv. No row is a real person, and the rows hold no knowledge beyond these tables. Numbers and dates "
+        "are spread evenly within their bin or period by a fixed rule, so their exact position means nothing."
+    ),
+    mark("Use them where a program needs rows."),
+)
 SYNTHETIC = Entry(
     mark("Synthetic rows"),
     mark(
@@ -231,7 +248,7 @@ IN_FILES = Entry(
 def number_columns(result: Result) -> list[Entry]:
     """Return what the number columns of a published table mean; each is named as in the files, in English."""
     plan = result.plan
-    entries = [COUNT, *NUMBERS[estimator(plan)]]
+    entries = [COUNT if len(plan.tallies) == 1 else COUNT_APART, *NUMBERS[estimator(plan)]]
     entries += [AMOUNTS] if plan.means(()) or plan.sums(()) else []
     entries += [QUANTILES] if any(plan.quantiles((), name) for name in plan.amounts(())) else []
     entries += [ASSOCIATIONS] if plan.associations(()) else []
@@ -249,10 +266,16 @@ def reading(result: Result) -> list[Entry]:
     first = result.plan.marginals[0]
     half_width = result.half_width(first)
     example = {"table": " × ".join(first), "one": people(half_width), "four": people(2 * half_width)}
-    own = () if estimator(result.plan) in (Estimator.BOXES, Estimator.TOGETHER) else (REPLICATES,)
-    entries = [entry.translated(**example) for entry in (*ADDING[estimator(result.plan)], COMPARING, *own, SYNTHETIC)]
+    rows_only = estimator(result.plan) not in (Estimator.BOXES, Estimator.TOGETHER) and not result.plan.tallied
+    others = (COMPARING, *((REPLICATES,) if rows_only else ()), synthetic(result.plan))
+    entries = [entry.translated(**example) for entry in (*ADDING[estimator(result.plan)], *others)]
     words = [f"{english} = {here}" for english, here in words_in_files(result.plan).items()]
     return [*_levels(result.plan), *entries, *([IN_FILES.translated(words=", ".join(words))] if words else [])]
+
+
+def synthetic(plan: Plan) -> Entry:
+    """Return what the synthetic rows are for."""
+    return SYNTHETIC if len(plan.tallies) == 1 else SYNTHETIC_APART
 
 
 def _levels(plan: Plan) -> list[Entry]:

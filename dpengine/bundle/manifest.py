@@ -14,6 +14,7 @@ from dpengine.exact import exact_text
 from dpengine.marginals.measurement import DISCRETE_LAPLACE, Allocation, Measurements
 from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result
+from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import ENGLISH, mark, speaking
 
 __all__ = ["describe", "measurements"]
@@ -34,12 +35,13 @@ def describe(result: Result) -> dict[str, Any]:
         **promises(plan),
         **_model_error(result),
         "strategy": resolved(plan).why,
-        "measurements": measurements(result.measured),
+        "measurements": measurements(result.measured, plan),
         "tables": [
             {
                 "columns": list(table),
                 "file": file,
                 "cells": plan.cells(table),
+                **_persons(plan, plan.tally_of(table)),
                 # If half-widths differ from cell to cell, this is the largest.
                 "half_width_95": float(f"{result.half_width(table):.12g}"),
             }
@@ -57,10 +59,12 @@ def _model_error(result: Result) -> dict[str, Any]:
     return {"model_error": {"factor": factor, "power": power}}
 
 
-def measurements(measured: Measurements) -> list[dict[str, Any]]:
+def measurements(measured: Measurements, plan: Plan) -> list[dict[str, Any]]:
     """Describe everything that ε was spent on: what was measured, by which mechanism, at what exact cost."""
     entries = [
-        _marginal(one.allocation, one.values.size) | ({"merged_to": list(one.values.shape)} if one.merged else {})
+        _marginal(one.allocation, one.values.size)
+        | ({"merged_to": list(one.values.shape)} if one.merged else {})
+        | _persons(plan, one.allocation.tally)
         for one in measured.marginals
     ]
     entries += [
@@ -76,6 +80,12 @@ def measurements(measured: Measurements) -> list[dict[str, Any]]:
         allocation = Allocation(boxes.columns, boxes.epsilon, boxes.sensitivity)
         entries.append(_marginal(allocation, boxes.values.size) | {"purpose": BOXES})
     return entries
+
+
+def _persons(plan: Plan, tally: int) -> dict[str, int]:
+    """Say in how many cells a person counts at most, if persons are counted and not rows."""
+    cells = plan.tallies[tally].cells
+    return {} if cells is None else {"cells_per_person": cells}
 
 
 def _marginal(allocation: Allocation, cells: int) -> dict[str, Any]:

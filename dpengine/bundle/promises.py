@@ -10,10 +10,11 @@ import unicodedata
 from typing import Any
 
 from dpengine.array_types import Columns
-from dpengine.bundle.wording import ALL_ROWS, KEPT_ROWS, SCHEMA_VERSION, WORDINGS, Estimator, Wording
+from dpengine.bundle.wording import ALL_ROWS, COUNTED_APART, KEPT_ROWS, SCHEMA_VERSION, WORDINGS, Estimator, Wording
 from dpengine.exact import exact_text
 from dpengine.spec.domain import Amount
 from dpengine.spec.plan import Plan
+from dpengine.spec.wording import persons_counted
 from dpengine.translation.catalogue import ENGLISH, _, mark, speaking
 
 __all__ = ["estimator", "file_names", "promises", "promises_for_readers", "slug", "table_files"]
@@ -42,9 +43,7 @@ def promises_for_readers(plan: Plan, schema_version: int = SCHEMA_VERSION) -> di
         **counted,
         "not_protected": _not_protected(plan, wording),
         "domain": {name: _cells(plan, name) | (_bounds(plan, name) if bounds else {}) for name in plan.released},
-        "post_processing": [
-            _(line) for line in (*wording.post_processing[estimator(plan)], *_of_amounts(plan, wording))
-        ],
+        "post_processing": [_(line) for line in (*_of_counts(plan, wording), *_of_amounts(plan, wording))],
         "intervals": " ".join([wording.intervals[estimator(plan)], *_of_their_intervals(plan, wording)]),
     }
 
@@ -142,6 +141,10 @@ def _counted(plan: Plan) -> dict[str, Any]:
     """Return which rows every count, total and interval is of: all that have a cell, or those kept under the bound."""
     if plan.unit.id is None:
         return {"what": "rows", "text": ALL_ROWS}
+    if plan.tallied:
+        of_rows = any(tally.cells is None for tally in plan.tallies)
+        what = "people" if not of_rows else "kept rows and people"
+        return {"what": what, "rows_per_person": plan.unit.rows, "text": persons_counted(plan)}
     rows = "1 row" if plan.unit.rows == 1 else f"{plan.unit.rows} rows"
     kept = KEPT_ROWS.format(rows=rows, id=plan.unit.id)
     return {"what": "kept rows", "rows_per_person": plan.unit.rows, "text": kept}
@@ -178,6 +181,15 @@ def _bounds(plan: Plan, name: str) -> dict[str, str]:
         return {}
     bounds = {key: f"{value:f}" for key, value in (("from", column.low), ("to", column.high), ("step", column.step))}
     return bounds | ({"squares": "yes"} if column.degree > 1 else {})
+
+
+def _of_counts(plan: Plan, wording: Wording) -> tuple[str, ...]:
+    """Return how counts are made; where people are counted beside rows, which of them agree."""
+    lines = wording.post_processing[estimator(plan)]
+    if len(plan.tallies) == 1:
+        return lines
+    apart = {line.split(":")[0]: line for line in COUNTED_APART}
+    return tuple(apart.get(line.split(":")[0], line) for line in lines)
 
 
 def _has_means(plan: Plan) -> bool:

@@ -52,12 +52,14 @@ class MeasurementEntry(_Shape):
     purpose: str | None = None
     merged_to: list[int] | None = None
     units_per_row: int = 1
+    cells_per_person: int | None = None  # where persons are counted, and not rows
 
 
 class TableEntry(_Shape):
     columns: list[str]
     file: str
     cells: int
+    cells_per_person: int | None = None
     half_width_95: float = Field(ge=0, allow_inf_nan=False)
 
 

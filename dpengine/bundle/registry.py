@@ -14,6 +14,7 @@ from typing import Any
 from dpengine.bundle.promises import slug
 from dpengine.results.result import Result
 from dpengine.spec import strict_yaml
+from dpengine.spec.wording import persons_counted
 
 __all__ = ["draft_entry"]
 
@@ -84,7 +85,8 @@ def _blank(what: str) -> str:
 def _tables(result: Result) -> str:
     tables = [" × ".join(table) for table in result.plan.marginals]
     more = f" and {len(tables) - 10} more" if len(tables) > 10 else ""
-    return f"Counts by {'; '.join(tables[:10])}{more}, with synthetic rows that agree with them."
+    counted = f" {persons_counted(result.plan)}" if result.plan.tallied else ""
+    return f"Counts by {'; '.join(tables[:10])}{more}, with synthetic rows that agree with them.{counted}"
 
 
 def _mechanisms(manifest: Mapping[str, Any]) -> str:

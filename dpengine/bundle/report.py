@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -23,7 +23,17 @@ from dpengine.charts.style import join_names, shorten
 from dpengine.measure.strategy import resolved
 from dpengine.results.result import Result
 from dpengine.spec.domain import Category, Date
-from dpengine.spec.wording import counted_noun, heading_of, people, percent, rows_counted, shown_labels, sure
+from dpengine.spec.plan import Plan
+from dpengine.spec.wording import (
+    counted_how,
+    counted_noun,
+    heading_of,
+    people,
+    percent,
+    rows_counted,
+    shown_labels,
+    sure,
+)
 from dpengine.translation.catalogue import _, language, localised, mark, number, plural, speaking
 
 __all__ = ["read_me", "render"]
@@ -157,13 +167,13 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
         "number_columns": guide.number_columns(result),
         "reading": guide.reading(result),
         "mostly_noise": guide.MOSTLY_NOISE.translated(),
-        "synthetic": guide.SYNTHETIC.translated(),
+        "synthetic": guide.synthetic(plan).translated(),
         "tables_published": len(plan.marginals),
         "day": result.created[:10],
         "measured": [_rounded(entry) for entry in manifest["measurements"]],
         "files": {
             entry["file"]: {
-                "name": " × ".join(entry["columns"]) or _("the number of {what} in all", what=counted_noun(plan)),
+                "name": _named(plan, entry["columns"]) or _("the number of {what} in all", what=counted_noun(plan)),
                 "cells": plural("{n} cell", "{n} cells", entry["cells"]),
                 "within": people(entry["half_width_95"]),
             }
@@ -172,11 +182,17 @@ def _shared(result: Result, manifest: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _named(plan: Plan, columns: Sequence[str]) -> str:
+    """Name a table in the list of files, and how it counts people if a person may have several rows."""
+    how = counted_how(plan, tuple(columns))
+    return " × ".join(columns) + (f" ({how})" if how else "")
+
+
 def _rounded(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return a measurement as readers see it: what was measured and how, its scale and part of ε also rounded."""
     mechanism, scale, epsilon = entry["mechanism"], Fraction(entry["scale"]), Fraction(entry["epsilon"])
     return {
-        "what": _purpose(entry.get("purpose", "")) or " × ".join(entry["columns"]) or _("total"),
+        "what": _purpose(entry.get("purpose", "")) or _measured(entry) or _("total"),
         "mechanism": _(mechanism),
         "cells": number(entry["cells"]),
         "scale": localised(entry["scale"]),
@@ -185,6 +201,12 @@ def _rounded(entry: Mapping[str, Any]) -> dict[str, Any]:
         "part": localised(f"{float(epsilon):.4g}"),
         "sensitivity": entry["sensitivity"],
     }
+
+
+def _measured(entry: Mapping[str, Any]) -> str:
+    """Name a measured table; of people, if it was not one of rows."""
+    people_of = _("people by {columns}", columns=" × ".join(entry["columns"]))
+    return people_of if "cells_per_person" in entry else " × ".join(entry["columns"])
 
 
 def _purpose(purpose: str) -> str:

@@ -26,7 +26,7 @@ from dpengine.results.result import Result
 from dpengine.results.spans import Span
 from dpengine.spec.domain import Column
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import heading_of, people, shown_labels
+from dpengine.spec.wording import counted_how, heading_of, people, shown_labels
 from dpengine.translation.catalogue import _, number
 
 __all__ = ["count_texts", "described", "measure_texts", "script_json"]
@@ -121,6 +121,7 @@ def _table(result: Result, table: Columns, file: str, room: int) -> dict[str, An
     written_amounts = list(zip(amounts.values(), spans, strict=True))
     return {
         "name": heading_of(result.plan, table),
+        "how": counted_how(result.plan, table),
         "file": file,
         "cells": noisy.size,
         "typical": people(result.estimates.mean_abs_error(table)),

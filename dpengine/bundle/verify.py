@@ -172,8 +172,11 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
         wrong.append("domain")
     if not checked.strategy.startswith("Direct" if plan.strategy == "auto" else plan.strategy.capitalize()):
         wrong.append("strategy")
-    files = [(list(table), file, plan.cells(table)) for table, file in table_files(plan).items()]
-    if [(entry.columns, entry.file, entry.cells) for entry in checked.tables] != files:
+    files = [
+        (list(table), file, plan.cells(table), plan.tallies[plan.tally_of(table)].cells)
+        for table, file in table_files(plan).items()
+    ]
+    if [(entry.columns, entry.file, entry.cells, entry.cells_per_person) for entry in checked.tables] != files:
         wrong.append("tables")
     return [f"manifest.json: {where} is not what plan.yaml says" for where in wrong]
 
@@ -215,10 +218,27 @@ def _allocation(entry: MeasurementEntry, plan: Plan, *, adaptive: bool) -> tuple
         return None, [": its columns are not all in plan.yaml"]
     if len(set(entry.columns)) < len(entry.columns):
         return None, [": it names a column twice"]
+    tally = _tally(entry, plan)
+    if tally is None:
+        return None, [": it counts persons in more cells, or other ones, than plan.yaml says"]
     grain = plan.grain(entry.columns)
     if entry.units_per_row != grain:
         return None, [f": a row is not {grain:,} units of these columns"]
-    return Allocation(tuple(entry.columns), epsilon, entry.sensitivity, grain), []
+    return Allocation(tuple(entry.columns), epsilon, entry.sensitivity, grain, tally), []
+
+
+def _tally(entry: MeasurementEntry, plan: Plan) -> int | None:
+    """Return the place of the tally that was measured; None if the plan has none that counts so."""
+    return next(
+        (
+            k
+            for k, tally in enumerate(plan.tallies)
+            if tally.cells == entry.cells_per_person
+            and set(entry.columns) <= set(tally.plan.released)
+            and (tally.cells in (None, 1) or set(entry.columns) == set(tally.plan.marginals[0]))
+        ),
+        None,
+    )
 
 
 def _wrong_noise(entry: MeasurementEntry, allocation: Allocation, plan: Plan, *, adaptive: bool) -> list[str]:
@@ -230,8 +250,10 @@ def _wrong_noise(entry: MeasurementEntry, allocation: Allocation, plan: Plan, *,
         if entry.sensitivity % plan.unit.rows or entry.mechanism not in (DISCRETE_LAPLACE, PERMUTE_AND_FLIP):
             faults.append(": mechanism or sensitivity does not fit this purpose")
         return faults
-    if entry.sensitivity != plan.unit.rows:
-        faults.append(f": sensitivity {entry.sensitivity} does not protect a person with {plan.unit.rows} rows")
+    tally = plan.tallies[allocation.tally]
+    if entry.sensitivity != tally.bound:
+        noun = "rows" if tally.cells is None else "cells"
+        faults.append(f": sensitivity {entry.sensitivity} does not protect a person with {tally.bound} {noun}")
     merged = adaptive and entry.merged_to is not None and 0 < entry.cells == math.prod(entry.merged_to)
     if entry.mechanism != DISCRETE_LAPLACE or not (merged or entry.cells == plan.cells(allocation.columns)):
         faults.append(": mechanism or number of cells does not fit these columns")
@@ -240,18 +262,20 @@ def _wrong_noise(entry: MeasurementEntry, allocation: Allocation, plan: Plan, *,
 
 def _wrong_coverage(checked: Manifest, plan: Plan, marginals: list[Allocation], *, sound: bool) -> Iterator[str]:
     """Check that each table lies within a measured marginal and, where all else is `sound`, has its half-width."""
-    if len({frozenset(marginal.columns) for marginal in marginals}) < len(marginals):
+    if len({(marginal.tally, frozenset(marginal.columns)) for marginal in marginals}) < len(marginals):
         sound = False
         yield "manifest.json: the same columns are measured twice"
     if plan.resolution.levels and not measures_levels(plan, marginals):
         sound = False
         yield "manifest.json: what is measured is not the levels of plan.yaml, each with all other columns"
-    for table in plan.supports:
-        if not plan.has_amount(table):  # else it is measured at its own level
-            table = plan.resolution.finest(table)
-        if not any(set(table) <= set(marginal.columns) for marginal in marginals):
-            sound = False
-            yield f"manifest.json: table {' × '.join(table)} lies within no measured marginal"
+    for k, tally in enumerate(plan.tallies):
+        measured = [set(marginal.columns) for marginal in marginals if marginal.tally == k]
+        for table in tally.plan.supports:
+            if not plan.has_amount(table):  # else it is measured at its own level
+                table = plan.resolution.finest(table)
+            if not any(set(table) <= each for each in measured):
+                sound = False
+                yield f"manifest.json: table {' × '.join(table)} lies within no measured marginal"
     if not sound:
         return
     for entry in checked.tables:

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from dpengine.translation.catalogue import mark
 
-__all__ = ["ALL_ROWS", "KEPT_ROWS", "SCHEMA_VERSION", "WORDINGS", "Estimator", "Wording"]
+__all__ = ["ALL_ROWS", "COUNTED_APART", "KEPT_ROWS", "SCHEMA_VERSION", "WORDINGS", "Estimator", "Wording"]
 
 
 class Estimator(StrEnum):
@@ -56,6 +56,18 @@ ALL_ROWS = "Counts, totals and their intervals are of rows."
 KEPT_ROWS = (
     "Counts, totals and their intervals are of the rows that were kept: at most {rows} of each person in {id}, chosen "
     "at random. They do not say how many rows the table holds."
+)
+
+# Where people are counted beside rows, these lines stand in place of those that begin alike.
+COUNTED_APART = (
+    mark(
+        "count: the estimates, made whole and non-negative so that tables agree on what they share if they count the "
+        "same: rows, or people in one cell each. Any other table stands by itself."
+    ),
+    mark(
+        "synthetic.csv: rows generated from the counts of those tables that count as the total does. Counted again, "
+        "they give these tables exactly."
+    ),
 )
 
 _VALUES_1 = (

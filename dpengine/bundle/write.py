@@ -134,9 +134,9 @@ def synthetic_csv(result: Result, count: int | None = None) -> bytes:
 
 def _synthetic(result: Result, count: int | None = None) -> Iterator[Piece]:
     """Yield the synthetic rows as CSV, a part at a time."""
-    yield safe_csv.header_line(list(result.plan.released))
+    yield safe_csv.header_line(list(result.plan.of_rows.released))
     for block in result.value_blocks(count):
-        rows = len(block[result.plan.counted[0]][1])
+        rows = len(block[result.plan.of_rows.counted[0]][1])
         for start in range(0, rows, CHUNK_ROWS):
             part = slice(start, start + CHUNK_ROWS)
             texts = (

@@ -58,9 +58,10 @@ class Cells:
         left = [name for name in kept if name in shown]
         axes = [left.index(name) for name in shown]
         if measure is None:
-            cells, shape = result.cells(kept), plan.shape(kept)
+            alike = result.of_tally(plan.tally_of(table))
+            cells, shape = alike.cells(kept), plan.shape(kept)
             numbers = [cells[name].reshape(shape) for name in NUMBERS]
-            noisy, self.digits, self.noun, self.name = result.mostly_noise(kept), 0, noun(plan), _("count")
+            noisy, self.digits, self.noun, self.name = alike.mostly_noise(kept), 0, noun(plan, table), _("count")
         else:
             span = result.spans(kept, measure)[place]
             numbers = [span.middle, span.middle, span.low, span.high]

@@ -68,7 +68,7 @@ def release_figure(
         if label is not ALL
     )
     by = join_names(cut(plan.column(name).heading) for name in shown)
-    what = noun(plan) if measure is None else measure.heading(plan)
+    what = noun(plan, table) if measure is None else measure.heading(plan)
     title = _("{what} by {columns}{where}", what=what, columns=by, where=where)
     return apply_style(figure, title[:1].upper() + title[1:], dark)
 

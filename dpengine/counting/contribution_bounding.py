@@ -9,6 +9,11 @@ Two properties follow:
 * Given the key, the rows kept of a person are a function of that person's rows alone. Adding or removing a person
   therefore changes each marginal by at most `k` in L1, whatever rows the others have and in whatever order.
 
+A table of distinct persons counts a person once in each of the first `c` different cells in which the kept rows lie, in
+the same order (`spec.tallies`). These cells too are a function of the key and the person's rows alone. So, for each
+key, adding or removing a person changes at most `c` of its cells, each by one. The noise does not depend on the key:
+the guarantee holds for each key, and so for a key drawn at random (the same key serves both neighbours, a coupling).
+
 All engines hash the same text by MD5, so they keep the same rows. That MD5 is broken does no harm: uniformity rests on
 the secrecy of the key, and nothing is authenticated by it.
 """
@@ -17,13 +22,39 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from dpengine.array_types import Columns
 from dpengine.counting.encoding.coding import Coding
 from dpengine.sources.databases.dialects import Dialect
+from dpengine.spec.plan import Plan
 
-__all__ = ["among", "bounded_rows", "coded_rows"]
+__all__ = ["Kept", "among", "bounded_rows", "coded_rows", "kept_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept of each person: at most `rows` rows.
+
+    With `cells`, only one row in each of at most so many different cells of the table of these `columns`.
+    """
+
+    rows: int
+    cells: int | None = None
+    columns: Columns = ()
+
+
+def kept_of(plan: Plan, tally: int) -> Kept:
+    """Return what is kept of each person for one of the tallies of `plan`.
+
+    With one cell per person it is the first row. This one row serves all such tables, so they agree.
+    """
+    each = plan.tallies[tally]
+    if each.cells is None or each.cells == 1:
+        return Kept(each.bound)
+    return Kept(plan.unit.rows, each.cells, each.plan.marginals[0])
 
 
 def coded_rows(
@@ -53,15 +84,34 @@ def coded_rows(
     return f"SELECT * FROM ({query}) AS coded WHERE {' AND '.join(conditions)}" if conditions else query
 
 
-def bounded_rows(coded: str, columns: int, rows: int, key: bytes, dialect: Dialect) -> str:
-    """Write a query with the codes of at most `rows` rows of each person, chosen by `key` among those of `coded`."""
+def bounded_rows(
+    coded: str,
+    columns: int,
+    rows: int,
+    key: bytes,
+    dialect: Dialect,
+    cells: int | None = None,
+    axes: Sequence[int] = (),
+) -> str:
+    """Write a query with the codes of at most `rows` rows of each person, chosen by `key` among those of `coded`.
+
+    With `cells`, only the first row in each cell of the table over `axes`, for the first `cells` different ones.
+    """
     codes = ", ".join(f"k{k}" for k in range(columns))
     parts = [dialect.literal(hashlib.sha256(key).hexdigest())]
     parts += [*(dialect.to_text(f"k{k}") for k in range(columns)), dialect.to_text("copy"), "person"]
     hashed = f"md5(concat_ws(',', {', '.join(parts)})){dialect.byte_order}"
     copies = f"SELECT *, row_number() OVER (PARTITION BY person, {codes} ORDER BY k0) AS copy FROM ({coded}) AS a"
     place = f"row_number() OVER (PARTITION BY person ORDER BY {hashed}) AS place"
-    return f"SELECT {codes} FROM (SELECT {codes}, {place} FROM ({copies}) AS b) AS c WHERE place <= {rows}"
+    wanted = codes if cells is None else f"{codes}, person, place"
+    kept = f"SELECT {wanted} FROM (SELECT {codes}, person, {place} FROM ({copies}) AS b) AS c WHERE place <= {rows}"
+    if cells is None:
+        return kept
+    cell = ", ".join(f"k{axis}" for axis in axes)
+    again = f"SELECT *, row_number() OVER (PARTITION BY person, {cell} ORDER BY place) AS again FROM ({kept}) AS d"
+    turn = "row_number() OVER (PARTITION BY person ORDER BY place) AS turn"
+    once = f"SELECT {codes}, {turn} FROM ({again}) AS e WHERE again = 1"
+    return f"SELECT {codes} FROM ({once}) AS f WHERE turn <= {cells}"
 
 
 def among(code: str, wanted: Sequence[int]) -> str:

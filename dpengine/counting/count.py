@@ -1,9 +1,10 @@
 """Law 1: turn rows into exact integer tables. Nothing else in the engine reads rows.
 
-`count` needs one pass over the table, in constant memory, whatever the number of marginals. Each used column becomes
-cell codes (`encoding`), the codes are added up in a few joint tables (`joint_tables`), and the marginals are sums of
-these. Rows in another engine are encoded and added up there (`pushdown`), in the same cells. With an ID column, each
-person keeps a bounded number of rows (`contribution_bounding`).
+`count` needs one pass over the table, in constant memory, whatever the number of marginals; or one for each tally of a
+plan that counts persons beside rows (`spec.tallies`). Each used column becomes cell codes (`encoding`), the codes are
+added up in a few joint tables (`joint_tables`), and the marginals are sums of these. Rows in another engine are encoded
+and added up there (`pushdown`), in the same cells. With an ID column, each person keeps a bounded number of rows
+(`contribution_bounding`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from dpengine.array_types import Columns, Ints
 from dpengine.counting.compatibility import column_faults, missing_column
+from dpengine.counting.contribution_bounding import kept_of
 from dpengine.counting.joint_tables import JointTables
 from dpengine.counting.pushdown import RemoteRows
 from dpengine.counting.scan import LocalRows
@@ -46,24 +48,36 @@ def count(
     marginals: Sequence[Columns],
     *,
     truncation_key: bytes,
+    tallies: Sequence[int] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> list[Ints]:
     """Return the exact counts of each of `marginals`, an array of shape ``plan.shape(marginal)``.
 
     A row with a value that has no cell (``other: false``) in any used column counts nowhere; nor does a row without
     an ID, if the plan names persons by one. `truncation_key` decides which rows are kept of persons with more than
-    ``plan.unit.rows``; equal keys on equal tables keep equal rows. `progress` receives the part done so far, from 0 to
-    1; an exception it raises aborts the counting.
+    ``plan.unit.rows``; equal keys on equal tables keep equal rows. `tallies` says for each marginal which of
+    ``plan.tallies`` counts it: rows or persons; by default the one that publishes it. `progress` receives the part done
+    so far, from 0 to 1; an exception it raises aborts the counting.
 
     Raises `TableError` as `check` does, and if the table turns out to be damaged.
     """
     check(table, plan)
     report = progress or (lambda part: None)
-    joints = JointTables(plan, marginals)
+    of = [plan.tally_of(each) for each in marginals] if tallies is None else list(tallies)
+    found: dict[int, Ints] = {}
     report(0.0)
-    counts = _rows(table).count(plan, joints, truncation_key, report)
+    for done, tally in enumerate(passes := sorted({*of})):
+        places = [place for place, each in enumerate(of) if each == tally]
+        joints = JointTables(plan, [marginals[place] for place in places])
+        counts = _rows(table).count(plan, joints, kept_of(plan, tally), truncation_key, _share(report, done, passes))
+        found |= dict(zip(places, joints.marginals(counts), strict=True))
     report(1.0)
-    return joints.marginals(counts)
+    return [found[place] for place in range(len(of))]
+
+
+def _share(progress: Callable[[float], None], done: int, passes: Sequence[int]) -> Callable[[float], None]:
+    """Return what reports the progress of one of several passes as that of all."""
+    return lambda part: progress((done + part) / len(passes))
 
 
 def digest(table: Table) -> bytes:

@@ -44,6 +44,10 @@ class JointTables:
         self._marginals = marginals
         self.axes = [[self._names.index(name) for name in joint] for joint in self._joints]
 
+    def places(self, columns: Columns) -> list[int]:
+        """Return the places of these columns among all columns."""
+        return [self._names.index(name) for name in columns]
+
     def shape(self, axes: Sequence[int]) -> tuple[int, ...]:
         """Return the shape of the joint table that has these axes."""
         return tuple(self.sizes[axis] for axis in axes)

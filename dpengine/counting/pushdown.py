@@ -11,7 +11,7 @@ import numpy as np
 
 from dpengine import arrow
 from dpengine.array_types import Ints
-from dpengine.counting.contribution_bounding import bounded_rows, coded_rows
+from dpengine.counting.contribution_bounding import Kept, bounded_rows, coded_rows
 from dpengine.counting.encoding.remote_sql import code_of, identity
 from dpengine.counting.fingerprint import TEXT_SUMS, digest_of_text_sums, text_sums
 from dpengine.counting.joint_tables import JointTables
@@ -78,10 +78,12 @@ class RemoteRows:
                     faults += map(str, error.faults)
         return faults
 
-    def count(self, plan: Plan, joints: JointTables, key: bytes, progress: Callable[[float], None]) -> list[Ints]:
+    def count(
+        self, plan: Plan, joints: JointTables, kept: Kept, key: bytes, progress: Callable[[float], None]
+    ) -> list[Ints]:
         """Count the joint tables exactly, in one statement that groups by all of them (``GROUPING SETS``).
 
-        At most ``plan.unit.rows`` rows of each person count, chosen by `key`: the same ones as in `scan`.
+        `key` chooses what is `kept` of each person: the same rows as in `scan`.
         """
         dialect = self.table.dialect
         cells = {column.name: (f"c{i}", column.type) for i, column in enumerate(self.table.columns)}
@@ -89,7 +91,8 @@ class RemoteRows:
         person = None if plan.unit.id is None else identity(*cells[plan.unit.id], dialect)
         rows = coded_rows(codings, person, self.table.rows, fence=dialect.fence)
         if person is not None:
-            rows = bounded_rows(rows, len(codings), plan.unit.rows, key, dialect)
+            places = joints.places(kept.columns)
+            rows = bounded_rows(rows, len(codings), kept.rows, key, dialect, kept.cells, places)
         used = sorted({axis for axes in joints.axes for axis in axes})
         amounts = {axis: joints.amounts[axis] for axis in used if axis in joints.amounts}
         cell = {axis: f"j{axis}" if axis in amounts else f"k{axis}" for axis in used}

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from dpengine import arrow
 from dpengine.array_types import Ints
-from dpengine.counting.contribution_bounding import bounded_rows, coded_rows
+from dpengine.counting.contribution_bounding import Kept, bounded_rows, coded_rows
 from dpengine.counting.encoding.coding import Coding
 from dpengine.counting.encoding.local_sql import code_of, identity
 from dpengine.counting.encoding.numpy_lookup import BatchCoding, Codes, by_sql, coding_of
@@ -66,8 +66,10 @@ class LocalRows:
                         )
         return faults
 
-    def count(self, plan: Plan, joints: JointTables, key: bytes, progress: Callable[[float], None]) -> list[Ints]:
-        """Count the joint tables exactly, with at most ``plan.unit.rows`` rows of each person, chosen by `key`."""
+    def count(
+        self, plan: Plan, joints: JointTables, kept: Kept, key: bytes, progress: Callable[[float], None]
+    ) -> list[Ints]:
+        """Count the joint tables exactly; `key` chooses what is `kept` of each person."""
         place = self._places()
         if plan.unit.id is None:
             totals = Totals(self._codings(joints), joints)
@@ -82,7 +84,7 @@ class LocalRows:
         number, type_name = self._place_and_type(plan.unit.id)
         coded = coded_rows(codings, identity(number, type_name))
         totals = Totals([by_sql(coding) for coding in codings], joints)
-        bounded = bounded_rows(coded, len(codings), plan.unit.rows, key, LOCAL)
+        bounded = bounded_rows(coded, len(codings), kept.rows, key, LOCAL, kept.cells, joints.places(kept.columns))
         self._scan(totals.columns, [totals], progress, bounded)
         return totals.counts
 

@@ -32,8 +32,8 @@ from dpengine.spec.domain import Amount
 from dpengine.spec.plan import Plan
 
 __all__ = [
-    "Estimates", "HierarchicalEstimates", "ModelledEstimates", "UnbiasedEstimates", "derive_estimates", "error_by_size",
-    "mean_errors",
+    "Estimates", "HierarchicalEstimates", "ModelledEstimates", "TalliedEstimates", "UnbiasedEstimates",
+    "derive_estimates", "error_by_size", "mean_errors",
 ]  # fmt: skip
 
 TAIL = 4.0  # 95 % of a model's errors are within this multiple of their mean (benchmarks/accuracy.py: 3.3 at most)
@@ -220,8 +220,49 @@ class HierarchicalEstimates:
         return {}
 
 
+@dataclass(frozen=True)
+class TalliedEstimates:
+    """Estimates of tables of rows and of persons, each from what was measured of its own tally (`spec.tallies`)."""
+
+    plan: Plan
+    each: tuple[Estimates, ...]
+
+    def _of(self, table: Columns) -> Estimates:
+        return self.each[self.plan.tally_of(table)]
+
+    def estimate(self, table: Columns) -> Floats:
+        return self._of(table).estimate(table)
+
+    def intervals(self, table: Columns) -> tuple[Floats, Floats]:
+        return self._of(table).intervals(table)
+
+    def half_width(self, table: Columns) -> float:
+        return self._of(table).half_width(table)
+
+    def mean_abs_error(self, table: Columns) -> float:
+        return self._of(table).mean_abs_error(table)
+
+    @property
+    def fitted(self) -> ConsistentTables | Pairwise:
+        return self.each[0].fitted
+
+    @property
+    def soft(self) -> SoftEstimates:
+        return self.each[0].soft
+
+
+def _of_tally(measured: Sequence[Measurement], tally: int) -> tuple[Measurement, ...]:
+    return tuple(one for one in measured if one.allocation.tally == tally)
+
+
 def derive_estimates(plan: Plan, measured: Measurements) -> Estimates:
     """Return the estimates that follow from the measurements of `plan`."""
+    if plan.tallied:
+        each = (
+            derive_estimates(tally.plan, Measurements(_of_tally(measured.marginals, k)))
+            for k, tally in enumerate(plan.tallies)
+        )
+        return TalliedEstimates(plan, tuple(each))
     if measured.boxes is not None:
         boxes = HierarchicalEstimates(BoxTree(measured.boxes))
         if not measured.marginals:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 
 from dpengine.array_types import Columns
 from dpengine.estimate.error_distribution import ErrorDistribution, error_of_terms, least_squares
@@ -25,7 +26,16 @@ def table_error(plan: Plan, allocations: Sequence[Allocation], table: Columns) -
 
 def table_errors(plan: Plan, allocations: Sequence[Allocation]) -> Callable[[Columns], ErrorDistribution]:
     """Return `table_error` as a function of the table, for many tables of one plan."""
+    if plan.tallied:
+        error_of_tally = cache(partial(_errors_of_tally, plan, tuple(allocations)))
+        return lambda table: error_of_tally(plan.tally_of(table))(table)
     if plan.resolution.levels:
         return LevelErrors(plan, of_counts(plan, allocations)).error
     squares, error_of = least_squares(plan, allocations), error_of_terms(allocations)
     return lambda table: error_of(squares.noise(table))
+
+
+def _errors_of_tally(
+    plan: Plan, allocations: tuple[Allocation, ...], tally: int
+) -> Callable[[Columns], ErrorDistribution]:
+    return table_errors(plan.tallies[tally].plan, [one for one in allocations if one.tally == tally])

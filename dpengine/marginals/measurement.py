@@ -29,12 +29,14 @@ class Allocation:
     """One marginal to measure, with its part of ε and the L1 sensitivity of its counts, in rows.
 
     Where rows are shared among cells (`spec.numeric.amount`), counts are whole units, `grain` of them to a row.
+    `tally` is the place of what is counted among the tallies of the plan (`spec.tallies`).
     """
 
     columns: Columns
     epsilon: Fraction
     sensitivity: int
     grain: int = 1
+    tally: int = 0
 
     @cached_property  # like the next, asked for again and again, and fractions are slow
     def scale(self) -> Fraction:

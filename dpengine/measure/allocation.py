@@ -34,6 +34,7 @@ __all__ = [
     "allocate_optimally",
     "check_rings",
     "needs_a_model",
+    "total_variance",
 ]
 
 MAX_JOINT_CELLS = 2_000_000  # of a table of all columns through which others agree
@@ -79,7 +80,7 @@ def allocate_directly(plan: Plan) -> tuple[Allocation, ...]:
         whole = allocate_by_cells(plan, [everything])
         # Judged on what costs something: a table that another contains changes what is measured by its weight alone.
         judged = plan.supports if plan.weights else tables
-        if _total_variance(plan, whole, judged) <= _total_variance(plan, split, judged):
+        if total_variance(plan, whole, judged) <= total_variance(plan, split, judged):
             split = whole
     return _with_heavy(plan, tables, split)
 
@@ -97,7 +98,7 @@ def _with_heavy(plan: Plan, tables: Sequence[Columns], found: tuple[Allocation, 
         return found
     more = allocate_by_cells(plan, sorted([*tables, *heavy]), heavy)
     wanted = [*plan.supports]
-    return more if _total_variance(plan, more, wanted) < _total_variance(plan, found, wanted) else found
+    return more if total_variance(plan, more, wanted) < total_variance(plan, found, wanted) else found
 
 
 def allocate_amounts(plan: Plan) -> tuple[Allocation, ...]:
@@ -134,8 +135,12 @@ def _is_small(plan: Plan, columns: Columns) -> bool:
 
 
 def allocate(plan: Plan, columns: Columns, epsilon: Fraction) -> Allocation:
-    """Return the allocation of a part of ε to a marginal: one person moves it by `plan.unit.rows` rows in L1."""
-    return Allocation(columns, epsilon, plan.unit.rows, plan.grain(columns))
+    """Return the allocation of a part of ε to a marginal: one person moves it by `plan.unit.rows` rows in L1.
+
+    In a table of distinct persons it is the most cells of a person (`spec.tallies`).
+    """
+    tally = plan.tally_of(columns)
+    return Allocation(columns, epsilon, plan.tallies[tally].bound, plan.grain(columns), tally)
 
 
 def allocate_by_cells(plan: Plan, tables: Sequence[Columns], apart: Sequence[Columns] = ()) -> tuple[Allocation, ...]:
@@ -199,11 +204,11 @@ def allocate_optimally(plan: Plan) -> tuple[Allocation, ...]:
         if part
     )
     covered = all(any(set(table) <= set(each.columns) for each in found) for table in plan.supports)
-    better = covered and _total_variance(plan, found, plan.supports) < _total_variance(plan, direct, plan.supports)
+    better = covered and total_variance(plan, found, plan.supports) < total_variance(plan, direct, plan.supports)
     return found if better else direct
 
 
-def _total_variance(plan: Plan, allocations: Sequence[Allocation], tables: Sequence[Columns]) -> float:
+def total_variance(plan: Plan, allocations: Sequence[Allocation], tables: Sequence[Columns]) -> float:
     """Return the variance summed over all cells of `tables`, times their weights.
 
     It is that of continuous Laplace noise, so that ε changes no ranking.

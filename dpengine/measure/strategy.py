@@ -17,10 +17,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
+import numpy as np
+
 from dpengine.array_types import Columns, Ints
 from dpengine.errors import PlanError
 from dpengine.marginals.graphs import maximal
-from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Allocation, Choice, Measurements
+from dpengine.marginals.measurement import PERMUTE_AND_FLIP, Allocation, Choice, Measurement, Measurements
 from dpengine.marginals.plan_levels import tree_of
 from dpengine.measure.adaptive import blank_audit, measure_adaptively
 from dpengine.measure.allocation import (
@@ -34,6 +36,7 @@ from dpengine.measure.allocation import (
 from dpengine.measure.levels import allocate_levels
 from dpengine.measure.measure import add_noise
 from dpengine.measure.ranges import BesideRanges, Hierarchical
+from dpengine.measure.tallies import divide_over_tallies
 from dpengine.measure.way import Private, Strategy
 from dpengine.measure.workload import Workload
 from dpengine.noise.moments import MAX_SCALE, mean_absolute
@@ -153,6 +156,47 @@ class Levels(Direct):
         return math.sqrt(plan.cells(plan.resolution.others) * float(tree.node_variances[0][0]))
 
 
+class Tallied(Direct):
+    """Measure tables of rows and tables of distinct persons, each tally directly with a part of ε."""
+
+    @property
+    def why(self) -> str:
+        if len(self._each) == 1:
+            return self._each[0].why
+        return _(
+            "Direct: tables of rows and of persons are measured apart, and ε is divided so that the predicted error is "
+            "least in all of them together."
+        )
+
+    @cached_property
+    def _each(self) -> tuple[Direct, ...]:
+        parts = divide_over_tallies(self.plan)
+        return tuple(Direct(tally.plan.at(part)) for tally, part in zip(self.plan.tallies, parts, strict=True))
+
+    @property
+    def tallies(self) -> Sequence[int]:
+        return [allocation.tally for allocation in self.allocations]
+
+    @cached_property
+    def allocations(self) -> tuple[Allocation, ...]:
+        return tuple(replace(one, tally=k) for k, each in enumerate(self._each) for one in each.allocations)
+
+    @property
+    def plan_id(self) -> str:
+        cells = (tally.cells for tally in self.plan.tallies)
+        return self.plan.identity("distinct", *zip(cells, (each.plan_id for each in self._each), strict=True))
+
+    def check(self) -> None:
+        if self.plan.strategy in ("adaptive", "optimised"):
+            raise PlanError(_("tables of distinct persons are measured directly: use strategy: direct or auto"))
+        for each in self._each:
+            each.check()
+
+    def blank(self) -> Measurements:
+        zeros = (np.zeros(self.plan.shape(each.columns), dtype=np.int64) for each in self.allocations)
+        return Measurements(tuple(map(Measurement, self.allocations, zeros)))
+
+
 @dataclass(frozen=True)
 class Adaptive(Private):
     """Measure single columns and privately chosen pairs, and a single table that holds all columns."""
@@ -234,7 +278,7 @@ def decide(plan: Plan) -> Strategy:
     >>> decide(plan).why
     'Direct: the tables can be measured and made to agree as they are.'
     """
-    if plan.strategy != "auto" or plan.resolution.levels:
+    if plan.strategy != "auto" or plan.resolution.levels or plan.tallied:
         return resolved(plan)
     tables = maximal(plan.supports)
     if not (_is_long(plan) or _is_sparse(plan, tables) or _noise_is_too_much(plan, tables)):
@@ -248,6 +292,8 @@ def resolved(plan: Plan) -> Strategy:
 
     Nothing is decided anew, so that a release of an earlier version stays what it was.
     """
+    if plan.tallied:
+        return Tallied(plan)
     if plan.resolution.levels:
         return Levels(plan)
     if plan.strategy == "adaptive":

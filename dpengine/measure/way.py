@@ -42,6 +42,11 @@ class Strategy(ABC):
         """The marginals whose exact counts are wanted."""
 
     @property
+    def tallies(self) -> Sequence[int] | None:
+        """Which of the plan's tallies each of `marginals` belongs to; None where there is but one."""
+        return None
+
+    @property
     def allocations(self) -> tuple[Allocation, ...]:
         """Marginals and their parts of ε, if these are known before measuring; else none."""
         return ()

@@ -94,6 +94,7 @@ class Basis:
 
 def basis_of(result: Result) -> Basis:
     """Return what the replicates of `result` are made from."""
+    check_tallies(result.plan)
     estimates = result.estimates
     allocations = tuple(one.allocation for one in result.measured.marginals if not one.merged)
     basis = Basis(result.plan, result.release_id, allocations, estimates.estimate, result.cells)
@@ -106,8 +107,16 @@ def basis_of(result: Result) -> Basis:
     return basis
 
 
+def check_tallies(plan: Plan) -> None:
+    """Raise `ReleaseError` for a plan that counts people beside rows, whose tables do not add up to one another."""
+    if plan.tallied:
+        raise ReleaseError(_("replicates are made of tables of rows only, and this release counts distinct people"))
+
+
 def fits(result: Result) -> bool:
-    """Return whether a release has few enough cells for replicates of all its tables."""
+    """Return whether a release has replicates of all its tables: few enough cells, and rows only."""
+    if result.plan.tallied:
+        return False
     return _cells(basis_of(result), [*result.plan.marginals, ()]) <= MAX_CELLS
 
 

@@ -31,6 +31,7 @@ from dpengine.replicates.draw import (
     basis_of,
     cells_drawn,
     check_size,
+    check_tallies,
     replicate,
     replicate_amounts,
 )
@@ -167,6 +168,7 @@ def basis_from(source: Source) -> Basis:
                     "cells are not in this file"
                 )
             )
+        check_tallies(plan)
         files = table_files(plan)
         check_size(cells_drawn(plan, list(files)))
         numbers = {table: _numbers(members, files[table], table, plan) for table in files}

@@ -124,7 +124,7 @@ def compare_allocations(plan: Plan) -> pd.DataFrame:
     for table in plan.marginals:
         alone = (allocate(plan, tuple(sorted(table)), even),)
         row = [table_error(plan, allocations, table).half_width() for allocations in (planned, alone)]
-        fits = plan.cells(columns) <= MAX_TABLE_CELLS
+        fits = plan.cells(columns) <= MAX_TABLE_CELLS and not plan.tallied
         widths.append([*row, table_error(plan, joint, table).half_width() if fits else math.nan])
     cells = np.array([plan.cells(table) for table in plan.marginals], dtype=np.float64)
     mean = cells @ np.array(widths) / cells.sum()

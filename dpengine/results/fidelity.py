@@ -19,6 +19,7 @@ __all__ = ["compare"]
 def compare(result: Result, rows: int | None = None) -> pd.DataFrame:
     """Compare each published table with the one counted from synthetic rows.
 
+    If persons are counted beside rows, these are the tables of the plan's first tally, as the rows are.
     Rows are written out with their values, read back into cells, and counted. Returns one row a table, the total last:
     `table`, `cells`, `mean_off` and `most_off` (distances of a cell's count from the published one, scaled to `rows` if
     that is another number), and `exact` (the fraction of cells that are not off). Raises `ReleaseError` as
@@ -26,7 +27,7 @@ def compare(result: Result, rows: int | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    plan = result.plan
+    plan = result.plan.of_rows
     tables = dict.fromkeys((*plan.marginals, ()))
     counted = {table: np.zeros(plan.cells(table), dtype=np.int64) for table in tables}
     for block in result.value_blocks(rows):

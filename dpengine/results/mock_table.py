@@ -32,6 +32,7 @@ def mock_counts(plan: Plan, table: Columns) -> Ints:
     >>> mock_counts(plan, ("smokes",))
     array([4656, 5044,  100,  200])
     """
+    plan = plan.tallies[plan.tally_of(table)].plan
     rows = plan.rows_about or ASSUMED_ROWS
     counts: Ints = round_to_total(mock_rows(plan, table), rows * plan.grain(table))
     return counts

@@ -48,7 +48,7 @@ def preview_table(plan: Plan, table: Columns) -> Result:
     strategy = decide(plan)
     strategy.check()
     plan = strategy.plan
-    if plan.amounts(()) or plan.resolution.levels or isinstance(strategy, Hierarchical):
+    if plan.amounts(()) or plan.resolution.levels or plan.tallied or isinstance(strategy, Hierarchical):
         return conclude(plan, _measured(strategy))
     estimates: Estimates
     if strategy.closed_form:
@@ -61,7 +61,13 @@ def preview_table(plan: Plan, table: Columns) -> Result:
 
 
 def _measured(strategy: Strategy) -> Measurements:
-    return strategy.measure(lambda marginals: [mock_counts(strategy.plan, table) for table in marginals])
+    tallies = strategy.plan.tallies
+
+    def counted(marginals: Sequence[Columns]) -> list[Ints]:
+        of = strategy.tallies or [0] * len(marginals)
+        return [mock_counts(tallies[k].plan, table) for k, table in zip(of, marginals, strict=True)]
+
+    return strategy.measure(counted)
 
 
 def _seen_from(plan: Plan, allocations: Sequence[Allocation], table: Columns) -> tuple[Measurement, ...]:

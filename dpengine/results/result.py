@@ -19,7 +19,7 @@ from dpengine.errors import LedgerError, ReleaseError
 from dpengine.estimate import amounts
 from dpengine.estimate.amounts import AmountTable, fit_amount
 from dpengine.estimate.consistency import ConsistentTables
-from dpengine.estimate.estimates import Estimates, derive_estimates
+from dpengine.estimate.estimates import Estimates, TalliedEstimates, derive_estimates
 from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.measure.allocation import MAX_JOINT_CELLS
 from dpengine.measure.strategy import MAX_SYNTHETIC
@@ -47,8 +47,8 @@ MAX_BLOCK_VALUES = 2**24  # of synthetic rows in memory at a time, all columns t
 
 def conclude(plan: Plan, measured: Measurements) -> Result:
     """Return the result of what was measured for `plan`, whose strategy is resolved, with a fresh id and the time."""
-    model = _model(plan, measured)
-    return Result(plan, measured, model, amounts=_amounts(plan, measured, model), **_story())
+    model, *apart = _models(plan, measured)
+    return Result(plan, measured, model, amounts=_amounts(plan, measured, model), apart=tuple(apart), **_story())
 
 
 def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
@@ -59,8 +59,9 @@ def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
     """
     story = _story()
     try:
-        model = _model(plan, measured)
-        payload = Result(plan, measured, model, amounts=_amounts(plan, measured, model), **story).to_bytes()
+        model, *apart = _models(plan, measured)
+        amounts = _amounts(plan, measured, model)
+        payload = Result(plan, measured, model, amounts=amounts, apart=tuple(apart), **story).to_bytes()
     except _CAUSES:
         payload = serialise.pack(_plain(plan), measured, None, story)
     return story["release_id"], story["created"], payload
@@ -69,9 +70,13 @@ def payload_of(plan: Plan, measured: Measurements) -> tuple[str, str, bytes]:
 _CAUSES = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 
 
-def _model(plan: Plan, measured: Measurements) -> ConsistentTables | SyntheticRows:
-    """Return whole counts that agree everywhere: a fixed function of its arguments."""
-    return realise(derive_estimates(plan, measured).fitted, max(map(len, plan.marginals)))
+def _models(plan: Plan, measured: Measurements) -> list[ConsistentTables | SyntheticRows]:
+    """Return whole counts that agree within each tally of `plan`: a fixed function of its arguments."""
+    estimates = derive_estimates(plan, measured)
+    each = estimates.each if isinstance(estimates, TalliedEstimates) else (estimates,)
+    return [
+        realise(one.fitted, max(map(len, tally.plan.marginals))) for one, tally in zip(each, plan.tallies, strict=True)
+    ]
 
 
 def _amounts(plan: Plan, measured: Measurements, model: ConsistentTables | SyntheticRows) -> tuple[AmountTable, ...]:
@@ -123,6 +128,7 @@ class Result:
     created: str
     software: dict[str, str]
     amounts: tuple[AmountTable, ...] = ()
+    apart: tuple[ConsistentTables | SyntheticRows, ...] = ()  # the tables of further tallies of the plan
 
     @property
     def key(self) -> str:
@@ -143,6 +149,14 @@ class Result:
     def tables(self) -> Mapping[Columns, pd.DataFrame]:
         """Each published table by its column names, and the total by `()`, with the columns of `cells`."""
         return _Tables(self)
+
+    def of_tally(self, tally: int) -> Result:
+        """Return the release of the tables that one of the plan's tallies counts: all of it, if there is but one."""
+        if not self.plan.tallied:
+            return self
+        measured = tuple(one for one in self.measured.marginals if one.allocation.tally == tally)
+        model, story = (self.model, *self.apart)[tally], (self.release_id, self.created, self.software)
+        return Result(self.plan.tallies[tally].plan, Measurements(measured), model, *story, self.amounts)
 
     def cells(self, table: Columns) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of a published table, one entry a cell of the declared cross-product in declared order.
@@ -213,7 +227,7 @@ class Result:
 
     def counts(self, table: Columns) -> Ints:
         """Return the consistent counts of `table`, one axis a column."""
-        return _counts(self.plan, self.model, table)
+        return _counts(self.plan, (self.model, *self.apart)[self.plan.tally_of(table)], table)
 
     def mostly_noise(self, table: Columns) -> Bools:
         """Return which cells of `table` cannot be told from empty ones: those whose interval reaches 0.
@@ -227,18 +241,19 @@ class Result:
     def rows(self, count: int | None = None) -> dict[str, Ints]:
         """Return synthetic rows as cells of each used column: counted, they give every published table exactly.
 
+        If persons are counted beside rows, these are the tables, and the columns, of the plan's first tally.
         With `count`, that number of rows, whose tables are the published ones scaled and rounded
         (`synthesis.resample`). Raises `ReleaseError` if there are no rows to scale, or too many are asked for.
         """
         parts = [{name: cells[index] for name, cells in unique.items()} for unique, index in self.row_blocks(count)]
-        return {name: np.concatenate([part[name] for part in parts]) for name in self.plan.counted}
+        return {name: np.concatenate([part[name] for part in parts]) for name in self.plan.of_rows.counted}
 
     def row_blocks(self, count: int | None = None) -> Iterator[tuple[dict[str, Ints], Ints]]:
         """Yield the rows a block at a time, each as unique rows and one index per output row.
 
         All published rows may be more than memory holds. Raises `ReleaseError` as `rows` does.
         """
-        used = self.plan.counted
+        used = self.plan.of_rows.counted
         if count is None:
             for part in blocks(self.model, max(1, MAX_BLOCK_VALUES // len(used))):
                 rows, times = resample.unique_rows(part)
@@ -252,7 +267,8 @@ class Result:
         if count and not times.size:
             raise ReleaseError(_("the published total is 0: there are no synthetic rows to scale"))
         sizes = {name: self.plan.column(name).size for name in used}
-        times = resample.rescale(rows, times, int(count), self.plan.marginals, sizes) if count else 0 * times
+        tables = self.plan.of_rows.marginals
+        times = resample.rescale(rows, times, int(count), tables, sizes) if count else 0 * times
         yield {name: rows[name] for name in used}, resample.expand(times)
 
     def synthetic(self, rows: int | None = None) -> pd.DataFrame:
@@ -279,7 +295,7 @@ class Result:
 
         Raises `ReleaseError` as `rows` does.
         """
-        counted = [self.plan.column(name) for name in self.plan.counted]
+        counted = [self.plan.column(name) for name in self.plan.of_rows.counted]
         sources: dict[str, AmountValues] = {}
         for unique, index in self.row_blocks(rows):
             codes = {name: cells[index] for name, cells in unique.items()}
@@ -289,7 +305,7 @@ class Result:
             for name, source in sources.items():
                 places = source.next([codes[each] for each in source.columns])
                 block[name] = cell_values.amounts(self.plan.amount(name), places)
-            yield {name: block[name] for name in self.plan.released}
+            yield {name: block[name] for name in self.plan.of_rows.released}
 
     def _amount_values(self, name: str, rows: int | None) -> AmountValues:
         """Return the source of an amount's values in the published rows, or in that number of rows."""
@@ -306,7 +322,7 @@ class Result:
 
     def _people(self, columns: Columns, rows: int | None) -> Ints:
         """Count the published rows, or that number of rows, by `columns`, which may be in no published table."""
-        if rows is None and any({*columns} <= {*table} for table in self.plan.marginals):
+        if rows is None and any({*columns} <= {*table} for table in self.plan.of_rows.marginals):
             return self.counts(columns)
         counts = np.zeros(self.plan.shape(columns), dtype=np.int64)
         for unique, index in self.row_blocks(rows):
@@ -317,18 +333,18 @@ class Result:
     def to_bytes(self) -> bytes:
         """Return the release as the ledger keeps it: whole, and readable without running code."""
         story = {"release_id": self.release_id, "created": self.created, "software": self.software}
-        return serialise.pack(_plain(self.plan), self.measured, self.model, story, self.amounts)
+        return serialise.pack(_plain(self.plan), self.measured, self.model, story, self.amounts, self.apart)
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> Self:
         """Read what `to_bytes` or `payload_of` wrote. Raises `LedgerError` if it is damaged, or cannot be finished."""
-        fields, measured, model, story, kept = serialise.unpack(payload)
+        fields, measured, model, story, kept, apart = serialise.unpack(payload)
         plan = Plan(**fields)
         try:
             if model is None:
-                model = _model(plan, measured)
-                kept = _amounts(plan, measured, model)
-            return cls(plan, measured, model, amounts=kept, **story)
+                model, *more = _models(plan, measured)
+                kept, apart = _amounts(plan, measured, model), tuple(more)
+            return cls(plan, measured, model, amounts=kept, apart=apart, **story)
         except _CAUSES as error:
             release_id = story["release_id"]
             raise LedgerError(

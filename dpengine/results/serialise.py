@@ -38,8 +38,12 @@ def pack(
     model: ConsistentTables | SyntheticRows | None,
     story: Mapping[str, Any],
     amounts: Sequence[AmountTable] = (),
+    apart: Sequence[ConsistentTables | SyntheticRows] = (),
 ) -> bytes:
-    """Return the payload; `plan` and `story` hold plain values. `model` is None if it could not be made yet."""
+    """Return the payload; `plan` and `story` hold plain values. `model` is None if it could not be made yet.
+
+    `apart` are the models of further tallies of the plan, each kept as a payload within the payload.
+    """
     header: dict[str, Any] = {"plan": plan, **story}
     header["shares"] = [
         (
@@ -51,6 +55,8 @@ def pack(
         )
         for one in measured.marginals
     ]
+    if any(one.allocation.tally for one in measured.marginals):
+        header["tallies"] = [one.allocation.tally for one in measured.marginals]
     header["choices"] = [(one.what, one.mechanism, str(one.epsilon), one.sensitivity) for one in measured.choices]
     arrays: dict[str, Array] = {f"measured{k}": one.values for k, one in enumerate(measured.marginals)}
     for k, one in enumerate(measured.marginals):
@@ -72,6 +78,8 @@ def pack(
         header["amounts"] = [(table.amount, table.columns) for table in amounts]
         arrays |= {f"known{k}": table.known for k, table in enumerate(amounts)}
         arrays |= {f"steps{k}": table.steps for k, table in enumerate(amounts)}
+    for k, other in enumerate(apart):
+        arrays[f"apart{k}"] = np.frombuffer(pack({}, Measurements(()), other, story), dtype=np.uint8)
     arrays["header"] = np.frombuffer(json.dumps(header, default=str).encode(), dtype=np.uint8)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **arrays)
@@ -91,15 +99,21 @@ def plan_of(payload: bytes) -> dict[str, Any]:
 def unpack(
     payload: bytes,
 ) -> tuple[
-    dict[str, Any], Measurements, ConsistentTables | SyntheticRows | None, dict[str, Any], tuple[AmountTable, ...]
+    dict[str, Any],
+    Measurements,
+    ConsistentTables | SyntheticRows | None,
+    dict[str, Any],
+    tuple[AmountTable, ...],
+    tuple[ConsistentTables | SyntheticRows, ...],
 ]:
     """Return what `pack` was given. Raises `LedgerError` if the payload is damaged."""
     try:
         with np.load(io.BytesIO(payload), allow_pickle=False) as arrays:
             header: dict[str, Any] = json.loads(arrays["header"].tobytes())
+            tallies = header.get("tallies", [0] * len(header["shares"]))
             measurements = tuple(
                 Measurement(
-                    Allocation(tuple(columns), Fraction(epsilon), sensitivity, *grain),
+                    Allocation(tuple(columns), Fraction(epsilon), sensitivity, grain[0] if grain else 1, tallies[k]),
                     arrays[f"measured{k}"],
                     tuple(arrays[f"merged{k}_{axis}"] for axis in range(merged)),
                 )
@@ -130,7 +144,17 @@ def unpack(
                 AmountTable(tuple(columns), name, arrays[f"known{k}"], arrays[f"steps{k}"])
                 for k, (name, columns) in enumerate(header.get("amounts", ()))
             )
+            apart = tuple(
+                _model_in(arrays[f"apart{k}"]) for k in range(sum(name.startswith("apart") for name in arrays))
+            )
     except DAMAGED as error:
         raise LedgerError(_(CANNOT_BE_READ)) from error
     story = {key: header[key] for key in ("release_id", "created", "software")}
-    return header["plan"], Measurements(measurements, choices, audit, boxes), model, story, amounts
+    return header["plan"], Measurements(measurements, choices, audit, boxes), model, story, amounts, apart
+
+
+def _model_in(payload: Array) -> ConsistentTables | SyntheticRows:
+    model = unpack(payload.tobytes())[2]
+    if model is None:
+        raise ValueError("the tables of a tally are kept whole")
+    return model

@@ -31,6 +31,7 @@ from dpengine.spec.numeric.association import Association
 from dpengine.spec.numeric.squares import with_squares
 from dpengine.spec.plan_checks import check_tables
 from dpengine.spec.published_table import Each, PublishedTable, read_table
+from dpengine.spec.tallies import Tally, tallies_of
 from dpengine.translation.catalogue import ENGLISH, _, languages, mark, number
 
 __all__ = ["About", "Each", "Plan", "PublishedTable", "Strategy", "Unit", "exact_epsilon"]
@@ -157,7 +158,7 @@ class Plan(Declared):
         if not self.marginals:
             raise ValueError(_("list at least one table"))
         check_tables(self)
-        ranged = [table for table in self._listed if isinstance(table, PublishedTable) and table.ranges]
+        ranged = [table for table in self.listed if isinstance(table, PublishedTable) and table.ranges]
         if len(ranged) > 1:
             raise ValueError(
                 _(
@@ -177,16 +178,47 @@ class Plan(Declared):
         if isinstance(self.tables, Each):
             counted = (column.name for column in self.columns if not isinstance(column, Amount))
             return tuple(combinations(counted, self.tables.each))
-        return tuple(table.columns if isinstance(table, PublishedTable) else table for table in self._listed)
+        return tuple(table.columns if isinstance(table, PublishedTable) else table for table in self.listed)
 
     @property
-    def _listed(self) -> tuple[tuple[str, ...] | PublishedTable, ...]:
+    def tallies(self) -> tuple[Tally, ...]:
+        """The tables by what they count: rows, persons, or the different cells of persons."""
+        return self._tallies or (Tally(self),)
+
+    @cached_property
+    def _tallies(self) -> tuple[Tally, ...]:
+        return tallies_of(self)
+
+    @property
+    def tallied(self) -> bool:
+        """Whether some tables count distinct persons, who may have several rows."""
+        return bool(self._tallies)
+
+    @property
+    def of_rows(self) -> Plan:
+        """The plan of the first tally: that of the total and of synthetic rows."""
+        return self.tallies[0].plan
+
+    def tally_of(self, table: Iterable[str]) -> int:
+        """Return the place of the tally that counts `table`: a published one, the total, or a sum of either."""
+        names = frozenset(table)
+        if names in self._tally_by_table or not self._tallies:
+            return self._tally_by_table.get(names, 0)
+        return next((k for one, k in self._tally_by_table.items() if names <= one), 0)
+
+    @cached_property
+    def _tally_by_table(self) -> dict[frozenset[str], int]:
+        return {frozenset(one): k for k, each in enumerate(self._tallies) for one in each.plan.marginals}
+
+    @property
+    def listed(self) -> tuple[tuple[str, ...] | PublishedTable, ...]:
+        """The tables as they are listed; none where all of a number of columns are asked for."""
         return () if isinstance(self.tables, Each) else self.tables
 
     @cached_property
     def ranged(self) -> tuple[str, ...] | None:
         """The columns, sorted, of the table that is published for its ranges; None if there is none."""
-        ranged = (table for table in self._listed if isinstance(table, PublishedTable) and table.ranges)
+        ranged = (table for table in self.listed if isinstance(table, PublishedTable) and table.ranges)
         return next((tuple(sorted(table.columns)) for table in ranged), None)
 
     @property
@@ -197,7 +229,7 @@ class Plan(Declared):
     @cached_property
     def _measures(self) -> dict[tuple[str, ...], PublishedTable]:
         """By their columns, the tables that have means, sums or quantiles, and the total, which has all of these."""
-        listed = [table for table in self._listed if isinstance(table, PublishedTable) and table.amounts]
+        listed = [table for table in self.listed if isinstance(table, PublishedTable) and table.amounts]
         if not listed:
             return {}
         kinds = ("mean", "sum", "covariance", "correlation", "slope")
@@ -214,7 +246,7 @@ class Plan(Declared):
         """How many times as important each published table is as the least important one; empty if all are alike."""
         given = {
             columns: Fraction(table.weight if isinstance(table, PublishedTable) else 1)
-            for columns, table in zip(self.marginals, self._listed, strict=False)
+            for columns, table in zip(self.marginals, self.listed, strict=False)
         }
         least = min(given.values(), default=Fraction(1))
         return {table: weight / least for table, weight in given.items()} if len({*given.values()}) > 1 else {}
@@ -338,9 +370,11 @@ class Plan(Declared):
         The order of cells changes it, since cells are published in that order.
         """
         ranges = [] if self.ranged is None else ["ranges", *self.ranged]
+        distinct = [["distinct", each.cells, *sorted(one)] for each in self._tallies if each.cells
+                    for one in each.plan.marginals]  # fmt: skip
         strategy = "direct" if self.strategy == "auto" else self.strategy
         tables = map(sorted, dict.fromkeys((*self.marginals, *self.supports)))
-        return self.identity(strategy, ranges, *tables, *self.weights_payload)
+        return self.identity(strategy, ranges, *distinct, *tables, *self.weights_payload)
 
     def identity(self, *measured: object) -> str:
         """Return the SHA-256 of ε, the unit, the cells of all used columns and `measured`, JSON values in any order."""

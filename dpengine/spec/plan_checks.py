@@ -10,6 +10,7 @@ from dpengine.spec.domain import Amount, Column
 from dpengine.spec.limits import MAX_TABLE_CELLS
 from dpengine.spec.numeric.amount import MAX_GRAIN
 from dpengine.spec.numeric.amount_text import even_knots
+from dpengine.spec.tallies import check_distinct
 from dpengine.translation.catalogue import _, number
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def check_tables(plan: Plan) -> None:
     plan.resolution.check(plan.marginals, alone=plan.ranged is None and plan.strategy != "adaptive")
     plan.resolution.check_counting(plan.supports)
     _check_levels_of_amounts(plan)
+    check_distinct(plan)
 
 
 def _check_levels_of_amounts(plan: Plan) -> None:

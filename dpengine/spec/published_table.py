@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, PlainSerializer
+from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from dpengine.exact import decimal
 from dpengine.spec.declared import Declared, Text
@@ -54,7 +54,8 @@ class PublishedTable(Declared):
     With `ranges`, it is published for sums over intervals of its columns, such as all ages up to 40. With `mean` or
     `sum`, it has the means or sums of these amounts too, in each cell; with `quantiles`, those of the amounts that are
     named there, at the given parts of the people: the median is at 0.5. With `covariance` or `correlation` of pairs of
-    amounts, or the `slope` of one on another, it has these.
+    amounts, or the `slope` of one on another, it has these. With `distinct`, it counts each person at most once in each
+    of its cells, and in at most `cells_per_person` of them: see `spec.tallies`.
 
     A table of `weight` 3 is three times as important as one of weight 1: where ε is divided, the variance of its cells
     counts three times (`measure.allocation`).
@@ -69,6 +70,14 @@ class PublishedTable(Declared):
     correlation: Pairs = ()
     slope: Slopes = ()
     weight: Weight = Decimal(1)
+    distinct: bool = False
+    cells_per_person: int = Field(default=1, ge=1, le=1_000_000)
+
+    @model_validator(mode="after")
+    def _bounds_distinct_persons(self) -> PublishedTable:
+        if self.cells_per_person > 1 and not self.distinct:
+            raise ValueError(_("cells_per_person bounds the cells of a table of distinct persons; add distinct: true"))
+        return self
 
     @property
     def amounts(self) -> tuple[str, ...]:
@@ -89,7 +98,8 @@ def read_table(value: Any) -> Any:
     if isinstance(value, dict):
         value = PublishedTable(**value)
     if isinstance(value, PublishedTable):
-        return value if value.ranges or value.amounts or value.weight != 1 else value.columns
+        says_more = value.ranges or value.amounts or value.distinct or value.weight != 1
+        return value if says_more else value.columns
     if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
         raise ValueError(_("a table is a list of columns, such as [age, region]"))
     if len(value) > MAX_TABLE_COLUMNS:

@@ -17,8 +17,9 @@ from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import ENGLISH, _, language, localised, mark, number, plural
 
 __all__ = [
-    "counted_noun", "factor", "heading_of", "level_in_words", "name_of", "noun", "people", "percent",
-    "percent_at_least", "percent_at_most", "portion", "rows_counted", "shown_labels", "sure", "words_in_files",
+    "counted_how", "counted_noun", "factor", "heading_of", "level_in_words", "name_of", "noun", "people", "percent",
+    "percent_at_least", "percent_at_most", "persons_counted", "portion", "rows_counted", "shown_labels", "sure",
+    "words_in_files",
 ]  # fmt: skip
 
 # Labels that stand in the files as they are here, in every language.
@@ -163,20 +164,70 @@ def level_in_words(plan: Plan, name: str) -> str:
     return words
 
 
-def noun(plan: Plan) -> str:
-    """Name the counted unit: people, or rows if a person may have several."""
-    return _("people") if plan.unit.rows == 1 else _("rows")
+def noun(plan: Plan, table: Columns = ()) -> str:
+    """Name the unit in which `table` is counted: people, or rows if a person may have several."""
+    tally = plan.tallies[plan.tally_of(table)]
+    return _("people") if tally.bound == 1 or tally.cells is not None else _("rows")
 
 
 def counted_noun(plan: Plan) -> str:
-    """Name what a total is of: people, rows, or kept rows, if a person's rows are bounded.
+    """Name what a total is of: people, rows, kept rows if a person's rows are bounded, or cells in which people count.
 
     >>> plan = Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 3}, columns=[{"name": "a", "kind": "yesno"}],
     ...             tables=[["a"]])
     >>> counted_noun(plan)
     'kept rows'
     """
-    return noun(plan) if plan.unit.id is None or plan.unit.rows == 1 else _("kept rows")
+    first = plan.tallies[0]
+    if plan.unit.id is None or first.bound == 1:
+        return noun(plan)
+    return _("kept rows") if first.cells is None else _("counted cells of people")
+
+
+def counted_how(plan: Plan, table: Columns) -> str:
+    """Say how `table` counts people who may have several rows; nothing where it counts rows.
+
+    >>> plan = Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 3}, columns=[{"name": "a", "kind": "yesno"}],
+    ...             tables=[{"columns": ["a"], "distinct": True, "cells_per_person": 2}])
+    >>> counted_how(plan, ("a",))
+    'people, each in at most 2 cells'
+    """
+    cells = plan.tallies[plan.tally_of(table)].cells if table else None
+    if cells is None:
+        return ""
+    return plural("people, each in one cell", "people, each in at most {n} cells", cells)
+
+
+# These stand in the manifests of releases, in English: `verify` compares them letter by letter.
+OF_ROWS = mark(
+    "Tables of rows: {tables}. They count the rows that were kept: at most {rows} of each person in {id}, chosen at "
+    "random."
+)
+OF_PERSONS = mark(
+    "Tables of people: {tables}. They count each person in {id} once, in the cell of one of their rows, chosen at "
+    "random."
+)
+OF_CELLS = mark(
+    "Table of people: {tables}. It counts each person in {id} at most once in a cell and in at most {cells} cells, "
+    "chosen at random. A sum of its cells is no number of people, since a person may count in several."
+)
+OF_FIRST = {
+    "rows": mark("The total and the synthetic rows are of kept rows."),
+    "persons": mark("The total is the number of people. Each synthetic row stands for a person."),
+    "cells": mark("The total and the synthetic rows are of the counted cells of people in {tables}."),
+}
+
+
+def persons_counted(plan: Plan) -> str:
+    """Say what each table counts, the total and the synthetic rows, if people are counted who may have several rows."""
+    sentences = []
+    for tally in plan.tallies:
+        sentence = OF_ROWS if tally.cells is None else OF_PERSONS if tally.cells == 1 else OF_CELLS
+        tables = "; ".join(map(name_of, tally.plan.marginals))
+        sentences.append(_(sentence).format(tables=tables, rows=tally.bound, cells=tally.cells, id=plan.unit.id))
+    first = plan.tallies[0]
+    kind = "rows" if first.cells is None else "persons" if first.cells == 1 else "cells"
+    return " ".join([*sentences, _(OF_FIRST[kind]).format(tables=name_of(first.plan.marginals[0]))])
 
 
 def rows_counted(plan: Plan) -> str:
@@ -190,6 +241,8 @@ rows: the table may hold more.
     """
     if plan.unit.id is None:
         return ""
+    if plan.tallied:
+        return persons_counted(plan)
     return plural(
         "Of each person in {id}, at most one row was kept, chosen at random. All counts, totals and intervals are of "
         "kept rows: the table may hold more.",

@@ -215,6 +215,16 @@ def test_the_same_rows_of_each_person_are_kept(in_any_engine, own, rows):
     assert (both.sum(axis=0) == y).all()
 
 
+def test_the_same_cells_of_each_person_are_kept(in_engine):
+    distinct = {"columns": ["x", "y"], "distinct": True}
+    unit = {"id": "who", "rows": 3}
+    several = plan_of(*BOTH, tables=[["y"], distinct | {"cells_per_person": 2}], unit=unit)
+    one = plan_of(*BOTH, tables=[distinct], unit=unit)
+    rows, cells = same(in_engine, PEOPLE, several)
+    (persons,) = same(in_engine, PEOPLE, one)
+    assert persons.sum() == 40 < cells.sum() <= 80 < rows.sum() <= 120
+
+
 def test_another_key_keeps_other_rows(in_engine):
     plan = plan_of(*BOTH, unit={"id": "who", "rows": 1})
     first, second = (same(in_engine, PEOPLE, plan, key=key)[0].tolist() for key in (b"one", b"two"))

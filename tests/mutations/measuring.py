@@ -196,15 +196,15 @@ FAULTS = [
     Fault(
         "an allocation ignores a person's rows",
         ALLOCATION,
-        "Allocation(columns, epsilon, plan.unit.rows, plan.grain(columns))",
-        "Allocation(columns, epsilon, 1, plan.grain(columns))",
+        "Allocation(columns, epsilon, plan.tallies[tally].bound, plan.grain(columns), tally)",
+        "Allocation(columns, epsilon, 1, plan.grain(columns), tally)",
         WHOLE_REPLAY + "::test_a_person_with_more_rows_than_the_unit_costs_no_more",
     ),
     Fault(
         "an allocation takes a row of a table with amounts for one unit",
         ALLOCATION,
-        "Allocation(columns, epsilon, plan.unit.rows, plan.grain(columns))",
-        "Allocation(columns, epsilon, plan.unit.rows)",
+        "Allocation(columns, epsilon, plan.tallies[tally].bound, plan.grain(columns), tally)",
+        "Allocation(columns, epsilon, plan.tallies[tally].bound, 1, tally)",
         "tests/measure/test_amounts.py::test_noise_is_drawn_for_a_row_and_paid_for",
     ),
     Fault(

@@ -7,6 +7,7 @@ from tests.mutations.fault import Fault
 __all__ = ["FAULTS"]
 
 RELEASE = "dpengine/release.py"
+TALLIES = "dpengine/spec/tallies.py"
 BOUNDING = "dpengine/counting/contribution_bounding.py"
 LEDGER = "dpengine/accounting/ledger.py"
 CHAIN = "dpengine/accounting/hash_chain.py"
@@ -24,6 +25,7 @@ ANSWERS = WHOLE_REPLAY + "::test_an_answer_to_a_question_is_as_private"
 MANY_ROWS = WHOLE_REPLAY + "::test_a_person_with_many_rows_moves_an_answer_no_more"
 CHOICES = WHOLE_REPLAY + "::test_a_choice_is_as_private"
 OF_BOUNDING = "tests/counting/test_contribution_bounding.py"
+OF_DISTINCT = "tests/counting/test_distinct.py"
 OF_LEDGER = "tests/accounting/test_ledger.py"
 OF_RECORDS = "tests/accounting/approval/test_records.py"
 OF_WITNESS = "tests/accounting/test_witness.py"
@@ -42,6 +44,36 @@ FAULTS = [
         "OVER (PARTITION BY person ORDER BY {hashed})",
         "OVER (ORDER BY {hashed})",
         OF_BOUNDING,
+    ),
+    Fault("a person counts twice in a cell", BOUNDING, "WHERE again = 1", "WHERE again >= 1", OF_DISTINCT),
+    Fault("a person counts in a cell too many", BOUNDING, "turn <= {cells}", "turn <= {cells} + 1", OF_DISTINCT),
+    Fault(
+        "tables of several cells per person have the noise of one cell",
+        TALLIES,
+        "Tally(_only(plan, [_plain(each)], each.cells_per_person), each.cells_per_person)",
+        "Tally(_only(plan, [_plain(each)], 1), each.cells_per_person)",
+        OF_DISTINCT,
+    ),
+    Fault(
+        "persons in one cell each count with all of their rows",
+        BOUNDING,
+        "return Kept(each.bound)",
+        "return Kept(plan.unit.rows)",
+        OF_DISTINCT,
+    ),
+    Fault(
+        "rows and persons spend all of ε each",
+        "dpengine/measure/tallies.py",
+        "plan.epsilon * root / sum(roots)",
+        "plan.epsilon",
+        OF_DISTINCT,
+    ),
+    Fault(
+        "persons in several cells verify with the noise of one",
+        VERIFY,
+        "if entry.sensitivity != tally.bound:",
+        "if entry.sensitivity > tally.bound:",
+        "tests/bundle/test_distinct.py",
     ),
     Fault(
         "which rows are kept can be foreseen",
@@ -483,7 +515,7 @@ FAULTS = [
     Fault(
         "a bundle may state another sensitivity",
         VERIFY,
-        "if entry.sensitivity != plan.unit.rows:",
+        "if entry.sensitivity != tally.bound:",
         "if False:",
         OF_VERIFY + "::test_every_change_is_found_even_where_all_sha_256_sums_are_recomputed",
     ),

@@ -179,7 +179,7 @@ def test_a_sentence_that_does_not_is_found(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(
         figures, "alt_text", lambda result, table, *of: f"«The largest is »{result.plan.dataset} by far"
     )
-    monkeypatch.setattr(figures, "noun", lambda plan: "Folk")
+    monkeypatch.setattr(figures, "noun", lambda *of: "Folk")
     monkeypatch.setattr(report, "counted_noun", lambda plan: "heads")
     result, page, readme = written(plan)
     assert unmarked(Seen(page).texts, result) == {"by", "far", "Folk", "Heads"}

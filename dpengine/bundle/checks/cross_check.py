@@ -57,19 +57,20 @@ class CrossCheck:
     def __init__(self, plan: Plan, measured: Sequence[Columns], *, estimates: bool) -> None:
         self._plan = plan
         self._estimates = estimates
-        self._first: dict[Columns, tuple[str, Ints, Floats, int]] = {}
+        self._first: dict[tuple[int, Columns], tuple[str, Ints, Floats, int]] = {}
         self._rows: dict[str, Codes] = {}
         self._amounts = AmountCheck(plan, measured)
 
     def add_rows(self, pieces: Iterable[bytes]) -> list[str]:
         """Take the synthetic rows that tables are compared with. Return the faults found."""
-        readers = {name: cell_values.reader(self._plan.column(name)) for name in self._plan.released}
+        released = self._plan.of_rows.released
+        readers = {name: cell_values.reader(self._plan.column(name)) for name in released}
         types = {name: np.min_scalar_type(_codes(self._plan.column(name))) for name in readers}
         most = MAX_CODES_BYTES // sum(kind.itemsize for kind in types.values())
         parts: dict[str, list[Codes]] = {name: [] for name in readers}
         rows = 0
         try:
-            for columns in safe_csv.read_blocks(pieces, self._plan.released):
+            for columns in safe_csv.read_blocks(pieces, released):
                 rows += len(columns[0])
                 if rows > most:
                     raise ReleaseError(
@@ -109,7 +110,8 @@ class CrossCheck:
         faults += self._disagreements(numbers, table) + self._amounts.disagreements(
             table, numbers.count, numbers.amounts, file
         )
-        if self._rows and not np.array_equal(_count(self._rows, table, self._plan), numbers.count):
+        of_rows = self._plan.tally_of(table) == 0  # tables of further tallies count what the rows do not
+        if self._rows and of_rows and not np.array_equal(_count(self._rows, table, self._plan), numbers.count):
             faults.append(f"{file} is not what synthetic.csv gives when counted")
         if self._rows and self._plan.amounts(table):
             blocks = _blocks(self._rows, table, self._plan)
@@ -123,20 +125,22 @@ class CrossCheck:
         for wanted in resolution.coarser_tables(table):
             count = resolution.coarsen(numbers.count, table, wanted)
             estimate = resolution.coarsen(numbers.estimate, table, wanted)
-            faults += self._disagreements_at(numbers, wanted, count, estimate)
+            faults += self._disagreements_at(numbers, wanted, count, estimate, self._plan.tally_of(table))
         return faults
 
-    def _disagreements_at(self, numbers: Numbers, table: Columns, counts: Ints, estimates: Floats) -> list[str]:
+    def _disagreements_at(
+        self, numbers: Numbers, table: Columns, counts: Ints, estimates: Floats, tally: int
+    ) -> list[str]:
         faults = []
         for size in range(min(len(table), 2) + 1):
             for shared in combinations(sorted(table), size):
                 count = Marginal(table, counts).project(shared).values
                 estimate = Marginal(table, estimates).project(shared).values
                 cells = numbers.count.size
-                if shared not in self._first:
-                    self._first[shared] = (numbers.file, count, estimate, cells)
+                if (tally, shared) not in self._first:
+                    self._first[tally, shared] = (numbers.file, count, estimate, cells)
                     continue
-                file, other_count, other_estimate, other_cells = self._first[shared]
+                file, other_count, other_estimate, other_cells = self._first[tally, shared]
                 where = f"of {' × '.join(shared)}" if shared else "in all"
                 if not np.array_equal(count, other_count):
                     faults.append(f"{numbers.file} and {file} disagree on the counts {where}")
@@ -227,7 +231,7 @@ def _codes(column: Column) -> int:
 
 def _blocks(rows: Mapping[str, Codes], table: Columns, plan: Plan) -> Iterator[tuple[Ints, dict[str, Ints]]]:
     """Yield for some rows at a time their places in the flat table, and in each of its amounts."""
-    shape, size = plan.shape(table), len(rows[plan.released[0]])
+    shape, size = plan.shape(table), len(rows[plan.of_rows.released[0]])
     step = max(ROWS_AT_ONCE, math.prod(shape))
     for part in (slice(start, start + step) for start in range(0, size, step)):
         codes = [rows[name][part].astype(np.int64) for name in table]

@@ -11,7 +11,7 @@ import streamlit as st
 from dpengine.sources.table import Table
 from dpengine.spec.categories.tree import MARK
 from dpengine.spec.plan import PublishedTable
-from dpengine.translation.catalogue import _
+from dpengine.translation.catalogue import _, plural
 from pages.parts.publish.column_card import of_kind
 from pages.parts.shared.wording import plain
 from pages.parts.visit import asked, plan_form
@@ -47,11 +47,11 @@ def ask_own_tables(entries: Entries) -> Entries:
         row = _ask_row(k, k > last, by, also, entries, names, numeric)
         if row is not None:
             tables.append(row)
-    tables = _weighted(entries, tables)
-    entries = entries.with_(
-        own=tuple(table.columns for table in tables),
-        more=tuple(table for table in tables if table.amounts or table.ranges or table.weight != 1),
-    )
+    tables = _weighted(entries, [plan_form.as_before(entries, table) for table in tables])
+    entries = entries.with_(own=tuple(table.columns for table in tables), more=plan_form.saying_more(tables))
+    for table in entries.more:
+        if table.distinct:
+            st.caption(f":material/info: {_counts_people(table)}")
     entries = entries.with_(declared=_kinds(entries))
     if absent := [name for name in entries.chosen if name not in plan_form.used(entries)]:
         text = _(
@@ -164,6 +164,16 @@ def _weighted(entries: Entries, tables: list[PublishedTable]) -> list[PublishedT
                 for k, (table, weight, key) in enumerate(zip(tables, weights, keys, strict=True))
             ]  # fmt: skip
     return [table.model_copy(update={"weight": w.normalize()}) for table, w in zip(tables, weights, strict=True)]
+
+
+def _counts_people(table: PublishedTable) -> str:
+    """Say of a table from a plan file that it counts distinct persons."""
+    return plural(
+        "{table}, from your plan file, counts people, each in one cell.",
+        "{table}, from your plan file, counts people, each in at most {n} cells.",
+        table.cells_per_person,
+        table=plain(" × ".join(table.columns)),
+    )
 
 
 def _others(key: str) -> list[Measure]:

@@ -102,6 +102,9 @@ def _downloads(release: Release) -> None:
                 ),
                 help=term("replicates"),
             )
+            if release.plan.tallied:
+                st.caption(_("This release counts distinct people: replicates are made of tables of rows only."))
+                return
             if not replicates.fits(release):
                 st.caption(
                     _(

@@ -185,12 +185,35 @@ def _with_measures(entries: Entries, table: tuple[str, ...], amounts: Sequence[s
     asked = dict.fromkeys([*(each for table in more for each in measures_of(table)), *inner])
     weight = max((table.weight for table in more), default=Decimal(1))
     known = [*entries.chosen, *([""] if is_ordered(entries, columns) else [])]
-    return table_of(columns, [each for each in asked if each[1] in known], weight)
+    made = table_of(columns, [each for each in asked if each[1] in known], weight)
+    return made.model_copy(update=_of_persons(more))
+
+
+def saying_more(tables: Sequence[PublishedTable]) -> tuple[PublishedTable, ...]:
+    """Return the tables that say more than their columns."""
+    return tuple(table for table in tables if table.amounts or table.ranges or table.weight != 1 or table.distinct)
+
+
+def as_before(entries: Entries, table: PublishedTable) -> PublishedTable:
+    """Return a table that counts distinct persons as it does in the entries: the page itself does not ask for it.
+
+    >>> persons = PublishedTable(columns=("age",), distinct=True)
+    >>> as_before(Entries(more=(persons,)), PublishedTable(columns=("age",))).distinct
+    True
+    """
+    known = [each for each in entries.more if {*each.columns} == {*table.columns}]
+    return table.model_copy(update=_of_persons(known))
+
+
+def _of_persons(tables: Sequence[PublishedTable]) -> dict[str, Any]:
+    """Return how these tables count distinct persons, if one of them does."""
+    fields = ("distinct", "cells_per_person")
+    return next(({field: getattr(table, field) for field in fields} for table in tables if table.distinct), {})
 
 
 def _both(one: PublishedTable, other: PublishedTable) -> PublishedTable:
     more = {"weight": max(one.weight, other.weight), "ranges": one.ranges or other.ranges}
-    return joined(one.columns, [one, other]).model_copy(update=more)
+    return joined(one.columns, [one, other]).model_copy(update=more | _of_persons([one, other]))
 
 
 def _margins(entries: Entries, tables: Sequence[PublishedTable]) -> list[PublishedTable]:
@@ -354,7 +377,7 @@ def _listed(entries: Entries, tables: Sequence[PublishedTable]) -> Entries:
     for own, margins in ((kept, True), (tables, False)):
         found = entries.with_(
             layout="own", own=tuple(table.columns for table in own), margins=margins,
-            more=tuple(table for table in own if table.amounts or table.ranges or table.weight != 1),
+            more=saying_more(own),
         )  # fmt: skip
         if not margins or (within and published(found) == tuple(tables)):
             break

@@ -22,7 +22,7 @@ from pages.parts.visit.plan_form import (
     to_plan,
 )
 from tests.pages.visits import ENTRY
-from tests.plans import CLINIC, MEANS, PAY, geography_plan, plans
+from tests.plans import CLINIC, MEANS, PAY, geography_plan, letters_plan, plans
 
 
 @given(plans())
@@ -49,9 +49,19 @@ BESIDE = Plan.loads(
         "- {name: state", "- {name: age, kind: number, edges: [0, 18, 65]}\n  - {name: state"
     )
 )
+PERSONS = letters_plan(
+    [2, 2, 3],
+    [
+        ["a", "c"],
+        {"columns": ["a", "b"], "distinct": True},
+        {"columns": ["b", "c"], "distinct": True, "cells_per_person": 2, "weight": 3},
+        {"columns": ["c"], "distinct": True},
+    ],
+    unit={"id": "who", "rows": 3},
+)
 
 
-@pytest.mark.parametrize("plan", [Plan.loads(PAY), Plan.loads(MEANS), geography_plan(3), BESIDE])
+@pytest.mark.parametrize("plan", [Plan.loads(PAY), Plan.loads(MEANS), geography_plan(3), BESIDE, PERSONS])
 def test_amounts_measures_and_levels_come_back_as_they_were(plan: Plan) -> None:
     again = to_plan(from_plan(plan))
     assert again.key == plan.key
