@@ -31,7 +31,7 @@ from dpengine.spec.numeric.association import Association
 from dpengine.spec.numeric.squares import with_squares
 from dpengine.spec.plan_checks import check_tables
 from dpengine.spec.published_table import Each, PublishedTable, read_table
-from dpengine.spec.tallies import Tally, tallies_of
+from dpengine.spec.tallies import WithTallies
 from dpengine.translation.catalogue import ENGLISH, _, languages, mark, number
 
 __all__ = ["About", "Each", "Plan", "PublishedTable", "Strategy", "Unit", "exact_epsilon"]
@@ -86,7 +86,7 @@ class Unit(Declared):
         return self
 
 
-class Plan(Declared):
+class Plan(WithTallies, Declared):
     """A release before it is made: the columns with their public domains, the tables, the privacy unit and ε.
 
     >>> plan = Plan(dataset="clinic", epsilon="1/2", columns=[{"name": "smokes", "kind": "yesno"}], tables=[["smokes"]])
@@ -179,36 +179,6 @@ class Plan(Declared):
             counted = (column.name for column in self.columns if not isinstance(column, Amount))
             return tuple(combinations(counted, self.tables.each))
         return tuple(table.columns if isinstance(table, PublishedTable) else table for table in self.listed)
-
-    @property
-    def tallies(self) -> tuple[Tally, ...]:
-        """The tables by what they count: rows, persons, or the different cells of persons."""
-        return self._tallies or (Tally(self),)
-
-    @cached_property
-    def _tallies(self) -> tuple[Tally, ...]:
-        return tallies_of(self)
-
-    @property
-    def tallied(self) -> bool:
-        """Whether some tables count distinct persons, who may have several rows."""
-        return bool(self._tallies)
-
-    @property
-    def of_rows(self) -> Plan:
-        """The plan of the first tally: that of the total and of synthetic rows."""
-        return self.tallies[0].plan
-
-    def tally_of(self, table: Iterable[str]) -> int:
-        """Return the place of the tally that counts `table`: a published one, the total, or a sum of either."""
-        names = frozenset(table)
-        if names in self._tally_by_table or not self._tallies:
-            return self._tally_by_table.get(names, 0)
-        return next((k for one, k in self._tally_by_table.items() if names <= one), 0)
-
-    @cached_property
-    def _tally_by_table(self) -> dict[frozenset[str], int]:
-        return {frozenset(one): k for k, each in enumerate(self._tallies) for one in each.plan.marginals}
 
     @property
     def listed(self) -> tuple[tuple[str, ...] | PublishedTable, ...]:

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
 from dpengine.spec.published_table import PublishedTable, read_table
 from dpengine.translation.catalogue import _
@@ -25,7 +26,7 @@ from dpengine.translation.catalogue import _
 if TYPE_CHECKING:
     from dpengine.spec.plan import Plan
 
-__all__ = ["Tally", "check_distinct", "tallies_of"]
+__all__ = ["Tally", "WithTallies", "check_distinct", "tallies_of"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,44 @@ class Tally:
     def bound(self) -> int:
         """How far one person moves each table, in L1: the L1 sensitivity of its counts."""
         return self.plan.unit.rows
+
+
+class WithTallies:
+    """What a plan knows of its tallies."""
+
+    @property
+    def _plan(self) -> Plan:
+        return cast("Plan", self)
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """The tables by what they count: rows, persons, or the different cells of persons."""
+        return self._tallies or (Tally(self._plan),)
+
+    @cached_property
+    def _tallies(self) -> tuple[Tally, ...]:
+        return tallies_of(self._plan)
+
+    @property
+    def tallied(self) -> bool:
+        """Whether some tables count distinct persons, who may have several rows."""
+        return bool(self._tallies)
+
+    @property
+    def of_rows(self) -> Plan:
+        """The plan of the first tally: that of the total and of synthetic rows."""
+        return self.tallies[0].plan
+
+    def tally_of(self, table: Iterable[str]) -> int:
+        """Return the place of the tally that counts `table`: a published one, the total, or a sum of either."""
+        names = frozenset(table)
+        if names in self._tally_by_table or not self._tallies:
+            return self._tally_by_table.get(names, 0)
+        return next((k for one, k in self._tally_by_table.items() if names <= one), 0)
+
+    @cached_property
+    def _tally_by_table(self) -> dict[frozenset[str], int]:
+        return {frozenset(one): k for k, each in enumerate(self._tallies) for one in each.plan.marginals}
 
 
 def tallies_of(plan: Plan) -> tuple[Tally, ...]:
