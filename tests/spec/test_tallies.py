@@ -77,7 +77,7 @@ def test_distinct_persons_have_no_means_and_no_levels_beside_them() -> None:
     with pytest.raises(PlanError, match="counted only"):
         Plan(**fields, tables=[{"columns": ["sex"], "distinct": True, "mean": ["pay"]}])
     with pytest.raises(PlanError, match="cannot stand beside levels of place"):
-        Plan(**fields, tables=[["place@land"], {"columns": ["sex"], "distinct": True}])
+        Plan(**fields, tables=[["place@land"], ["place"], {"columns": ["sex"], "distinct": True}])
 
 
 def test_weights_count_between_tallies() -> None:
