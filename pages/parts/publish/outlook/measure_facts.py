@@ -29,7 +29,7 @@ def measure_facts(plan: Plan, table: Columns, predicted: pd.Series[float]) -> li
             if measure.kind != "sum" and 2 * width > MOST * float(amount.high - amount.low):
                 facts.append(_("{what} would be mostly noise in a group of typical size.", what=what))
             else:
-                within = number(width, f",.{decimals_of(width)}f")
+                within = number(float(f"{width:.2g}"), f",.{decimals_of(width)}f")
                 facts.append(
                     _("{what}: within **±{half_width}** in a group of typical size.", what=what, half_width=within)
                 )

@@ -87,7 +87,8 @@ def _show_numbers(plan: Plan, numbers: dict[str, list[float]]) -> None:
     st.caption(_("At ε = {epsilon}, every table", epsilon=exactly(plan.epsilon)))
     show_numbers(headed(plan, predict(plan)), predicted_columns() | measured_columns(plan))
     st.caption(_("The curve in numbers: 95 in 100 are within ±, for each ε"))
-    formats = {name: st.column_config.NumberColumn(name, format="%.4g") for name in numbers}
+    headings = {name_of(table): heading_of(plan, table) for table in plan.marginals}
+    formats = {name: st.column_config.NumberColumn(headings.get(name, name), format="%.4g") for name in numbers}
     show_numbers(pd.DataFrame(numbers), formats)
 
 
