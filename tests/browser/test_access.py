@@ -67,7 +67,7 @@ def test_the_main_job_by_keyboard_alone_and_each_of_its_states_for_everybody(new
     page.keyboard.press("Escape")
     press(page, "Go on to what is known")
     wait_until(page, keys.format("3 · What is publicly known"))
-    access.check_by_night(page)
+    access.check(page)
     go_to(page, "Values, one a line")
     page.keyboard.insert_text("North\nSouth\nParis, TX")
     page.keyboard.press("Control+Enter")
