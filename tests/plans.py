@@ -33,6 +33,17 @@ tables:
   - {columns: [state, sex], mean: [pay], sum: [hours], quantiles: {pay: [0.25, 0.5]}}
   - {columns: [sex], mean: [hours], weight: 3}
 """
+PAIRS = """
+dataset: pay
+epsilon: "1"
+columns:
+  - {name: sex, kind: category, values: [f, m]}
+  - {name: pay, kind: amount, from: 0, to: 1000, step: 10}
+  - {name: hours, kind: amount, from: 0, to: 80}
+tables:
+  - {columns: [sex], mean: [pay], covariance: [[pay, hours]], correlation: [[pay, hours]],
+     slope: [{of: pay, on: hours}]}
+"""
 CLINIC = """
 title: Clinic survey 2026
 dataset: clinic-2026

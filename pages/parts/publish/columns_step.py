@@ -154,7 +154,6 @@ def _plan_in(file: UploadedFile) -> Plan | PlanError:
             most = strict_yaml.MAX_BYTES // 10**6
             raise PlanError(_("this is too long for a plan: at most {most} MB are read", most=most))
         plan = Plan.loads(file.getvalue().decode("utf-8-sig", "replace"))
-        plan_form.from_plan(plan)  # says what the page cannot ask for
     except PlanError as error:
         plan = error
     st.session_state[key] = (file.file_id, plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import combinations, permutations
 from typing import Any
 
 import streamlit as st
@@ -40,7 +41,7 @@ def ask_own_tables(entries: Entries) -> Entries:
     for key in by:
         _keep(key, known)
     for key in also:
-        _keep(key, {(what, name) for what, name in st.session_state.get(key, []) if name in (*numeric, "")})
+        _keep(key, {each for each in st.session_state.get(key, []) if {*each[1:]} <= {*numeric}})
     last = max((k for k in range(rows) if any(map(st.session_state.get, (by[k], also[k])))), default=-1)
     tables: list[PublishedTable] = []
     for k in range(min(last + 2, rows)):
@@ -101,15 +102,15 @@ def _ask_row(
     k: int, fresh: bool, by: list[str], also: list[str], entries: Entries, names: dict[str, str], numeric: list[str]
 ) -> PublishedTable | None:
     """Ask for one table; None while it has no columns."""
-    measured = {name for key in also for _what, name in st.session_state.get(key, []) if name}
+    measured = {name for key in also for measure in st.session_state.get(key, []) for name in measure[1:]}
     crossed = {name for key in by for name in st.session_state.get(key, [])}
     label, more = _("Table {number}: people by", number=k + 1), _("Table {number}: also", number=k + 1)
     if fresh:
         label = _("First table: people by") if k == 0 else _("Another table: people by")
         more = _("First table: also")
     amounts = [name for name in numeric if name not in crossed]
-    place, remove = st.columns([10, 1], vertical_alignment="bottom", gap="small")
-    columns = place.multiselect(
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
+    columns = row.multiselect(
         label,
         [name for name in names if name not in measured],
         key=by[k],
@@ -122,16 +123,16 @@ def _ask_row(
         [asked.RANGES] if _may_have_ranges(k, by, entries) or asked.RANGES in st.session_state.get(also[k], []) else []
     )
     if (amounts or ranges) and (k == 0 or not fresh):
-        measures = st.columns([10, 1], gap="small")[0].multiselect(
+        measures = st.multiselect(
             more,
-            [*((what, name) for name in amounts for what in OF_AMOUNTS), *_others(also[k]), *ranges],
+            list(dict.fromkeys([*_offered(entries, amounts), *st.session_state.get(also[k], []), *ranges])),
             key=also[k],
             format_func=in_words,
             placeholder=_("Average, total or median of an amount") if amounts else _("Only the number of people"),
         )
     if not fresh:
-        remove.button(
-            "",
+        row.button(
+            _("Remove"),
             icon=":material/close:",
             key=visit().key(f"own-remove-{k}"),
             type="tertiary",
@@ -176,9 +177,12 @@ def _counts_people(table: PublishedTable) -> str:
     )
 
 
-def _others(key: str) -> list[Measure]:
-    """Return what a row is asked for that the page does not offer, such as deciles from a plan file."""
-    return [each for each in st.session_state.get(key, []) if each[0] not in OF_AMOUNTS and each != asked.RANGES]
+def _offered(entries: Entries, names: list[str]) -> list[Measure]:
+    """Return what can be asked of each of these columns, and of each two of those that are amounts already."""
+    amounts = [name for name in names if entries.declared[name]["kind"] == "amount"]
+    pairs = [("correlation", *pair) for pair in combinations(amounts, 2)]
+    slopes = [("slope", *pair) for pair in permutations(amounts, 2)]
+    return [*((what, name) for name in names for what in OF_AMOUNTS), *pairs, *slopes]
 
 
 def _may_have_ranges(k: int, by: list[str], entries: Entries) -> bool:

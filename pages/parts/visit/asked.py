@@ -9,9 +9,20 @@ from typing import TypeAlias
 from dpengine.spec.plan import PublishedTable
 from dpengine.translation.catalogue import _, localised, mark
 
-__all__ = ["OF_AMOUNTS", "PARTS", "RANGES", "Measure", "in_words", "joined", "measures_of", "named", "table_of"]
+__all__ = [
+    "OF_AMOUNTS",
+    "OF_TWO",
+    "PARTS",
+    "RANGES",
+    "Measure",
+    "in_words",
+    "joined",
+    "measures_of",
+    "named",
+    "table_of",
+]
 
-Measure: TypeAlias = tuple[str, str]  # what is asked for, and of which amount
+Measure: TypeAlias = tuple[str, ...]  # what is asked for, and of which amount or two amounts
 OF_AMOUNTS = {
     "mean": mark("average"),
     "sum": mark("total"),
@@ -24,7 +35,12 @@ WORDS = {
     "median": mark("median of {amount}"),
     "quartiles": mark("quartiles of {amount}"),
 }
-RANGES: Measure = ("ranges", "")  # of the table's own columns, of no amount
+OF_TWO = {
+    "correlation": mark("correlation of {of} and {on}"),
+    "slope": mark("slope of {of} on {on}"),
+    "covariance": mark("covariance of {of} and {on}"),
+}
+RANGES: Measure = ("ranges",)  # of the table's own columns, of no amount
 PARTS = {"median": ("0.5",), "quartiles": ("0.25", "0.5", "0.75")}
 
 
@@ -34,15 +50,20 @@ def table_of(columns: tuple[str, ...], measures: Iterable[Measure], weight: Deci
     >>> table_of(("sex",), [("mean", "pay"), ("median", "pay")]).quantiles
     {'pay': (Decimal('0.5'),)}
     """
-    measures = list(measures)
-    mean, total = ([amount for what, amount in measures if what == kind] for kind in ("mean", "sum"))
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for what, *of in measures:
+        found.setdefault(what, []).append(tuple(of))
+    mean, total = (tuple(name for (name,) in found.pop(kind, [])) for kind in ("mean", "sum"))
+    correlation, slope, covariance = (found.pop(kind, []) for kind in OF_TWO)
+    ranges = bool(found.pop(RANGES[0], []))
     parts: dict[str, tuple[str, ...]] = {}
-    for what, amount in measures:
-        if what not in ("mean", "sum", *RANGES):
-            parts[amount] = (*parts.get(amount, ()), *PARTS.get(what, what.split()))
+    for what, names in found.items():
+        for (name,) in names:
+            parts[name] = (*parts.get(name, ()), *PARTS.get(what, what.split()))
     return PublishedTable(
-        columns=columns, mean=tuple(mean), sum=tuple(total), quantiles=parts, ranges=RANGES in measures, weight=weight
-    )
+        columns=columns, mean=mean, sum=total, quantiles=parts, ranges=ranges, weight=weight,
+        covariance=covariance, correlation=correlation, slope=[{"of": of, "on": on} for of, on in slope],
+    )  # fmt: skip
 
 
 def measures_of(table: PublishedTable) -> list[Measure]:
@@ -58,6 +79,7 @@ def measures_of(table: PublishedTable) -> list[Measure]:
         *(("sum", name) for name in table.sum),
         *([RANGES] if table.ranges else []),
         *((known.get(parts, listed[name]), name) for name, parts in table.quantiles.items()),
+        *((each.kind, each.of, each.on) for each in table.associations),
     ]
 
 
@@ -73,9 +95,11 @@ def in_words(measure: Measure) -> str:
     >>> in_words(("mean", "income")), in_words(("0.1 0.9", "income"))
     ('average of income', 'quantiles 0.1, 0.9 of income')
     """
-    what, amount = measure
     if measure == RANGES:
         return _("sums over ranges, such as all ages up to 40")
+    what, amount, *other = measure
+    if other:
+        return _(OF_TWO[what], of=amount, on=other[0])
     if what in WORDS:
         return _(WORDS[what], amount=amount)
     return _("quantiles {parts} of {amount}", parts=", ".join(map(localised, what.split())), amount=amount)

@@ -18,7 +18,7 @@ from dpengine.spec.categories.tree import split_name
 from dpengine.spec.domain import FOR_READERS
 from dpengine.spec.plan import Plan, PublishedTable, Strategy
 from dpengine.translation.catalogue import ENGLISH, _, mark
-from pages.parts.visit.asked import joined, measures_of, table_of
+from pages.parts.visit.asked import RANGES, joined, measures_of, table_of
 from pages.parts.visit.column_entry import (
     BOUNDS,
     HOW_WRITTEN,
@@ -184,9 +184,9 @@ def _with_measures(entries: Entries, table: tuple[str, ...], amounts: Sequence[s
     more = [table for table in entries.more if own and {*table.columns} == {*columns}]
     asked = dict.fromkeys([*(each for table in more for each in measures_of(table)), *inner])
     weight = max((table.weight for table in more), default=Decimal(1))
-    known = [*entries.chosen, *([""] if is_ordered(entries, columns) else [])]
-    made = table_of(columns, [each for each in asked if each[1] in known], weight)
-    return made.model_copy(update=_of_persons(more))
+    left_out = () if is_ordered(entries, columns) else (RANGES,)
+    kept = [each for each in asked if {*each[1:]} <= {*entries.chosen} and each not in left_out]
+    return table_of(columns, kept, weight).model_copy(update=_of_persons(more))
 
 
 def saying_more(tables: Sequence[PublishedTable]) -> tuple[PublishedTable, ...]:
@@ -329,14 +329,7 @@ def used(entries: Entries) -> list[str]:
 
 
 def from_plan(plan: Plan) -> Entries:
-    """Return the entries that would make `plan`. Raises `PlanError` if the page cannot ask for all of it."""
-    if plan.associations(()):
-        raise PlanError(
-            _(
-                "this plan asks for a covariance, correlation or slope, which this page cannot ask for yet: publish it "
-                "with the command line or in Python"
-            )
-        )
+    """Return the entries that would make `plan`."""
     of_all = plan.ranged is not None and {*plan.ranged} == {*plan.used}
     entries = Entries(
         title=plan.title,

@@ -22,7 +22,7 @@ from pages.parts.visit.plan_form import (
     to_plan,
 )
 from tests.pages.visits import ENTRY
-from tests.plans import CLINIC, MEANS, PAY, geography_plan, letters_plan, plans
+from tests.plans import CLINIC, MEANS, PAIRS, PAY, geography_plan, letters_plan, plans
 
 
 @given(plans())
@@ -61,7 +61,7 @@ PERSONS = letters_plan(
 )
 
 
-@pytest.mark.parametrize("plan", [Plan.loads(PAY), Plan.loads(MEANS), geography_plan(3), BESIDE, PERSONS])
+@pytest.mark.parametrize("plan", [*map(Plan.loads, (PAY, MEANS, PAIRS)), geography_plan(3), BESIDE, PERSONS])
 def test_amounts_measures_and_levels_come_back_as_they_were(plan: Plan) -> None:
     again = to_plan(from_plan(plan))
     assert again.key == plan.key
