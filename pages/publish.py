@@ -70,7 +70,7 @@ def main() -> None:
         if own is None and visit().table is not None:
             show_so_far(_so_far())
         else:
-            show_consequence(own or example(), own=own is not None)
+            show_consequence(own or example(), own=own is not None, curve=not wide)  # each cell typed changes it whole
     opened = visit().opened
     place = "page-title" if job is not None else f"step-{STEPS.index(opened) + 1}" if opened else "step-5"
     visit().focus = place, False

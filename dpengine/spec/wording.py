@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 
 from dpengine.array_types import Columns
@@ -17,9 +18,9 @@ from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import ENGLISH, _, language, localised, mark, number, plural
 
 __all__ = [
-    "counted_how", "counted_noun", "factor", "heading_of", "level_in_words", "name_of", "noun", "people", "percent",
-    "percent_at_least", "percent_at_most", "persons_counted", "portion", "rows_counted", "shown_labels", "sure",
-    "words_in_files",
+    "counted_how", "counted_noun", "factor", "heading_of", "headings_of", "level_in_words", "name_of", "noun", "people",
+    "percent", "percent_at_least", "percent_at_most", "persons_counted", "portion", "rows_counted", "shown_labels",
+    "sure", "words_in_files",
 ]  # fmt: skip
 
 # Labels that stand in the files as they are here, in every language.
@@ -131,6 +132,16 @@ def heading_of(plan: Plan, table: Columns) -> str:
     >>> heading_of(plan, ("q7", "ill"))
     'Age × ill'
     """
+    return headings_of(plan)(table)
+
+
+def headings_of(plan: Plan) -> Callable[[Columns], str]:
+    """Return `heading_of` as a function of the table, for many tables of one plan.
+
+    >>> plan = Plan(dataset="d", epsilon="1", columns=[{"name": "ill", "kind": "yesno"}], tables=[["ill"]])
+    >>> [*map(headings_of(plan), [("ill",), ()])]
+    ['ill', 'total']
+    """
     times = Counter(column.heading for column in plan.columns)
 
     def named(name: str) -> str:
@@ -140,7 +151,7 @@ def heading_of(plan: Plan, table: Columns) -> str:
             return level if isinstance(declared, Category) and not declared.label else f"{declared.heading} ({level})"
         return column.heading if times[column.heading] < 2 else f"{column.heading} ({column.name})"
 
-    return " × ".join(map(named, table)) or _("total")
+    return lambda table: " × ".join(map(named, table)) or _("total")
 
 
 def level_in_words(plan: Plan, name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -23,7 +22,7 @@ from dpengine.translation.catalogue import _, mark
 from pages.parts.shared.figures import is_dark
 from pages.parts.shared.number_table import show_numbers
 from pages.parts.shared.picture_buttons import picture_buttons
-from pages.parts.shared.wording import heading_of, plain, shown_labels
+from pages.parts.shared.wording import heading_of, headings_of, plain, shown_labels
 
 __all__ = ["figure_with_choice", "number_columns", "numbers_of"]
 
@@ -74,7 +73,7 @@ def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> tu
         table = st.selectbox(
             _("Table"),
             tables,
-            format_func=partial(heading_of, plan),
+            format_func=headings_of(plan),
             key=f"{key}-table",
             label_visibility="collapsed",
         )

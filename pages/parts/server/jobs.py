@@ -137,6 +137,12 @@ class Job(Generic[T]):
                 elif self._ended is None:
                     self._given_up = True
 
+    @property
+    def last_stage_took(self) -> float:
+        """Seconds since the last stage began, or that it took."""
+        began = self.stages[-1][1] if self.stages else self.begun
+        return (self._ended or time.monotonic()) - began
+
     def wait(self, seconds: float) -> bool:
         """Wait for the end of the job; return whether it came within `seconds`."""
         return self.done or not wait([self._future], timeout=seconds).not_done

@@ -15,6 +15,7 @@ from dpengine.spec.wording import (
     counted_noun,
     factor,
     heading_of,
+    headings_of,
     name_of,
     noun,
     people,
@@ -36,6 +37,7 @@ __all__ = [
     "factor",
     "headed",
     "heading_of",
+    "headings_of",
     "name_of",
     "noun",
     "people",
@@ -62,7 +64,8 @@ _LIST = re.compile(r"^(\d*)([-+.)])(?=[-+\s]|$)")  # what begins a list, or draw
 
 def headed(plan: Plan, frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame of tables, named in its column `table`, with their names for readers."""
-    names = {name_of(table): heading_of(plan, table) for table in (*plan.marginals, ())}
+    heading = headings_of(plan)
+    names = {name_of(table): heading(table) for table in (*plan.marginals, ())}
     return frame.assign(table=[names.get(name, name) for name in frame["table"]])
 
 

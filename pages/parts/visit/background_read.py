@@ -64,11 +64,16 @@ def read(
     return None
 
 
-def glance(name: str, work: Callable[[Progress], T], table: Table | None, *, question: object = ()) -> T | None:
-    """Return the job's result, or None while it runs or after it failed; nothing is shown of either."""
+def glance(
+    name: str, work: Callable[[Progress], T], table: Table | None, *, question: object = (), patient: bool = True
+) -> T | None:
+    """Return the job's result, or None while it runs or after it failed; nothing is shown of either.
+
+    If `patient`, wait a moment for a job that is begun here.
+    """
     fresh = held(name, question) is None
     job = begin(name, work, table, question=question)
-    if fresh:
+    if fresh and patient:
         job.wait(QUICK / 4)
     if not job.done:
         _watch(job)

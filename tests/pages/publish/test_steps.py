@@ -317,6 +317,10 @@ def test_the_preview_follows_the_plans_first_table_until_a_person_chooses_anothe
     settled(page.run())
     assert {call.args[1].columns for call in drawn.call_args_list} <= {(), ("b",)}, "noise of the shown table alone"
     assert errors.call_count == 1, "of the curve, its own ε alone"
+    held(page).open_step("domain")
+    held(page).change(epsilon="0.4")
+    settled(page.run())
+    assert errors.call_count == 1, "beside the grid of columns, which changes the plan at each cell, there is no curve"
 
 
 def columns_left_out(page: AppTest) -> str:

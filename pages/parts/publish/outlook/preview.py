@@ -44,8 +44,8 @@ def show_so_far(plan: Plan | None) -> None:
             _show_figure(drawn[1])
 
 
-def show_consequence(plan: Plan, *, own: bool) -> None:
-    """Show a made-up release, its error in words, and a curve of the error over ε."""
+def show_consequence(plan: Plan, *, own: bool, curve: bool = True) -> None:
+    """Show a made-up release, its error in words, and with `curve` also that of the error over ε."""
     if is_adaptive(plan):
         _show_adaptive(plan, own=own)
         return
@@ -58,6 +58,8 @@ def show_consequence(plan: Plan, *, own: bool) -> None:
             st.markdown(in_words(plan), help=term("mostly-noise"))
             if own:
                 _ask_for_size(plan)
+    if not curve:
+        return
     asked = trial.question_of(plan), measure
     numbers = visit().once("curve", asked, lambda: _curve(plan, measure))
     with st.container(border=True):

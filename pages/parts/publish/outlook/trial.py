@@ -1,10 +1,13 @@
 """An adaptive plan tried out on made-up people, in jobs beside the page: its errors cannot be computed beforehand.
 
-While a plan is tried out, what the one before gave stays on the screen, and is said to be of the one before.
+While a plan is tried out, what the one before gave stays on the screen, and is said to be of the one before. If that
+one took long, the next is begun only once the plan rests: who moves ε step by step wants the last step tried out.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
@@ -15,7 +18,7 @@ from dpengine.array_types import Columns
 from dpengine.results.predict import predict_by_trials
 from dpengine.results.preview import preview_table
 from dpengine.results.result import Result
-from pages.parts.server.jobs import Progress
+from pages.parts.server.jobs import Job, Progress
 from pages.parts.visit import background_read
 from pages.parts.visit.state import visit
 
@@ -23,24 +26,43 @@ __all__ = ["drawn", "errors", "question_of"]
 
 T = TypeVar("T")
 
+LONG = 0.25  # seconds of a trial that is not begun again at each step of a move
+REST = 1.0  # seconds without another step
+
 
 def drawn(plan: Plan, table: Columns, *, afresh: bool) -> tuple[Plan, Result] | None:
     """Return the made-up release that was drawn last to show `table`, and its plan; if that is another, draw again."""
     if afresh:
         background_read.drop("drawn")
-    fresh = background_read.glance("drawn", partial(_draw, plan, table), None, question=question_of(plan))
-    return _last(plan, "drawn", fresh)
+    return _last(plan, "drawn", _tried(plan, "drawn", partial(_draw, plan, table)))
 
 
 def errors(plan: Plan) -> tuple[Plan, pd.DataFrame] | None:
     """Return the errors that were tried out last, as by `predict`, and their plan."""
-    tried = background_read.glance("errors", partial(_try_out, plan), None, question=question_of(plan))
-    return _last(plan, "errors", tried)
+    return _last(plan, "errors", _tried(plan, "errors", partial(_try_out, plan)))
 
 
 def question_of(plan: Plan) -> tuple[object, ...]:
     """Return what a made-up release of `plan` depends on."""
     return plan.key, plan.rows_about, tuple(plan.marginals)
+
+
+def _tried(plan: Plan, name: str, work: Callable[[Progress], T]) -> T | None:
+    """Return what `work` gives for the plan, or None while it is under way."""
+    before: Job[T] | None = visit().readings.get(name, ((), None))[1]
+    long = before is not None and (not before.done or before.last_stage_took > LONG)
+    return background_read.glance(
+        name, partial(_at_rest, work) if long else work, None, question=question_of(plan), patient=not long
+    )
+
+
+def _at_rest(work: Callable[[Progress], T], progress: Progress) -> T:
+    """Do the work after a while in which nothing else was asked for; that would stop the job here."""
+    until = time.monotonic() + REST
+    while time.monotonic() < until:
+        progress("resting")
+        time.sleep(0.05)
+    return work(progress)
 
 
 def _last(plan: Plan, name: str, fresh: T | None) -> tuple[Plan, T] | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from unittest.mock import Mock
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.parts.publish.outlook import trial
 from tests.pages.visits import held, ledger, press, settled, texts, visit
 
 
@@ -41,6 +43,18 @@ def test_what_was_tried_stays_while_epsilon_moves(adaptive: AppTest) -> None:
     said = texts(settled(adaptive).run())
     assert "At ε = 0.7 a typical cell" in said
     assert "is being" not in said
+
+
+def test_of_a_move_in_steps_the_last_alone_is_tried_out(adaptive: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = Mock(wraps=trial.preview_table)
+    monkeypatch.setattr(trial, "preview_table", drawn)
+    monkeypatch.setattr(trial, "LONG", 0.0)
+    for epsilon, rest in (("0.6", 60.0), ("0.7", 60.0), ("0.8", 0.0)):
+        monkeypatch.setattr(trial, "REST", rest)
+        held(adaptive).entries = held(adaptive).entries.with_(epsilon=epsilon)
+        adaptive.run()
+    assert "At ε = 0.8 a typical cell" in texts(settled(adaptive).run())
+    assert [float(call.args[0].epsilon) for call in drawn.call_args_list] == [0.8]
 
 
 def test_epsilon_for_an_error_is_tried_out_on_request(adaptive: AppTest) -> None:
