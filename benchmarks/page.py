@@ -92,6 +92,8 @@ def wide(browser: Browser, app: Served, folder: Path, *, pairs: int) -> None:
     slider.focus()
     turns = iter(range(10**6))
     measured(app, page, "ε moved", lambda: page.keyboard.press("ArrowRight" if next(turns) % 4 < 2 else "ArrowLeft"))
+    if pairs:  # they are measured adaptively: once ε rests, the plan is tried out on made-up people
+        measured(app, page, "… tried out", lambda: tried_out(page), times=3)
     change = page.locator(".st-key-change-domain button")
     on = page.get_by_role("button", name="Go on to whom it protects")
     measured(app, page, "step opened", lambda: press(change), lambda: press(on))
@@ -105,10 +107,17 @@ def wide(browser: Browser, app: Served, folder: Path, *, pairs: int) -> None:
     page.context.close()
 
 
-def measured(app: Served, page: Page, what: str, *acts: Callable[[], object]) -> None:
+def tried_out(page: Page) -> None:
+    page.keyboard.press("ArrowRight")
+    under_way = page.locator(".st-key-consequence").get_by_text("is being tried out")
+    under_way.wait_for()
+    under_way.wait_for(state="detached", timeout=120_000)
+
+
+def measured(app: Served, page: Page, what: str, *acts: Callable[[], object], times: int = TIMES) -> None:
     """Print the median and the worst processor time of the server for each act."""
     spent = []
-    for _ in range(TIMES):
+    for _ in range(times):
         for act in acts:
             rest(page)
             time.sleep(0.3)

@@ -176,6 +176,7 @@ def test_the_format_of_dates_is_asked_and_can_be_checked(clinic: AppTest) -> Non
     boxes[0].set_value(date(2024, 2, 1)).run()
     clinic.date_input[1].set_value(date(2024, 2, 29)).run()
     assert "say how its dates are written" in texts(clinic)
+    clinic.session_state[held(clinic).key("fit")] = True  # the popover is open
     labelled(clinic.selectbox, "2024 is written").set_value("%m/%d/%Y").run()
     labelled(clinic.button, "real data").click().run()
     assert "of the rows fall in *(other)*" in texts(clinic)

@@ -96,7 +96,10 @@ def _with_other(columns: Sequence[Column]) -> list[Column]:
 
 def show_on_request(used: list[str]) -> None:
     """Show the owner, on request, how much of the data falls outside the declared cells; it is kept nowhere."""
-    with st.popover(_("Check the fit"), icon=":material/fact_check:", key=visit().key("fit"), on_change="rerun"):
+    box = st.popover(_("Check the fit"), icon=":material/fact_check:", key=visit().key("fit"), on_change="rerun")
+    if not box.open:
+        return
+    with box:
         st.markdown(
             _(
                 "This reads your real rows and shows, **to you alone**, how many of them fall outside what you "
