@@ -140,6 +140,14 @@ def check_distinct(plan: Plan) -> None:
                     name=name,
                 )
             )
+        if table.cells_per_person > 1 and plan.resolution.declared(table.columns) != table.columns:
+            raise ValueError(
+                _(
+                    "table {name}: at a coarser level of a column, a person is counted in one cell only; set "
+                    "cells_per_person to 1, or declare the coarser level as a column of its own",
+                    name=name,
+                )
+            )
         if table.cells_per_person > min(plan.unit.rows, plan.cells(table.columns)):
             raise ValueError(
                 _(

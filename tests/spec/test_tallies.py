@@ -78,6 +78,8 @@ def test_distinct_persons_have_no_means_and_no_levels_beside_them() -> None:
         Plan(**fields, tables=[{"columns": ["sex"], "distinct": True, "mean": ["pay"]}])
     with pytest.raises(PlanError, match="cannot stand beside levels of place"):
         Plan(**fields, tables=[["place@land"], ["place"], {"columns": ["sex"], "distinct": True}])
+    with pytest.raises(PlanError, match="a person is counted in one cell only"):
+        Plan(**fields, tables=[{"columns": ["place@land"], "distinct": True, "cells_per_person": 2}])
 
 
 def test_weights_count_between_tallies() -> None:
