@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations, permutations
 from typing import Any
@@ -43,18 +44,27 @@ def ask_own_tables(entries: Entries) -> Entries:
     for key in also:
         _keep(key, {each for each in st.session_state.get(key, []) if {*each[1:]} <= {*numeric}})
     last = max((k for k in range(rows) if any(map(st.session_state.get, (by[k], also[k])))), default=-1)
-    tables: list[PublishedTable] = []
-    for k in range(min(last + 2, rows)):
-        row = _ask_row(k, k > last, by, also, entries, names, numeric)
-        if row is not None:
-            tables.append(row)
+    crossed = {name for key in by for name in st.session_state.get(key, [])}
+    measured = {name for key in also for measure in st.session_state.get(key, []) for name in measure[1:]}
+    several = sum(bool(st.session_state.get(key)) for key in by) > 1
+    shared = _Rows(
+        by,
+        also,
+        [name for name in names if name not in measured],
+        names,
+        _offered(entries, [name for name in numeric if name not in crossed]),
+        several and not plan_form.has_ranges(entries),
+    )
+    shown = range(min(last + 2, rows))
+    tables = [table for k in shown if (table := _ask_row(k, k > last, shared, entries)) is not None]
     tables = _weighted(entries, [plan_form.as_before(entries, table) for table in tables])
     entries = entries.with_(own=tuple(table.columns for table in tables), more=plan_form.saying_more(tables))
     for table in entries.more:
         if table.distinct:
             st.caption(f":material/info: {_counts_people(table)}")
     entries = entries.with_(declared=_kinds(entries))
-    if absent := [name for name in entries.chosen if name not in plan_form.used(entries)]:
+    used = plan_form.used(entries)
+    if absent := [name for name in entries.chosen if name not in used]:
         text = _(
             "In no table: {columns}. They are not published; to publish them, pick them in a table.",
             columns=plain(", ".join(absent)),
@@ -68,20 +78,19 @@ def ask_of_amounts(entries: Entries) -> Entries:
     numeric = _numeric(entries)
     if not numeric:
         return entries
-    now = [name for name in numeric if entries.declared[name]["kind"] == "amount"]
-    picked, kinds = st.columns([1, 1], vertical_alignment="bottom")
-    amounts = picked.multiselect(
+    amounts = [name for name in numeric if entries.declared[name]["kind"] == "amount"]
+    picked, kinds = st.columns([1, 1])
+    key = visit().key("amounts")
+    st.session_state[key] = amounts  # a kind can be chosen in the grid, too
+    picked.multiselect(
         _("Averaged or added up"),
         numeric,
-        default=now,
-        key=visit().key(f"amounts-{'-'.join(now)}"),
+        key=key,
         placeholder=_("No column"),
         help=_("Amounts such as an income. They are no columns of a table: each cell says their average instead."),
+        on_change=_take_amounts,
+        args=(key,),
     )
-    declared = dict(entries.declared)
-    for name in numeric:
-        if (name in amounts) != (declared[name]["kind"] == "amount"):
-            declared[name] = of_kind(name, "amount" if name in amounts else "number", declared[name])
     measures = entries.of_amounts
     if amounts:
         with kinds:
@@ -95,40 +104,56 @@ def ask_of_amounts(entries: Entries) -> Entries:
                     key=visit().key("of-amounts"),
                 )
             )
-    return entries.with_(declared=declared, of_amounts=measures)
+    return entries.with_(of_amounts=measures)
 
 
-def _ask_row(
-    k: int, fresh: bool, by: list[str], also: list[str], entries: Entries, names: dict[str, str], numeric: list[str]
-) -> PublishedTable | None:
+def _take_amounts(key: str) -> None:
+    """Take the columns that were just picked as amounts, and no others, before the page is drawn."""
+    entries, amounts = visit().entries, st.session_state[key]
+    declared = dict(entries.declared)
+    for name in _numeric(entries):
+        if (name in amounts) != (declared[name]["kind"] == "amount"):
+            declared[name] = of_kind(name, "amount" if name in amounts else _without_amounts(name), declared[name])
+    visit().change(declared=declared)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """What all rows share, worked out once: the keys of their boxes, and what can be picked in them."""
+
+    by: list[str]
+    also: list[str]
+    columns: list[str]
+    names: dict[str, str]
+    offered: list[Measure]
+    ranges: bool  # whether sums over ranges may be asked for: beside others, since one table alone has a box for it
+
+
+def _ask_row(k: int, fresh: bool, rows: _Rows, entries: Entries) -> PublishedTable | None:
     """Ask for one table; None while it has no columns."""
-    measured = {name for key in also for measure in st.session_state.get(key, []) for name in measure[1:]}
-    crossed = {name for key in by for name in st.session_state.get(key, [])}
     label, more = _("Table {number}: people by", number=k + 1), _("Table {number}: also", number=k + 1)
     if fresh:
         label = _("First table: people by") if k == 0 else _("Another table: people by")
         more = _("First table: also")
-    amounts = [name for name in numeric if name not in crossed]
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     columns = row.multiselect(
         label,
-        [name for name in names if name not in measured],
-        key=by[k],
-        format_func=names.__getitem__,
+        rows.columns,
+        key=rows.by[k],
+        format_func=rows.names.__getitem__,
         placeholder=_("Columns"),
         help=_("Pick all columns that are to be crossed in it.") if fresh else None,
     )
     measures: list[Measure] = []
-    ranges = (
-        [asked.RANGES] if _may_have_ranges(k, by, entries) or asked.RANGES in st.session_state.get(also[k], []) else []
-    )
-    if (amounts or ranges) and (k == 0 or not fresh):
+    picked = st.session_state.get(rows.also[k], [])
+    ranges = [asked.RANGES] if rows.ranges and plan_form.is_ordered(entries, columns) else []
+    if (rows.offered or picked or ranges) and (k == 0 or not fresh):
         measures = st.multiselect(
             more,
-            list(dict.fromkeys([*_offered(entries, amounts), *st.session_state.get(also[k], []), *ranges])),
-            key=also[k],
+            list(dict.fromkeys([*rows.offered, *picked, *ranges])),
+            key=rows.also[k],
             format_func=in_words,
-            placeholder=_("Average, total or median of an amount") if amounts else _("Only the number of people"),
+            placeholder=_("Average, total or median of an amount") if rows.offered else _("Only the number of people"),
         )
     if not fresh:
         row.button(
@@ -138,7 +163,7 @@ def _ask_row(
             type="tertiary",
             help=_("Remove this table"),
             on_click=_remove,
-            args=(k, by, also),
+            args=(k, rows.by, rows.also),
         )
     if measures and not columns:
         text = _("Pick the columns by which this is shown; the figure of everybody together comes with it.")
@@ -151,7 +176,12 @@ def _weighted(entries: Entries, tables: list[PublishedTable]) -> list[PublishedT
     known = {frozenset(table.columns): table.weight for table in entries.more}
     weights = [known.get(frozenset(table.columns), Decimal(1)) for table in tables]
     if len({frozenset(table.columns) for table in tables}) > 1:
-        with st.expander(_("Importance of each table"), icon=":material/balance:"):
+        folded = st.expander(
+            _("Importance of each table"), icon=":material/balance:", key=visit().key("weights"), on_change="rerun"
+        )
+        if not folded.open:  # a box for each of a hundred tables takes long to draw
+            return _with_weights(tables, weights)
+        with folded:
             st.caption(
                 _(
                     "A table of importance 3 is three times as important as one of importance 1: it gets more of the "
@@ -164,6 +194,10 @@ def _weighted(entries: Entries, tables: list[PublishedTable]) -> list[PublishedT
                 if key not in keys[:k] else weight
                 for k, (table, weight, key) in enumerate(zip(tables, weights, keys, strict=True))
             ]  # fmt: skip
+    return _with_weights(tables, weights)
+
+
+def _with_weights(tables: list[PublishedTable], weights: list[Decimal]) -> list[PublishedTable]:
     return [table.model_copy(update={"weight": w.normalize()}) for table, w in zip(tables, weights, strict=True)]
 
 
@@ -183,13 +217,6 @@ def _offered(entries: Entries, names: list[str]) -> list[Measure]:
     pairs = [("correlation", *pair) for pair in combinations(amounts, 2)]
     slopes = [("slope", *pair) for pair in permutations(amounts, 2)]
     return [*((what, name) for name in names for what in OF_AMOUNTS), *pairs, *slopes]
-
-
-def _may_have_ranges(k: int, by: list[str], entries: Entries) -> bool:
-    """Whether sums over ranges can be asked for in a row: beside others, since one table alone has a box for it."""
-    filled = [names for key in by if (names := st.session_state.get(key))]
-    mine = st.session_state.get(by[k]) or []
-    return len(filled) > 1 and plan_form.is_ordered(entries, mine) and not plan_form.has_ranges(entries)
 
 
 def _fill(entries: Entries, by: Sequence[str], also: Sequence[str]) -> None:
@@ -215,11 +242,29 @@ def _keep(key: str, known: set[Any]) -> None:
 
 
 def _numeric(entries: Entries) -> list[str]:
-    """Return the chosen columns that can be amounts, by their declared kind or by the type that the table states."""
+    """Return the chosen columns that can be amounts: those that look like one first, then those that may be anything.
+
+    A text file states no types. So each of its columns whose values nobody has declared may hold numbers.
+    """
     table = visit().table
     assert isinstance(table, Table)
-    numbers = {field.name for field in table.columns if field.kind_hint == "number"}
-    return [name for name in entries.chosen if name in numbers or entries.declared[name]["kind"] == "amount"]
+    hints = {field.name: field.kind_hint for field in table.columns}
+    amounts = [name for name in entries.chosen if entries.declared[name]["kind"] == "amount"]
+    numbers = [name for name in entries.chosen if hints.get(name) == "number"]
+    untold = [name for name in entries.chosen if hints.get(name) == "category" and _is_open(entries.declared[name])]
+    return [*dict.fromkeys([*amounts, *numbers, *untold])]
+
+
+def _is_open(column: dict[str, Any]) -> bool:
+    """Whether nothing is declared of a column yet."""
+    return column["kind"] == "category" and not column.get("values") and not column.get("codebook")
+
+
+def _without_amounts(name: str) -> str:
+    """Return the kind of a column that is no amount any more: what its name or type suggests."""
+    table = visit().table
+    assert isinstance(table, Table)
+    return next((field.kind_hint for field in table.columns if field.name == name), "number")
 
 
 def _names(entries: Entries) -> dict[str, str]:
@@ -242,5 +287,5 @@ def _kinds(entries: Entries) -> dict[str, dict[str, Any]]:
             declared[name] = of_kind(name, "amount", declared[name])
     for name in crossed - measured:
         if declared[name]["kind"] == "amount":
-            declared[name] = of_kind(name, "number", declared[name])
+            declared[name] = of_kind(name, _without_amounts(name), declared[name])
     return declared

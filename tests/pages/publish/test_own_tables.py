@@ -26,6 +26,11 @@ def people() -> AppTest:
     return page
 
 
+def shown_weights(people: AppTest) -> None:
+    people.session_state[held(people).key("weights")] = True
+    people.run()
+
+
 def test_a_column_that_is_named_like_an_amount_is_averaged_and_can_be_crossed_instead(people: AppTest) -> None:
     assert "county × sex (average of income)" in texts(people)
     labelled(people.get("button_group"), "Published of them").set_value(["sum", "median"]).run()
@@ -40,6 +45,20 @@ def test_a_column_that_is_named_like_an_amount_is_averaged_and_can_be_crossed_in
     assert "county × sex (total of age, median of age)" in texts(people)
 
 
+def test_a_column_whose_name_says_nothing_can_be_averaged_until_its_values_are_told(people: AppTest) -> None:
+    box = labelled(people.multiselect, "Averaged or added up")
+    assert box.options == ["income", "county"], "a text file states no types; what looks like an amount is first"
+    box.set_value(["income", "county"]).run()
+    assert held(people).entries.declared["county"]["kind"] == "amount"
+    labelled(people.multiselect, "Averaged or added up").set_value(["income"]).run()
+    county = held(people).entries.declared["county"]
+    assert county["kind"] == "category", "as its name suggests"
+    told = held(people).entries.declared | {"county": county | {"values": ["Kern", "Napa", "Travis"]}}
+    held(people).entries = held(people).entries.with_(declared=told)
+    assert labelled(people.run().multiselect, "Averaged or added up").options == ["income"]
+    assert not people.exception
+
+
 def test_tables_of_ones_own_say_averages_are_weighed_and_are_taken_out(people: AppTest) -> None:
     people.radio[0].set_value("own").run()
     labelled(people.multiselect, "First table: also").set_value([("mean", "income")]).run()
@@ -48,6 +67,7 @@ def test_tables_of_ones_own_say_averages_are_weighed_and_are_taken_out(people: A
     labelled(people.multiselect, "Another table: people by").set_value(["county"]).run()
     assert "income" not in labelled(people.multiselect, "Table 2: people by").options, "it is averaged"
     assert not people.exception
+    shown_weights(people)
     labelled(people.number_input, "sex (average of income)").set_value(3.0).run()
     (table,) = held(people).entries.more
     assert (table.columns, table.mean, table.weight) == (("sex",), ("income",), Decimal(3))
@@ -61,6 +81,7 @@ def test_tables_of_ones_own_say_averages_are_weighed_and_are_taken_out(people: A
     people.run()
     assert held(people).entries.own == (("sex",), ("county",))
     assert labelled(people.multiselect, "Table 1: also").value == [("mean", "income")]
+    shown_weights(people)
     assert labelled(people.number_input, "sex (average of income)").value == 3
 
 
