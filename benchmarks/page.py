@@ -74,7 +74,8 @@ def wide(browser: Browser, app: Served, folder: Path, *, pairs: int) -> None:
             {"name": name, "kind": "number", "edges": ["0", "18", "30", "45", "65", "120"]}
             for k, name in enumerate(names)
         ],
-        tables=[*([name] for name in names), *list(combinations(names, 2))[:pairs]],
+        # A list of one's own, with a row for each table: the layouts of the page itself draw less.
+        tables=[*([name] for name in names[2:]), *list(combinations(names, 2))[: 1 + pairs]],
     )  # fmt: skip
     page = browser.new_context(viewport={"width": 1280, "height": 800}, bypass_csp=True).new_page()
     follow(page)

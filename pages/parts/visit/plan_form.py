@@ -5,6 +5,7 @@ Nothing here ever sees a row.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -350,7 +351,29 @@ def from_plan(plan: Plan) -> Entries:
     )
     listed = plan.tables if isinstance(plan.tables, tuple) else plan.marginals
     tables = [t if isinstance(t, PublishedTable) else PublishedTable(columns=t) for t in listed]
-    return _listed(entries, [table.model_copy(update={"ranges": False}) for table in tables] if of_all else tables)
+    if of_all:
+        tables = [table.model_copy(update={"ranges": False}) for table in tables]
+    return _laid_out(entries, tables) or _listed(entries, tables)
+
+
+def _laid_out(entries: Entries, tables: Sequence[PublishedTable]) -> Entries | None:
+    """Return entries with the layout that makes exactly these tables; None if only a list of one's own does.
+
+    >>> singles = [PublishedTable(columns=(name,)) for name in ("age", "sex", "job")]
+    >>> found = _laid_out(Entries(chosen=("age", "sex", "job")), singles)
+    >>> found and found.layout
+    'single'
+    """
+    counted = sum(not _is_amount(entries, name) for name in entries.chosen)
+    widest = max((len(table.columns) for table in tables), default=0)
+    layout = {1: "single", 2: "pairs", counted: "together"}.get(widest)
+    if layout is None or len(tables) > math.comb(counted, widest) + counted:
+        return None
+    for margins in (True, False):
+        found = entries.with_(layout=layout, margins=margins)
+        if published(found) == tuple(tables):
+            return found
+    return None
 
 
 def _listed(entries: Entries, tables: Sequence[PublishedTable]) -> Entries:

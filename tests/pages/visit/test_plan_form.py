@@ -150,6 +150,18 @@ def test_nothing_chosen_makes_no_table() -> None:
     assert tables_of(Entries(chosen=("a",), layout="pairs")) == (("a",),)
 
 
+@pytest.mark.parametrize("layout", ["together", "pairs", "single"])
+@pytest.mark.parametrize("margins", [True, False])
+def test_a_plan_of_one_layout_comes_back_as_that_and_not_as_a_list(layout: str, margins: bool) -> None:
+    entries = from_plan(letters_plan([2, 3, 2], [["a", "b", "c"]])).with_(layout=layout, margins=margins)
+    again = from_plan(to_plan(entries))
+    assert (again.layout, again.own) == (layout, ())
+    assert again.margins is (margins or layout == "single")
+    assert from_plan(to_plan(entries.with_(layout="own", own=(("a", "b"), ("c",)), margins=False))).layout == "own"
+    averaged = from_plan(Plan.loads(PAY)).with_(layout=layout, margins=margins, more=())
+    assert published(from_plan(to_plan(averaged))) == published(averaged)
+
+
 def test_suggestions_come_from_names_and_kinds_and_leave_blanks() -> None:
     assert suggestion("age", "number")["edges"]
     assert suggestion("patient_age", "number")["edges"]
