@@ -212,15 +212,16 @@ def counted_how(plan: Plan, table: Columns) -> str:
 # These stand in the manifests of releases, in English: `verify` compares them letter by letter.
 OF_ROWS = mark(
     "Tables of rows: {tables}. They count the rows that were kept: at most {rows} of each person in {id}, chosen at "
-    "random."
+    "random. They do not say how many rows the table holds."
 )
 OF_PERSONS = mark(
     "Tables of people: {tables}. They count each person in {id} once, in the cell of one of their rows, chosen at "
-    "random."
+    "random. Whoever has rows in other cells is missing there: a cell may have more people than its interval says."
 )
 OF_CELLS = mark(
     "Table of people: {tables}. It counts each person in {id} at most once in a cell and in at most {cells} cells, "
-    "chosen at random. A sum of its cells is no number of people, since a person may count in several."
+    "chosen at random. Whoever has rows in more cells is missing in the others: a cell may have more people than its "
+    "interval says. A sum of its cells is no number of people, since a person may count in several."
 )
 OF_FIRST = {
     "rows": mark("The total and the synthetic rows are of kept rows."),

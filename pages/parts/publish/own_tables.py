@@ -131,9 +131,9 @@ class _Rows:
 
 def _ask_row(k: int, fresh: bool, rows: _Rows, entries: Entries) -> PublishedTable | None:
     """Ask for one table; None while it has no columns."""
-    label, more = _("Table {number}: people by", number=k + 1), _("Table {number}: also", number=k + 1)
+    label, more = _("Table {number}: counts by", number=k + 1), _("Table {number}: also", number=k + 1)
     if fresh:
-        label = _("First table: people by") if k == 0 else _("Another table: people by")
+        label = _("First table: counts by") if k == 0 else _("Another table: counts by")
         more = _("First table: also")
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small")
     columns = row.multiselect(

@@ -63,9 +63,9 @@ def test_tables_of_ones_own_say_averages_are_weighed_and_are_taken_out(people: A
     people.radio[0].set_value("own").run()
     labelled(people.multiselect, "First table: also").set_value([("mean", "income")]).run()
     assert "Pick the columns by which this is shown" in texts(people)
-    labelled(people.multiselect, "Table 1: people by").set_value(["sex"]).run()
-    labelled(people.multiselect, "Another table: people by").set_value(["county"]).run()
-    assert "income" not in labelled(people.multiselect, "Table 2: people by").options, "it is averaged"
+    labelled(people.multiselect, "Table 1: counts by").set_value(["sex"]).run()
+    labelled(people.multiselect, "Another table: counts by").set_value(["county"]).run()
+    assert "income" not in labelled(people.multiselect, "Table 2: counts by").options, "it is averaged"
     assert not people.exception
     shown_weights(people)
     labelled(people.number_input, "sex (average of income)").set_value(3.0).run()
@@ -94,10 +94,10 @@ def test_levels_come_from_a_file_and_a_table_names_one(people: AppTest) -> None:
     labelled(people.get("file_uploader"), "Bring a codebook").upload("places.csv", LEVELS).run()
     assert not people.exception
     assert held(people).entries.declared["county"]["levels"] == ["state", "county"]
-    by = labelled(people.multiselect, "First table: people by")
+    by = labelled(people.multiselect, "First table: counts by")
     assert by.options == ["state (of county)", "county", "sex", "income"]
     by.set_value(["county@state", "sex"]).run()
-    labelled(people.multiselect, "Another table: people by").set_value(["county"]).run()
+    labelled(people.multiselect, "Another table: counts by").set_value(["county"]).run()
     assert "@state × sex: 16 cells" in texts(people)
     labelled(people.button, "Go on").click().run()
     assert not people.exception

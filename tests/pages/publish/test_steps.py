@@ -277,20 +277,20 @@ def test_what_a_bound_on_rows_keeps_is_shown_on_request_alone(page: AppTest) -> 
 def test_a_table_of_ones_own_is_picked_in_one_box_and_what_is_in_none_is_named(clinic: AppTest) -> None:
     clinic.multiselect[0].set_value(["age", "region", "visit_date"]).run()
     clinic.radio[0].set_value("own").run()
-    box = labelled(clinic.multiselect, "First table: people by")
+    box = labelled(clinic.multiselect, "First table: counts by")
     assert "In no table: age, region, visit_date" in texts(clinic)
     box.set_value(["age"]).run()
-    assert [each.label for each in clinic.multiselect if "people by" in each.label] == [
-        "Table 1: people by", "Another table: people by",
+    assert [each.label for each in clinic.multiselect if "counts by" in each.label] == [
+        "Table 1: counts by", "Another table: counts by",
     ]  # fmt: skip
-    assert labelled(clinic.multiselect, "Table 1: people by").key == box.key, "the same box: its menu stays open"
-    labelled(clinic.multiselect, "Table 1: people by").set_value(["age", "region"]).run()
+    assert labelled(clinic.multiselect, "Table 1: counts by").key == box.key, "the same box: its menu stays open"
+    labelled(clinic.multiselect, "Table 1: counts by").set_value(["age", "region"]).run()
     assert held(clinic).entries.own == (("age", "region"),)
     assert "In no table: visit_date. They are not published" in texts(clinic)
-    labelled(clinic.multiselect, "Another table: people by").set_value(["visit_date"]).run()
+    labelled(clinic.multiselect, "Another table: counts by").set_value(["visit_date"]).run()
     assert held(clinic).history.now.said == "tables: visit_date, age × region"
     assert "In no table" not in texts(clinic)
-    labelled(clinic.multiselect, "Table 1: people by").set_value([]).run()
+    labelled(clinic.multiselect, "Table 1: counts by").set_value([]).run()
     assert held(clinic).entries.own == (("visit_date",),)
     clinic.multiselect[0].set_value(["age", "region"]).run()
     assert not clinic.exception
