@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from dpengine.errors import ReleaseError
 from dpengine.spec.declared import readable_faults
 
-__all__ = ["Manifest", "MeasurementEntry", "count_values", "manifest_of", "read_manifest"]
+__all__ = ["Manifest", "MeasurementEntry", "TableEntry", "count_values", "manifest_of", "read_manifest"]
 
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 

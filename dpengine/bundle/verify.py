@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from dpengine.bundle.archive import Archive, Source, opened
 from dpengine.bundle.checks import sizes
 from dpengine.bundle.checks.cross_check import CrossCheck
 from dpengine.bundle.promises import estimator, file_names, promises, table_files
-from dpengine.bundle.read import Manifest, MeasurementEntry, count_values, read_manifest
+from dpengine.bundle.read import Manifest, MeasurementEntry, TableEntry, count_values, read_manifest
 from dpengine.bundle.signature import read_key
 from dpengine.bundle.wording import Estimator
 from dpengine.errors import Fault, PlanError, ReleaseError
@@ -186,6 +186,7 @@ def _wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
     faults: list[str] = []
     spent = Fraction(0)
     marginals: list[Allocation] = []
+    whole: list[Allocation] = []  # without choices, the audit and boxes
     adaptive = estimator(plan) is not Estimator.LEAST_SQUARES
     for position, entry in enumerate(checked.measurements, start=1):
         allocation, wrong = _allocation(entry, plan, adaptive=adaptive)
@@ -195,18 +196,52 @@ def _wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
             if plan.has_amount(entry.columns) and not (entry.purpose is None and entry.merged_to is None):
                 wrong.append(": a table with an amount is measured whole, and for no other purpose")
             marginals.append(allocation)
+            whole += [allocation] if entry.purpose is None else []
         faults += [f"manifest.json: measurement {position}{fault}" for fault in wrong]
     if spent != plan.epsilon:
         faults.append(f"manifest.json: the ε of all measurements does not add up to {exact_text(plan.epsilon)}")
     if not adaptive:
         return faults + list(_wrong_coverage(checked, plan, marginals, sound=not faults))
-    measured = [frozenset(each.columns) for each in marginals if plan.has_amount(each.columns)]
+    together = estimator(plan) is Estimator.TOGETHER
+    direct = [each for each in whole if together or plan.has_amount(each.columns)]
+    measured = [frozenset(each.columns) for each in direct]
     faults += [
         f"manifest.json: table {' × '.join(table)} lies within no measured marginal"
         for table in plan.supports
-        if plan.has_amount(table) and not any(each >= {*table} for each in measured)
+        if (plan.has_amount(table) or (together and not {*table} <= {*(plan.ranged or ())}))
+        and not any(each >= {*table} for each in measured)
     ]
-    return faults + (["manifest.json: the same columns are measured twice"] if len({*measured}) < len(measured) else [])
+    faults += ["manifest.json: the same columns are measured twice"] if len({*measured}) < len(measured) else []
+    if plan.ranged is not None:
+        faults += _wrong_boxes(checked, plan.ranged, plan.unit.rows)
+    return faults + ([] if faults else list(_wrong_half_widths(_beside_boxes(checked, plan), plan, direct)))
+
+
+def _wrong_boxes(checked: Manifest, ranged: Columns, rows: int) -> list[str]:
+    """Check that the table for ranges was measured in boxes, and nothing else was."""
+    boxes = [entry for entry in checked.measurements if entry.purpose is not None]
+    if [(tuple(entry.columns), entry.sensitivity, entry.mechanism) for entry in boxes] == [
+        (ranged, rows, DISCRETE_LAPLACE)
+    ]:
+        return []
+    return [f"manifest.json: table {' × '.join(ranged)}, and no other, is to be measured once in boxes"]
+
+
+def _beside_boxes(checked: Manifest, plan: Plan) -> list[TableEntry]:
+    """Return the tables beside one for ranges that follow from what was measured directly (`estimate.beside_ranges`).
+
+    How far off the others are depends on the boxes, of which the file says only how many there are.
+    """
+    if estimator(plan) is not Estimator.TOGETHER:
+        return []
+    direct = [{*entry.columns} for entry in checked.measurements if entry.purpose is None]
+    return [
+        entry
+        for entry in checked.tables
+        if entry.columns
+        and {*entry.columns} != {*(plan.ranged or ())}
+        and any({*entry.columns} <= each for each in direct)
+    ]
 
 
 def _allocation(entry: MeasurementEntry, plan: Plan, *, adaptive: bool) -> tuple[Allocation | None, list[str]]:
@@ -278,7 +313,11 @@ def _wrong_coverage(checked: Manifest, plan: Plan, marginals: list[Allocation], 
                 yield f"manifest.json: table {' × '.join(table)} lies within no measured marginal"
     if not sound:
         return
-    for entry in checked.tables:
+    yield from _wrong_half_widths(checked.tables, plan, marginals)
+
+
+def _wrong_half_widths(entries: Iterable[TableEntry], plan: Plan, marginals: list[Allocation]) -> Iterator[str]:
+    for entry in entries:
         half_width = table_error(plan, marginals, tuple(entry.columns)).half_width()
         if not math.isclose(entry.half_width_95, half_width, rel_tol=0.02, abs_tol=1e-9):
             yield f"manifest.json: half_width_95 of {entry.file} does not follow from the measurements"
@@ -308,9 +347,11 @@ def _wrong_contents(members: Archive, checked: Manifest, plan: Plan | None) -> l
         measured = [tuple(entry.columns) for entry in checked.measurements if entry.purpose is None]
         cross_check = CrossCheck(plan, measured, estimates=direct)
         tables = {file: table for table, file in table_files(plan).items()}
-        if direct:  # else half-widths differ from cell to cell
+        if direct:  # else most half-widths differ from cell to cell
             half_widths = {tuple(entry.columns): entry.half_width_95 for entry in checked.tables}
             half_widths |= _of_levels(checked, plan)
+        else:
+            half_widths = {tuple(entry.columns): entry.half_width_95 for entry in _beside_boxes(checked, plan)}
     for name in sorted(members, key=lambda name: (name != "synthetic.csv", len(tables.get(name, ())))):
         most = sizes.PROSE_BYTES if plan is None else sizes.file_bytes(plan, name, tables.get(name))
         pieces = _Pieces(members.pieces(name, most))

@@ -1,0 +1,102 @@
+"""What `verify` finds in changed files of releases with a table for ranges, alone and beside others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dpengine import preview, verify
+from dpengine.bundle import write
+from dpengine.exact import exact_text
+from tests.bundle.test_verify import faults_of
+from tests.bundles import Members, members_of, rows_of, zipped
+from tests.measure.test_ranges import AGES, plan_of
+
+BESIDE = plan_of([AGES, ["sex", "land"], {"columns": ["land"], "mean": ["pay"]}])
+ALONE = plan_of([AGES])
+Told = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def bundles() -> dict[str, bytes]:
+    return {name: write.pack(preview(plan), None) for name, plan in (("beside", BESIDE), ("alone", ALONE))}
+
+
+def priced(entry: Told, epsilon: Fraction) -> None:
+    entry |= {"epsilon": exact_text(epsilon), "scale": exact_text(entry["sensitivity"] / epsilon)}
+
+
+def costs_also(entry: Told, other: Told) -> None:
+    priced(entry, Fraction(entry["epsilon"]) + Fraction(other["epsilon"]))
+
+
+def without_a_table(told: Told, _members: Members) -> None:
+    measured = told["measurements"]
+    left_out = next(each for each in measured if each["columns"] == ["land", "sex"])
+    measured.remove(left_out)
+    costs_also(measured[-1], left_out)
+
+
+def without_boxes(told: Told, _members: Members) -> None:
+    boxes = told["measurements"].pop()
+    costs_also(told["measurements"][0], boxes)
+
+
+def in_boxes_of_another(told: Told, _members: Members) -> None:
+    told["measurements"][-1]["columns"] = ["land"]
+
+
+def for_a_larger_bound(told: Told, _members: Members) -> None:
+    boxes = told["measurements"][-1]
+    boxes["sensitivity"] = 7
+    priced(boxes, Fraction(boxes["epsilon"]))
+
+
+def twice_in_boxes(told: Told, _members: Members) -> None:
+    boxes = told["measurements"][-1]
+    priced(boxes, Fraction(boxes["epsilon"]) / 2)
+    told["measurements"].append(dict(boxes))
+
+
+def surer_than_it_is(told: Told, _members: Members) -> None:
+    next(each for each in told["tables"] if each["columns"] == ["sex", "land"])["half_width_95"] /= 10
+
+
+def narrower(told: Told, members: Members) -> None:
+    file = next(each["file"] for each in told["tables"] if each["columns"] == ["sex", "land"])
+    head, *rows = rows_of(members[file])
+    count, low, high = (head.index(name) for name in ("count", "low", "high"))
+    for row in rows:
+        row[low] = row[high] = row[count]
+    members[file] = "".join(",".join(row) + "\n" for row in [head, *rows]).encode()
+
+
+BOXES = "table age, and no other, is to be measured once in boxes"
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "fault"),
+    [
+        ("beside", without_a_table, "table sex × land lies within no measured marginal"),
+        ("beside", without_boxes, BOXES),
+        ("beside", in_boxes_of_another, BOXES),
+        ("beside", for_a_larger_bound, BOXES),
+        ("alone", for_a_larger_bound, BOXES),
+        ("alone", twice_in_boxes, BOXES),
+        ("beside", surer_than_it_is, "half_width_95 of tables/02-sex-x-land.csv does not follow"),
+        ("beside", narrower, "an interval is not the estimate ± half_width_95"),
+    ],
+)
+def test_what_is_changed_is_found(
+    bundles: dict[str, bytes], name: str, change: Callable[[Told, Members], None], fault: str
+) -> None:
+    verify(bundles[name])
+    members = members_of(bundles[name])
+    told = json.loads(members["manifest.json"])
+    change(told, members)
+    members["manifest.json"] = json.dumps(told).encode()
+    assert any(fault in each for each in faults_of(zipped(members)))
