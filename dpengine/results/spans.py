@@ -83,7 +83,7 @@ def _means(amount: Amount, found: AmountTable, everybody: AmountTable, soft: Sof
         np.round(float(amount.low) + wide * each, decimals)
         for each in (means, np.minimum(low, means), np.maximum(high, means))
     )
-    return Span(middle, least, most, high - low > MOST)
+    return Span(middle, least, most, most - least > MOST * wide)  # as published: wide enough to hold the number
 
 
 def _sums(amount: Amount, found: AmountTable, soft: SoftEstimates) -> Span:
