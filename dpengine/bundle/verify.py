@@ -1,10 +1,11 @@
 """Check that a release file is whole, consistent, and what it claims to be.
 
 Everything that can be computed again is computed again: the promises, prices, scales and half-widths from the plan,
-each table from the synthetic rows, each interval from its estimate. The signature is checked over every byte of the
-file. Two things are not checked. Whose key it is cannot be seen from the file: whoever can make one release can make
-another, and sign it with a key of their own. And the texts for people, `PROSE`, are compared with their SHA-256 in the
-manifest, but not read.
+each table from the synthetic rows, intervals of counts from their estimates. The signature is checked over every byte
+of the file. Three things are not checked. Whose key it is cannot be seen from the file: whoever can make one release
+can make another, and sign it with a key of their own. The texts for people, `PROSE`, are compared with their SHA-256 in
+the manifest, but not read. And some intervals follow from more than the file holds: those of a model, of boxes, and of
+means, sums, quantiles and slopes. They must hold their number; how wide they are is not checked.
 
 Four outcomes are told apart: signed and good; signed by another key than the expected one; unsigned, as bundles of
 earlier versions are; changed after it was signed. Whoever takes the signature away makes an unsigned bundle, and
@@ -164,6 +165,8 @@ def _broken_promises(manifest: Mapping[str, Any], checked: Manifest, plan: Plan)
     for key in ("guarantee", "domain"):
         entries = promised[key].items()
         wrong += [f"{key} → {name}" for name, value in entries if manifest[key].get(name) != value]
+    if checked.schema_version < 4 and (plan.tallied or plan.beside_ranged or plan.associations(())):
+        wrong.append("schema_version")  # no earlier release has these, so none is silent about them
     if ("counted" in manifest) != ("counted" in promised):
         wrong.append("counted")
     if checked.model_error is not None and (checked.schema_version < 3 or estimator(plan) is not Estimator.MODEL):
@@ -193,8 +196,11 @@ def _wrong_prices(checked: Manifest, plan: Plan) -> list[str]:
         if allocation is not None:
             spent += allocation.epsilon
             wrong += _wrong_noise(entry, allocation, plan, adaptive=adaptive)
-            if plan.has_amount(entry.columns) and not (entry.purpose is None and entry.merged_to is None):
-                wrong.append(": a table with an amount is measured whole, and for no other purpose")
+            if not (entry.purpose is None and entry.merged_to is None):
+                if plan.has_amount(entry.columns):
+                    wrong.append(": a table with an amount is measured whole, and for no other purpose")
+                elif not adaptive:
+                    wrong.append(": a plan that is not adaptive measures tables whole, and for no other purpose")
             marginals.append(allocation)
             whole += [allocation] if entry.purpose is None else []
         faults += [f"manifest.json: measurement {position}{fault}" for fault in wrong]

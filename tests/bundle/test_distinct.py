@@ -17,7 +17,7 @@ from dpengine.replicates.draw import basis_of
 from dpengine.spec.wording import rows_counted
 from dpengine.translation.catalogue import speaking
 from tests.bundle.test_verify import cell, faults_of, stated
-from tests.bundles import members_of, zipped
+from tests.bundles import Members, members_of, zipped
 from tests.plans import letters_plan
 
 UNIT = {"id": "who", "rows": 3}
@@ -108,6 +108,14 @@ def test_without_tables_of_rows_the_total_is_of_people(plan: Plan, total: int, w
     assert verify(made.bundle)["counted"]["text"].endswith(what) or what in verify(made.bundle)["counted"]["text"]
 
 
+def of_version_2(members: Members) -> None:
+    """Speak as releases did that counted rows only: nothing is said of persons."""
+    told = json.loads(members["manifest.json"])
+    del told["counted"]
+    told |= promises(Plan.loads(members["plan.yaml"].decode()), 2) | {"schema_version": 2}
+    members["manifest.json"] = json.dumps(told).encode()
+
+
 def test_a_whole_bundle_is_verified_and_a_forged_bound_is_found(made: Release) -> None:
     members = members_of(made.bundle)
     manifest = verify(zipped(members))
@@ -122,6 +130,9 @@ def test_a_whole_bundle_is_verified_and_a_forged_bound_is_found(made: Release) -
             "measurement 2: it counts persons in more cells",
         ),
         (stated("tables", 2, "cells_per_person", value=1), "tables is not what plan.yaml says"),
+        (stated("measurements", 0, "purpose", value="something else"), "and for no other purpose"),
+        (stated("measurements", 1, "merged_to", value=[4]), "and for no other purpose"),
+        (of_version_2, "schema_version is not what plan.yaml says"),
     ):
         forged = dict(members)
         edit(forged)
