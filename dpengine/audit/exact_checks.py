@@ -1,7 +1,8 @@
 """Checks of ε without chance: what is promised, computed again from the definition, over every case of a small world.
 
 A lower bound from outputs can show that a promise is broken, never that it is kept. These checks can, for what they
-cover: the distribution of the noise, private choices, the parts of ε of a release, and reports of surveys.
+cover: the distribution of the noise, private choices, the parts of ε of a release, how far a person moves
+all that is measured of amounts, levels and distinct persons, and reports of surveys.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dpengine.array_types import Floats
+from dpengine.audit.neighbours import NEIGHBOURS
 from dpengine.audit.publications import RELEASES, publish_once
 from dpengine.choose import Candidates, Mechanism, probabilities
 from dpengine.mechanisms.local.frequency_oracles import HadamardResponse, LocalHashing, UnaryEncoding
@@ -53,6 +55,8 @@ def checks(epsilon: Fraction) -> Iterator[Check]:
     yield _far_scores(epsilon)
     for way in RELEASES:
         yield _parts(epsilon, way)
+    for way in NEIGHBOURS:
+        yield _moves(epsilon, way)
     yield from _surveys(epsilon)
 
 
@@ -101,6 +105,12 @@ def _parts(epsilon: Fraction, way: str) -> Check:
         len(measured.marginals) + len(measured.choices) + (measured.audit is not None) + (measured.boxes is not None)
     )
     return Check(f"{way}: parts of ε that a release spends", epsilon, float(measured.cost), steps)
+
+
+def _moves(epsilon: Fraction, way: str) -> Check:
+    """Count with and without each of some persons, and add up how far the counts move, over the scales of the noise."""
+    costs = NEIGHBOURS[way](epsilon).costs
+    return Check(f"{way}: log of the largest ratio of any outcome", epsilon, float(max(costs)), len(costs))
 
 
 def _surveys(epsilon: Fraction) -> Iterator[Check]:

@@ -25,6 +25,7 @@ from dpengine.accounting.ledger import Ledger
 from dpengine.array_types import Columns, Floats, Ints
 from dpengine.ask import ask
 from dpengine.audit.bounds import least_epsilon
+from dpengine.audit.neighbours import NEIGHBOURS, Neighbours
 from dpengine.choose import Candidates, draw_once, probabilities
 from dpengine.errors import PlanError
 from dpengine.marginals.measurement import Measurements
@@ -156,6 +157,9 @@ class _Setting:
             for name, code in codes.items()
         })  # fmt: skip
 
+    def evidence(self, measured: Measurements) -> float:
+        return of_release(measured, self)
+
 
 def _letters(tables: Any, strategy: str, epsilon: Fraction, sizes: Mapping[str, int]) -> Plan:
     columns = [
@@ -200,11 +204,11 @@ def _ranges(epsilon: Fraction) -> _Setting:
     return _Setting({"n": np.full(8, 30)}, {"n": 3}, plan)
 
 
-def _releases(setting: Callable[[Fraction], _Setting]) -> Callable[[Fraction, bool, int], Floats]:
+def _releases(setting: Callable[[Fraction], _Setting | Neighbours]) -> Callable[[Fraction, bool, int], Floats]:
     def run(epsilon: Fraction, present: bool, runs: int) -> Floats:
         here = setting(epsilon)
         with open_table(here.frame(present)) as table:
-            return np.array([of_release(release(table, here.plan).measured, here) for _ in range(runs)])
+            return np.array([here.evidence(release(table, here.plan).measured) for _ in range(runs)])
 
     return run
 
@@ -284,7 +288,7 @@ def _choice(epsilon: Fraction, present: bool, runs: int) -> Floats:
     return np.array([odds[draw_once(scored, "audit", Ledger.in_memory()).name] for _ in range(runs)])
 
 
-RELEASES = {
+RELEASES: dict[str, Callable[[Fraction], _Setting]] = {
     "direct": _direct,
     "optimised": _optimised,
     "adaptive, pairs": _adaptive_pairs,
@@ -293,6 +297,7 @@ RELEASES = {
 }
 WAYS: dict[str, Callable[[Fraction, bool, int], Floats]] = {
     **{name: _releases(setting) for name, setting in RELEASES.items()},
+    **{name: _releases(neighbours) for name, neighbours in NEIGHBOURS.items()},
     "question: count": _count,
     "question: most common": _mode,
     "choice": _choice,

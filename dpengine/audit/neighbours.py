@@ -1,0 +1,149 @@
+"""Neighbouring tables of amounts, of levels and of distinct persons: how far one person moves all that is measured.
+
+Noise is discrete Laplace. So the logarithm of the greatest ratio of probabilities of any outcome, with a person and
+without, is Σ |x − y|₁/scale over all that is measured, if x and y are the exact counts of both tables: a fraction, not
+an estimate (`costs`). Some outcome reaches it. It is computed from counts of both tables and from the scales of the
+noise, and takes no charge for granted. The same counts tell how much one outcome speaks for the person (`evidence`).
+
+The persons are those who could move most: an amount at the ends of its range, between two steps, far outside, missing;
+a row in a leaf where nobody was; somebody in more rows and cells than count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from dpengine.array_types import Ints
+from dpengine.counting.count import count
+from dpengine.marginals.measurement import Measurements
+from dpengine.measure.strategy import Strategy, decide
+from dpengine.sources.open import open_table
+from dpengine.spec.plan import Plan
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["NEIGHBOURS", "Neighbours"]
+
+Row: TypeAlias = tuple[str | None, ...]
+KEY = b"any"  # decides which rows of a person count; no guarantee depends on it
+SEX = {"name": "sex", "kind": "category", "values": ["f", "m"], "other": False, "missing": False}
+AMOUNTS = [{"name": name, "kind": "amount", "from": 0, "to": 10, "step": "0.5"} for name in ("pay", "hours")]
+VALUES = ("10", "0", "3.3", "1e15", None)
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """A table, and persons of whom any one may join it, each with some rows; the first is the one to be audited."""
+
+    plan: Plan
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    persons: tuple[tuple[Row, ...], ...]
+
+    def frame(self, present: bool) -> pd.DataFrame:
+        """Return the table with the first person or without anybody more."""
+        return self._frame(self.persons[0] if present else ())
+
+    @property
+    def costs(self) -> list[Fraction]:
+        """Return the ε that what is measured tells of each person, exactly."""
+        measured = self._strategy.measure(lambda marginals: self.without)
+        return [self._cost(measured, person) for person in self.persons]
+
+    def evidence(self, measured: Measurements) -> float:
+        """Return the logarithm of how many times as likely an outcome is with the first person as without."""
+        found = 0.0
+        for one, x, y in zip(measured.marginals, self.without, self.with_first, strict=True):
+            found += float(int((np.abs(one.values - x) - np.abs(one.values - y)).sum()) / one.allocation.scale_in_units)
+        return found
+
+    @cached_property
+    def _strategy(self) -> Strategy:
+        return decide(self.plan)
+
+    @cached_property
+    def without(self) -> list[Ints]:
+        """The same without anybody more."""
+        return self._counts(())
+
+    @cached_property
+    def with_first(self) -> list[Ints]:
+        """The exact counts of all that is measured, with the first person."""
+        return self._counts(self.persons[0])
+
+    def _cost(self, measured: Measurements, person: Iterable[Row]) -> Fraction:
+        counts = zip(measured.marginals, self.without, self._counts(person), strict=True)
+        parts = (int(np.abs(x - y).sum()) / one.allocation.scale_in_units for one, x, y in counts)
+        return sum(parts, Fraction(0))
+
+    def _counts(self, person: Iterable[Row]) -> list[Ints]:
+        how = self._strategy
+        with open_table(self._frame(person)) as table:
+            return count(table, self.plan, how.marginals, truncation_key=KEY, tallies=how.tallies)
+
+    def _frame(self, person: Iterable[Row]) -> pd.DataFrame:
+        import pandas as pd
+
+        return pd.DataFrame([*self.rows, *person], columns=list(self.columns), dtype=object)
+
+
+def _amounts(epsilon: Fraction) -> Neighbours:
+    """Means of one amount by group."""
+    plan = _plan(epsilon, [SEX, AMOUNTS[0]], [{"columns": ["sex"], "mean": ["pay"]}])
+    rows = (("f", "0"), ("f", "4.5"), ("m", "10"), ("m", None))
+    return Neighbours(plan, ("sex", "pay"), rows, tuple((("m", value),) for value in VALUES))
+
+
+def _two_amounts(epsilon: Fraction) -> Neighbours:
+    """The covariance of two amounts by group: a row has the product of its weights in each of four cells."""
+    plan = _plan(epsilon, [SEX, *AMOUNTS], [{"columns": ["sex"], "covariance": [["pay", "hours"]]}])
+    rows = (("f", "0", "2.5"), ("m", "10", "7"), ("m", None, "0.5"))
+    persons = tuple((("m", *pair),) for pair in zip(VALUES, ("10", "3.3", "3.3", "0", "0.5"), strict=True))
+    return Neighbours(plan, ("sex", "pay", "hours"), rows, persons)
+
+
+def _levels(epsilon: Fraction) -> Neighbours:
+    """Counts at three levels, all of them measured; without the first person, one leaf of fifty is empty."""
+    states = {f"s{s}": {f"s{s}c{c}": [f"s{s}c{c}t{t}" for t in range(5)] for c in range(5)} for s in range(2)}
+    place = {"name": "place", "kind": "category", "values": states, "levels": ["state", "county", "town"]}
+    plan = _plan(epsilon, [place], [["place@state"], ["place@county"], ["place"]])
+    towns = [town for counties in states.values() for towns in counties.values() for town in towns]
+    rows = tuple((town,) for town in towns[:-1] for _ in range(3))
+    return Neighbours(plan, ("place",), rows, tuple(((town,),) for town in (towns[-1], "elsewhere", None)))
+
+
+def _distinct(epsilon: Fraction) -> Neighbours:
+    """Persons in at most two cells, beside rows; the first person, as those who are there, leaves nothing to chance.
+
+    They have two rows in one cell and a third in another cell of the same ward.
+    """
+    table = {"columns": ["sex", "ward"], "distinct": True, "cells_per_person": 2}
+    ward = {**SEX, "name": "ward", "values": ["east", "west"]}
+    plan = _plan(epsilon, [SEX, ward], [table, {"columns": ["ward"], "distinct": True}, ["sex"]],
+                 unit={"id": "who", "rows": 3})  # fmt: skip
+    fe, fw, me, mw = product(("f", "m"), ("east", "west"))
+    held = [(fe, fe, me), (fe, fw, me), (fe, fe, fe, fw, me, mw)]
+    rows = (("one", *fe), ("one", *me), ("two", *fw), ("three", *mw))
+    return Neighbours(
+        plan, ("who", "sex", "ward"), rows, tuple(tuple(("new", *cell) for cell in each) for each in held)
+    )
+
+
+def _plan(epsilon: Fraction, columns: list[Any], tables: list[Any], **more: Any) -> Plan:
+    return Plan(dataset="audit", epsilon=epsilon, columns=columns, tables=tables, strategy="direct", **more)
+
+
+NEIGHBOURS: dict[str, Callable[[Fraction], Neighbours]] = {
+    "amounts": _amounts,
+    "two amounts": _two_amounts,
+    "levels": _levels,
+    "distinct persons": _distinct,
+}

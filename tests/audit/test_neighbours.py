@@ -1,0 +1,141 @@
+"""An audit of amounts, levels and distinct persons: what one person moves is ε exactly, and planted faults are found.
+
+False alarms: what is exact has none. The nightly tests bound ε with alpha 1e-9, each of them for each of four ways.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpengine.array_types import Ints
+from dpengine.audit import exact_checks
+from dpengine.audit.bounds import least_epsilon
+from dpengine.audit.neighbours import NEIGHBOURS
+from dpengine.audit.publications import evidence, shown
+from dpengine.counting.contribution_bounding import bounded_rows
+from dpengine.marginals.measurement import Allocation, Measurement, Measurements
+from dpengine.measure.allocation import allocate
+from dpengine.measure.levels import allocate_levels
+from dpengine.measure.strategy import decide
+from dpengine.spec.numeric.amount import Amount
+
+EPSILON = Fraction(1, 3)
+MonkeyPatch = pytest.MonkeyPatch
+
+
+@pytest.mark.parametrize("way", NEIGHBOURS)
+def test_no_person_moves_all_that_is_measured_by_more_than_epsilon_and_the_audited_one_by_all_of_it(way: str) -> None:
+    costs = NEIGHBOURS[way](EPSILON).costs
+    assert costs[0] == max(costs) == EPSILON
+
+
+def test_all_levels_and_both_tallies_are_measured() -> None:
+    measured = {way: [each.columns for each in decide(of(EPSILON).plan).allocations] for way, of in NEIGHBOURS.items()}
+    assert sorted(measured["levels"]) == [("place",), ("place@county",), ("place@state",)]
+    assert sorted(measured["distinct persons"]) == [("sex",), ("sex", "ward"), ("ward",)]
+    assert [len(measured[way]) for way in ("amounts", "two amounts")] == [1, 1]
+
+
+def test_evidence_is_the_log_of_how_many_times_as_likely_the_noisy_counts_are() -> None:
+    """Of one mean, by hand: twenty steps of pay, all of them of the person in the high end of the men."""
+    asked = NEIGHBOURS["amounts"](Fraction(1))
+    (allocation,) = decide(asked.plan).allocations
+    assert (allocation.columns, allocation.scale_in_units) == (("pay", "sex"), 20)
+    low, high, missing = [31, 0], [9, 27], [0, 20]  # of women and men: without the person, 31, 0; 9, 20; and 0, 20
+    assert asked.evidence(Measurements((Measurement(allocation, np.array([low, high, missing])),))) == (7 - 13) / 20
+
+
+# Planted faults, and the way that shows each
+
+
+def heavy_weights(patch: MonkeyPatch) -> None:
+    """The low end keeps all of a row, whatever the high end has of it."""
+    corners = Amount.corners
+
+    def planted(self: Amount, cells: Ints, parts: Ints) -> list[tuple[Ints, Ints]]:
+        (low, units), *others = corners(self, cells, parts)
+        return [(low, units + parts), *others]
+
+    patch.setattr(Amount, "corners", planted)
+
+
+def levels_for_nothing(patch: MonkeyPatch) -> None:
+    """The finest level has all of ε, and the others are charged nothing."""
+
+    def planted(plan: Any, epsilon: Fraction) -> tuple[Allocation, ...]:
+        *coarse, finest = allocate_levels(plan, epsilon)
+        return (*coarse, allocate(plan, finest.columns, epsilon))
+
+    patch.setattr("dpengine.measure.strategy.allocate_levels", planted)
+    patch.setattr(Measurements, "cost", property(lambda self: self.marginals[-1].allocation.epsilon))
+
+
+def person_twice(patch: MonkeyPatch) -> None:
+    """Every row of a person counts in a table of distinct persons, twice in a cell where two of them lie."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("dpengine.counting") and getattr(module, "bounded_rows", None) is bounded_rows:
+            patch.setattr(module, "bounded_rows", lambda *given: bounded_rows(*given[:5]))
+
+
+FAULTS: dict[str, Callable[[MonkeyPatch], None]] = {
+    "amounts": heavy_weights,
+    "two amounts": heavy_weights,
+    "levels": levels_for_nothing,
+    "distinct persons": person_twice,
+}
+
+
+@pytest.mark.parametrize("way", NEIGHBOURS)
+def test_a_fault_in_what_a_person_moves_is_found_without_chance(way: str, monkeypatch: MonkeyPatch) -> None:
+    FAULTS[way](monkeypatch)
+    check = exact_checks._moves(EPSILON, way)
+    assert not check.kept
+    assert check.found > 1.1 * EPSILON
+
+
+@pytest.mark.parametrize("way", NEIGHBOURS)
+def test_outcomes_with_a_tenth_of_the_noise_are_found_out(way: str, monkeypatch: MonkeyPatch) -> None:
+    """A miss has a probability below 1e-15: at worst 98 % of outcomes speak for who is there, 2 % for who is not."""
+    monkeypatch.setattr(Allocation, "scale", property(lambda self: self.sensitivity / self.epsilon / 10))
+    assert not shown(way, Fraction(1), *outcomes(way, Fraction(1), 100)).kept
+
+
+def outcomes(way: str, epsilon: Fraction, runs: int) -> list[np.ndarray]:
+    """The evidence in what is measured with the first person, and without: counted once, measured often."""
+    asked = NEIGHBOURS[way](epsilon)
+    strategy = decide(asked.plan)
+    return [
+        np.array([asked.evidence(strategy.measure(lambda marginals, exact=exact: exact)) for _ in range(runs)])
+        for exact in (asked.with_first, asked.without)
+    ]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("way", NEIGHBOURS)
+def test_many_outcomes_show_much_of_epsilon_and_no_more(way: str) -> None:
+    """The control: the same audit would refuse all of it as half of its price, by ten standard errors at least."""
+    epsilon, runs = Fraction(2), 40_000
+    surely = bound(epsilon, *outcomes(way, epsilon, runs))
+    assert epsilon / 2 < surely <= epsilon
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("way", NEIGHBOURS)
+def test_whole_releases_show_no_more_than_epsilon(way: str, monkeypatch: MonkeyPatch) -> None:
+    """The control: with a hundredth of the noise, which leaves nearly none, the same audit shows more than ε."""
+    epsilon, runs = Fraction(1), 100
+    assert bound(epsilon, *(evidence(way, epsilon, present=each, runs=runs) for each in (True, False))) <= epsilon
+    monkeypatch.setattr(Allocation, "scale", property(lambda self: self.sensitivity / self.epsilon / 100))
+    assert bound(epsilon, *(evidence(way, epsilon, present=each, runs=runs) for each in (True, False))) > epsilon
+
+
+def bound(epsilon: Fraction, with_one: np.ndarray, without: np.ndarray) -> float:
+    """A lower bound on ε that is wrong with a probability of 1e-9 at most."""
+    found = shown("", epsilon, with_one, without)
+    return least_epsilon(found.hits, found.runs, found.hits_without, found.runs, 1e-9)
