@@ -17,6 +17,7 @@ RECORDS = "dpengine/accounting/approval/records.py"
 QUERY = "dpengine/spec/query/question.py"
 CHOOSE = "dpengine/choose.py"
 VERIFY = "dpengine/bundle/verify.py"
+PRICES = "dpengine/bundle/checks/price_check.py"
 LOCAL = "dpengine/mechanisms/local/"
 
 WHOLE_REPLAY = "tests/test_replay.py"
@@ -70,7 +71,7 @@ FAULTS = [
     ),
     Fault(
         "persons in several cells verify with the noise of one",
-        VERIFY,
+        PRICES,
         "if entry.sensitivity != tally.bound:",
         "if entry.sensitivity > tally.bound:",
         "tests/bundle/test_distinct.py",
@@ -499,7 +500,7 @@ FAULTS = [
     ),
     Fault(
         "measurements need not add up to ε",
-        VERIFY,
+        PRICES,
         "if spent != plan.epsilon:",
         "if False:",
         OF_VERIFY + "::test_every_change_is_found_even_where_all_sha_256_sums_are_recomputed",
@@ -507,14 +508,14 @@ FAULTS = [
     ),
     Fault(
         "a bundle may state less noise",
-        VERIFY,
+        PRICES,
         "if _positive(entry.scale) != allocation.scale:",
         "if False:",
         OF_VERIFY + "::test_every_change_is_found_even_where_all_sha_256_sums_are_recomputed",
     ),
     Fault(
         "a bundle may state another sensitivity",
-        VERIFY,
+        PRICES,
         "if entry.sensitivity != tally.bound:",
         "if False:",
         OF_VERIFY + "::test_every_change_is_found_even_where_all_sha_256_sums_are_recomputed",
