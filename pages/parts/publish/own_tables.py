@@ -33,23 +33,25 @@ def ask_own_tables(entries: Entries) -> Entries:
     is averaged in a table is an amount in all of them; one that people are counted by is none.
     """
     rows = max(MAX_OWN, len(entries.own) + 1)
-    by, also = ([visit().key(f"{what}-{k}") for k in range(rows)] for what in ("own", "own-also"))
+    key = visit().key  # looked up once: it takes long for a hundred rows
+    by, also, out = ([key(f"{what}-{k}") for k in range(rows)] for what in ("own", "own-also", "own-remove"))
     if by[0] not in st.session_state:
         _fill(entries, by, also)
     numeric = _numeric(entries)
     names = _names(entries)
     known = {*names}
-    for key in by:
-        _keep(key, known)
-    for key in also:
-        _keep(key, {each for each in st.session_state.get(key, []) if {*each[1:]} <= {*numeric}})
+    for box in by:
+        _keep(box, known)
+    for box in also:
+        _keep(box, {each for each in st.session_state.get(box, []) if {*each[1:]} <= {*numeric}})
     last = max((k for k in range(rows) if any(map(st.session_state.get, (by[k], also[k])))), default=-1)
-    crossed = {name for key in by for name in st.session_state.get(key, [])}
-    measured = {name for key in also for measure in st.session_state.get(key, []) for name in measure[1:]}
-    several = sum(bool(st.session_state.get(key)) for key in by) > 1
+    crossed = {name for box in by for name in st.session_state.get(box, [])}
+    measured = {name for box in also for measure in st.session_state.get(box, []) for name in measure[1:]}
+    several = sum(bool(st.session_state.get(box)) for box in by) > 1
     shared = _Rows(
         by,
         also,
+        out,
         [name for name in names if name not in measured],
         names,
         _offered(entries, [name for name in numeric if name not in crossed]),
@@ -123,6 +125,7 @@ class _Rows:
 
     by: list[str]
     also: list[str]
+    out: list[str]
     columns: list[str]
     names: dict[str, str]
     offered: list[Measure]
@@ -159,7 +162,7 @@ def _ask_row(k: int, fresh: bool, rows: _Rows, entries: Entries) -> PublishedTab
         row.button(
             _("Remove"),
             icon=":material/close:",
-            key=visit().key(f"own-remove-{k}"),
+            key=rows.out[k],
             type="tertiary",
             help=_("Remove this table"),
             on_click=_remove,
@@ -272,7 +275,7 @@ def _names(entries: Entries) -> dict[str, str]:
     found = {}
     for name in entries.chosen:
         for level in plan_form.coarser(entries.declared[name]):
-            found[f"{name}{MARK}{level}"] = _("{level} (of {column})", level=level, column=name)
+            found[f"{name}{MARK}{level}"] = asked.level_of(name, level)
         found[name] = name
     return found
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import TypeAlias
 
+from dpengine.spec.categories.tree import split_name
 from dpengine.spec.plan import PublishedTable
 from dpengine.translation.catalogue import _, localised, mark
 
@@ -110,6 +111,23 @@ def named(table: PublishedTable) -> str:
 
     >>> named(table_of(("state", "sex"), [("mean", "pay")])), named(table_of(("sex",), []))
     ('state × sex (average of pay)', 'sex')
+    >>> named(table_of(("county@state", "sex"), []))
+    'state (of county) × sex'
     """
-    columns, measures = " × ".join(table.columns), ", ".join(map(in_words, measures_of(table)))
+    columns, measures = " × ".join(map(_spoken, table.columns)), ", ".join(map(in_words, measures_of(table)))
     return f"{columns} ({measures})" if measures else columns
+
+
+def _spoken(name: str) -> str:
+    """Return the name of a column, or in words that of one of its levels."""
+    column, level = split_name(name)
+    return level_of(column, level) if level else name
+
+
+def level_of(column: str, level: str) -> str:
+    """Return in words a level of a column.
+
+    >>> level_of("county", "state")
+    'state (of county)'
+    """
+    return _("{level} (of {column})", level=level, column=column)

@@ -98,7 +98,7 @@ def test_levels_come_from_a_file_and_a_table_names_one(people: AppTest) -> None:
     assert by.options == ["state (of county)", "county", "sex", "income"]
     by.set_value(["county@state", "sex"]).run()
     labelled(people.multiselect, "Another table: counts by").set_value(["county"]).run()
-    assert "@state × sex: 16 cells" in texts(people)
+    assert "state (of county) × sex: 16 cells" in texts(people)
     labelled(people.button, "Go on").click().run()
     assert not people.exception
     labelled(people.button, "Confirm 1 suggestion").click().run()
