@@ -74,6 +74,7 @@ def test_the_wheel_holds_types_templates_page_and_samples(wheel: Path) -> None:
     assert names >= {
         "dpengine/py.typed",
         "dpengine/bundle/templates/report.html.j2",
+        "dpengine/bundle/templates/levels.css",
         f"{page}/app.py",
         f"{page}/.streamlit/config.toml",
         f"{page}/pages/publish.py",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from markupsafe import Markup, escape
 
 from dpengine.charts.levels import Node
 from dpengine.translation.catalogue import _, number
 
-__all__ = ["level_rows"]
+__all__ = ["LOOK", "level_rows"]
 
+LOOK = Path(__file__).parent.parent / "bundle" / "templates" / "levels.css"  # where the report includes it from
 OPEN = 24  # so many rows in all are shown open
 
 

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpengine.array_types import Columns
 from dpengine.charts import figures, style
 from dpengine.charts.figures import ALL, Form
-from dpengine.charts.level_rows import level_rows
+from dpengine.charts.level_rows import LOOK, level_rows
 from dpengine.charts.levels import level_table, level_tree
 from dpengine.results import published_columns
 from dpengine.results.published_columns import ENDS, NUMBERS, Measure, measures, published_name
@@ -83,6 +83,7 @@ def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> tu
     place = f"{key}-{_room(plan, drawn, form)}"
     if form == "levels":
         with st.container(key=place):
+            st.html(LOOK)
             st.html(level_rows(level_tree(result, table, drawn[0], fixed), heading_of(plan, (drawn[0],))))
     else:
         figure = figures.release_figure(result, table, fixed=fixed, form=form, measure=measure, dark=is_dark())
