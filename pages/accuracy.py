@@ -45,7 +45,7 @@ from pages.parts.shared.wording import (
 )
 from pages.parts.visit import saved_draft
 from pages.parts.visit.fault_text import all_faults
-from pages.parts.visit.plan_form import to_plan
+from pages.parts.visit.plan.plan_form import to_plan
 from pages.parts.visit.state import require_entry, visit
 from pages.parts.visit.strategies import is_adaptive, show_strategies
 

@@ -22,8 +22,9 @@ from pages.parts.release.ledger_entry import show_answer
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.code.show import show_code
 from pages.parts.shared.wording import plain, sure
-from pages.parts.visit import background_read, plan_form
+from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown, sentence
+from pages.parts.visit.plan import plan_form
 from pages.parts.visit.project.as_code import table_values
 from pages.parts.visit.recognition import digest_of_table
 from pages.parts.visit.roles import publishes

@@ -23,9 +23,10 @@ from pages.parts.shared import language
 from pages.parts.shared.example_plan import example
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import plain
-from pages.parts.visit import background_read, plan_form, tour
-from pages.parts.visit.checked import faulty
+from pages.parts.visit import background_read, tour
 from pages.parts.visit.fault_text import all_faults, ledger_faults_shown
+from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.checked import faulty
 from pages.parts.visit.roles import publishes
 from pages.parts.visit.state import STEPS, require_entry, visit
 

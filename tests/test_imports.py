@@ -20,7 +20,7 @@ CONTRACTS = {
 # For each contract, an import that breaks it and no other: the file that gets it, and the line.
 PLANTED = {
     "rooms": ("dpengine/spec/plan.py", "from dpengine.accounting import composition"),
-    "pages": ("pages/parts/server/jobs.py", "from pages.parts.visit import plan_form"),
+    "pages": ("pages/parts/server/jobs.py", "from pages.parts.visit.plan import plan_form"),
     "noisy": ("dpengine/results/preview.py", "from dpengine.counting import count"),
     "rows": ("dpengine/cli/commands.py", "from dpengine.counting import count"),
     "noise": ("dpengine/release.py", "from dpengine.noise.laplace import perturb"),

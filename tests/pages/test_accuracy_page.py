@@ -18,7 +18,7 @@ from dpengine.results.alternatives import mostly_noise_share
 from dpengine.spec.plan import Plan
 from pages.parts.accuracy.numbers import EPSILONS, rounded_up
 from pages.parts.shared.wording import people, percent, percent_at_most, sure, why_measured
-from pages.parts.visit.plan_form import Draft, from_plan
+from pages.parts.visit.plan.plan_form import Draft, from_plan
 from tests.pages.visits import held, metrics, settled, texts, visit
 from tests.plans import category, survey
 

@@ -33,7 +33,7 @@ FILES = ["pages/publish.py", *(
 NAMES = {"Private Release", "UTF-8", "CC BY 4.0"}
 EXCEPT = {
     "app.py": {"private-release: …"},
-    "pages/parts/visit/column_entry.py": {"yes, no"},
+    "pages/parts/visit/plan/column_entry.py": {"yes, no"},
     "pages/parts/publish/rows_kept.py": {"at most", "rows kept", "of all"},
     "pages/parts/publish/progress.py": {"recognising the data", "checking the plan"},
     "pages/parts/publish/project/menu.py": {"private-release ledger approval send plan.yaml"},

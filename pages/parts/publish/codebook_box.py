@@ -21,8 +21,8 @@ from dpengine.translation.catalogue import _, plural
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.made_on_click import made_on_click
 from pages.parts.shared.wording import plain
-from pages.parts.visit import plan_form
 from pages.parts.visit.fault_text import all_faults
+from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
 
 __all__ = ["show"]

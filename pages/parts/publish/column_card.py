@@ -10,7 +10,7 @@ from dpengine.sources.mixed import holds_texts
 from dpengine.sources.table import Field
 from dpengine.translation.catalogue import _, mark
 from pages.parts.publish.column_forms import ask_amount, ask_date, ask_number, ask_values
-from pages.parts.visit import plan_form
+from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
 
 __all__ = ["KIND_NAMES", "SEEN", "SOURCE_NAMES", "ask_column", "of_kind", "stored_as"]

@@ -19,7 +19,8 @@ from dpengine.spec.numeric.edges import equal_edges
 from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _, mark, number, plural
 from pages.parts.shared.wording import plain
-from pages.parts.visit import background_read, plan_form
+from pages.parts.visit import background_read
+from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
 
 __all__ = ["ask_amount", "ask_date", "ask_number", "ask_values"]

@@ -18,9 +18,10 @@ from pages.parts.publish.own_tables import ask_of_amounts, ask_own_tables
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import plain
-from pages.parts.visit import background_read, plan_form, saved_draft
-from pages.parts.visit.asked import named
+from pages.parts.visit import background_read, saved_draft
 from pages.parts.visit.fault_text import all_faults
+from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.asked import named
 from pages.parts.visit.state import STEPS, visit
 
 __all__ = ["all_tables", "choose_columns", "summary"]

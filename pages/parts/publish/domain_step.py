@@ -19,8 +19,8 @@ from pages.parts.publish.grid import show_grid
 from pages.parts.publish.outlook import fit
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import plain
-from pages.parts.visit import plan_form
-from pages.parts.visit.checked import checked, faults_of, faulty
+from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.checked import checked, faults_of, faulty
 from pages.parts.visit.state import visit
 
 __all__ = ["declare_columns", "summary"]

@@ -19,7 +19,8 @@ from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import decimal, exactly, factor, heading_of, name_of, people, plain, sure
-from pages.parts.visit import background_read, plan_form
+from pages.parts.visit import background_read
+from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
 from pages.parts.visit.strategies import is_adaptive
 

@@ -17,9 +17,9 @@ import streamlit as st
 from dpengine.spec import notation
 from dpengine.translation.catalogue import _, mark, plural
 from pages.parts.publish.column_card import KIND_NAMES, SEEN, SOURCE_HELP, SOURCE_NAMES, of_kind
-from pages.parts.visit import plan_form
-from pages.parts.visit.checked import Checked, checked
-from pages.parts.visit.plan_form import Entries
+from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.checked import Checked, checked
+from pages.parts.visit.plan.plan_form import Entries
 from pages.parts.visit.state import visit
 
 __all__ = ["GRID", "show_grid", "take_typed", "typed_into"]

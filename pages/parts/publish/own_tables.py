@@ -16,9 +16,10 @@ from dpengine.spec.plan import PublishedTable
 from dpengine.translation.catalogue import _, plural
 from pages.parts.publish.column_card import of_kind
 from pages.parts.shared.wording import plain
-from pages.parts.visit import asked, plan_form
-from pages.parts.visit.asked import OF_AMOUNTS, Measure, in_words, named
-from pages.parts.visit.plan_form import Entries
+from pages.parts.visit.plan import asked, plan_form
+from pages.parts.visit.plan.asked import OF_AMOUNTS, Measure, in_words, named
+from pages.parts.visit.plan.plan_form import Entries
+from pages.parts.visit.plan.tables import as_before, saying_more
 from pages.parts.visit.state import visit
 
 __all__ = ["ask_of_amounts", "ask_own_tables"]
@@ -59,8 +60,8 @@ def ask_own_tables(entries: Entries) -> Entries:
     )
     shown = range(min(last + 2, rows))
     tables = [table for k in shown if (table := _ask_row(k, k > last, shared, entries)) is not None]
-    tables = _weighted(entries, [plan_form.as_before(entries, table) for table in tables])
-    entries = entries.with_(own=tuple(table.columns for table in tables), more=plan_form.saying_more(tables))
+    tables = _weighted(entries, [as_before(entries, table) for table in tables])
+    entries = entries.with_(own=tuple(table.columns for table in tables), more=saying_more(tables))
     for table in entries.more:
         if table.distinct:
             st.caption(f":material/info: {_counts_people(table)}")

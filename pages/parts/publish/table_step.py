@@ -19,7 +19,8 @@ from pages.parts.server import connections, lifespan, session_resources, uploads
 from pages.parts.server.jobs import Progress, Stopped
 from pages.parts.shared.demo import is_demo
 from pages.parts.shared.wording import plain
-from pages.parts.visit import background_read, plan_form, saved_draft
+from pages.parts.visit import background_read, saved_draft
+from pages.parts.visit.plan import plan_form
 from pages.parts.visit.samples import show_samples
 from pages.parts.visit.state import visit
 

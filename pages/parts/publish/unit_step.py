@@ -10,7 +10,7 @@ from dpengine.translation.catalogue import _, number, plural
 from pages.parts.publish.rows_kept import show_rows_kept
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import plain
-from pages.parts.visit import plan_form
+from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
 
 __all__ = ["choose_unit", "summary"]

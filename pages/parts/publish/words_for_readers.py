@@ -18,8 +18,8 @@ from dpengine.spec.codebook_sheet import words_of
 from dpengine.spec.domain import Category, Number
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, languages, mark
-from pages.parts.visit import plan_form
 from pages.parts.visit.fault_text import all_faults
+from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
 
 __all__ = ["ask_words", "with_edits"]

@@ -11,8 +11,9 @@ from dpengine import Plan, open_table
 from dpengine.translation.catalogue import _, mark
 from pages.parts.access.accounts import May
 from pages.parts.shared.wording import plain
-from pages.parts.visit import plan_form, saved_draft
-from pages.parts.visit.plan_form import Draft
+from pages.parts.visit import saved_draft
+from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.plan_form import Draft
 from pages.parts.visit.state import STEPS, visit
 
 __all__ = ["SAMPLES", "Sample", "bring_sample", "load_sample", "show_samples"]

@@ -17,7 +17,7 @@ from dpengine import PlanError
 from dpengine.sources.table import Table
 from dpengine.translation.catalogue import _
 from pages.parts.shared.wording import plain
-from pages.parts.visit.plan_form import LAYOUTS, Draft, Entries, said, shareable, to_plan, waits_for_a_list
+from pages.parts.visit.plan.plan_form import LAYOUTS, Draft, Entries, said, shareable, to_plan, waits_for_a_list
 from pages.parts.visit.project import recent
 from pages.parts.visit.project.file import ColumnEntry, faults_of
 from pages.parts.visit.state import visit

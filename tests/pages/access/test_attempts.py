@@ -33,8 +33,9 @@ from pages.parts.access.accounts import Account, May, accounts_of
 from pages.parts.access.person import Person
 from pages.parts.server import jobs, request_guard, session_resources, tab_route, upload_route, uploads
 from pages.parts.server.request_guard import RequestGuard
-from pages.parts.visit import plan_form, saved_draft, state
-from pages.parts.visit.plan_form import Draft
+from pages.parts.visit import saved_draft, state
+from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.plan_form import Draft
 from pages.parts.visit.state import VISIT, VisitState
 from tests.charges import charge
 from tests.pages.people import PROVIDER, always_by_the_entry, set_rules, sign_in

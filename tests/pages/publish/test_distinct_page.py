@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.parts.visit.plan_form import from_plan
+from pages.parts.visit.plan.plan_form import from_plan
 from tests.pages.visits import held, press, settled, texts, visit
 from tests.plans import letters_plan
 

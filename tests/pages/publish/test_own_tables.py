@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts.visit.plan_form import from_plan, to_plan
+from pages.parts.visit.plan.plan_form import from_plan, to_plan
 from tests.pages.visits import held, labelled, settled, texts, visit
 from tests.plans import PAY, Plan, geography_plan
 

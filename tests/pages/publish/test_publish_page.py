@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import dpengine as dpe
-from pages.parts.visit.plan_form import from_plan, to_plan
+from pages.parts.visit.plan.plan_form import from_plan, to_plan
 from tests.pages.visits import ENTRY, held, labelled, ledger, metrics, settled, texts, visit
 from tests.plans import letters_plan
 

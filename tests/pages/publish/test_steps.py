@@ -14,7 +14,7 @@ import dpengine as dpe
 from dpengine.errors import Fault
 from dpengine.results import predict, preview
 from pages.parts.visit.fault_text import sentence
-from pages.parts.visit.plan_form import from_plan
+from pages.parts.visit.plan.plan_form import from_plan
 from tests.pages.visits import held, labelled, ledger, press, settled, texts, visit
 from tests.plans import letters_plan
 

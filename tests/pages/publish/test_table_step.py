@@ -12,7 +12,8 @@ import pytest
 
 from dpengine import PlanError
 from dpengine.sources.files import isolated
-from pages.parts.visit import plan_form, saved_draft
+from pages.parts.visit import saved_draft
+from pages.parts.visit.plan import plan_form
 from tests.corpus.statistical import written
 from tests.pages.visits import held, press, settled, texts, visit
 

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpengine import Plan
-from pages.parts.visit import plan_form
+from pages.parts.visit.plan import plan_form
 from pages.parts.visit.project.changes import in_words
 from tests.pages.visits import held, labelled, press, settled, texts, visit
 

@@ -24,7 +24,7 @@ import dpengine as dpe
 from dpengine.cli import main
 from pages.parts.shared.code import write
 from pages.parts.shared.wording import people
-from pages.parts.visit.plan_form import from_plan
+from pages.parts.visit.plan.plan_form import from_plan
 from pages.parts.visit.state import STEPS
 from tests.pages.publish.test_steps import CLINIC
 from tests.pages.visits import held, labelled, ledger, metrics, settled, texts, visit

@@ -16,7 +16,7 @@ from pages.parts.publish import codebook_box, columns_step
 from pages.parts.shared import language
 from pages.parts.shared.number_table import in_language
 from pages.parts.visit import saved_draft
-from pages.parts.visit.plan_form import Draft, Entries, from_plan
+from pages.parts.visit.plan.plan_form import Draft, Entries, from_plan
 from pages.parts.visit.project.history import History
 from pages.parts.visit.state import VisitState
 from tests.pages.visits import held, press, visit, whole

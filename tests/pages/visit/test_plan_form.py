@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpengine import Plan, PlanError
-from pages.parts.visit.asked import measures_of
-from pages.parts.visit.plan_form import (
+from pages.parts.visit.plan.asked import measures_of
+from pages.parts.visit.plan.plan_form import (
     TO_CONFIRM,
     Entries,
     column_faults,

@@ -9,8 +9,9 @@ import pytest
 
 from dpengine import Category, Date, Number, Plan, PlanError, YesNo
 from dpengine.spec.domain import Amount
-from pages.parts.visit import asked, plan_form, saved_draft
-from pages.parts.visit.plan_form import Draft, Entries
+from pages.parts.visit import saved_draft
+from pages.parts.visit.plan import asked, plan_form
+from pages.parts.visit.plan.plan_form import Draft, Entries
 from pages.parts.visit.project import file
 from pages.parts.visit.project.history import History
 from tests.plans import PAY, geography_plan

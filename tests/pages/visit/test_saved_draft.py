@@ -12,8 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from dpengine import Plan
 from dpengine.sources.table import Table
-from pages.parts.visit import plan_form, samples, saved_draft
-from pages.parts.visit.plan_form import Draft
+from pages.parts.visit import samples, saved_draft
+from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.plan_form import Draft
 from pages.parts.visit.state import VISIT, VisitState
 from tests.pages.publish.test_steps import CLINIC
 from tests.pages.visits import held, labelled, press, settled, texts, visit

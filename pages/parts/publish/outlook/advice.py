@@ -27,8 +27,8 @@ from pages.parts.publish.outlook.trial import question_of
 from pages.parts.shared.epsilon_ladder import rungs
 from pages.parts.shared.strategy import strategy_of
 from pages.parts.shared.wording import exactly, plain, sure
-from pages.parts.visit import plan_form
-from pages.parts.visit.plan_form import Entries
+from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.plan_form import Entries
 from pages.parts.visit.state import visit
 
 __all__ = ["advise"]

@@ -19,8 +19,9 @@ from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, mark
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.wording import percent, plain
-from pages.parts.visit import background_read, plan_form
+from pages.parts.visit import background_read
 from pages.parts.visit.fault_text import all_faults
+from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
 
 __all__ = ["show_on_request", "warn"]

@@ -7,8 +7,8 @@ from typing import Any
 
 from dpengine.spec import notation
 from dpengine.translation.catalogue import _, localised, mark, number, plural
-from pages.parts.visit.asked import OF_AMOUNTS, named
-from pages.parts.visit.plan_form import LAYOUTS, Entries, published
+from pages.parts.visit.plan.asked import OF_AMOUNTS, named
+from pages.parts.visit.plan.plan_form import LAYOUTS, Entries, published
 
 __all__ = ["in_words"]
 

@@ -17,7 +17,7 @@ from dpengine.spec import strict_yaml
 from dpengine.spec.domain import FOR_READERS
 from dpengine.spec.plan import About, Language, PublishedTable, Strategy, exact_epsilon
 from dpengine.translation.catalogue import ENGLISH, _, languages, mark, number
-from pages.parts.visit.plan_form import LAYOUTS, Draft, Entries, from_plan, shareable
+from pages.parts.visit.plan.plan_form import LAYOUTS, Draft, Entries, from_plan, shareable
 from pages.parts.visit.project.history import History
 
 __all__ = ["KEPT", "ColumnEntry", "ColumnInFile", "faults_of", "read", "write"]

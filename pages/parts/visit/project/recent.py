@@ -12,7 +12,7 @@ from dpengine import LedgerError, PlanError
 from dpengine.accounting.entry import Entry, Kind, same_name
 from dpengine.release import plan_of
 from dpengine.translation.catalogue import _
-from pages.parts.visit.plan_form import Draft, from_plan
+from pages.parts.visit.plan.plan_form import Draft, from_plan
 from pages.parts.visit.state import STEPS, visit
 
 __all__ = ["Recent", "draft_of", "last_published", "listed", "put_aside", "with_columns_of_the_table"]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dpengine.translation.catalogue import language
-from pages.parts.visit import plan_form
+from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
 
 __all__ = ["Checked", "checked", "faults_of", "faulty"]

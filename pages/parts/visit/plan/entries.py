@@ -1,0 +1,93 @@
+"""The entries of a half-filled plan as values, and what of them may leave a visit.
+
+Nothing here ever sees a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from dpengine.spec.plan import PublishedTable, Strategy
+from dpengine.translation.catalogue import ENGLISH, mark
+from pages.parts.visit.plan.column_entry import is_from_file
+
+__all__ = ["LAYOUTS", "Draft", "Entries", "shareable"]
+
+LAYOUTS = {
+    "together": mark("One table of all of them"),
+    "pairs": mark("Every pair of them"),
+    "single": mark("Each by itself"),
+    "own": mark("A list of my own"),
+}
+
+
+@dataclass(frozen=True)
+class Entries:
+    """One visitor's half-filled plan; `declared` holds the plan file's entry of each column, by name."""
+
+    title: str = ""
+    dataset: str = ""
+    chosen: tuple[str, ...] = ()
+    layout: str = "together"
+    own: tuple[tuple[str, ...], ...] = ()
+    margins: bool = True
+    ranges: bool = False
+    more: tuple[PublishedTable, ...] = ()  # of one's own tables, those that are asked for more than counts
+    of_amounts: tuple[str, ...] = ("mean",)  # what the tables of all other layouts say of each amount
+    declared: dict[str, dict[str, Any]] = field(default_factory=dict)
+    several_rows: bool | None = None
+    id_column: str | None = None
+    rows: int = 1
+    rows_about: int | None = None
+    epsilon: str = "1"
+    strategy: Strategy = "auto"
+    notes: str = ""
+    language: str = ENGLISH
+    about: dict[str, str] = field(default_factory=dict)
+    told: dict[str, dict[str, Any]] = field(default_factory=dict)  # by column: what readers see of it
+
+    def with_(self, **changes: Any) -> Entries:
+        """Return the entries with some of them changed."""
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Entries for a table, by the table's name; `sample` is its key if it is one of the samples.
+
+    `owner` is whose entries they are, as the ledger names them.
+    """
+
+    table: str
+    sample: str
+    settled: tuple[str, ...]
+    entries: Entries
+    owner: str = ""
+
+
+def shareable(entries: Entries) -> Entries:
+    """Return the entries as they may leave this visit, in a file or with the tab.
+
+    A list of values that a data file itself suggests may be made from its rows: until a person confirms it, it is left
+    out. So are words and shapes for values that are not, or no longer, listed.
+    """
+    declared = {name: _confirmed_lists(column) for name, column in entries.declared.items()}
+    told = {name: _of_its_values(fields, declared.get(name, {})) for name, fields in entries.told.items()}
+    return entries.with_(declared=declared, told=told)
+
+
+def _confirmed_lists(column: dict[str, Any]) -> dict[str, Any]:
+    return column | {"values": []} if is_from_file(column) and "values" in column else column
+
+
+def _of_its_values(told: dict[str, Any], column: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is told of a column, of its words and shapes only those of its values."""
+    if not told.keys() & {"words", "shapes"}:
+        return told
+    known = set(map(str, column.get("values", ())))
+    mine = {
+        key: {value: text for value, text in told.get(key, {}).items() if value in known} for key in ("words", "shapes")
+    }
+    return {key: said for key, said in (told | mine).items() if key not in mine or said}

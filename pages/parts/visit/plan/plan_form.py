@@ -1,0 +1,166 @@
+"""The entries of a half-filled plan, and the plan that they make: plain values, no widgets.
+
+Nothing here ever sees a row. What callers need of `entries`, `tables` and `column_entry` is offered here too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from dpengine.errors import PlanError
+from dpengine.exact import exact_text
+from dpengine.spec.domain import FOR_READERS
+from dpengine.spec.plan import Plan, PublishedTable
+from dpengine.translation.catalogue import _
+from pages.parts.visit.fault_text import sentence
+from pages.parts.visit.plan.column_entry import (
+    BOUNDS,
+    HOW_WRITTEN,
+    TO_CONFIRM,
+    all_whole,
+    alone,
+    cleaned,
+    coarser,
+    confirmed,
+    edges_of,
+    entry,
+    is_from_file,
+    open_questions,
+    said,
+    same_cells,
+    suggestion,
+    undressed,
+    waits_for_a_list,
+    with_even_knots,
+)
+from pages.parts.visit.plan.entries import LAYOUTS, Draft, Entries, shareable
+from pages.parts.visit.plan.tables import (
+    declared_name,
+    has_ranges,
+    in_layout,
+    is_ordered,
+    published,
+    tables_of,
+    used,
+)
+
+__all__ = [
+    "HOW_WRITTEN", "LAYOUTS", "TO_CONFIRM", "Draft", "Entries", "all_whole", "coarser", "column_faults", "confirmed",
+    "declared_name", "edges_of", "entry", "from_plan", "has_ranges", "is_from_file", "is_ordered", "published", "said",
+    "same_cells", "shareable", "size_of", "stem", "suggestion", "tables_of", "to_plan", "undressed", "used",
+    "waits_for_a_list",
+]  # fmt: skip
+
+WHOLE = re.compile(r"(^|[^a-z])(age|ages|year|years|yr|alter|jahr)($|[^a-z])")  # names of whole numbers
+
+
+def to_plan(entries: Entries) -> Plan:
+    """Return the plan as entered. Raises `PlanError` with every fault."""
+    tables = list(published(entries))
+    if entries.ranges and has_ranges(entries):
+        everything = set(used(entries))
+        tables = [t.model_copy(update={"ranges": True}) if set(t.columns) == everything else t for t in tables]
+    if entries.several_rows is None:
+        raise PlanError(_("say whether a person may have several rows"))
+    if waiting := [
+        f"{name}: " + _(open_) for name in used(entries) for open_ in open_questions(entries.declared[name])
+    ]:
+        raise PlanError(waiting)
+    parted = {name for table in tables for name in table.quantiles}
+    unit: dict[str, Any] = {"rows": 1}
+    if entries.several_rows:
+        if entries.id_column is None:
+            raise PlanError(_("choose the column that identifies the person"))
+        unit = {"id": entries.id_column, "rows": entries.rows}
+    return Plan(
+        title=entries.title,
+        dataset=entries.dataset,
+        epsilon=entries.epsilon,
+        unit=unit,
+        rows_about=entries.rows_about,
+        columns=[_column(entries, name, parted=name in parted) for name in used(entries)],
+        tables=tables,
+        strategy=entries.strategy,
+        notes=entries.notes,
+        language=entries.language,
+        about=entries.about,
+    )
+
+
+def _column(entries: Entries, name: str, *, parted: bool) -> dict[str, Any]:
+    """Return a column as a plan declares it; if `parted`, for quantiles, with knots where none were declared."""
+    column = cleaned(entries.declared[name])
+    if parted and column["kind"] == "amount" and not column.get("knots"):
+        column = with_even_knots(column)
+    return column | _told(entries, name)
+
+
+def _told(entries: Entries, name: str) -> dict[str, Any]:
+    """Return what readers are told of a column, as far as it fits what is declared of it now."""
+    told, column = entries.told.get(name, {}), entries.declared[name]
+    fields: dict[str, Any] = {key: told[key] for key in ("label", "description") if told.get(key)}
+    whole = told.get("whole", bool(WHOLE.search(name.lower())))
+    if column["kind"] == "number" and whole and all_whole(column.get("edges", ())):
+        fields["whole"] = True
+    if column["kind"] == "category":
+        known = set(map(str, column.get("values", ())))
+        for key in ("words", "shapes"):
+            fields[key] = {value: text for value, text in told.get(key, {}).items() if value in known}
+    return fields
+
+
+def column_faults(entries: Entries, name: str) -> tuple[str, ...]:
+    """Return what is still missing or wrong in the entry of one column."""
+    open_ = open_questions(entries.declared[name])
+    if BOUNDS in open_:
+        return open_
+    try:
+        alone(cleaned(entries.declared[name]), name)
+    except PlanError as error:
+        return (*open_, *(sentence(fault) for fault in error.faults))
+    return open_
+
+
+def size_of(entries: Entries, name: str) -> int | None:
+    """Return the number of cells of a column, or of one of its levels; None while its entry is incomplete."""
+    try:
+        return alone(cleaned(entries.declared[declared_name(entries, name) or name]), name).column(name).size
+    except PlanError:
+        return None
+
+
+def stem(title: str) -> str:
+    """Return a name for a dataset from the title of its table.
+
+    >>> stem("Visits 2026 (all)"), stem("…")
+    ('visits-2026-all', 'my-table')
+    """
+    return re.sub(r"[^\w-]+", "-", title).strip("-").lower() or "my-table"
+
+
+def from_plan(plan: Plan) -> Entries:
+    """Return the entries that would make `plan`."""
+    of_all = plan.ranged is not None and {*plan.ranged} == {*plan.used}
+    entries = Entries(
+        title=plan.title,
+        dataset=plan.dataset,
+        chosen=tuple(column.name for column in plan.columns),
+        ranges=of_all,
+        declared={column.name: undressed(column) for column in plan.columns},
+        notes=plan.notes,
+        language=plan.language,
+        about={key: text for key, text in plan.about.model_dump().items() if text},
+        told={column.name: column.model_dump(include={*FOR_READERS}) for column in plan.columns},
+        several_rows=plan.unit.id is not None,
+        id_column=plan.unit.id,
+        rows=plan.unit.rows,
+        rows_about=plan.rows_about,
+        epsilon=exact_text(plan.epsilon),
+        strategy=plan.strategy,
+    )
+    listed = plan.tables if isinstance(plan.tables, tuple) else plan.marginals
+    tables = [t if isinstance(t, PublishedTable) else PublishedTable(columns=t) for t in listed]
+    if of_all:
+        tables = [table.model_copy(update={"ranges": False}) for table in tables]
+    return in_layout(entries, tables)

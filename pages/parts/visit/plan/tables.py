@@ -1,0 +1,186 @@
+"""The tables that the entries of a plan make: by their layout, or as a list of one's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from itertools import combinations
+from typing import Any
+
+from dpengine.spec.categories.tree import split_name
+from dpengine.spec.plan import PublishedTable
+from pages.parts.visit.plan.asked import RANGES, joined, measures_of, table_of
+from pages.parts.visit.plan.column_entry import coarser
+from pages.parts.visit.plan.entries import Entries
+
+__all__ = [
+    "as_before", "declared_name", "has_ranges", "in_layout", "is_ordered", "published", "saying_more", "tables_of",
+    "used",
+]  # fmt: skip
+
+
+def tables_of(entries: Entries) -> tuple[tuple[str, ...], ...]:
+    """Return the columns of the tables that are published, without repeats."""
+    return tuple(table.columns for table in published(entries))
+
+
+def published(entries: Entries) -> tuple[PublishedTable, ...]:
+    """Return the tables that the layout makes of the chosen columns, without repeats, and what each says of amounts.
+
+    An amount is no column of a table: where it is chosen as one, the table says more of it.
+    """
+    amounts = [name for name in entries.chosen if _is_amount(entries, name)]
+    counted = tuple(name for name in entries.chosen if name not in amounts)
+    match entries.layout:
+        case "together":
+            found: Sequence[tuple[str, ...]] = [counted] if counted else []
+        case "pairs":
+            found = list(combinations(counted, 2)) or [counted]
+        case "single":
+            found = [(name,) for name in counted]
+        case _:
+            found = [kept for table in entries.own if (kept := tuple(n for n in table if declared_name(entries, n)))]
+    tables = [_with_measures(entries, table, amounts) for table in found]
+    tables = [table for table in tables if table.columns]
+    if entries.margins and entries.layout != "single":
+        tables += _margins(entries, [table for table in tables if len(table.columns) > 1])
+    distinct: dict[frozenset[str], PublishedTable] = {}
+    for table in tables:
+        known = distinct.get(key := frozenset(table.columns))
+        distinct[key] = table if known is None else _both(known, table)
+    return tuple(distinct.values())
+
+
+def _is_amount(entries: Entries, name: str) -> bool:
+    return bool(entries.declared.get(name, {}).get("kind") == "amount")
+
+
+def declared_name(entries: Entries, name: str) -> str:
+    """Return which chosen column a name in a table stands for, itself or one of its levels; "" if it is none.
+
+    >>> place = {"name": "place", "kind": "category", "levels": ["land", "place"]}
+    >>> declared_name(Entries(chosen=("place",), declared={"place": place}), "place@land")
+    'place'
+    """
+    if name in entries.chosen:
+        return name
+    column, level = split_name(name)
+    return column if column in entries.chosen and level in coarser(entries.declared.get(column, {})) else ""
+
+
+def _with_measures(entries: Entries, table: tuple[str, ...], amounts: Sequence[str]) -> PublishedTable:
+    """Return a table with what it says of amounts: what is asked for, or the same of all of them."""
+    columns = tuple(name for name in table if name not in amounts)
+    own = entries.layout == "own"
+    inner = [(what, name) for name in (table if own else amounts) if name in amounts for what in entries.of_amounts]
+    more = [table for table in entries.more if own and {*table.columns} == {*columns}]
+    asked = dict.fromkeys([*(each for table in more for each in measures_of(table)), *inner])
+    weight = max((table.weight for table in more), default=Decimal(1))
+    left_out = () if is_ordered(entries, columns) else (RANGES,)
+    kept = [each for each in asked if {*each[1:]} <= {*entries.chosen} and each not in left_out]
+    return table_of(columns, kept, weight).model_copy(update=_of_persons(more))
+
+
+def saying_more(tables: Sequence[PublishedTable]) -> tuple[PublishedTable, ...]:
+    """Return the tables that say more than their columns."""
+    return tuple(table for table in tables if table.amounts or table.ranges or table.weight != 1 or table.distinct)
+
+
+def as_before(entries: Entries, table: PublishedTable) -> PublishedTable:
+    """Return a table that counts distinct persons as it does in the entries: the page itself does not ask for it.
+
+    >>> persons = PublishedTable(columns=("age",), distinct=True)
+    >>> as_before(Entries(more=(persons,)), PublishedTable(columns=("age",))).distinct
+    True
+    """
+    known = [each for each in entries.more if {*each.columns} == {*table.columns}]
+    return table.model_copy(update=_of_persons(known))
+
+
+def _of_persons(tables: Sequence[PublishedTable]) -> dict[str, Any]:
+    """Return how these tables count distinct persons, if one of them does."""
+    fields = ("distinct", "cells_per_person")
+    return next(({field: getattr(table, field) for field in fields} for table in tables if table.distinct), {})
+
+
+def _both(one: PublishedTable, other: PublishedTable) -> PublishedTable:
+    more = {"weight": max(one.weight, other.weight), "ranges": one.ranges or other.ranges}
+    return joined(one.columns, [one, other]).model_copy(update=more | _of_persons([one, other]))
+
+
+def _margins(entries: Entries, tables: Sequence[PublishedTable]) -> list[PublishedTable]:
+    """Return a table of each column of these, in the order of the chosen columns, that says what they say of it."""
+    within = dict.fromkeys(name for table in tables for name in table.columns)
+    order = sorted(within, key=lambda name: entries.chosen.index(declared_name(entries, name)))
+    return [joined((name,), [table for table in tables if name in table.columns]) for name in order]
+
+
+def has_ranges(entries: Entries) -> bool:
+    """Whether one table holds all columns and one of them is ordered, so that sums over ranges can matter."""
+    names = used(entries)
+    tables = published(entries)
+    alone = not any(table.ranges for table in tables)
+    return alone and is_ordered(entries, names) and any(set(table.columns) == set(names) for table in tables)
+
+
+def is_ordered(entries: Entries, names: Sequence[str]) -> bool:
+    """Whether one of these columns has an order, so that sums over its ranges can matter."""
+    return any(entries.declared.get(name, {}).get("kind") in ("number", "date") for name in names)
+
+
+def used(entries: Entries) -> list[str]:
+    """Return the chosen columns that stand in a table, or of which a table says more."""
+    tables = published(entries)
+    within = {declared_name(entries, name) for table in tables for name in table.columns}
+    within |= {name for table in tables for name in table.amounts}
+    return [name for name in entries.chosen if name in within]
+
+
+def in_layout(entries: Entries, tables: Sequence[PublishedTable]) -> Entries:
+    """Return entries that make exactly these tables: in a layout that gives them, or as a list of one's own."""
+    return _laid_out(entries, tables) or _listed(entries, tables)
+
+
+def _laid_out(entries: Entries, tables: Sequence[PublishedTable]) -> Entries | None:
+    """Return entries with the layout that makes exactly these tables; None if only a list of one's own does.
+
+    >>> singles = [PublishedTable(columns=(name,)) for name in ("age", "sex", "job")]
+    >>> found = _laid_out(Entries(chosen=("age", "sex", "job")), singles)
+    >>> found and found.layout
+    'single'
+    """
+    counted = sum(not _is_amount(entries, name) for name in entries.chosen)
+    widest = max((len(table.columns) for table in tables), default=0)
+    layout = {1: "single", 2: "pairs", counted: "together"}.get(widest)
+    if layout is None or len(tables) > math.comb(counted, widest) + counted:
+        return None
+    for margins in (True, False):
+        found = entries.with_(layout=layout, margins=margins)
+        if published(found) == tuple(tables):
+            return found
+    return None
+
+
+def _listed(entries: Entries, tables: Sequence[PublishedTable]) -> Entries:
+    """Return entries with the tables as a list of one's own, without the single columns where ticking their box
+    gives them all.
+
+    >>> listed = [PublishedTable(columns=names) for names in (("age", "sex"), ("age",), ("sex",))]
+    >>> found = _listed(Entries(chosen=("age", "sex")), listed)
+    >>> found.own, found.margins
+    ((('age', 'sex'),), True)
+    >>> found = _listed(Entries(chosen=("age", "sex")), listed[:2])
+    >>> found.own, found.margins
+    ((('age', 'sex'), ('age',)), False)
+    """
+    within = {name for table in tables if len(table.columns) > 1 for name in table.columns}
+    kept = [table for table in tables if len(table.columns) > 1 or table.columns[0] not in within]
+    for own, margins in ((kept, True), (tables, False)):
+        found = entries.with_(
+            layout="own", own=tuple(table.columns for table in own), margins=margins,
+            more=saying_more(own),
+        )  # fmt: skip
+        if not margins or (within and published(found) == tuple(tables)):
+            break
+    return found
