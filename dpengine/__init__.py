@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dpengine.errors import (
         BudgetError,
         Fault,
+        LedgerBusyError,
         LedgerError,
         PlanError,
         PrivateReleaseError,
@@ -48,11 +49,11 @@ if TYPE_CHECKING:
     from dpengine.spec.query import Condition, Count, Mean, Mode, Proportion, Quantile, Question, Sum, Variance
 
 __all__ = [
-    "Answer", "BudgetError", "Category", "Condition", "Count", "Date", "Entry", "Expected", "Fault", "Grid", "Ledger",
-    "LedgerError", "Mean", "Mode", "Number", "Plan", "PlanError", "PrivateReleaseError", "Proportion", "Quantile",
-    "Question", "Release", "ReleaseError", "Result", "Strategy", "Sum", "Table", "TableError", "Unit", "Variance",
-    "YesNo", "__version__", "ask", "decide", "draw_replicates", "epsilon_for", "expect", "noise", "open_table",
-    "predict", "preview", "release", "signed_by", "verify",
+    "Answer", "BudgetError", "Category", "Condition", "Count", "Date", "Entry", "Expected", "Fault", "Grid",
+    "Ledger", "LedgerBusyError", "LedgerError", "Mean", "Mode", "Number", "Plan", "PlanError",
+    "PrivateReleaseError", "Proportion", "Quantile", "Question", "Release", "ReleaseError", "Result", "Strategy",
+    "Sum", "Table", "TableError", "Unit", "Variance", "YesNo", "__version__", "ask", "decide", "draw_replicates",
+    "epsilon_for", "expect", "noise", "open_table", "predict", "preview", "release", "signed_by", "verify",
 ]  # fmt: skip
 
 _MODULES = {
@@ -60,7 +61,16 @@ _MODULES = {
     "accounting.ledger": ("Ledger",),
     "ask": ("ask",),
     "bundle.verify": ("signed_by", "verify"),
-    "errors": ("BudgetError", "Fault", "LedgerError", "PlanError", "PrivateReleaseError", "ReleaseError", "TableError"),
+    "errors": (
+        "BudgetError",
+        "Fault",
+        "LedgerBusyError",
+        "LedgerError",
+        "PlanError",
+        "PrivateReleaseError",
+        "ReleaseError",
+        "TableError",
+    ),
     "measure.strategy": ("Strategy", "decide"),
     "release": ("Release", "release"),
     "replicates.files": ("draw_replicates",),

@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["BudgetError", "Fault", "LedgerError", "PlanError", "PrivateReleaseError", "ReleaseError", "TableError"]
+__all__ = [
+    "BudgetError", "Fault", "LedgerBusyError", "LedgerError", "PlanError", "PrivateReleaseError", "ReleaseError",
+    "TableError",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,10 @@ class BudgetError(PrivateReleaseError):
 
 class LedgerError(PrivateReleaseError):
     """The ledger cannot be used (locked, damaged, gone, an old copy): nothing is released, even if a budget allows."""
+
+
+class LedgerBusyError(LedgerError):
+    """The ledger cannot be used just now: another process holds it, or its database does not answer. Try again."""
 
 
 class ReleaseError(PrivateReleaseError):

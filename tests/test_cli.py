@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dpengine import Ledger, Plan, errors
-from dpengine.cli import STATUSES, main
+from dpengine.cli import MEANINGS, STATUSES, main
 from tests.charges import charge
 from tests.plans import CLINIC
 
@@ -59,8 +59,12 @@ def test_a_malformed_cap_is_wrong_use(cap: str, tmp_path: Path) -> None:
 
 
 def test_every_kind_of_error_has_an_exit_status() -> None:
-    assert STATUSES.keys() == set(errors.PrivateReleaseError.__subclasses__())
-    assert set(STATUSES.values()) == {1, 2}
+    kinds = [errors.PrivateReleaseError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    assert STATUSES.keys() == set(kinds[1:])
+    assert set(STATUSES.values()) == {1, 2, 75}
+    assert set(STATUSES.values()) < set(MEANINGS)
 
 
 def test_a_ledger_that_cannot_be_used_has_status_1(tmp_path: Path) -> None:

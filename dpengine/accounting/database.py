@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from platformdirs import user_data_path
 from sqlalchemy.pool import NullPool, StaticPool
 
-from dpengine.errors import LedgerError
+from dpengine.errors import LedgerBusyError, LedgerError
 from dpengine.translation.catalogue import _, mark
 
 __all__ = ["Store", "address_of", "locked", "new_file", "open_copy", "place_of", "plain_errors"]
@@ -256,11 +256,13 @@ def _create_file(path: Path, build: Build) -> bool:
 
 @contextmanager
 def plain_errors(what: str = _UNUSABLE) -> Iterator[None]:
-    """Turn every failure of a database into a `LedgerError` that names no path."""
+    """Turn every failure of a database into a `LedgerError` that names no path; `LedgerBusyError` if it may pass."""
+    kind = LedgerError
     try:
         yield
     except sa.exc.DBAPIError as error:
-        reason = _reason(error.orig)
+        reason, passes = _reason(error.orig)
+        kind = LedgerBusyError if passes else LedgerError
     except ImportError:
         reason = _("the driver for its kind of database is not installed")
     except (OSError, sa.exc.SQLAlchemyError):
@@ -269,15 +271,16 @@ def plain_errors(what: str = _UNUSABLE) -> Iterator[None]:
         reason = _(_DAMAGED)
     else:
         return
-    raise LedgerError(_("{what}: {reason}. Nothing was released.", what=_(what), reason=reason)) from None
+    raise kind(_("{what}: {reason}. Nothing was released.", what=_(what), reason=reason)) from None
 
 
-def _reason(error: object) -> str:
+def _reason(error: object) -> tuple[str, bool]:
+    """Return why a database failed, and whether that may pass by itself."""
     code = str(getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", ""))
     code = "_".join(code.split("_")[:2])  # SQLITE_IOERR_WRITE is a kind of SQLITE_IOERR
     unreachable = not code or code.startswith(("08", "57P"))
     if code in _REASONS:
-        return _(_REASONS[code])
+        return _(_REASONS[code]), _REASONS[code] is _BUSY
     if unreachable:
-        return _("its database cannot be reached; check that it is running, is intact, and has room on its disk")
-    return _("its database refused; check that it is running, is intact, and has room on its disk")
+        return _("its database cannot be reached; check that it is running, is intact, and has room on its disk"), True
+    return _("its database refused; check that it is running, is intact, and has room on its disk"), False

@@ -1,6 +1,6 @@
 """The command line: from table to bundle, for scripts and schedules."""
 
 from dpengine.cli.commands import main
-from dpengine.cli.common import STATUSES
+from dpengine.cli.common import MEANINGS, STATUSES
 
-__all__ = ["STATUSES", "main"]
+__all__ = ["MEANINGS", "STATUSES", "main"]

@@ -37,13 +37,17 @@ def approval() -> None:
 @click.option("--lift", is_flag=True, help="No longer ask for approval.")
 @ledger_option
 @owner_option
+@json_option
 @faults
-def require(dataset: str | None, lift: bool, url: str | None, owner: str) -> None:
+def require(dataset: str | None, lift: bool, url: str | None, owner: str, as_json: bool) -> None:
     """Ask for approval of whatever spends the budget of DATASET, or of every dataset of the owner."""
     from dpengine.accounting.approval.records import ALL
 
     desk = open_ledger(url, owner).approvals
     desk.set_rule(ALL if dataset is None else dataset, needed=not lift)
+    if as_json:
+        click.echo(json.dumps({"needed_for": [None if rule == ALL else rule for rule in desk.rules()]}))
+        return
     named = [rule or "every dataset" for rule in desk.rules()]
     say(f"approval is needed for {', '.join(named) if named else 'nothing'}")
 
@@ -54,13 +58,14 @@ def require(dataset: str | None, lift: bool, url: str | None, owner: str) -> Non
 @click.option("--other-people", is_flag=True, help="Ask also for what `release --other-people` states.")
 @ledger_option
 @owner_option
+@json_option
 @faults
-def send(plan: Path, note: str, other_people: bool, url: str | None, owner: str) -> None:
+def send(plan: Path, note: str, other_people: bool, url: str | None, owner: str, as_json: bool) -> None:
     """Send PLAN for approval. Reads no table."""
     from dpengine.spec.plan import Plan
 
     request = open_ledger(url, owner).approvals.send(Plan.load(plan), _me(), note, other_people=other_people)
-    say(_line(request))
+    _say_state(request, as_json)
 
 
 @approval.command(name="list")
@@ -84,8 +89,9 @@ def listed(url: str | None, owner: str, as_json: bool) -> None:
 @click.argument("request")
 @ledger_option
 @owner_option
+@json_option
 @faults
-def show(request: str, url: str | None, owner: str) -> None:
+def show(request: str, url: str | None, owner: str, as_json: bool) -> None:
     """Print the plan of REQUEST, its price, what it would leave, and its expected errors."""
     from dpengine.results.predict import predict
     from dpengine.spec.plan import Plan
@@ -93,6 +99,12 @@ def show(request: str, url: str | None, owner: str) -> None:
     book = open_ledger(url, owner)
     found, text = book.approvals.request(request), book.approvals.plan_text(request)
     left = book.left(found.dataset)
+    frame = predict(Plan.loads(text))
+    if as_json:
+        tables = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
+        price = {"left": None if left is None else exact_text(left), "tables": tables}
+        click.echo(json.dumps(_fields(found) | {"plan": text} | price))
+        return
     rest = "no cap is set" if left is None else f"of which {exact_text(left)} is left before"
     for line in text.splitlines():
         say(line)
@@ -100,7 +112,6 @@ def show(request: str, url: str | None, owner: str) -> None:
     say(f"ε = {exact_text(found.epsilon)} from the budget of {found.dataset}, {rest}")
     if found.other_people:
         say("with the statement that the table is of other people than earlier ones like it")
-    frame = predict(Plan.loads(text))
     frame["table"] = frame["table"].map(printable)
     click.echo(frame.to_string(index=False, float_format=lambda number: f"{number:.4g}"))
 
@@ -113,11 +124,12 @@ def _decision(name: str, about: str) -> None:
     @note_option
     @ledger_option
     @owner_option
+    @json_option
     @faults
-    def decide(request: str, note: str, url: str | None, owner: str) -> None:
+    def decide(request: str, note: str, url: str | None, owner: str, as_json: bool) -> None:
         desk = open_ledger(url, owner).approvals
         (desk.approve if name == "approve" else desk.decline)(request, _me(), note)
-        say(_line(desk.request(request)))
+        _say_state(desk.request(request), as_json)
 
 
 _decision("approve", "Approve REQUEST of somebody else: its plan may then be published, once.")
@@ -128,12 +140,13 @@ _decision("decline", "Decline REQUEST of somebody else.")
 @click.argument("request")
 @ledger_option
 @owner_option
+@json_option
 @faults
-def withdraw(request: str, url: str | None, owner: str) -> None:
+def withdraw(request: str, url: str | None, owner: str, as_json: bool) -> None:
     """Take back REQUEST, or its approval, before it is used."""
     desk = open_ledger(url, owner).approvals
     desk.withdraw(request, _me())
-    say(_line(desk.request(request)))
+    _say_state(desk.request(request), as_json)
 
 
 def _me() -> Actor:
@@ -150,6 +163,13 @@ def _me() -> Actor:
         except KeyError:  # a container may run as an account without a name
             account = str(os.getuid())
     return Actor(f"account {account}", account)
+
+
+def _say_state(request: Request, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(_fields(request)))
+    else:
+        say(_line(request))
 
 
 def _line(request: Request) -> str:

@@ -23,6 +23,7 @@ from dpengine.cli.common import (
     owner_option,
     reading_options,
     say,
+    stages,
 )
 from dpengine.exact import exact_text
 
@@ -88,8 +89,8 @@ def ask(  # click hands over one parameter for each argument and option
     from dpengine.sources.open import open_table
 
     ledger = open_ledger(url, owner)
-    with open_table(table, **reading) as opened:
-        answer = answer_to(opened, question, ledger, other_people=other_people)
+    with stages() as show, open_table(table, **reading) as opened:
+        answer = answer_to(opened, question, ledger, other_people=other_people, progress=show)
     announce_new(ledger)
     entry = ledger.entry(answer.answer_id)
     assert entry is not None

@@ -1,7 +1,7 @@
 """The command line: from table to bundle, for scripts and schedules.
 
-Results go to standard output, messages to standard error, one line for each fault. The exit status is 0 on success,
-else as in `STATUSES`. Each command imports only what it needs.
+Results go to standard output; messages, one line for each fault, and progress to standard error. Exit statuses are
+those of `MEANINGS`. Each command imports only what it needs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from fractions import Fraction
@@ -23,6 +23,7 @@ import click
 
 from dpengine.cli.ask import ask
 from dpengine.cli.common import (
+    MEANINGS,
     REFUSED,
     WRONG_USE,
     announce_new,
@@ -38,6 +39,7 @@ from dpengine.cli.common import (
     printable,
     reading_options,
     say,
+    stages,
     warn,
 )
 from dpengine.cli.ledger import ledger
@@ -50,7 +52,10 @@ from dpengine.spec.plan import Plan
 __all__ = ["main"]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+EPILOG = "\b\nExit status:\n" + "\n".join(f"  {status:<4} {meaning}" for status, meaning in MEANINGS.items())
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=EPILOG)
 @click.pass_context
 def main(context: click.Context) -> None:
     """Publish differentially private tables: plan, predict, release, verify."""
@@ -85,8 +90,9 @@ def _clearing_up_on_signals() -> Iterator[None]:
 @main.command()
 @click.argument("table", type=click.Path(path_type=Path))
 @reading_options
+@json_option
 @faults
-def columns(table: Path, reading: dict[str, Any]) -> None:
+def columns(table: Path, reading: dict[str, Any], as_json: bool) -> None:
     """Print a first plan for TABLE: names and kinds of columns, with blanks for a person to fill in."""
     from dpengine.sources.open import open_table
     from dpengine.sources.plan_template import DOUBT, first_plan, header_doubt
@@ -100,7 +106,12 @@ def columns(table: Path, reading: dict[str, Any]) -> None:
     with opened:
         if doubt := header_doubt(field.name for field in opened.columns):
             warn(doubt)
-        click.echo(first_plan(opened.columns, dataset=table.name.split(".")[0]), nl=False)
+        text = first_plan(opened.columns, dataset=table.name.split(".")[0])
+        if as_json:
+            listed = [{"name": field.name, "kind": field.kind_hint} for field in opened.columns]
+            click.echo(json.dumps({"columns": listed, "plan": text}))
+            return
+        click.echo(text, nl=False)
 
 
 @main.command()
@@ -113,7 +124,9 @@ def predict(plan: Path, epsilons: tuple[str, ...], as_json: bool) -> None:
     from dpengine.results import predict as prediction
 
     loaded = Plan.load(plan)
-    frame = prediction.predict(loaded, epsilons or None)
+    with stages() as show:
+        show("predicting")
+        frame = prediction.predict(loaded, epsilons or None)
     if as_json:
         rows = frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
         click.echo(json.dumps({"dataset": loaded.dataset, "epsilon": exact_text(loaded.epsilon), "tables": rows}))
@@ -166,17 +179,18 @@ def release(  # click hands over one parameter for each argument and option
     beside = _is_standard_output(output)  # then the summary goes to standard error: nothing may follow a bundle
     ledger = open_ledger(url, owner)
     again = "the release is recorded, and running this again writes it at no cost"
-    stages: list[str] = []
+    reached: list[str] = []
     unwritten: OSError | None = None
-    with open_table(table, **reading) as opened:
+    with stages() as show, open_table(table, **reading) as opened:
         try:
-            finished = publish(opened, loaded, ledger, progress=stages.append, other_people=other_people)
+            progress = _both(reached.append, show)
+            finished = publish(opened, loaded, ledger, progress=progress, other_people=other_people)
             try:
                 finished.save(output)
             except OSError as error:
                 unwritten = error
         except (KeyboardInterrupt, SystemExit):
-            if LAST_STAGE in stages and is_recorded(opened, loaded, ledger):
+            if LAST_STAGE in reached and is_recorded(opened, loaded, ledger):
                 warn(f"stopped, but {again}")
             raise
     if unwritten is not None:
@@ -210,6 +224,14 @@ def release(  # click hands over one parameter for each argument and option
         )
     for line in lines:
         say(line, err=beside)
+
+
+def _both(first: Callable[[str], None], second: Callable[[str], None]) -> Callable[[str], None]:
+    def call(stage: str) -> None:
+        first(stage)
+        second(stage)
+
+    return call
 
 
 def _is_standard_output(path: Path) -> bool:
@@ -279,7 +301,9 @@ def audit(epsilon: str, runs: int, jobs: int, ways: tuple[str, ...], as_json: bo
     for check in exact_checks.checks(claimed):
         lines["exact"].append(_audited(check.what, claimed, check.found, f"{check.cases:,} cases", as_json=as_json))
     for way in ways or publications.WAYS:
-        shown = publications.show(way, claimed, runs, jobs=jobs)
+        with stages() as show:
+            show(f"publishing {2 * runs:,} times, {way}")
+            shown = publications.show(way, claimed, runs, jobs=jobs)
         seen = f"{shown.hits:,} of {runs:,} outputs speak for the person, and {shown.hits_without:,} without"
         lines["shown"].append(_audited(f"{way}: at least", claimed, shown.least_epsilon, seen, as_json=as_json))
     if as_json:
@@ -313,13 +337,14 @@ def demo(options: tuple[str, ...]) -> None:
 
 @main.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@json_option
 @faults
-def samples(folder: Path) -> None:
+def samples(folder: Path, as_json: bool) -> None:
     """Copy the sample tables and their plans into FOLDER."""
     from dpengine import installed
 
-    for path in installed.copy_samples(folder):
-        click.echo(path.name)
+    names = [path.name for path in installed.copy_samples(folder)]
+    click.echo(json.dumps({"files": names}) if as_json else "\n".join(names))
 
 
 def _audited(what: str, claimed: Fraction, found: float, seen: str, *, as_json: bool) -> dict[str, Any]:

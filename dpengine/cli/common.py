@@ -1,33 +1,57 @@
-"""What all commands share: options, messages of one line each, and exit statuses."""
+"""What all commands share: options, messages of one line each, progress, and exit statuses."""
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from dpengine.errors import BudgetError, LedgerError, PlanError, PrivateReleaseError, ReleaseError, TableError
+from dpengine.errors import (
+    BudgetError,
+    Fault,
+    LedgerBusyError,
+    LedgerError,
+    PlanError,
+    PrivateReleaseError,
+    ReleaseError,
+    TableError,
+)
 
 if TYPE_CHECKING:
     from dpengine.accounting.ledger import Ledger
 
 __all__ = [
-    "REFUSED", "STATUSES", "WRONG_USE", "announce_new", "check_address", "faults", "finish", "json_option",
+    "MEANINGS", "REFUSED", "STATUSES", "WRONG_USE", "announce_new", "check_address", "faults", "finish", "json_option",
     "ledger_option", "likeness", "open_ledger", "option", "other_people_option", "owner_option", "printable",
-    "reading_options", "say", "warn",
+    "reading_options", "say", "stages", "warn",
 ]  # fmt: skip
 
-REFUSED, WRONG_USE = 1, 2
+# 75 is what the C library's sysexits.h calls a failure that may pass; 128 + the number of a signal is the shell's way.
+REFUSED, WRONG_USE, TRY_AGAIN, INTERRUPTED = 1, 2, 75, 130
 STATUSES: dict[type[PrivateReleaseError], int] = {
     BudgetError: REFUSED,
     LedgerError: REFUSED,  # nothing may be released; a malformed address or cap is wrong use, see `option`
+    LedgerBusyError: TRY_AGAIN,
     ReleaseError: REFUSED,
     PlanError: WRONG_USE,
     TableError: WRONG_USE,
 }
+MEANINGS = {
+    0: "done",
+    REFUSED: "refused: over budget or not approved; verification or audit failed; ledger unusable",
+    WRONG_USE: "wrong use: options, or a plan, table or output that cannot be used",
+    TRY_AGAIN: "try again: the ledger is held by another process, or its database is down",
+    129: "ended by SIGHUP",
+    INTERRUPTED: "stopped by Ctrl+C (SIGINT)",
+    143: "ended by SIGTERM",
+}
+
+_CLEAR = "\r\x1b[K"  # the line of a terminal that shows the stage of the work
 
 Value = TypeVar("Value")
 
@@ -87,21 +111,50 @@ def faults(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*arguments, **options)
         except PrivateReleaseError as error:
-            finish(error.faults, STATUSES.get(type(error), WRONG_USE))
+            finish(error.faults, STATUSES.get(type(error), WRONG_USE), type(error).__name__)
+        except KeyboardInterrupt:
+            finish(["stopped"], INTERRUPTED)
 
     return guarded
 
 
-def finish(messages: Iterable[object], status: int) -> NoReturn:
-    """End with a line for each message."""
-    for message in messages:
-        warn(str(message))
+def finish(faults: Iterable[Fault | str], status: int, error: str = "") -> NoReturn:
+    """End with a line for each fault: a sentence, or for `--json` an object with the status and the kind of error."""
+    for each in faults:
+        fault = each if isinstance(each, Fault) else Fault((), each)
+        _tell(str(fault), {"status": status, "error": error, "place": fault.path, "message": fault.text})
     sys.exit(status)
 
 
 def warn(message: str) -> None:
-    """Print one line to standard error."""
-    click.echo(f"private-release: {printable(' '.join(message.split()))}", err=True)
+    """Print one line to standard error; for `--json` an object."""
+    _tell(message, {"warning": message})
+
+
+def _tell(line: str, for_machines: dict[str, Any]) -> None:
+    context = click.get_current_context(silent=True)
+    as_json = context is not None and context.params.get("as_json")
+    text = json.dumps(for_machines) if as_json else f"private-release: {printable(' '.join(line.split()))}"
+    click.echo(f"{_CLEAR if sys.stderr.isatty() else ''}{text}", err=True)
+
+
+@contextmanager
+def stages() -> Iterator[Callable[[str], None]]:
+    """Yield a function that shows the stage of the work on standard error: one line, cleared at the end.
+
+    Where that is no terminal, nothing is shown.
+    """
+    terminal = sys.stderr.isatty()
+
+    def show(stage: str) -> None:
+        if terminal:
+            click.echo(f"{_CLEAR}{printable(stage)} …", err=True, nl=False)
+
+    try:
+        yield show
+    finally:
+        if terminal:
+            click.echo(_CLEAR, err=True, nl=False)
 
 
 def say(line: str, *, err: bool = False) -> None:

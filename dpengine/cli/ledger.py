@@ -154,13 +154,18 @@ def restore(source: Path, forget: bool, url: str | None, as_json: bool) -> None:
 
 @ledger.command()
 @ledger_option
+@json_option
 @faults
-def begin(url: str | None) -> None:
+def begin(url: str | None, as_json: bool) -> None:
     """Begin a new ledger where none is, although one was there before: what it spent is forgotten."""
     from dpengine.accounting import upkeep
 
     check_address(url)
-    say(f"a new ledger was begun: {upkeep.begin(url)}")
+    place = upkeep.begin(url)
+    if as_json:
+        click.echo(json.dumps({"ledger": place}))
+    else:
+        say(f"a new ledger was begun: {place}")
 
 
 @ledger.command()

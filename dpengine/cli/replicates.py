@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 
-from dpengine.cli.common import WRONG_USE, faults, finish, say
+from dpengine.cli.common import WRONG_USE, faults, finish, json_option, say, stages
 
 __all__ = ["replicates"]
 
@@ -15,17 +16,23 @@ __all__ = ["replicates"]
 @click.argument("bundle", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True,
               help="Zip file to write.")  # fmt: skip
+@json_option
 @faults
-def replicates(bundle: Path, output: Path) -> None:
+def replicates(bundle: Path, output: Path, as_json: bool) -> None:
     """Draw the tables of BUNDLE 50 times with fresh errors, for intervals of your own sums and regressions.
 
     They are made from the published numbers alone and cost no privacy. The same bundle gives the same file everywhere.
     """
     from dpengine.replicates import DRAWS, pack
 
-    packed = pack(bundle)
+    with stages() as show:
+        show("drawing")
+        packed = pack(bundle)
     try:
         output.write_bytes(packed)
     except OSError as error:
         finish([f"{output.name} cannot be written ({error.strerror})"], WRONG_USE)
+    if as_json:
+        click.echo(json.dumps({"output": output.name, "replicates": DRAWS}))
+        return
     say(f"{output.name}: {DRAWS} replicates of every table; README.txt in it says how to use them")

@@ -20,6 +20,7 @@ from dpengine.cli.common import (
     owner_option,
     reading_options,
     say,
+    stages,
     warn,
 )
 
@@ -79,7 +80,8 @@ def rows_kept(
         else:
             ledger = open_ledger(url, owner)
             questions = rows_kept_questions(dataset, person, wanted, epsilon)
-            answers = ask_rows_kept(opened, questions, ledger, other_people=other_people)
+            with stages() as show:
+                answers = ask_rows_kept(opened, questions, ledger, other_people=other_people, progress=show)
             announce_new(ledger)
             lines = rising(answers)
             intervals = {
