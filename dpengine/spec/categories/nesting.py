@@ -12,7 +12,7 @@ from dpengine.spec.categories.tree import MARK, MAX_LEVELS
 from dpengine.spec.numeric.edges import check_edges, read_edges
 from dpengine.translation.catalogue import _, localised
 
-__all__ = ["bins_of", "nested_bins", "nested_periods"]
+__all__ = ["PERIODS", "WITHIN", "bins_of", "nested_bins", "nested_periods"]
 
 PERIODS = ("day", "week", "month", "quarter", "year")
 WITHIN = {"day": PERIODS[1:], "month": ("quarter", "year"), "quarter": ("year",)}  # what each period lies within

@@ -25,7 +25,7 @@ from pages.parts.visit.fault_text import all_faults
 from pages.parts.visit.plan import plan_form
 from pages.parts.visit.state import visit
 
-__all__ = ["show"]
+__all__ = ["bring_levels", "show"]
 
 SHAPES = ("geojson", "json")
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -36,11 +36,9 @@ SHEETS = (
 MAX_BYTES = 50 * 10**6  # of a file of another program
 
 
-def show(label: str = "") -> None:
+def show() -> None:
     """Offer the columns as a sheet to fill in, and take a codebook that declares some of them."""
-    with st.popover(
-        label or _("Codebook"), icon=":material/menu_book:", key=visit().key("codebook-box"), on_change="rerun"
-    ):
+    with st.popover(_("Codebook"), icon=":material/menu_book:", key=visit().key("codebook-box"), on_change="rerun"):
         entries = plan_form.shareable(visit().entries)
         columns = [entries.declared[name] for name in plan_form.used(entries)]
         st.caption(
@@ -76,17 +74,34 @@ def show(label: str = "") -> None:
                 "the same column can be published by county and by state."
             ),
         )
-        books = [file for file in files if not file.name.lower().endswith(SHAPES)]
-        outlines = [file for file in files if file not in books]
-        try:
-            geojson = {file.name: _text(file, shapes.MAX_BYTES) for file in outlines}
-            if books:
-                from_programs = any(_suffix(file) in STATISTICAL for file in books)
-                _take([_read(file, geojson) for file in books], to_confirm=from_programs)
-            elif geojson:
-                _take_shapes(*next(iter(geojson.items())))
-        except PlanError as error:
-            st.warning(all_faults(error), icon=":material/report:")
+        _take_files(files)
+
+
+def bring_levels(categories: Sequence[str]) -> None:
+    """Take a CSV file with a column for each level of one of the `categories`."""
+    file = file_box(
+        _("{columns}: a CSV file with a column for each level, such as county,state",
+          columns=plain(", ".join(categories))),
+        type=["csv"],
+        key=visit().key("levels-file"),
+        help=_("A line for each value, and what it lies in: Kern,CA. The names of its columns name the levels."),
+    )  # fmt: skip
+    _take_files([file] if file is not None else [])
+
+
+def _take_files(files: Sequence[UploadedFile]) -> None:
+    """Take codebooks with the shapes that come with them, or shapes alone; say what is wrong with them."""
+    books = [file for file in files if not file.name.lower().endswith(SHAPES)]
+    outlines = [file for file in files if file not in books]
+    try:
+        geojson = {file.name: _text(file, shapes.MAX_BYTES) for file in outlines}
+        if books:
+            from_programs = any(_suffix(file) in STATISTICAL for file in books)
+            _take([_read(file, geojson) for file in books], to_confirm=from_programs)
+        elif geojson:
+            _take_shapes(*next(iter(geojson.items())))
+    except PlanError as error:
+        st.warning(all_faults(error), icon=":material/report:")
 
 
 def _take(books: Sequence[Codebook], *, to_confirm: bool) -> None:
@@ -117,9 +132,11 @@ def _take(books: Sequence[Codebook], *, to_confirm: bool) -> None:
 
 
 def _with_levels(entry: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    """Return what a codebook declares; a sheet, which does not tell of levels, leaves those of the same values."""
-    if entry["kind"] != "category" or "levels" in entry:
+    """Return what a codebook declares; a sheet, which does not tell of levels, leaves those of the same column."""
+    if entry["kind"] != before["kind"] or "levels" in entry or not before.get("levels"):
         return entry
+    if entry["kind"] != "category":
+        return entry | {"levels": before["levels"]}
     if {*map(str, entry.get("values", ()))} != {*map(str, before.get("values", ()))}:
         return entry
     return entry | {key: before[key] for key in ("levels", "above") if key in before}

@@ -18,6 +18,7 @@ from dpengine.spec.notation import DATE_FORMATS
 from dpengine.spec.numeric.edges import equal_edges
 from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _, mark, number, plural
+from pages.parts.publish.levels_box import PERIODS, ask_levels
 from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read
 from pages.parts.visit.plan import plan_form
@@ -44,13 +45,6 @@ BANDS = {
 OTHERWISE = "otherwise"
 MOST_SEEN = 20_000  # different values of a column that its owner can look at
 MOST_TICKS = 40  # with more values, a box to search
-PERIODS = {
-    "day": mark("day"),
-    "week": mark("week"),
-    "month": mark("month"),
-    "quarter": mark("quarter"),
-    "year": mark("year"),
-}
 PLAIN: NumberFormat = "1234.5"
 
 
@@ -85,7 +79,8 @@ def ask_number(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str,
         band = st.selectbox(_("Bands"), list(BANDS), format_func=_, key=_key("band", name))
         st.caption(BANDS[band])
         _fill_in(f"take-band-{name}", name, edges=plan_form.edges_of(BANDS[band]), source="standard")
-    return {"edges": edges} | (_numbers_written(name, column.get("format") or PLAIN) if as_text else {})
+    levels = ask_levels(name, column)
+    return {"edges": edges} | levels | (_numbers_written(name, column.get("format") or PLAIN) if as_text else {})
 
 
 def ask_amount(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, Any]:
@@ -231,7 +226,8 @@ def ask_date(name: str, column: dict[str, Any], *, as_text: bool) -> dict[str, A
         format_func=lambda key: _(PERIODS[key]),
         key=_key("by", name),
     )
-    entry = {"from": str(start or ""), "to": str(stop or ""), "by": period}
+    entry: dict[str, Any] = {"from": str(start or ""), "to": str(stop or ""), "by": period}
+    entry |= ask_levels(name, column | entry)
     return entry | ({"format": _written(name, column.get("format", ""))} if as_text else {})
 
 

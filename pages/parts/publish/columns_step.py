@@ -13,7 +13,7 @@ from dpengine.spec import strict_yaml
 from dpengine.spec.limits import MAX_TABLE_CELLS
 from dpengine.spec.plan import PublishedTable
 from dpengine.translation.catalogue import _, mark, number, plural
-from pages.parts.publish import codebook_box
+from pages.parts.publish import levels_box
 from pages.parts.publish.own_tables import ask_of_amounts, ask_own_tables
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.glossary.help import term
@@ -80,8 +80,8 @@ def choose_columns() -> None:
         chosen=entries.chosen, declared=entries.declared, told=told, layout=layout, own=entries.own, more=entries.more,
         of_amounts=entries.of_amounts, margins=margins,
     )  # fmt: skip
-    if layout == "own" and any(declared[name]["kind"] == "category" for name in chosen):
-        codebook_box.show(_("Levels, such as counties in states"))
+    if layout == "own":
+        levels_box.show(chosen)
     if plan_form.has_ranges(visit().entries):
         ranges = st.checkbox(
             _("Sums over ranges matter, such as all ages up to 40"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import streamlit as st
 
+from dpengine.spec.categories.tree import MARK
 from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _, mark, plural
 from pages.parts.publish import codebook_box
@@ -20,6 +21,7 @@ from pages.parts.publish.outlook import fit
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import plain
 from pages.parts.visit.plan import plan_form
+from pages.parts.visit.plan.asked import level_of
 from pages.parts.visit.plan.checked import checked, faults_of, faulty
 from pages.parts.visit.state import visit
 
@@ -167,6 +169,17 @@ def _show_detail(used: list[str], open_columns: list[str]) -> None:
             )  # fmt: skip
         for fault in faults_of(name):
             st.caption(f":material/arrow_right: {plain(_(fault))}")
+        _say_where_levels_are_picked(name)
+
+
+def _say_where_levels_are_picked(name: str) -> None:
+    """Say how a level comes into a table, where none has one."""
+    levels = plan_form.coarser(visit().entries.declared[name])
+    asked = {column for table in plan_form.tables_of(visit().entries) for column in table}
+    if levels and not any(f"{name}{MARK}{level}" in asked for level in levels):
+        text = _("No table asks for {level} yet: change the columns, take *A list of my own*, and pick it there.",
+                 level=plain(level_of(name, levels[0])))  # fmt: skip
+        st.caption(f":material/info: {text}")
 
 
 def _brief(name: str) -> str:

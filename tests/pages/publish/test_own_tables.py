@@ -11,8 +11,9 @@ from pages.parts.visit.plan.plan_form import from_plan, to_plan
 from tests.pages.visits import held, labelled, settled, texts, visit
 from tests.plans import PAY, Plan, geography_plan
 
-PEOPLE = "county,sex,income,age\n" + "".join(
-    f"{('Kern', 'Napa', 'Travis')[k % 3]},{('female', 'male')[k % 2]},{20_000 + 900 * k},{20 + k}\n" for k in range(40)
+PEOPLE = "county,sex,income,age,seen_on\n" + "".join(
+    f"{county},{('female', 'male')[k % 2]},{20_000 + 900 * k},{20 + k},2024-0{1 + k % 9}-01\n"
+    for k, county in enumerate(("Kern", "Napa", "Travis") * 13)
 )
 LEVELS = b"county,state\nKern,CA\nNapa,CA\nTravis,TX\n"
 
@@ -87,11 +88,13 @@ def test_tables_of_ones_own_say_averages_are_weighed_and_are_taken_out(people: A
 
 def test_levels_come_from_a_file_and_a_table_names_one(people: AppTest) -> None:
     people.radio[0].set_value("own").run()
-    box = labelled(people.get("file_uploader"), "Bring a codebook")
+    people.session_state[held(people).key("levels-box")] = True
+    people.run()
+    box = labelled(people.get("file_uploader"), "a CSV file with a column for each level")
     box.upload("levels.csv", LEVELS.replace(b"Napa,CA", b"Kern,TX")).run()
     assert "has two parents" in texts(people)
     assert "levels" not in held(people).entries.declared["county"]
-    labelled(people.get("file_uploader"), "Bring a codebook").upload("places.csv", LEVELS).run()
+    labelled(people.get("file_uploader"), "a CSV file with").upload("places.csv", LEVELS).run()
     assert not people.exception
     assert held(people).entries.declared["county"]["levels"] == ["state", "county"]
     by = labelled(people.multiselect, "First table: counts by")
@@ -111,6 +114,53 @@ def test_levels_come_from_a_file_and_a_table_names_one(people: AppTest) -> None:
     assert plan is not None
     assert plan.marginals[:2] == (("county@state", "sex"), ("county",))
     assert plan.column("county@state").declared == ("CA", "TX")
+
+
+def test_levels_of_numbers_and_dates_are_declared_and_asked_for(people: AppTest) -> None:
+    people.multiselect[0].set_value(["sex", "age", "seen_on"]).run()
+    people.radio[0].set_value("own").run()
+    people.session_state[held(people).key("levels-box")] = True
+    people.run()
+    labelled(people.text_input, "age: also in wider bins").set_value("twenty").run()
+    assert "twenty: write the width of wider bins" in texts(people)
+    labelled(people.text_input, "age: also in wider bins").set_value("20").run()
+    labelled(people.selectbox, ": counted by").set_value("month").run()
+    labelled(people.get("button_group"), ": also by longer periods").set_value(["quarter", "year"]).run()
+    by = labelled(people.multiselect, "First table: counts by")
+    assert by.options == [
+        "sex",
+        "20-year (of age)",
+        "age",
+        "year (of seen_on)",
+        "quarter (of seen_on)",
+        "seen_on",
+    ]
+    by.set_value(["age@20-year", "seen_on@quarter"]).run()
+    labelled(people.multiselect, "Another table: counts by").set_value(["age", "sex"]).run()
+    labelled(people.button, "Go on").click().run()
+    declared = held(people).entries.declared
+    bins = {"kind": "number", "edges": [str(edge) for edge in range(0, 91, 5)], "source": "typed"}
+    days = {"from": "2024-01-01", "to": "2025-12-31", "by": "month", "format": "", "source": "typed"}
+    told = {"age": declared["age"] | bins, "seen_on": declared["seen_on"] | days}
+    confirmed = {name: column | {"suggested": False} for name, column in (declared | told).items()}
+    held(people).refresh(held(people).entries.with_(declared=confirmed))
+    people.run()
+    shown = people.data_editor[0].value["Gives"].tolist()
+    assert shown[1:] == ["✓ 20 cells · 1 coarser level", "✓ 26 cells · 2 coarser levels"]
+    labelled(people.selectbox, "One column in detail").set_value("age").run()
+    labelled(people.text_input, "age: also in wider bins").set_value("20; 0, 20, 65, 90").run()
+    assert "do not nest" in texts(people)
+    labelled(people.text_input, "age: also in wider bins").set_value("20").run()
+    labelled(people.button, "Go on").click().run()
+    people.radio[0].set_value(False).run()
+    labelled(people.button, "Go on").click().run()
+    assert not people.exception
+    plan = held(people).plan
+    assert plan is not None
+    assert plan.marginals[:2] == (("age@20-year", "seen_on@quarter"), ("age", "sex"))
+    assert plan.column("age@20-year").declared[-1] == "[80, 90]"
+    assert plan.column("seen_on@quarter").declared[0] == "2024-Q1"
+    assert to_plan(from_plan(plan)).key == plan.key
 
 
 @pytest.mark.parametrize("plan", [Plan.loads(PAY), geography_plan(3)])

@@ -18,6 +18,7 @@ from dpengine.spec.numeric.amount_text import even_knots
 from dpengine.spec.plan import Plan
 from dpengine.spec.suggestions import suggested, suggested_amount
 from dpengine.translation.catalogue import _, mark
+from pages.parts.visit.plan.level_entry import longer_periods
 
 __all__ = [
     "BOUNDS", "HOW_WRITTEN", "TO_CONFIRM", "all_whole", "alone", "cleaned", "coarser", "confirmed", "edges_of", "entry",
@@ -107,7 +108,9 @@ def same_cells(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _declares(column: Mapping[str, Any]) -> tuple[object, ...]:
-    lists = [tuple(map(str, column.get(name) or ())) for name in ("edges", "values", "knots", "levels")]
+    lists = [tuple(map(str, column.get(name) or ())) for name in ("edges", "values", "knots")]
+    levels = column.get("levels") or ()
+    lists.append(tuple(map(str, levels.items() if isinstance(levels, Mapping) else levels)))
     above = {value: column["above"].get(value) for value in column.get("values", ())} if "above" in column else {}
     ends = *(column.get(name) or "" for name in ("from", "to", "by", "step")), column.get("format", "")
     kept = column.get("other", True), column.get("missing", True), column.get("source", "typed")
@@ -187,9 +190,13 @@ def entry(column: Column) -> dict[str, Any]:
 def coarser(column: Mapping[str, Any]) -> list[str]:
     """Return the names of the coarser levels of an entry, the coarsest first.
 
-    >>> coarser({"kind": "category", "levels": ["state", "county"]}), coarser({"kind": "date", "levels": ["year"]})
-    (['state'], ['year'])
+    >>> coarser({"kind": "category", "levels": ["state", "county"]})
+    ['state']
+    >>> coarser({"kind": "date", "by": "month", "levels": ["year", "quarter"]})
+    ['year', 'quarter']
     """
+    if column.get("kind") == "date":
+        return longer_periods(column)
     levels = list(column.get("levels") or ())
     return levels[:-1] if column.get("kind") == "category" else levels
 
@@ -204,6 +211,8 @@ def cleaned(column: Mapping[str, Any]) -> dict[str, Any]:
     is_category = column["kind"] == "category"
     left_out = {*OF_THE_PAGE, *(OF_LEVELS if is_category else ()), *(["other"] if column["kind"] == "amount" else [])}
     fields = {key: value for key, value in column.items() if value not in ("", None) and key not in left_out}
+    if column["kind"] == "date" and fields.get("levels"):
+        fields["levels"] = longer_periods(column)
     if not is_category or not column.get("levels"):
         return fields
     levels, blanks = list(column["levels"]), [""] * len(column["levels"])

@@ -35,6 +35,7 @@ from pages.parts.visit.plan.column_entry import (
     with_even_knots,
 )
 from pages.parts.visit.plan.entries import LAYOUTS, Draft, Entries, shareable
+from pages.parts.visit.plan.level_entry import COUNTS_YEARS
 from pages.parts.visit.plan.tables import (
     declared_name,
     has_ranges,
@@ -51,8 +52,6 @@ __all__ = [
     "same_cells", "shareable", "size_of", "stem", "suggestion", "tables_of", "to_plan", "undressed", "used",
     "waits_for_a_list",
 ]  # fmt: skip
-
-WHOLE = re.compile(r"(^|[^a-z])(age|ages|year|years|yr|alter|jahr)($|[^a-z])")  # names of whole numbers
 
 
 def to_plan(entries: Entries) -> Plan:
@@ -100,7 +99,7 @@ def _told(entries: Entries, name: str) -> dict[str, Any]:
     """Return what readers are told of a column, as far as it fits what is declared of it now."""
     told, column = entries.told.get(name, {}), entries.declared[name]
     fields: dict[str, Any] = {key: told[key] for key in ("label", "description") if told.get(key)}
-    whole = told.get("whole", bool(WHOLE.search(name.lower())))
+    whole = told.get("whole", bool(COUNTS_YEARS.search(name.lower())))
     if column["kind"] == "number" and whole and all_whole(column.get("edges", ())):
         fields["whole"] = True
     if column["kind"] == "category":
