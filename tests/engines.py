@@ -8,11 +8,14 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 
@@ -78,6 +81,44 @@ def postgres(folder: Path | None = None) -> Iterator[str]:
         server.send_signal(signal.SIGINT)  # SIGTERM would wait for clients to leave
         server.wait(30)
         shutil.rmtree(home)
+
+
+@contextmanager
+def clickhouse() -> Iterator[Any]:
+    """ClickHouse in this process (`chdb`), as Ibis's own driver reaches it: over HTTP, on a free port of loopback."""
+    import ibis
+    from chdb.session import Session
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            asked = parse_qs(urlsplit(self.path).query)
+            sent = self.rfile.read(int(self.headers["Content-Length"] or 0)).decode()
+            statement = "\n".join([*asked.get("query", []), sent])
+            try:
+                with lock:
+                    answer = session.query(statement, asked.get("default_format", ["TabSeparated"])[0]).bytes() or b""
+                status = 200
+            except RuntimeError as error:
+                answer, status = str(error).encode(), 500
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *_said: object) -> None:
+            pass
+
+    lock = threading.Lock()
+    with (
+        tempfile.TemporaryDirectory(prefix="private-release-clickhouse-") as home,
+        Session(home) as session,
+        ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server,
+    ):
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield ibis.clickhouse.connect("127.0.0.1", server.server_port, user="default", password="")
+        server.shutdown()
 
 
 def _programs() -> Path:

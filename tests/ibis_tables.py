@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+from dpengine.sql import identifier
 
 # Ibis calls the engines it drives by names that these have since given up; PySpark leaves its sockets for
 # the garbage collector to close. For `pytestmark`.
@@ -46,3 +50,36 @@ def in_spark(table: pa.Table, session: Any, folder: Path) -> Any:
     path = folder / f"{secrets.token_hex(4)}.parquet"
     pq.write_table(table, path)
     return ibis.pyspark.connect(session).read_parquet(path)
+
+
+_SQLITE_TYPES = {
+    pa.string(): "TEXT", pa.int64(): "BIGINT", pa.float64(): "REAL", pa.bool_(): "BOOLEAN", pa.date32(): "DATE",
+    pa.timestamp("us"): "TIMESTAMP", pa.timestamp("us", "UTC"): "TIMESTAMPTZ", pa.decimal128(9, 2): "DECIMAL(9, 2)",
+}  # fmt: skip
+
+
+def in_sqlite(table: pa.Table, folder: Path) -> Any:
+    path = folder / f"{secrets.token_hex(4)}.db"
+    columns = ", ".join(f"{identifier(field.name)} {_SQLITE_TYPES[field.type]}" for field in table.schema)
+    rows = [tuple(map(_in_sqlite, row)) for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"CREATE TABLE t ({columns})")
+        connection.executemany(f"INSERT INTO t VALUES ({', '.join('?' * table.num_columns)})", rows)
+        connection.commit()
+    return ibis.sqlite.connect(path).table("t")
+
+
+def _in_sqlite(value: object) -> object:
+    """A value as programs store it there: times and decimals as texts."""
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def in_clickhouse(table: pa.Table, backend: Any, folder: Path) -> Any:
+    path, name = folder / f"{secrets.token_hex(4)}.parquet", f"t{secrets.token_hex(8)}"
+    pq.write_table(table, path)
+    backend.raw_sql(f"CREATE TABLE {name} ENGINE = Memory AS SELECT * FROM file('{path}')")
+    return backend.table(name)
+
+
+def in_datafusion(table: pa.Table) -> Any:
+    return ibis.datafusion.connect().create_table(f"t{secrets.token_hex(8)}", table)

@@ -69,6 +69,13 @@ step "Types"
 step "Tests"
 .venv/bin/python -m pytest -n 3 --dist loadgroup --timeout 300 --durations 10 "$@"
 
-if [ -z "${PRIVATE_RELEASE_NIGHTLY:-}" ]; then
+if [ -n "${PRIVATE_RELEASE_NIGHTLY:-}" ]; then
+  step "Engines that are heavy, in an environment of their own"
+  "$python" -m venv --without-pip .venv/engines
+  for file in requirements engines; do
+    .venv/bin/uv pip install --quiet --python .venv/engines/bin/python -r "tests/$file.txt"
+  done
+  .venv/engines/bin/python -m pytest -n 0 --timeout 300 tests/sources/databases/test_copying.py
+else
   step "Not run: $(grep -rho "mark.nightly" --include="test_*.py" tests | wc -l) tests that take long. PRIVATE_RELEASE_NIGHTLY=1 bash tests/run.sh runs them too"
 fi

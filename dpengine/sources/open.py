@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 import pyarrow as pa
 
 from dpengine.errors import TableError
-from dpengine.sources.databases import duckdb_file, remote
+from dpengine.sources.databases import copying, duckdb_file, remote
 from dpengine.sources.dataframe import from_pandas
 from dpengine.sources.engine import Engine
 from dpengine.sources.files import isolated, parquet
@@ -136,8 +136,8 @@ def open_table(
                 names, rows = parquet.open_parts(connection, folder, parts)
                 loaded = _Loaded(names, files=tuple(seen), rows=rows)
             elif _is_ibis(source):
-                names, rows = parquet.open_parquet(connection, folder, remote.copy_rows(source, folder))
-                loaded = _Loaded(names, rows=rows)
+                names, rows = parquet.open_parquet(connection, folder, copying.copy_rows(source, folder))
+                loaded = _Loaded(names, typed=copying.says_types(source), rows=rows)
             else:
                 raise TableError(
                     _("a table is given as a path or paths, a pandas DataFrame, a pyarrow or an Ibis table")

@@ -247,16 +247,12 @@ def test_a_row_of_a_database_that_ibis_copies(tmp_path):
     connection.commit()
     table = ibis.sqlite.connect(tmp_path / "t.db").table("t")
     before = marginals(table)
-    for hostile in ((None, None, None, None), (2**62, -(2**63), 1, "\u202e")):
+    for hostile in ((None, None, None, None), (2**62, -(2**63), 1, "\u202e"), ("x", 0.5, "y", b"\xff")):
         connection.execute("INSERT INTO t VALUES (?, ?, ?, ?)", hostile)
         connection.commit()
         after = marginals(table)
         assert moved(before, after) == 1
         before = after
-    connection.execute("INSERT INTO t VALUES ('x', 0.5, 'y', x'ff')")
-    connection.commit()
-    with pytest.raises(TableError):
-        marginals(table)
 
 
 def test_a_row_of_a_duckdb_database(tmp_path):

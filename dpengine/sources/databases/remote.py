@@ -1,7 +1,6 @@
 """Tables whose rows stay in another engine, reached through Ibis: connection, types, statements, cancellation.
 
-Counting is pushed down to PostgreSQL, Spark and DuckDB. The rows of a table in any other engine are copied to a
-private file, which is removed when the table is closed, and are counted like those of a file.
+Counting is pushed down to PostgreSQL, Spark and DuckDB. The rows of a table in any other engine are copied (`copying`).
 """
 
 from __future__ import annotations
@@ -14,11 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from dpengine.errors import TableError
 from dpengine.sources.databases.dialects import DIALECTS
@@ -29,7 +26,7 @@ from dpengine.translation.catalogue import _
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-__all__ = ["RemoteTable", "can_count", "copy_rows"]
+__all__ = ["RemoteTable", "can_count"]
 
 _DUCKDB_TYPES = {
     "string": "VARCHAR", "int8": "TINYINT", "int16": "SMALLINT", "int32": "INTEGER", "int64": "BIGINT",
@@ -183,24 +180,3 @@ def _plain_errors() -> Iterator[None]:
                 fault=type(error).__name__,
             )
         ) from None
-
-
-def copy_rows(source: ir.Table, folder: Path) -> Path:
-    """Copy the rows of a table to a Parquet file in `folder`, batch by batch. Raises `TableError`.
-
-    Whole numbers of 64 bits come as texts: Ibis reads some engines by way of pandas, where one missing value turns a
-    batch of them into floating-point numbers, and those above 2^53 into others.
-    """
-    path = folder / "copied.parquet"
-    with _plain_errors():
-        kinds = {name: kind for name, kind in source.schema().items() if str(kind).lstrip("!") in ("int64", "uint64")}
-        batches = source.mutate(**{name: source[name].cast("string") for name in kinds}).to_pyarrow_batches()
-        whole = {batches.schema.get_field_index(name): kind.to_pyarrow() for name, kind in kinds.items()}
-        schema = batches.schema
-        for place, kind in whole.items():
-            schema = schema.set(place, pa.field(schema.names[place], kind))
-        with pq.ParquetWriter(path, schema) as file:
-            for batch in batches:
-                columns = [column.cast(whole.get(i, column.type)) for i, column in enumerate(batch.columns)]
-                file.write_batch(pa.record_batch(columns, schema))
-    return path
