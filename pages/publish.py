@@ -99,7 +99,7 @@ def _release_of_the_address() -> Release | None:
             st.page_link("pages/ask.py", label=_("See it on Ask"), query_params={"answer": wanted})
             return None
         if entry.kind is not Kind.RELEASE:
-            text = _("That entry is a choice, not a table: the Budget page shows it.")
+            text = _("That entry is no release of tables: the Budget page shows it.")
             st.warning(text, icon=":material/search_off:")
             return None
         held = reopen(payload, visit().ledger)

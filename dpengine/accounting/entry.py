@@ -18,6 +18,7 @@ class Kind(StrEnum):
     RELEASE = "release"
     ANSWER = "answer"
     CHOICE = "choice"
+    MECHANISM = "mechanism"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ beside a table with the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 import plotly.graph_objects as go
@@ -31,10 +32,11 @@ from dpengine.spec.wording import heading_of, name_of, noun, shown_labels
 from dpengine.translation.catalogue import _, localised, mark, number, plural
 
 __all__ = [
-    "ALL", "MAX_FACETS", "Fixed", "Form", "alt_text", "columns_to_fix", "comparison_figure", "error_curve",
+    "ALL", "MAX_FACETS", "Chart", "Fixed", "Form", "alt_text", "columns_to_fix", "comparison_figure", "error_curve",
     "error_curve_alt", "error_curve_numbers", "facets_across", "forms", "release_figure", "shown_label",
 ]  # fmt: skip
 
+Chart: TypeAlias = Callable[[Cells, bool], go.Figure]  # of the cells to draw, on a dark page or not
 MAX_FACETS = 12
 MAX_CURVES = 4
 CURVE = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
@@ -45,23 +47,27 @@ def release_figure(
     table: Columns,
     *,
     fixed: Fixed | None = None,
-    form: Form | None = None,
+    form: Form | Chart | None = None,
     measure: Measure | None = None,
     dark: bool = False,
 ) -> go.Figure:
     """Draw the published counts of `table`, or a `measure` of it, in the first of its `forms` or another one of them.
 
-    `fixed` holds a label, or `ALL`, for each column that is not drawn (see `columns_to_fix`). Raises ValueError unless
-    one, two or three columns are left; of a measure, one or two.
+    `form` may be a chart of one's own: a function that draws `Cells`, of quantiles those of the middle one. `fixed`
+    holds a label, or `ALL`, for each column that is not drawn (see `columns_to_fix`). Raises ValueError unless one, two
+    or three columns are left; of a measure, one or two.
     """
     fixed = dict(fixed or {})
     shown = tuple(name for name in table if name not in fixed)
     if not shown or len(shown) > (3 if measure is None else 2):
         raise ValueError("fix columns until one, two or three are left")
     plan = result.plan
-    chosen = form or forms(plan, shown, measure)[0]
-    drawn = _drawn if measure is None else partial(_measured, measure=measure)
-    figure = drawn(result, table, shown, fixed, chosen, dark)
+    if callable(form):
+        figure = form(Cells(result, table, shown, fixed, measure, len(measure.names) // 2 if measure else 0), dark)
+    else:
+        chosen = form or forms(plan, shown, measure)[0]
+        drawn = _drawn if measure is None else partial(_measured, measure=measure)
+        figure = drawn(result, table, shown, fixed, chosen, dark)
     where = "".join(
         f", {cut(plan.column(n).heading)}: {cut(shown_label(plan, n, label))}"
         for n, label in fixed.items()

@@ -42,6 +42,7 @@ from dpengine.cli.common import (
     stages,
     warn,
 )
+from dpengine.cli.export import export
 from dpengine.cli.ledger import ledger
 from dpengine.cli.replicates import replicates
 from dpengine.cli.rows_kept import rows_kept
@@ -67,6 +68,7 @@ def main(context: click.Context) -> None:
 
 
 main.add_command(ask)
+main.add_command(export)
 main.add_command(ledger)
 main.add_command(replicates)
 main.add_command(rows_kept)

@@ -4,14 +4,13 @@ Opening reads the header or schema, and checks that a text file is well-formed (
 first read). Only `counting` looks at what the rows hold. Messages name columns, which are public, and line numbers;
 never cells or paths.
 
-To admit another kind of file, write a function that leaves a relation `rows` with columns ``c0``, ``c1``, … in the
-connection and returns their names, and choose it in `_open_file`.
+An installed package adds a kind of file by an entry point of the group ``private_release.sources`` (docs/plugins.md).
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from glob import has_magic
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import pyarrow as pa
 
+from dpengine import discovery
 from dpengine.errors import TableError
 from dpengine.sources.databases import copying, duckdb_file, remote
 from dpengine.sources.dataframe import from_pandas
@@ -262,9 +262,25 @@ def _open_file(connection: Any, folder: Path, path: Path, options: _Options) -> 
         return _Loaded(names, rows=frame.num_rows, frame=frame, read_how=how, said=said)
     if suffix in duckdb_file.ENDINGS:
         return _Loaded(duckdb_file.open_database(connection, folder, path, options.table), files=(path,))
+    if (reader := discovery.find(discovery.SOURCES, suffix.removeprefix("."))) is not None:
+        names, frame = _read_by(reader, path)
+        from_arrow(connection, frame)
+        return _Loaded(names, rows=frame.num_rows, frame=frame)
     raise TableError(
         _("files named {ending} are not known here; use CSV, Parquet or .xlsx", ending=suffix or _("without an ending"))
     )
+
+
+def _read_by(reader: Callable[[Path], Any], path: Path) -> tuple[list[str], pa.Table]:
+    """Return what the reader of another package makes of a file. What it says of a fault may quote rows."""
+    try:
+        read = reader(path)
+    except Exception:  # noqa: BLE001 - code of others may raise anything
+        raise TableError(_("the package that reads this kind of file failed on it")) from None
+    made = _in_memory(read)
+    if made is None:
+        raise TableError(_("the package that reads this kind of file returns neither a DataFrame nor an Arrow table"))
+    return made
 
 
 def _open_text(connection: Any, folder: Path, path: Path, packed: bool, options: _Options) -> _Loaded:

@@ -19,6 +19,7 @@ CHOOSE = "dpengine/choose.py"
 VERIFY = "dpengine/bundle/verify.py"
 PRICES = "dpengine/bundle/checks/price_check.py"
 LOCAL = "dpengine/mechanisms/local/"
+MECHANISM = "dpengine/mechanism.py"
 
 WHOLE_REPLAY = "tests/test_replay.py"
 OTHER_TABLE = WHOLE_REPLAY + "::test_even_a_wholly_other_table_changes_nothing_but_the_odds"
@@ -32,11 +33,41 @@ OF_RECORDS = "tests/accounting/approval/test_records.py"
 OF_WITNESS = "tests/accounting/test_witness.py"
 OF_UPKEEP = "tests/accounting/test_upkeep.py"
 OF_CHOOSE = "tests/test_choose.py"
+OF_PLUGINS = "tests/test_plugins.py"
 OF_VERIFY = "tests/bundle/test_verify.py"
 OF_LOCAL = "tests/mechanisms/local/test_protocol.py"
 OF_COINS = "tests/mechanisms/local/test_coins.py"
 
 FAULTS = [
+    # Mechanisms of others
+    Fault(
+        "what a mechanism of others spends is taken at its word",
+        MECHANISM,
+        "found.created, noise.spent, found",
+        "found.created, plan.epsilon, found",
+        OF_PLUGINS + "::test_a_mechanism_that_does_not_keep_its_price_shows_nothing",
+    ),
+    Fault(
+        "a mechanism of others is not asked for its price",
+        MECHANISM,
+        "or stated != plan.epsilon",
+        "or stated <= 0",
+        OF_PLUGINS + "::test_a_mechanism_that_does_not_keep_its_price_shows_nothing",
+    ),
+    Fault(
+        "noise of a mechanism of others is that of one row a person",
+        MECHANISM,
+        "scale = self._rows * _above_zero(sensitivity)",
+        "scale = _above_zero(sensitivity)",
+        OF_PLUGINS + "::test_noise_allows_for_persons_with_several_rows",
+    ),
+    Fault(
+        "a sensitivity of scores is rounded down",
+        MECHANISM,
+        "ceil(self._rows * _above_zero(sensitivity))",
+        "int(self._rows * _above_zero(sensitivity))",
+        OF_PLUGINS + "::test_noise_allows_for_persons_with_several_rows",
+    ),
     # Counting
     Fault("a person keeps a row too many", BOUNDING, "place <= {rows}", "place <= {rows} + 1", OF_BOUNDING),
     Fault(

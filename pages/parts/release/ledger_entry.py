@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpengine import choose
+from dpengine import choose, mechanism
 from dpengine.accounting.entry import Kind
 from dpengine.choose import Drawn
 from dpengine.results.answer import Answer
@@ -20,7 +20,13 @@ ASK = "pages/ask.py"
 
 
 def show_entry(kind: Kind, payload: bytes) -> None:
-    """Show a stored answer or choice, as it may be published."""
+    """Show a stored answer or choice, or what a mechanism of one's own gave, as it may be published."""
+    if kind is Kind.MECHANISM:
+        found = mechanism.reopen(payload)
+        with st.container(border=True):
+            st.markdown(_("What the mechanism {name} gave", name=f"**{plain(found.mechanism)}**"))
+            st.json(found.value)
+        return
     if kind is Kind.CHOICE:
         with st.container(border=True):
             show_drawn(choose.reopen(payload))

@@ -1,0 +1,32 @@
+"""The command that writes a release in a form that another installed package adds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from dpengine.cli.common import WRONG_USE, faults, finish, json_option, say
+
+__all__ = ["export"]
+
+
+@click.command()
+@click.argument("bundle", type=click.Path(path_type=Path))
+@click.option("--as", "form", required=True, metavar="FORM", help="The form, by the name that a package gives it.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="What to write.")
+@json_option
+@faults
+def export(bundle: Path, form: str, output: Path, as_json: bool) -> None:
+    """Write BUNDLE in a form that an installed package adds. It gets what was published, and nothing else."""
+    from dpengine.export import export as write
+
+    try:
+        write(bundle, form, output)
+    except OSError as error:
+        finish([f"{output.name} cannot be written ({error.strerror})"], WRONG_USE)
+    if as_json:
+        click.echo(json.dumps({"output": output.name, "form": form}))
+        return
+    say(f"{output.name}: {bundle.name} as {form}")

@@ -1,0 +1,195 @@
+"""Run a mechanism of one's own on tables of counts: it states its price, and is recorded before it is shown.
+
+The mechanism gets exact counts, so it is code that one trusts. What the engine sees to, whatever the mechanism does:
+its stated price is compared with the plan's ε before a row is read; noise that it draws is exact and adds up what it
+costs; the ledger refuses a result that did not cost exactly the price; and what is returned are the bytes that the
+ledger has stored, so that nothing is drawn twice.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from math import ceil
+from typing import Any, Protocol
+
+import numpy as np
+
+from dpengine.accounting.drawing import check_reopens
+from dpengine.accounting.entry import Charge, Kind, Outcome
+from dpengine.accounting.ledger import Ledger
+from dpengine.accounting.sketch import Sketch
+from dpengine.array_types import Columns, Ints
+from dpengine.counting import count, near_copies
+from dpengine.errors import LedgerError, PlanError
+from dpengine.exact import exact_text, rational
+from dpengine.noise.laplace import perturb
+from dpengine.noise.selection import permute_and_flip
+from dpengine.release import digest_for
+from dpengine.sources.open import Source, open_table
+from dpengine.sources.table import Table
+from dpengine.spec.plan import Plan
+from dpengine.version import VERSION
+
+__all__ = ["Found", "Mechanism", "Noise", "run_mechanism"]
+
+
+class Noise:
+    """Exact noise for one run of a mechanism: `epsilon` is what it has to spend.
+
+    `spent` is the sum of ε over all that was drawn (basic composition).
+    """
+
+    def __init__(self, epsilon: Fraction, rows_per_person: int = 1) -> None:
+        self.epsilon = epsilon
+        self._rows = rows_per_person
+        self.spent = Fraction(0)
+
+    def laplace(self, values: Ints, epsilon: Fraction, sensitivity: int = 1) -> Ints:
+        """Return whole numbers with discrete Laplace noise that costs `epsilon`.
+
+        `sensitivity` is by how much one row moves them at most, added up (in L1); for the counts of one table it is 1.
+        Persons with several rows are allowed for here. Raises ValueError if an argument is not above 0.
+        """
+        scale = self._rows * _above_zero(sensitivity) / self._spend(epsilon)
+        return perturb(np.asarray(values), scale)
+
+    def choose(self, scores: Ints, epsilon: Fraction, sensitivity: int = 1) -> int:
+        """Return the place of one of the whole `scores`, the highest most likely, by permute-and-flip.
+
+        `sensitivity` is by how much one row moves any of them at most. Raises ValueError as `laplace` does.
+        """
+        moved = ceil(self._rows * _above_zero(sensitivity))
+        return permute_and_flip(np.asarray(scores), self._spend(epsilon), moved)
+
+    def _spend(self, epsilon: Fraction) -> Fraction:
+        exact = _above_zero(rational(epsilon, strict=True))
+        self.spent += exact
+        return exact
+
+
+class Mechanism(Protocol):
+    """What a mechanism of one's own provides."""
+
+    name: str
+    """Its name and version: under another name, the same plan is drawn and paid again."""
+
+    def charge(self, plan: Plan) -> Fraction:
+        """Return the ε that `draw` spends, a function of the plan alone; it must be the plan's own ε."""
+
+    def draw(self, counts: Mapping[Columns, Ints], noise: Noise) -> Any:
+        """Return what may be published, as JSON values, from the exact counts of each table of the plan.
+
+        The arrays have one axis for each column of the table, in declared order, and cannot be written to.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a mechanism gave, as the ledger keeps it."""
+
+    mechanism: str
+    value: Any
+    plan_key: str
+    dataset: str
+    epsilon: str
+    release_id: str
+    created: str
+    software: str
+
+    @property
+    def key(self) -> str:
+        """Identity of what was asked."""
+        return _identity(self.mechanism, self.plan_key)
+
+    def to_bytes(self) -> bytes:
+        """Return the bytes that the ledger keeps."""
+        return json.dumps({"kind": Kind.MECHANISM, **asdict(self)}, ensure_ascii=False, allow_nan=False).encode()
+
+
+def run_mechanism(
+    mechanism: Mechanism, table: Table | Source, plan: Plan, ledger: Ledger | None = None, *, other_people: bool = False
+) -> Found:
+    """Run a mechanism on the counts of a plan's tables once, charge the plan's ε, store what it gave, and return that.
+
+    The same mechanism, by its name, and plan on the same data again return the stored result and cost nothing. Without
+    a `ledger`, a fresh one in memory serves for this one call. `other_people` is as for `release`.
+
+    The result is ε-differentially private for `plan.unit` under adding or removing one person if `draw` uses the counts
+    through `noise` alone, states true sensitivities, and what it does else is a function of what it drew: each draw is
+    then ε_i-private, and the ledger checks that the ε_i add up to the plan's ε exactly.
+
+    Raises `PlanError`, `TableError`, `BudgetError` or `LedgerError`; nothing is spent then.
+    """
+    if not isinstance(table, Table):
+        with open_table(table) as opened:
+            return run_mechanism(mechanism, opened, plan, ledger, other_people=other_people)
+    book = ledger if ledger is not None else Ledger.in_memory()
+    _check(mechanism, plan)
+    count.check(table, plan)
+    plan_id = _identity(mechanism.name, plan.key)
+    fingerprint = book.fingerprint(digest_for(table, plan_id, book))
+
+    def concluded(value: Any) -> Found:
+        created = datetime.now(UTC).isoformat(timespec="seconds")
+        price = exact_text(plan.epsilon)
+        return Found(mechanism.name, value, plan.key, plan.dataset, price, uuid.uuid4().hex, created, VERSION)
+
+    def prepare() -> list[Ints]:
+        blank = concluded(None)
+        check_reopens(blank, blank.to_bytes(), reopen)
+        key = book.derive_key("truncation", fingerprint, plan_id.encode())
+        exact = count.count(table, plan, plan.marginals, truncation_key=key)
+        count.check_unchanged(table)
+        return exact
+
+    def draw(exact: list[Ints]) -> Outcome:
+        noise = Noise(plan.epsilon, plan.unit.rows)
+        for counts in exact:
+            counts.setflags(write=False)
+        found = concluded(mechanism.draw(dict(zip(plan.marginals, exact, strict=True)), noise))
+        return Outcome(found.release_id, found.created, noise.spent, found.to_bytes())
+
+    def sketch(exact: list[Ints]) -> Sketch:
+        return near_copies.of_table(table, plan, plan.marginals, exact)
+
+    charge = Charge(
+        Kind.MECHANISM, plan.dataset, fingerprint, plan_id, plan.epsilon, plan.title, f"mechanism {mechanism.name}",
+        other_people=other_people,
+    )  # fmt: skip
+    return book.charge_once(charge, prepare, draw, reopen, sketch)
+
+
+def reopen(payload: bytes) -> Found:
+    """Return what `Found.to_bytes` wrote; raise `LedgerError` if the payload is something else."""
+    try:
+        fields: dict[str, Any] = json.loads(payload)
+        if fields.pop("kind") != Kind.MECHANISM:
+            raise ValueError("another kind of entry")
+        return Found(**fields)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise LedgerError("this entry of the ledger is not the result of a mechanism") from error
+
+
+def _check(mechanism: Mechanism, plan: Plan) -> None:
+    if not mechanism.name.strip():
+        raise PlanError("the mechanism needs a name")
+    if plan.amounts(()) or plan.tallied:
+        raise PlanError("a mechanism gets counts of rows: leave means, sums, quantiles and distinct persons out")
+    stated = mechanism.charge(plan)
+    if not isinstance(stated, int | Fraction) or stated != plan.epsilon:
+        raise PlanError("the mechanism does not state the plan's ε as its exact price; nothing was read or spent")
+
+
+def _identity(name: str, plan_key: str) -> str:
+    return json.dumps({"kind": Kind.MECHANISM, "name": name, "plan": plan_key}, ensure_ascii=False)
+
+
+def _above_zero(number: Fraction | int) -> Fraction:
+    if number <= 0:
+        raise ValueError("give an ε and a sensitivity above 0")
+    return Fraction(number)
