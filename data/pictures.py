@@ -1,4 +1,4 @@
-"""Make the pictures of the README from the pages as they are: `python data/pictures.py`, with what the tests need."""
+"""Make the pictures of the documents from the pages as they are: `python data/pictures.py`, with the tests' needs."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tests.browser.actions import PATIENCE, follow, rest
 from tests.serving import QUIET, served
 
 DATA = Path(__file__).parent
+PICTURES = DATA.parent / "docs" / "pictures"
 WIDTH, HEIGHT = 1280, 800
 GALLERY = ("accuracy", "ask", "budget", "definition", "attacks", "risk", "survey", "choose", "learn", "glossary")
 COLOURS = 64  # of a picture: enough for these pages, in a third of the bytes
@@ -43,7 +44,7 @@ def main() -> None:
             else:
                 page.goto(f"{app.address}/{name}")
             page.get_by_role("heading", name=name.capitalize(), level=1, exact=True).wait_for()
-            keep(page, DATA / "gallery" / f"{name}.png", width=WIDTH)
+            keep(page, PICTURES / f"{name}.png", width=WIDTH)
         browser.close()
 
 

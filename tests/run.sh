@@ -66,6 +66,9 @@ step "Imports between rooms"
 step "Types"
 .venv/bin/mypy
 
+step "Documentation"
+NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet  # Material advertises what comes after MkDocs
+
 step "Tests"
 .venv/bin/python -m pytest -n 3 --dist loadgroup --timeout 300 --durations 10 "$@"
 

@@ -13,7 +13,10 @@ import pytest
 from tests import count
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [
+    *(ROOT / f"{name}.md" for name in ("README", "SECURITY", "CHANGELOG")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 THREATS = (ROOT / "docs" / "threats.md").read_text(encoding="utf-8")
 
 PLACE = re.compile(r"(?<![\w./-])((?:\.streamlit|benchmarks|data|docs|dpengine|pages|tests)/[\w./-]*[\w/])")
@@ -68,7 +71,7 @@ def unbacked(text: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_what_a_document_names_is_there(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     assert missing_files(text, document.parent) == []
@@ -76,9 +79,11 @@ def test_what_a_document_names_is_there(document: Path) -> None:
     assert missing_tests(text) == []
 
 
-def test_the_readme_leads_to_every_document() -> None:
+def test_the_readme_leads_to_the_documentation() -> None:
+    """From its first page, the navigation leads to every other (tests/test_site.py)."""
     linked = {place for place, _ in LINK.findall(DOCUMENTS[0].read_text(encoding="utf-8"))}
-    assert linked >= {str(path.relative_to(ROOT)) for path in DOCUMENTS[1:]}
+    assert linked >= {"SECURITY.md", "CHANGELOG.md", "docs/index.md", "docs/threats.md"}
+    assert len([place for place in linked if place.startswith("docs/howto/")]) >= 6
 
 
 def test_each_attack_has_its_defence_and_its_test_or_says_that_there_is_none() -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from dpengine import Plan
 from dpengine.bundle.verify import verify
 
 ROOT = Path(__file__).parent.parent
@@ -55,9 +54,8 @@ def test_the_command_line_in_a_minute(folder: Path) -> None:
     assert "columns:" in (folder / "plan.yaml").read_text(encoding="utf-8")
 
 
-def test_the_plan_is_one() -> None:
-    (plan,) = blocks("yaml")
-    assert Plan.loads(plan).marginals == (("age", "region"), ("region", "visit"), ("region",))
+def test_it_fits_on_one_screen_and_a_half() -> None:
+    assert len(README.splitlines()) <= 105
 
 
 def test_its_first_picture_is_small() -> None:
@@ -66,7 +64,7 @@ def test_its_first_picture_is_small() -> None:
 
 @pytest.mark.nightly
 def test_every_figure_can_be_measured_again() -> None:
-    documents = [README, *(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))]
+    documents = [README, *(path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md"))]
     scripts = set(re.findall(r"python (benchmarks/\w+\.py)", "\n".join(documents)))
     assert scripts == {f"benchmarks/{path.name}" for path in (ROOT / "benchmarks").glob("*.py")}
     for script in scripts:  # isolated, so that the script itself must find the engine

@@ -1,0 +1,160 @@
+"""The documentation site: examples work, it is complete, it loads nothing from elsewhere, search works offline."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+import dpengine as dpe
+from tests.documents import Reader, blocks
+from tests.serving import QUIET, chromium
+
+ROOT = Path(__file__).parent.parent
+DOCS, SITE = ROOT / "docs", ROOT / "site"
+PAGES = sorted(DOCS.rglob("*.md"))
+ELSEWHERE = {
+    "deploy.md",
+    "house.md",
+    "pipelines.md",
+    "signatures.md",
+}  # they need servers
+FOLLOWED = [page for page in PAGES if page.name not in ELSEWHERE and "```" in page.read_text(encoding="utf-8")]
+SETTINGS = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+
+pytestmark = pytest.mark.xdist_group("site")  # it is built once
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder: the samples, and a ledger of its own."""
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PRIVATE_RELEASE_LEDGER", f"sqlite:///{tmp_path / 'ledger.db'}")
+    monkeypatch.setenv("PRIVATE_RELEASE_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("TRIPS_DATABASE", "")  # a page sets it
+    return tmp_path
+
+
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # of Ibis, which one page uses
+@pytest.mark.parametrize("page", FOLLOWED, ids=lambda page: page.stem)
+def test_what_a_page_tells_its_reader_to_type_works(page: Path, folder: Path) -> None:
+    Reader().follow(page.read_text(encoding="utf-8"))
+
+
+def test_a_command_that_fails_is_seen(folder: Path) -> None:
+    for line in ("private-release predict missing.yaml", "rm -rf data", "python missing.py"):
+        with pytest.raises((AssertionError, OSError)):
+            Reader().follow(f"```sh\n{line}\n```\n")
+    with pytest.raises(ZeroDivisionError):
+        Reader().follow("```python\n1 / 0\n```\n")
+
+
+def test_there_are_examples_to_follow() -> None:
+    found = [each.language for page in FOLLOWED for each in blocks(page.read_text(encoding="utf-8"))]
+    assert found.count("python") > 20
+    assert found.count("sh") > 20
+
+
+def test_the_reference_has_every_public_name() -> None:
+    text = (DOCS / "reference" / "library.md").read_text(encoding="utf-8")
+    listed = re.findall(r"(?m)^::: ([\w.]+)$", text)
+    public = {name: getattr(dpe, name) for name in dpe.__all__}
+    wanted = {f"{value.__module__}.{name}" for name, value in public.items() if hasattr(value, "__module__")}
+    assert set(listed) == wanted | {"dpengine.noise", "dpengine.noise.laplace.discrete_laplace"}
+    assert len(listed) == len(set(listed))
+
+
+def test_every_document_is_in_the_navigation() -> None:
+    listed = re.findall(r"(?m)^ +- (?:\w+: )?(\S+\.md)$", SETTINGS)
+    assert sorted(listed) == sorted(str(page.relative_to(DOCS)) for page in PAGES)
+
+
+def test_every_command_is_in_the_reference() -> None:
+    from dpengine.cli import main
+
+    text = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
+    rows = " ".join(re.findall(r"(?m)^\| (`.*?) \|", text))
+    assert {name for name in main.commands if not re.search(rf"`{name}\b", rows)} == set()
+
+
+@pytest.fixture(scope="module")
+def site() -> Path:
+    """The site as it is built from today's documents; `tests/run.sh` has built it before."""
+    first = SITE / "index.html"
+    sources = [*DOCS.rglob("*.*"), *(ROOT / "dpengine").rglob("*.py"), ROOT / "mkdocs.yml", ROOT / "CHANGELOG.md"]
+    if not first.exists() or first.stat().st_mtime < max(path.stat().st_mtime for path in sources):
+        command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return SITE
+
+
+class Loaded(HTMLParser):
+    """The addresses that a browser loads by itself when it shows a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "link" and given.get("rel") not in ("canonical", "prev", "next", "alternate"):
+            self.addresses.append(given.get("href") or "")
+        elif tag in ("script", "img", "iframe", "source", "video", "audio", "embed", "object"):
+            self.addresses += [given[name] or "" for name in ("src", "data", "srcset") if given.get(name)]
+
+
+def foreign(text: str) -> list[str]:
+    """Return what a page loads from elsewhere."""
+    loaded = Loaded()
+    loaded.feed(text)
+    styles = re.findall(r"(?:url\(|@import )[\"']?([^\"')\s]+)", text)
+    return [address for address in (*loaded.addresses, *styles) if re.match(r"(?:[a-z]+:)?//", address)]
+
+
+def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert len(pages) >= len(PAGES)
+    assert {page.name: found for page in pages if (found := foreign(page.read_text(encoding="utf-8")))} == {}
+    styles = "".join(path.read_text(encoding="utf-8") for path in site.rglob("*.css"))
+    assert foreign(styles) == []
+
+
+def test_a_foreign_address_is_seen() -> None:
+    for text in (
+        '<script src="https://cdn.example/x.js"></script>', '<link rel="stylesheet" href="//cdn.example/x.css">',
+        '<link rel="preconnect" href="https://fonts.example">', '<img src="http://example.org/x.png">',
+        "<style>@import 'https://fonts.example/x.css';</style>", "<style>a{background:url(//example.org/x)}</style>",
+    ):  # fmt: skip
+        assert len(foreign(text)) == 1, text
+    assert foreign('<a href="https://example.org">x</a><script src="assets/x.js"></script>') == []
+
+
+@pytest.fixture(scope="module")
+def browser_page() -> Iterator[Page]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=QUIET)
+        yield browser.new_page(viewport={"width": 390, "height": 844}, reduced_motion="reduce", color_scheme="dark")
+        browser.close()
+
+
+def test_a_phone_shows_it_from_disk_in_the_dark_and_searches_it(site: Path, browser_page: Page) -> None:
+    asked: list[str] = []
+    browser_page.on("request", lambda request: asked.append(request.url))
+    for name in ("index", "reference/library", "howto/reader", "screens", "threats"):
+        browser_page.goto((site / f"{name}.html").as_uri())
+        body = browser_page.locator("body")
+        assert body.get_attribute("data-md-color-scheme") == "slate"
+        assert body.evaluate("node => document.documentElement.scrollWidth") <= 390, name
+    browser_page.locator("label[for=__search]").first.click()
+    browser_page.locator("input[name=query]").press_sequentially("replicates")
+    browser_page.locator(".md-search-result__link").first.wait_for()
+    assert "replicates" in browser_page.locator(".md-search-result__list").inner_text().lower()
+    assert not [address for address in asked if not address.startswith(("file:", "data:", "blob:"))]
