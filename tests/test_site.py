@@ -19,12 +19,8 @@ from tests.serving import QUIET, chromium
 ROOT = Path(__file__).parent.parent
 DOCS, SITE = ROOT / "docs", ROOT / "site"
 PAGES = sorted(DOCS.rglob("*.md"))
-ELSEWHERE = {"deploy.md", "house.md", "pipelines.md", "plugins.md", "signatures.md"}  # tried by other tests or operators
-    "deploy.md",
-    "house.md",
-    "pipelines.md",
-    "signatures.md",
-}  # they need servers
+# Tried by tests of their own, or by operators on servers.
+ELSEWHERE = {"deploy.md", "house.md", "pipelines.md", "plugins.md", "signatures.md"}
 FOLLOWED = [page for page in PAGES if page.name not in ELSEWHERE and "```" in page.read_text(encoding="utf-8")]
 SETTINGS = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 
