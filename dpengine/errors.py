@@ -40,6 +40,10 @@ class PrivateReleaseError(Exception):
         self.faults = tuple(fault if isinstance(fault, Fault) else Fault((), fault) for fault in listed)
         super().__init__("\n".join(map(str, self.faults)))
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython shows instead of a traceback: the faults; `%debug` leads to the place."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class PlanError(PrivateReleaseError):
     """The plan, or a codebook it names, is not usable as written."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -26,6 +26,7 @@ from dpengine.results.result import Result, payload_of
 from dpengine.sources.open import Source, open_table
 from dpengine.sources.table import Table
 from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import mark
 
 __all__ = [
     "Release",
@@ -42,10 +43,11 @@ __all__ = [
 Progress = Callable[[str], None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Release(Result):
     """A finished release that can be saved as a bundle, signed by the key of its ledger."""
 
+    what: ClassVar[str] = mark("Release")
     signing_key: Ed25519PrivateKey | None = field(default=None, repr=False, compare=False)
 
     @cached_property

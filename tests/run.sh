@@ -56,6 +56,14 @@ step "Java, for Spark"
 command -v java >/dev/null || install default-jre-headless "Java"
 java -version 2>&1 | head -1
 
+if [ -n "${PRIVATE_RELEASE_NIGHTLY:-}" ]; then
+  step "R and polars, which read releases"
+  command -v Rscript >/dev/null || install r-base-core "R"
+  Rscript -e 'quit(status = !requireNamespace("jsonlite", quietly = TRUE))' || install r-cran-jsonlite "jsonlite for R"
+  Rscript --version
+  .venv/bin/uv pip install --quiet --python .venv/bin/python polars==2.1.0
+fi
+
 step "Style"
 .venv/bin/ruff check .
 .venv/bin/ruff format --check .

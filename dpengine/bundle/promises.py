@@ -14,7 +14,7 @@ from dpengine.bundle.wording import ALL_ROWS, COUNTED_APART, KEPT_ROWS, SCHEMA_V
 from dpengine.exact import exact_text
 from dpengine.spec.domain import Amount
 from dpengine.spec.plan import Plan
-from dpengine.spec.wording import persons_counted
+from dpengine.spec.wording import persons_counted, unit_in_words
 from dpengine.translation.catalogue import ENGLISH, _, mark, speaking
 
 __all__ = ["estimator", "file_names", "promises", "promises_for_readers", "slug", "table_files"]
@@ -94,25 +94,10 @@ def _guarantee(plan: Plan) -> dict[str, Any]:
         "definition": _(DEFINITION),
         "epsilon": exact_text(plan.epsilon),
         "delta": "0",
-        "unit": unit | {"text": _unit_text(plan)},
+        "unit": unit | {"text": unit_in_words(plan)},
         "neighbours": _(NEIGHBOURS),
         "trust_model": _(TRUST_MODEL),
     }
-
-
-def _unit_text(plan: Plan) -> str:
-    if plan.unit.id is None:
-        return _("one row, which stands for one person")
-    if plan.unit.rows == 1:
-        return _(
-            "one person, named by the column {id}, with at most one row; rows beyond that were left out",
-            id=plan.unit.id,
-        )
-    return _(
-        "one person, named by the column {id}, with at most {rows} rows; rows beyond that were left out",
-        id=plan.unit.id,
-        rows=plan.unit.rows,
-    )
 
 
 def _coverage(plan: Plan) -> str:

@@ -24,6 +24,7 @@ from dpengine.estimate.error_distribution import CONFIDENCE, ErrorDistribution
 from dpengine.estimate.estimates import derive_estimates
 from dpengine.estimate.quantiles import quantile_half_widths
 from dpengine.estimate.table_errors import table_error, table_errors
+from dpengine.exact import exact_text
 from dpengine.measure.strategy import Strategy, decide
 from dpengine.results.mock_table import mock_counts, mock_rows
 from dpengine.results.published_columns import quantile_kind
@@ -56,8 +57,13 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
     """
     import pandas as pd
 
+    from dpengine.results.views.prediction import Prediction
+
     if epsilons is None:
-        return predict_by_trials(plan)
+        frame = predict_by_trials(plan)
+        whole = Prediction(frame)
+        whole.attrs |= frame.attrs | {"epsilon": exact_text(plan.epsilon), "dataset": plan.dataset}
+        return whole
     frames = []
     for epsilon in epsilons:
         at = plan.at(epsilon)
@@ -66,7 +72,7 @@ def predict(plan: Plan, epsilons: Iterable[object] | None = None) -> pd.DataFram
         frames.append(frame)
     if not frames:
         raise PlanError(_("give at least one ε"))
-    joined = pd.concat(frames, ignore_index=True)
+    joined = Prediction(pd.concat(frames, ignore_index=True))
     joined.attrs["simulated"] = any(frame.attrs["simulated"] for frame in frames)
     return joined
 

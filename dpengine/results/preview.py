@@ -92,7 +92,7 @@ def _seen_from(plan: Plan, allocations: Sequence[Allocation], table: Columns) ->
     return tuple(seen)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class _Glimpse(Result):
     """A preview without synthetic rows: counts of a table are rounded when it is looked at."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -24,8 +24,9 @@ from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.measure.allocation import MAX_JOINT_CELLS
 from dpengine.measure.strategy import MAX_SYNTHETIC
 from dpengine.results import serialise
-from dpengine.results.published_columns import ENDS, Measure, measures, number_columns, published_name
+from dpengine.results.published_columns import ENDS, Measure, measures
 from dpengine.results.spans import Span, association_span, spans
+from dpengine.results.views.published import MAX_KEPT, Published
 from dpengine.spec.numeric.association import Association
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values, resample
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 __all__ = ["EXACT", "Result", "conclude", "payload_of"]
 
 EXACT = 0.5  # an interval of a half-width below it holds one whole number
-MAX_KEPT = 100_000  # cells of a table whose frame and intervals are kept once made
 MAX_BLOCK_VALUES = 2**24  # of synthetic rows in memory at a time, all columns together: about 40 bytes each
 
 
@@ -114,8 +114,8 @@ def _plain(plan: Plan) -> dict[str, Any]:
     return plan.to_dict() | {"strategy": plan.strategy}
 
 
-@dataclass(frozen=True)
-class Result:
+@dataclass(frozen=True, repr=False)
+class Result(Published):
     """A finished release: noisy measurements, the consistent tables or rows fitted to them, and where they come from.
 
     It holds no exact count and no table of people; all that it gives is post-processing of what was paid for.
@@ -145,11 +145,6 @@ class Result:
         """Estimates and intervals of each table."""
         return derive_estimates(self.plan, self.measured)
 
-    @cached_property
-    def tables(self) -> Mapping[Columns, pd.DataFrame]:
-        """Each published table by its column names, and the total by `()`, with the columns of `cells`."""
-        return _Tables(self)
-
     def of_tally(self, tally: int) -> Result:
         """Return the release of the tables that one of the plan's tallies counts: all of it, if there is but one."""
         if not self.plan.tallied:
@@ -158,23 +153,11 @@ class Result:
         model, story = (self.model, *self.apart)[tally], (self.release_id, self.created, self.software)
         return Result(self.plan.tallies[tally].plan, Measurements(measured), model, *story, self.amounts)
 
-    def cells(self, table: Columns) -> dict[str, npt.NDArray[Any]]:
-        """Return the columns of a published table, one entry a cell of the declared cross-product in declared order.
-
-        A label for each column; `count` (whole, never negative, agrees with every other table); `estimate` (unbiased,
-        may be negative or fractional; in an adaptive release the expected count of its model); `low` and `high`, which
-        hold the true count with a probability of 95 % at least (in an adaptive release, as its audit of cells of that
-        size says).
-        """
+    def numbers(self, table: Columns) -> dict[str, npt.NDArray[Any]]:
+        """Return the columns of numbers of a published table by name, one entry a cell in declared order."""
         estimate = self.estimates.estimate(table)
         count = self.counts(table)
         low, high, _ = self._interval(table, count)
-        codes = np.unravel_index(np.arange(count.size), self.plan.shape(table)) if table else ()
-        names = number_columns(self.plan, table)
-        labels = {
-            published_name(name, names): np.array(self.plan.column(name).labels, dtype=object)[code]
-            for name, code in zip(table, codes, strict=True)
-        }
         numbers: dict[str, npt.NDArray[Any]] = {"count": count, "estimate": estimate, "low": low, "high": high}
         for name in self.plan.amounts(table):
             known = self.amount_table(table, name).known
@@ -185,7 +168,7 @@ class Result:
         for pair in self.plan.associations(table):
             found = self.pair_span(table, pair).numbers
             numbers |= {f"{pair.column}{end}": each for end, each in zip(ENDS, found, strict=True)}
-        return labels | {name: np.ravel(values) for name, values in numbers.items()}
+        return {name: np.ravel(values) for name, values in numbers.items()}
 
     def _interval(self, table: Columns, count: Ints) -> tuple[Ints, Ints, Floats]:
         """Return the ends of the interval of each cell, and its half-width before they were rounded and bounded."""
@@ -354,36 +337,3 @@ class Result:
                     id=release_id,
                 )
             ) from error
-
-
-class _Tables(Mapping[Columns, "pd.DataFrame"]):
-    """Frames of all published tables, each made when it is asked for: together they may be too large to hold."""
-
-    def __init__(self, result: Result) -> None:
-        self._result = result
-        self._kept: dict[Columns, pd.DataFrame] = {}
-        self._names = dict.fromkeys((*result.plan.marginals, ()))
-
-    def __getitem__(self, table: Columns) -> pd.DataFrame:
-        import pandas as pd  # only where frames are wanted: it takes longer to load than a release to make
-
-        if table not in self._names:
-            raise KeyError(table)
-        if table in self._kept:
-            return self._kept[table]
-        frame = pd.DataFrame(self._result.cells(table))
-        if len(frame) <= MAX_KEPT:
-            self._kept[table] = frame
-        return frame
-
-    def __contains__(self, table: object) -> bool:
-        return table in self._names
-
-    def __iter__(self) -> Iterator[Columns]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __repr__(self) -> str:
-        return f"<tables {list(self._names)}>"

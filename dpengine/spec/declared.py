@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, ValidationError
 
 from dpengine.errors import Fault, PlanError
-from dpengine.translation.catalogue import ENGLISH, _, language, mark, number, plural
+from dpengine.translation.catalogue import ENGLISH, _, language, languages, mark, number, plural
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -20,6 +20,7 @@ __all__ = [
     "NEEDED",
     "About",
     "Declared",
+    "Language",
     "Line",
     "Name",
     "NumberFormat",
@@ -57,6 +58,14 @@ def at_most(length: int) -> AfterValidator:
     return AfterValidator(check)
 
 
+def _has_a_catalogue(code: str) -> str:
+    if code != ENGLISH and code not in languages():  # English is known without looking
+        raise ValueError(
+            _("reports are written in {listed}; there is no {code!r}", listed=", ".join(languages()), code=code)
+        )
+    return code
+
+
 # Headers and cells of real tables hold line breaks and tabs; names of budgets, files and formats do not.
 Line = Annotated[
     str,
@@ -69,6 +78,7 @@ _PLAIN = _without(
     mark("this text holds a control character or half a character; only line breaks and tabs are allowed"),
 )
 Text = Annotated[str, _PLAIN]
+Language = Annotated[str, AfterValidator(_has_a_catalogue)]
 # A name stands in every table of its column, and a value in every row of a table: so they are bounded.
 Name = Annotated[Text, at_most(2_000)]
 # How numbers are written in texts: which mark parts the decimals, and whether marks part the thousands.

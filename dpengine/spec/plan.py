@@ -24,7 +24,7 @@ from dpengine.errors import Fault, PlanError
 from dpengine.exact import ExactLike, exact_text, rational
 from dpengine.spec import codebook, strict_yaml
 from dpengine.spec.categories.resolution import Resolution, coarser_columns
-from dpengine.spec.declared import About, Declared, Line, Text
+from dpengine.spec.declared import About, Declared, Language, Line, Text
 from dpengine.spec.domain import Amount, Column, Number, cells_payload
 from dpengine.spec.limits import MAX_TABLES, check_columns, check_declared
 from dpengine.spec.numeric.association import Association
@@ -32,7 +32,7 @@ from dpengine.spec.numeric.squares import with_squares
 from dpengine.spec.plan_checks import check_tables
 from dpengine.spec.published_table import Each, PublishedTable, read_table
 from dpengine.spec.tallies import WithTallies
-from dpengine.translation.catalogue import ENGLISH, _, languages, mark, number
+from dpengine.translation.catalogue import ENGLISH, _, mark, number
 
 __all__ = ["About", "Each", "Plan", "PublishedTable", "Strategy", "Unit", "exact_epsilon"]
 
@@ -59,16 +59,7 @@ def _names_a_budget(dataset: str) -> str:
     return dataset.strip()
 
 
-def _has_a_catalogue(code: str) -> str:
-    if code != ENGLISH and code not in languages():  # English is known without looking
-        raise ValueError(
-            _("reports are written in {listed}; there is no {code!r}", listed=", ".join(languages()), code=code)
-        )
-    return code
-
-
 Dataset = Annotated[Line, AfterValidator(_names_a_budget)]
-Language = Annotated[str, AfterValidator(_has_a_catalogue)]
 Strategy = Literal["auto", "direct", "optimised", "adaptive"]
 Epsilon = Annotated[Fraction, BeforeValidator(exact_epsilon), PlainSerializer(exact_text)]
 
@@ -372,6 +363,12 @@ class Plan(WithTallies, Declared):
         ordered["columns"] = [{"name": column["name"], "kind": column["kind"], **column} for column in plain["columns"]]
         ordered["unit"] = {key: value for key, value in self.unit.model_dump().items() if value is not None}
         return ordered
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the price, the tables and the columns."""
+        from dpengine.spec.views import plan_html
+
+        return plan_html.render(self)
 
     def dumps(self) -> str:
         """Return the text of a plan file."""

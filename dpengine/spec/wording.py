@@ -20,7 +20,7 @@ from dpengine.translation.catalogue import ENGLISH, _, language, localised, mark
 __all__ = [
     "counted_how", "counted_noun", "factor", "heading_of", "headings_of", "level_in_words", "name_of", "noun", "people",
     "percent", "percent_at_least", "percent_at_most", "persons_counted", "portion", "rows_counted", "shown_labels",
-    "sure", "words_in_files",
+    "sure", "unit_in_words", "words_in_files",
 ]  # fmt: skip
 
 # Labels that stand in the files as they are here, in every language.
@@ -310,3 +310,19 @@ def words_in_files(plan: Plan) -> dict[str, str]:
         *([MISSING] if any(column.missing for column in columns) else []),
     ]
     return {word: _(word) for word in words if _(word) != word}
+
+
+def unit_in_words(plan: Plan) -> str:
+    """Say whom or what the release protects, as its manifest does."""
+    if plan.unit.id is None:
+        return _("one row, which stands for one person")
+    if plan.unit.rows == 1:
+        return _(
+            "one person, named by the column {id}, with at most one row; rows beyond that were left out",
+            id=plan.unit.id,
+        )
+    return _(
+        "one person, named by the column {id}, with at most {rows} rows; rows beyond that were left out",
+        id=plan.unit.id,
+        rows=plan.unit.rows,
+    )

@@ -1,0 +1,137 @@
+"""What a release and its bundle have in common: published tables, for every tool that analysts use.
+
+A table is a pandas data frame (`tables`), an Arrow table (`arrow`) or plain arrays (`cells`). All tables together are a
+stream of Arrow data: polars, pyarrow, DuckDB and pandas read the whole release as one long table, since it has the
+method `__arrow_c_stream__` of Arrow's PyCapsule interface. None of these libraries is loaded before it is asked for.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dpengine.array_types import Columns
+from dpengine.exact import exact_text
+from dpengine.results.published_columns import number_columns, published_name
+from dpengine.spec.plan import Plan
+from dpengine.translation.catalogue import mark, speaking
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+__all__ = ["Published"]
+
+MAX_KEPT = 100_000  # cells of a table that is kept once made
+
+Made = TypeVar("Made")
+
+
+class Published(ABC):
+    """The published tables of `plan`, by whoever holds their numbers."""
+
+    what: ClassVar[str] = mark("Preview on a made-up table")
+    plan: Plan
+
+    @abstractmethod
+    def numbers(self, table: Columns) -> dict[str, npt.NDArray[Any]]:
+        """Return the columns of numbers of a published table by name, one entry a cell in declared order."""
+
+    @abstractmethod
+    def half_width(self, table: Columns) -> float:
+        """Return the 95 % half-width of a cell of `table`, the widest if they differ."""
+
+    def cells(self, table: Columns) -> dict[str, npt.NDArray[Any]]:
+        """Return the columns of a published table, one entry a cell of the declared cross-product in declared order.
+
+        A label for each column; `count` (whole, never negative, agrees with every other table); `estimate` (unbiased,
+        may be negative or fractional; in an adaptive release the expected count of its model); `low` and `high`, which
+        hold the true count with a probability of 95 % at least (in an adaptive release, as its audit of cells of that
+        size says).
+        """
+        plan = self.plan
+        codes = np.unravel_index(np.arange(plan.cells(table)), plan.shape(table)) if table else ()
+        names = number_columns(plan, table)
+        labels = {
+            published_name(name, names): np.array(plan.column(name).labels, dtype=object)[code]
+            for name, code in zip(table, codes, strict=True)
+        }
+        return labels | self.numbers(table)
+
+    @cached_property
+    def tables(self) -> Mapping[Columns, pd.DataFrame]:
+        """Each published table by its column names, and the total by `()`, with the columns of `cells`."""
+        return _Tables(self.plan, self._frame)
+
+    @cached_property
+    def arrow(self) -> Mapping[Columns, pa.Table]:
+        """The same tables in Arrow, without pandas: labels as dictionaries in declared order, numbers without nulls.
+
+        `polars.DataFrame(release.arrow["age", "sex"])` makes a frame of polars of one.
+        """
+        from dpengine.results.views.arrow_tables import arrow_table
+
+        return _Tables(self.plan, lambda table: arrow_table(self, table))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return a stream of all tables, one after the other, as rows of one long table, for other libraries.
+
+        `table` names the table (`age × sex`, `total`), a column each of its columns, and then come the numbers. Where a
+        table lacks a column, its entries are null: the form that GROUPING SETS have in SQL.
+        """
+        from dpengine.results.views.arrow_tables import stream
+
+        return stream(self).__arrow_c_stream__(requested_schema)
+
+    def _frame(self, table: Columns) -> pd.DataFrame:
+        import pandas as pd  # only where frames are wanted: it takes longer to load than a release to make
+
+        return pd.DataFrame(self.cells(table))
+
+    def __repr__(self) -> str:
+        tables = len(self.plan.marginals)
+        return f"<{type(self).__name__} of {self.plan.dataset!r}: {tables} tables, ε = {exact_text(self.plan.epsilon)}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the price, the first table with its intervals and a chart, and the others."""
+        from dpengine.results.views import release_html
+
+        with speaking(self.plan.language):
+            return release_html.render(self)
+
+
+class _Tables(Mapping[Columns, Made]):
+    """All published tables, each made when it is asked for: together they may be too large to hold."""
+
+    def __init__(self, plan: Plan, make: Callable[[Columns], Made]) -> None:
+        self._plan = plan
+        self._make = make
+        self._kept: dict[Columns, Made] = {}
+        self._names = dict.fromkeys((*plan.marginals, ()))
+
+    def __getitem__(self, table: Columns) -> Made:
+        if table not in self._names:
+            raise KeyError(table)
+        if table in self._kept:
+            return self._kept[table]
+        made = self._make(table)
+        if self._plan.cells(table) <= MAX_KEPT:
+            self._kept[table] = made
+        return made
+
+    def __contains__(self, table: object) -> bool:
+        return table in self._names
+
+    def __iter__(self) -> Iterator[Columns]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return f"<tables {list(self._names)}>"
