@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         ReleaseError,
         TableError,
     )
+    from dpengine.export import Published, published
     from dpengine.measure.strategy import Strategy, decide
     from dpengine.release import Release, release
     from dpengine.replicates.files import draw_replicates
@@ -51,9 +52,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Answer", "BudgetError", "Category", "Condition", "Count", "Date", "Entry", "Expected", "Fault", "Grid",
     "Ledger", "LedgerBusyError", "LedgerError", "Mean", "Mode", "Number", "Plan", "PlanError",
-    "PrivateReleaseError", "Proportion", "Quantile", "Question", "Release", "ReleaseError", "Result", "Strategy",
-    "Sum", "Table", "TableError", "Unit", "Variance", "YesNo", "__version__", "ask", "decide", "draw_replicates",
-    "epsilon_for", "expect", "noise", "open_table", "predict", "preview", "release", "signed_by", "verify",
+    "PrivateReleaseError", "Proportion", "Published", "Quantile", "Question", "Release", "ReleaseError", "Result",
+    "Strategy", "Sum", "Table", "TableError", "Unit", "Variance", "YesNo", "__version__", "ask", "decide",
+    "draw_replicates", "epsilon_for", "expect", "noise", "open_table", "predict", "preview", "published", "release",
+    "signed_by", "verify",
 ]  # fmt: skip
 
 _MODULES = {
@@ -71,6 +73,7 @@ _MODULES = {
         "ReleaseError",
         "TableError",
     ),
+    "export": ("Published", "published"),
     "measure.strategy": ("Strategy", "decide"),
     "release": ("Release", "release"),
     "replicates.files": ("draw_replicates",),

@@ -9,63 +9,72 @@ import io
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
-from dpengine import discovery
+from dpengine import discovery, safe_csv
 from dpengine.array_types import Columns
 from dpengine.bundle.promises import table_files
 from dpengine.bundle.verify import verify
 from dpengine.errors import ReleaseError
+from dpengine.results.published_columns import header, number_type
+from dpengine.results.views.published import PublishedTables
 from dpengine.spec.plan import Plan
-
-if TYPE_CHECKING:
-    import pandas as pd
+from dpengine.translation.catalogue import mark
 
 __all__ = ["Export", "Published", "export", "published"]
 
 
-@dataclass(frozen=True)
-class Published:
-    """What a verified bundle publishes: its manifest, its plan, its tables, and any of its files."""
+@dataclass(frozen=True, repr=False)
+class Published(PublishedTables):
+    """What a verified bundle publishes: its manifest, its plan, its tables, and any of its files.
 
+    Its tables are had as those of a `Release`: as data frames, in Arrow, and all of them as one stream.
+    """
+
+    what: ClassVar[str] = mark("Release")
     manifest: Mapping[str, Any]
     plan: Plan
     content: bytes
-
-    @cached_property
-    def tables(self) -> dict[Columns, pd.DataFrame]:
-        """Each published table by its columns: its labels as declared, then the numbers as `release` gives them."""
-        return {table: self._table(table, file) for table, file in table_files(self.plan).items()}
 
     def file(self, name: str) -> bytes:
         """Return the content of a file of the bundle, such as ``synthetic.csv``."""
         with zipfile.ZipFile(io.BytesIO(self.content)) as bundle:
             return bundle.read(name)
 
-    def _table(self, table: Columns, file: str) -> pd.DataFrame:
-        import pandas as pd
+    def numbers(self, table: Columns) -> dict[str, npt.NDArray[Any]]:
+        """Return the columns of numbers of a published table by name, as its file holds them."""
+        names = header(self.plan, table)
+        blocks = list(safe_csv.read_blocks([self.file(table_files(self.plan)[table])], names))
+        kinds = {name: pa.from_numpy_dtype(number_type(name)) for name in names[len(table) :]}
+        return {
+            name: np.concatenate([safe_csv.read_numbers(block[place], kind) for block in blocks])
+            for place, (name, kind) in enumerate(kinds.items(), start=len(table))
+        }
 
-        frame = pd.read_csv(io.BytesIO(self.file(file)))
-        codes = np.unravel_index(np.arange(self.plan.cells(table)), self.plan.shape(table)) if table else ()
-        for place, (name, code) in enumerate(zip(table, codes, strict=True)):  # a file marks what looks like a formula
-            frame.isetitem(place, np.array(self.plan.column(name).labels, dtype=object)[code])
-        return frame
+    def half_width(self, table: Columns) -> float:
+        """Return the 95 % half-width of a cell of `table`, the widest if they differ."""
+        return float(next(each["half_width_95"] for each in self.manifest["tables"] if (*each["columns"],) == table))
 
 
 Export: TypeAlias = Callable[[Published, Path], object]
 
 
-def published(bundle: str | Path | bytes) -> Published:
-    """Return what a bundle publishes. Raises `ReleaseError` unless it is whole and consistent."""
+def published(bundle: str | Path | bytes, key: str | None = None) -> Published:
+    """Return what a bundle publishes, for its readers.
+
+    With an expected `key`, the bundle must be signed by it: see `verify`. Raises `ReleaseError` unless it is whole and
+    consistent.
+    """
     try:
         content = bundle if isinstance(bundle, bytes) else Path(bundle).read_bytes()
     except OSError as error:
         raise ReleaseError(f"the bundle cannot be read ({error.strerror})") from None
-    manifest = verify(content)
+    manifest = verify(content, key)
     with zipfile.ZipFile(io.BytesIO(content)) as file:
         plan = Plan.loads(file.read("plan.yaml").decode())
     return Published(manifest, plan, content)

@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from dpengine.array_types import Columns
 from dpengine.spec.numeric.association import Association
@@ -15,10 +17,11 @@ from dpengine.translation.catalogue import _, localised
 
 __all__ = [
     "ENDS", "NUMBERS", "Measure", "association_heading", "decimals_of_association", "decimals_of_mean", "header",
-    "measures", "number_columns", "published_name", "quantile_kind",
+    "measures", "number_columns", "number_type", "published_name", "quantile_kind",
 ]  # fmt: skip
 
 NUMBERS = ("count", "estimate", "low", "high")
+WHOLE = ("count", "low", "high")
 ENDS = ("", "_low", "_high")  # of the names of three columns: a number, and the ends of its interval
 
 
@@ -90,6 +93,15 @@ def number_columns(plan: Plan, table: Columns) -> list[str]:
         names += [f"known_{name}"] if plan.amount(name).missing else []
         names += [f"{each}{end}" for one in published if one.amount == name for each in one.names for end in ENDS]
     return names + [f"{each.column}{end}" for each in plan.associations(table) for end in ENDS]
+
+
+def number_type(name: str) -> np.dtype[Any]:
+    """Return the type of a column of numbers: people are whole, all else may have decimals.
+
+    >>> number_type("count"), number_type("mean_pay")
+    (dtype('int64'), dtype('float64'))
+    """
+    return np.dtype(np.int64 if name in WHOLE or name.startswith("known_") else np.float64)
 
 
 def association_heading(plan: Plan, each: Association) -> str:

@@ -26,7 +26,7 @@ from dpengine.measure.strategy import MAX_SYNTHETIC
 from dpengine.results import serialise
 from dpengine.results.published_columns import ENDS, Measure, measures
 from dpengine.results.spans import Span, association_span, spans
-from dpengine.results.views.published import MAX_KEPT, Published
+from dpengine.results.views.published import MAX_KEPT, PublishedTables
 from dpengine.spec.numeric.association import Association
 from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values, resample
@@ -115,7 +115,7 @@ def _plain(plan: Plan) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, repr=False)
-class Result(Published):
+class Result(PublishedTables):
     """A finished release: noisy measurements, the consistent tables or rows fitted to them, and where they come from.
 
     It holds no exact count and no table of people; all that it gives is post-processing of what was paid for.

@@ -10,31 +10,30 @@ import pyarrow as pa
 
 from dpengine import arrow
 from dpengine.array_types import Columns, Ints
-from dpengine.results.published_columns import NUMBERS, number_columns, published_name
+from dpengine.results.published_columns import NUMBERS, number_columns, number_type, published_name
 from dpengine.spec.wording import name_of
 
 if TYPE_CHECKING:
-    from dpengine.results.views.published import Published
+    from dpengine.results.views.published import PublishedTables
 
 __all__ = ["arrow_table", "stream"]
 
 TABLE = "table"  # the column of the stream that names the table
 MAX_BATCH = 2**20  # cells of a batch of the stream
 LABELS = pa.dictionary(pa.int32(), pa.large_string())
-WHOLE = ("count", "low", "high")
 
 
-def arrow_table(published: Published, table: Columns) -> Any:
+def arrow_table(published: PublishedTables, table: Columns) -> Any:
     """Return a published table as a `pyarrow.Table`, with the columns that its data frame has."""
     plan = published.plan
     names, numbers = number_columns(plan, table), published.numbers(table)
     labels = {published_name(name, names): _labels(published, table, name, ...) for name in table}
-    columns = labels | {name: arrow.from_numpy(numbers[name].astype(_type(name), copy=False)) for name in names}
+    columns = labels | {name: arrow.from_numpy(numbers[name].astype(number_type(name), copy=False)) for name in names}
     return pa.Table.from_arrays(list(columns.values()), names=list(columns))
 
 
-def stream(published: Published) -> Any:
-    """Return all published tables as a `pyarrow.RecordBatchReader`: see `Published.__arrow_c_stream__`.
+def stream(published: PublishedTables) -> Any:
+    """Return all published tables as a `pyarrow.RecordBatchReader`: see `PublishedTables.__arrow_c_stream__`.
 
     One table at a time is in memory. A reader must read it from its beginning; each call begins anew.
     """
@@ -44,7 +43,7 @@ def stream(published: Published) -> Any:
     numbers.sort(key=lambda name: name not in NUMBERS)  # those of every table first, then in order
     labels = {name: published_name(name, (*numbers, TABLE)) for name in plan.counted}
     fields = [(TABLE, LABELS), *((name, LABELS) for name in labels.values())]
-    schema = pa.schema([*fields, *((name, pa.from_numpy_dtype(_type(name))) for name in numbers)])
+    schema = pa.schema([*fields, *((name, pa.from_numpy_dtype(number_type(name))) for name in numbers)])
     table_names = arrow.from_texts([name_of(table) for table in tables])
 
     def batches() -> Iterator[Any]:
@@ -59,9 +58,9 @@ def stream(published: Published) -> Any:
                     for name in labels
                 ]
                 columns += [
-                    arrow.from_numpy(found[name][part].astype(_type(name), copy=False))
+                    arrow.from_numpy(found[name][part].astype(number_type(name), copy=False))
                     if name in found
-                    else pa.nulls(rows, pa.from_numpy_dtype(_type(name)))
+                    else pa.nulls(rows, pa.from_numpy_dtype(number_type(name)))
                     for name in numbers
                 ]
                 yield pa.record_batch(columns, schema=schema)
@@ -69,12 +68,7 @@ def stream(published: Published) -> Any:
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _type(name: str) -> np.dtype[Any]:
-    """Return the type of a column of numbers: people are whole, all else may have decimals."""
-    return np.dtype(np.int64 if name in WHOLE or name.startswith("known_") else np.float64)
-
-
-def _labels(published: Published, table: Columns, name: str, part: Any) -> Any:
+def _labels(published: PublishedTables, table: Columns, name: str, part: Any) -> Any:
     """Return the labels of a column in the cells of `table`, or in a part of them."""
     plan = published.plan
     shape, axis = plan.shape(table), table.index(name)
@@ -83,7 +77,7 @@ def _labels(published: Published, table: Columns, name: str, part: Any) -> Any:
     return _encoded(cells // below % shape[axis], arrow.from_texts(plan.column(name).labels))
 
 
-def _nulls(published: Published, name: str, rows: int) -> Any:
+def _nulls(published: PublishedTables, name: str, rows: int) -> Any:
     """Return that many nulls, with the dictionary that the column has in other tables."""
     dictionary = arrow.from_texts(published.plan.column(name).labels)
     return pa.DictionaryArray.from_arrays(pa.nulls(rows, pa.int32()), dictionary)

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-__all__ = ["Published"]
+__all__ = ["PublishedTables"]
 
 MAX_KEPT = 100_000  # cells of a table that is kept once made
 
 Made = TypeVar("Made")
 
 
-class Published(ABC):
+class PublishedTables(ABC):
     """The published tables of `plan`, by whoever holds their numbers."""
 
     what: ClassVar[str] = mark("Preview on a made-up table")

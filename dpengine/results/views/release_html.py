@@ -18,7 +18,7 @@ from dpengine.spec.wording import name_of, noun, people, unit_in_words
 from dpengine.translation.catalogue import _, localised, number
 
 if TYPE_CHECKING:
-    from dpengine.results.views.published import Published
+    from dpengine.results.views.published import PublishedTables
 
 __all__ = ["render", "written"]
 
@@ -27,7 +27,7 @@ MAX_TABLES = 30
 MAX_CELLS = 100_000  # of a table of which the first rows are shown
 
 
-def render(published: Published) -> str:
+def render(published: PublishedTables) -> str:
     """Return a fragment of HTML, in the language that is spoken."""
     plan = published.plan
     table = next((each for each in plan.marginals if plan.cells(each) <= MAX_CELLS), ())
@@ -67,7 +67,7 @@ def _column(cells: Mapping[str, npt.NDArray[Any]], name: str) -> list[str]:
     return [_("{middle} ({low} to {high})", middle=middle, low=low, high=high) for middle, low, high in bounds]
 
 
-def _facts(published: Published) -> list[str]:
+def _facts(published: PublishedTables) -> list[str]:
     plan, total = published.plan, published.numbers(())
     count, low, high = (number(int(total[name][0])) for name in ("count", "low", "high"))
     return [
@@ -78,7 +78,11 @@ def _facts(published: Published) -> list[str]:
 
 
 def _chart(
-    published: Published, table: Columns, cells: Mapping[str, npt.NDArray[Any]], labels: list[str], noisy: list[bool]
+    published: PublishedTables,
+    table: Columns,
+    cells: Mapping[str, npt.NDArray[Any]],
+    labels: list[str],
+    noisy: list[bool],
 ) -> dict[str, Any]:
     """Return the chart of the counts in `cells`, the first ones of `table`, with their intervals."""
     names = [" · ".join(label) for label in zip(*(cells[name] for name in labels), strict=True)] or [_("total")]

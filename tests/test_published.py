@@ -1,0 +1,52 @@
+"""A bundle is read back as the release that was published: in data frames, in Arrow, in a notebook."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import dpengine as dpe
+from dpengine.bundle.write import pack, save
+from dpengine.results.result import Result
+from tests.plans import PAIRS, PAY, survey
+
+FORMULA = dpe.Plan(
+    dataset="d", epsilon=1, columns=[dpe.Category(name="=a", values=["=1+1", "-5", " b"])], tables=[["=a"]]
+)
+
+
+@pytest.fixture(scope="module", params=[survey(), dpe.Plan.loads(PAY), dpe.Plan.loads(PAIRS), FORMULA], ids=range(4))
+def made(request: pytest.FixtureRequest) -> Result:
+    return dpe.preview(request.param)
+
+
+def test_each_table_comes_back_with_its_labels_types_and_numbers(made: Result, tmp_path: Path) -> None:
+    save(made, tmp_path / "release.zip")
+    read = dpe.published(tmp_path / "release.zip")
+    assert list(read.tables) == list(made.tables)
+    for table, frame in made.tables.items():
+        pd.testing.assert_frame_equal(read.tables[table], frame, check_exact=False, atol=1e-6, rtol=0)
+        assert read.arrow[table].schema == made.arrow[table].schema
+        assert read.half_width(table) == pytest.approx(made.half_width(table))
+    assert pa.table(read).schema == pa.table(made).schema
+    assert np.isclose(pa.table(read)["count"].to_numpy(), pa.table(made)["count"].to_numpy()).all()
+
+
+def test_it_shows_itself_as_the_release() -> None:
+    made = dpe.preview(survey())
+    read = dpe.published(pack(made))
+    assert repr(read) == "<Published of 'clinic': 2 tables, ε = 0.5>"
+    shown, own = read._repr_html_(), made._repr_html_()
+    assert shown.replace("Release: ", "") == own.replace("Preview on a made-up table: ", "")
+
+
+def test_a_bundle_that_is_not_whole_or_not_signed_by_the_expected_key_is_not_read() -> None:
+    whole = pack(dpe.preview(survey()))
+    with pytest.raises(dpe.ReleaseError):
+        dpe.published(whole.replace(b"tables/", b"tablet/"))
+    with pytest.raises(dpe.ReleaseError, match="not signed"):
+        dpe.published(whole, key="0" * 32)
