@@ -172,6 +172,18 @@ def test_a_person_with_more_rows_than_the_unit_costs_no_more(strategy: str) -> N
     assert price(first, second) <= 1
 
 
+@pytest.mark.parametrize("strategy", ["amounts", "amounts, adaptive"])
+def test_values_beyond_their_bounds_count_as_the_bounds_and_nobody_is_told_that_there_are_any(strategy: str) -> None:
+    plan = plan_of(strategy, "a row", "1")
+    tables = [
+        joined(people(60), *[("new", "a0", "b1", "c2", end) for end in ends]) for ends in (("0", "40"), ("-7", "9e9"))
+    ]
+    first = recorded(tables[0], plan)
+    second = replayed(tables[1], plan, first)
+    assert same(first, second)
+    assert all((one.exact == other.exact).all() for one, other in zip(first.draws, second.draws, strict=True))
+
+
 @pytest.mark.parametrize("other", [people(60), OTHER], ids=["without one person", "other people"])
 def test_distinct_persons_beside_rows_are_as_private(other: pd.DataFrame) -> None:
     several = {"columns": ["b", "c"], "distinct": True, "cells_per_person": 2}

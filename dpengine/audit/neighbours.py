@@ -5,24 +5,28 @@ without, is Σ |x − y|₁/scale over all that is measured, if x and y are the 
 an estimate (`costs`). Some outcome reaches it. It is computed from counts of both tables and from the scales of the
 noise, and takes no charge for granted. The same counts tell how much one outcome speaks for the person (`evidence`).
 
+In the adaptive way what is measured, and how finely, follows from an outcome, and both are about the one that was
+drawn. There the price of private choices, and of the sums by which a model is judged, is taken for granted in `costs`;
+`evidence` leaves both out, which can only make it weaker.
+
 The persons are those who could move most: an amount at the ends of its range, between two steps, far outside, missing;
 a row in a leaf where nobody was; somebody in more rows and cells than count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
+from itertools import product, repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from dpengine.array_types import Ints
 from dpengine.counting.count import count
-from dpengine.marginals.measurement import Measurements
+from dpengine.marginals.measurement import Measurement, Measurements
 from dpengine.measure.strategy import Strategy, decide
 from dpengine.sources.open import open_table
 from dpengine.spec.plan import Plan
@@ -61,7 +65,8 @@ class Neighbours:
     def evidence(self, measured: Measurements) -> float:
         """Return the logarithm of how many times as likely an outcome is with the first person as without."""
         found = 0.0
-        for one, x, y in zip(measured.marginals, self.without, self.with_first, strict=True):
+        for one in measured.marginals:
+            x, y = self._exact(one, self.without), self._exact(one, self.with_first)
             found += float(int((np.abs(one.values - x) - np.abs(one.values - y)).sum()) / one.allocation.scale_in_units)
         return found
 
@@ -80,9 +85,24 @@ class Neighbours:
         return self._counts(self.persons[0])
 
     def _cost(self, measured: Measurements, person: Iterable[Row]) -> Fraction:
-        counts = zip(measured.marginals, self.without, self._counts(person), strict=True)
-        parts = (int(np.abs(x - y).sum()) / one.allocation.scale_in_units for one, x, y in counts)
-        return sum(parts, Fraction(0))
+        with_person = self._counts(person)
+        moved = (np.abs(self._exact(one, self.without) - self._exact(one, with_person)) for one in measured.marginals)
+        parts = (
+            int(each.sum()) / one.allocation.scale_in_units for each, one in zip(moved, measured.marginals, strict=True)
+        )
+        audit = measured.audit.epsilon if measured.audit else Fraction(0)
+        return sum(parts, audit) + sum((choice.epsilon for choice in measured.choices), Fraction(0))
+
+    def _exact(self, one: Measurement, counts: Sequence[Ints]) -> Ints:
+        """Return the exact counts of what was measured, in the same cells; `counts` are all that was asked for."""
+        how = self._strategy
+        known = dict(zip(zip(how.marginals, how.tallies or repeat(0), strict=False), counts, strict=True))
+        exact = known.get((one.allocation.columns, one.allocation.tally))
+        if exact is None:  # the total, the only sum of others that is measured
+            exact = np.asarray(counts[0].sum())
+        for axis, bins in enumerate(one.merged):
+            exact = np.add.reduceat(exact, np.flatnonzero(np.diff(bins, prepend=-1)), axis)
+        return exact
 
     def _counts(self, person: Iterable[Row]) -> list[Ints]:
         how = self._strategy
@@ -108,6 +128,14 @@ def _two_amounts(epsilon: Fraction) -> Neighbours:
     rows = (("f", "0", "2.5"), ("m", "10", "7"), ("m", None, "0.5"))
     persons = tuple((("m", *pair),) for pair in zip(VALUES, ("10", "3.3", "3.3", "0", "0.5"), strict=True))
     return Neighbours(plan, ("sex", "pay", "hours"), rows, persons)
+
+
+def _adaptive_amounts(epsilon: Fraction) -> Neighbours:
+    """Means by group, measured beside counts of columns and a pair, which are chosen and measured privately."""
+    plan = _plan(epsilon, [SEX, {**SEX, "name": "ward", "values": ["east", "west"]}, AMOUNTS[0]],
+                 [{"columns": ["sex"], "mean": ["pay"]}, ["sex", "ward"]], strategy="adaptive")  # fmt: skip
+    rows = tuple((sex, ward, "4.5") for sex, ward in (("f", "east"), ("m", "west")) for _ in range(20))
+    return Neighbours(plan, ("sex", "ward", "pay"), rows, tuple((("m", "east", value),) for value in VALUES))
 
 
 def _levels(epsilon: Fraction) -> Neighbours:
@@ -137,13 +165,14 @@ def _distinct(epsilon: Fraction) -> Neighbours:
     )
 
 
-def _plan(epsilon: Fraction, columns: list[Any], tables: list[Any], **more: Any) -> Plan:
-    return Plan(dataset="audit", epsilon=epsilon, columns=columns, tables=tables, strategy="direct", **more)
+def _plan(epsilon: Fraction, columns: list[Any], tables: list[Any], *, strategy: Any = "direct", **more: Any) -> Plan:
+    return Plan(dataset="audit", epsilon=epsilon, columns=columns, tables=tables, strategy=strategy, **more)
 
 
 NEIGHBOURS: dict[str, Callable[[Fraction], Neighbours]] = {
     "amounts": _amounts,
     "two amounts": _two_amounts,
+    "adaptive, amounts": _adaptive_amounts,
     "levels": _levels,
     "distinct persons": _distinct,
 }

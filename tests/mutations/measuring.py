@@ -388,6 +388,27 @@ FAULTS = [
         "tests/measure/test_levels.py::test_no_row_moves_all_levels_together_by_more_than_epsilon",
     ),
     Fault(
+        "all levels are measured at the price of the finest",
+        "dpengine/measure/strategy.py",
+        "        return Measurements(tuple(add_noise(exact, allocation) for exact, allocation in pairs))\n",
+        "        def noisy(exact: Ints, one: Allocation) -> Measurement:\n"
+        "            finest = '@' not in ''.join(one.columns)\n"
+        "            drawn = add_noise(exact, one if finest else replace(one, epsilon=self.plan.epsilon))\n"
+        "            return replace(drawn, allocation=one)\n"
+        "        return Measurements(tuple(noisy(*pair) for pair in pairs))\n",
+        "tests/measure/test_levels.py::test_all_levels_are_measured_and_paid_for",
+    ),
+    Fault(
+        "a level is looked at once more and charged nothing",
+        "dpengine/measure/strategy.py",
+        "        return Measurements(tuple(add_noise(exact, allocation) for exact, allocation in pairs))\n",
+        "        again = add_noise(counts[0], self.allocations[0]).values\n"
+        "        drawn = [add_noise(exact, allocation) for exact, allocation in pairs]\n"
+        "        drawn[0] = replace(drawn[0], values=(drawn[0].values + again) // 2)\n"
+        "        return Measurements(tuple(drawn))\n",
+        "tests/measure/test_levels.py::test_all_levels_are_measured_and_paid_for",
+    ),
+    Fault(
         "levels have all of ε beside tables with amounts",
         "dpengine/measure/strategy.py",
         "self.plan.epsilon - sum(each.epsilon for each in self._soft)",

@@ -20,6 +20,7 @@ VERIFY = "dpengine/bundle/verify.py"
 PRICES = "dpengine/bundle/checks/price_check.py"
 LOCAL = "dpengine/mechanisms/local/"
 MECHANISM = "dpengine/mechanism.py"
+COPYING = "dpengine/sources/databases/copying.py"
 
 WHOLE_REPLAY = "tests/test_replay.py"
 OTHER_TABLE = WHOLE_REPLAY + "::test_even_a_wholly_other_table_changes_nothing_but_the_odds"
@@ -36,6 +37,7 @@ OF_CHOOSE = "tests/test_choose.py"
 OF_PLUGINS = "tests/test_plugins.py"
 OF_VERIFY = "tests/bundle/test_verify.py"
 OF_LOCAL = "tests/mechanisms/local/test_protocol.py"
+OF_COPYING = "tests/sources/databases/test_copying.py"
 OF_COINS = "tests/mechanisms/local/test_coins.py"
 
 FAULTS = [
@@ -164,6 +166,17 @@ FAULTS = [
         "created, payload = payload_of(plan, measured)",
         "created, payload = payload_of(plan.model_copy(update={'rows_about': count.row_count(table)}), measured)",
         OTHER_TABLE,
+    ),
+    Fault(
+        "how many values lie beyond their bounds is told in the bundle",
+        RELEASE,
+        "        release_id, created, payload = payload_of(plan, measured)\n",
+        "        with table.connection() as rows:\n"
+        "            asked = 'SELECT count(*) FROM rows WHERE TRY_CAST(c4 AS DOUBLE) NOT BETWEEN 0 AND 40'\n"
+        "            beyond = rows.execute(asked).fetchone()[0]\n"
+        "        told = plan.model_copy(update={'notes': f'{beyond} values lie beyond their bounds'})\n"
+        "        release_id, created, payload = payload_of(told, measured)\n",
+        WHOLE_REPLAY + "::test_values_beyond_their_bounds_count_as_the_bounds_and_nobody_is_told_that_there_are_any",
     ),
     Fault(
         "the exact number of rows is a stage",
@@ -606,5 +619,27 @@ FAULTS = [
         '"epsilon": exact_text(plan.epsilon)',
         '"epsilon": exact_text(plan.epsilon / 2)',
         "tests/bundle/test_write.py::test_every_bundle_verifies",
+    ),
+    # Rows of other engines
+    Fault(
+        "a missing truth value of SQL Server is false",
+        COPYING,
+        "kind.is_boolean() or kind.is_decimal()",
+        "kind.is_decimal()",
+        OF_COPYING + "::test_the_statement_asks_for_plain_columns_and_for_texts_of_any_length",
+    ),
+    Fault(
+        "cells of SQLite are read as their column says",
+        COPYING,
+        'source.get_backend().name != "sqlite"',
+        "source",
+        OF_COPYING + "::test_a_cell_of_sqlite_is_read_by_its_own_type_and_not_by_what_its_column_says",
+    ),
+    Fault(
+        "an error of another engine is passed on with what it quotes",
+        COPYING,
+        "fault=type(error).__name__,",
+        "fault=str(error),",
+        OF_COPYING + "::test_an_engine_that_cannot_be_read_is_told_with_those_that_can_be",
     ),
 ]
