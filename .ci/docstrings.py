@@ -1,6 +1,6 @@
-"""Examples in docstrings for the documentation site: what a person would type stands in a block of code.
+"""Docstrings for the documentation site: examples become blocks of code, and lists of parameters definitions.
 
-Markdown takes `>>>` for three quotations within each other.
+Markdown takes `>>>` for three quotations within each other, and an underlined `Parameters` for a heading of the page.
 """
 
 from __future__ import annotations
@@ -11,25 +11,20 @@ from typing import Any
 import griffe
 
 EXAMPLE = re.compile(r"(?m)^>>> .*\n(?:.*\S.*\n?)*")
+UNDERLINED = re.compile(r"(?m)^(Parameters)\n-+\n")
+PARAMETER = re.compile(r"(?m)^(\w[\w, ]*)\n    (?=\S)")
 
 
-class Examples(griffe.Extension):
-    """Put each example between fences."""
+class Docstrings(griffe.Extension):
+    """Write each docstring as Markdown."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring:
-            obj.docstring.value = fenced(obj.docstring.value)
+            obj.docstring.value = as_markdown(obj.docstring.value)
 
 
-def fenced(text: str) -> str:
-    """Return a docstring with its examples as blocks of code.
-
-    >>> print(fenced("Add.\\n\\n>>> 1 + 1\\n2"))
-    Add.
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
-    """
+def as_markdown(text: str) -> str:
+    """Return a docstring with its examples between fences, and its parameters as a list of definitions."""
+    if UNDERLINED.search(text):
+        text = UNDERLINED.sub(r"**\1**\n", PARAMETER.sub(r"\n`\1`\n:   ", text))
     return EXAMPLE.sub(lambda found: f"```pycon\n{found[0].rstrip()}\n```\n", text + "\n").rstrip()

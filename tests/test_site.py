@@ -123,6 +123,14 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
     assert foreign(styles) == []
 
 
+def test_docstrings_are_shown_as_they_are_meant(site: Path) -> None:
+    text = (site / "reference" / "library.html").read_text(encoding="utf-8")
+    assert text.count("language-pycon") > 10
+    assert "<dt><code>encoding, delimiter</code></dt>" in text
+    assert "<blockquote>" not in text
+    assert 'id="parameters"' not in text
+
+
 def test_a_foreign_address_is_seen() -> None:
     for text in (
         '<script src="https://cdn.example/x.js"></script>', '<link rel="stylesheet" href="//cdn.example/x.css">',
