@@ -125,10 +125,16 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
 
 def test_docstrings_are_shown_as_they_are_meant(site: Path) -> None:
     text = (site / "reference" / "library.html").read_text(encoding="utf-8")
-    assert text.count("language-pycon") > 10
+    assert text.count('<span class="gp">&gt;&gt;&gt;') > 10
     assert "<dt><code>encoding, delimiter</code></dt>" in text
     assert "<blockquote>" not in text
     assert 'id="parameters"' not in text
+    reference = (DOCS / "reference" / "library.md").read_text(encoding="utf-8")
+    for owner, listed in re.findall(
+        r"(?m)^::: ([\w.]+)\n    options:(?:\n      [^m].*)*\n      members: \[(.*)\]", reference
+    ):
+        shown = [name for name in listed.split(", ") if f'id="{owner}.{name}"' in text]
+        assert shown == listed.split(", "), owner
 
 
 def test_a_foreign_address_is_seen() -> None:
