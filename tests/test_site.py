@@ -24,7 +24,7 @@ ELSEWHERE = {"deploy.md", "house.md", "pipelines.md", "plugins.md", "signatures.
 FOLLOWED = [page for page in PAGES if page.name not in ELSEWHERE and "```" in page.read_text(encoding="utf-8")]
 SETTINGS = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 
-pytestmark = pytest.mark.xdist_group("site")  # it is built once
+built_once = pytest.mark.xdist_group("site")
 
 
 @pytest.fixture
@@ -115,6 +115,7 @@ def foreign(text: str) -> list[str]:
     return [address for address in (*loaded.addresses, *styles) if re.match(r"(?:[a-z]+:)?//", address)]
 
 
+@built_once
 def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
     pages = list(site.rglob("*.html"))
     assert len(pages) >= len(PAGES)
@@ -123,6 +124,7 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
     assert foreign(styles) == []
 
 
+@built_once
 def test_docstrings_are_shown_as_they_are_meant(site: Path) -> None:
     text = (site / "reference" / "library.html").read_text(encoding="utf-8")
     assert text.count('<span class="gp">&gt;&gt;&gt;') > 10
@@ -155,6 +157,7 @@ def browser_page() -> Iterator[Page]:
         browser.close()
 
 
+@built_once
 def test_a_phone_shows_it_from_disk_in_the_dark_and_searches_it(site: Path, browser_page: Page) -> None:
     asked: list[str] = []
     browser_page.on("request", lambda request: asked.append(request.url))
