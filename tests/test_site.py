@@ -13,6 +13,8 @@ import pytest
 from playwright.sync_api import Page, sync_playwright
 
 import dpengine as dpe
+from dpengine.accounting import schema
+from dpengine.bundle.wording import SCHEMA_VERSION, WORDINGS
 from tests.documents import Reader, blocks
 from tests.serving import QUIET, chromium
 
@@ -78,6 +80,15 @@ def test_every_command_is_in_the_reference() -> None:
     text = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
     rows = " ".join(re.findall(r"(?m)^\| (`.*?) \|", text))
     assert {name for name in main.commands if not re.search(rf"`{name}\b", rows)} == set()
+
+
+def test_the_versions_of_formats_are_those_of_the_code() -> None:
+    text = (DOCS / "reference" / "formats.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"(?m)^\| \[(bundle|ledger)\]\(.*\| ([0-9]+ \| [0-9, ]+[0-9])", text))
+    bundles = f"{SCHEMA_VERSION} | {', '.join(map(str, sorted(WORDINGS)))}"
+    ledgers = f"{schema.VERSION} | {', '.join(map(str, range(1, schema.VERSION + 1)))}"
+    assert rows == {"bundle": bundles, "ledger": ledgers}
+    assert f"| `schema_version` | {SCHEMA_VERSION}. " in text
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +177,7 @@ def test_a_phone_shows_it_from_disk_in_the_dark_and_searches_it(site: Path, brow
         body = browser_page.locator("body")
         assert body.get_attribute("data-md-color-scheme") == "slate"
         assert body.evaluate("node => document.documentElement.scrollWidth") <= 390, name
-    browser_page.locator("label[for=__search]").first.click()
+    browser_page.locator("label.md-header__button[for=__search]").click()
     browser_page.locator("input[name=query]").press_sequentially("replicates")
     browser_page.locator(".md-search-result__link").first.wait_for()
     assert "replicates" in browser_page.locator(".md-search-result__list").inner_text().lower()
