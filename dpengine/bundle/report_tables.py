@@ -17,7 +17,6 @@ from dpengine.charts.levels import level_table, level_tree
 from dpengine.results.published_columns import (
     NUMBERS,
     Measure,
-    association_heading,
     measures,
     number_columns,
     published_name,
@@ -89,14 +88,13 @@ def measure_texts(result: Result, table: Columns, rows: int | None) -> dict[str,
 
 
 def _spans(result: Result, table: Columns) -> dict[str, Span]:
-    """Return the means, sums and quantiles of a table, and then those of pairs, by what readers see for each."""
+    """Return what a table says of amounts, and then of pairs of them, by what readers see for each."""
     plan = result.plan
-    found = {
+    return {
         heading: span
         for measure in measures(plan, table)
         for heading, span in zip(measure.headings(plan), result.spans(table, measure), strict=True)
     }
-    return found | {association_heading(plan, each): result.pair_span(table, each) for each in plan.associations(table)}
 
 
 def _written(value: float, digits: int) -> str:
@@ -174,11 +172,16 @@ def _figure(result: Result, table: Columns, measure: Measure | None, room: int) 
         "drawn": cells,
         "alt": figures.alt_text(result, table, measure),
         "name": heading_of(plan, table) if measure is None else f"{measure.heading(plan)}, {heading_of(plan, table)}",
-        "suffix": "" if measure is None else f"-{measure.kind}-{plan.amounts(()).index(measure.amount) + 1}",
+        "suffix": "" if measure is None else f"-{measure.kind}-{_places(plan, measure)}",
         "fixed": [plan.column(name).heading for name in fixed],
         "wide": min(900, _width(plan, drawn, measure)),
         "high": figure.layout.height or 380,
     }
+
+
+def _places(plan: Plan, measure: Measure) -> str:
+    """Return the places of a measure's amounts in the plan, such as 1 or 1-2, for the name of its figure."""
+    return "-".join(str(plan.amounts(()).index(name) + 1) for name in (measure.amount, measure.on) if name)
 
 
 def _width(plan: Plan, drawn: Columns, measure: Measure | None) -> int:

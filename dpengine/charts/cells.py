@@ -83,18 +83,24 @@ class Cells:
         return "," if self.measure is None else f",.{self.digits}f"
 
     @property
+    def of_pair(self) -> bool:
+        """Whether the cells hold a covariance, a correlation or a slope, which may be below 0."""
+        return self.measure is not None and self.measure.pair is not None
+
+    @property
     def reach(self) -> tuple[float, float]:
         """The ends of an axis of the values: it holds the intervals of all cells that are more than noise.
 
-        Counts and sums are drawn from 0. An interval that is mostly noise may run beyond an axis of means, which would
-        show nothing of the others if it had to hold the whole range.
+        Counts and sums are drawn from 0, and an axis of pairs of amounts holds it. An interval that is mostly noise may
+        run beyond an axis of means, which would show nothing of the others if it had to hold the whole range.
         """
         whole = self.measure is None or self.measure.kind == "sum"
+        with_zero = whole or self.of_pair
         chosen = np.ones_like(self.noisy) if whole or self.noisy.all() else ~self.noisy
         if not chosen.size:
             return 0.0, 1.0
         low, high = float(self.low[chosen].min()), float(self.high[chosen].max())
-        low, high = (min(low, 0.0), max(high, 0.0)) if whole else (low, high)
+        low, high = (min(low, 0.0), max(high, 0.0)) if with_zero else (low, high)
         room = 0.04 * ((high - low) or 1.0)
         return low - room * (low < 0 or not whole), high + room
 

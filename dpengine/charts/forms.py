@@ -29,7 +29,7 @@ YEAR_STEPS = {1, 2, 5, 10}
 def forms(plan: Plan, shown: Columns, measure: Measure | None = None) -> tuple[Form, ...]:
     """Return the charts that can show one, two or three columns, the one to begin with first.
 
-    A `measure` is shown by one or two columns: means and quantiles as dots, sums as bars.
+    A `measure` is shown by one or two columns: sums as bars, all else as dots.
     """
     columns = [plan.column(name) for name in shown]
     if measure is not None:
@@ -46,16 +46,20 @@ def forms(plan: Plan, shown: Columns, measure: Measure | None = None) -> tuple[F
 
 def _of_measure(columns: Sequence[Column], measure: Measure) -> tuple[Form, ...]:
     over_time: tuple[Form, ...] = ()
-    if measure.kind != "quantile" and (is_time(columns[0]) if len(columns) == 1 else time_axis(columns) is not None):
+    if measure.kind in ("mean", "sum") and (
+        is_time(columns[0]) if len(columns) == 1 else time_axis(columns) is not None
+    ):
         over_time = ("lines",)
     if len(columns) > 1:
         return (*over_time, "bars" if measure.kind == "sum" else "dots")
     if measure.kind == "sum":
         return tuple(dict.fromkeys([*over_time, *_of_one(columns[0])]))
     column = columns[0]
-    mapped: tuple[Form, ...] = ("map",) if isinstance(column, Category) and column.shapes else ()
     if measure.kind == "quantile":
         return ("dots",)
+    mapped: tuple[Form, ...] = (
+        ("map",) if isinstance(column, Category) and column.shapes and measure.pair is None else ()
+    )
     dots: tuple[Form, ...] = ("dots", "ranked") if isinstance(column, Category) else ("dots",)
     return (*over_time, *dots, *mapped) if not mapped else (*mapped, *dots)
 

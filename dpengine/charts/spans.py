@@ -1,5 +1,8 @@
 """Means and quantiles as dots with their intervals, and sums as bars with theirs: by one column, or two side by side.
 
+Covariances, correlations and slopes are dots too, with a line at 0: where their interval holds it, they are mostly
+noise.
+
 Groups stand one below the other, so that their names have room and intervals can be compared along one axis. Hollow
 dots and hatched bars are mostly noise.
 """
@@ -65,8 +68,8 @@ def span_chart(parts: Sequence[Cells], dark: bool, *, bars: bool = False, larges
     low, high = zip(*(cells.reach for cells in chosen), strict=True)
     figure.update_xaxes(
         range=[min(low), max(high)],
-        zeroline=bars,
-        zerolinecolor=GREY[dark],
+        zeroline=bars or first.of_pair,
+        zerolinecolor=INK[dark] if first.of_pair else GREY[dark],
         nticks=8 if across == 1 else 4 if max(high) >= LONG else 6,
         ticklabeloverflow="allow" if across == 1 else "hide past domain",  # not into the numbers of the next chart
     )

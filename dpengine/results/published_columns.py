@@ -16,8 +16,8 @@ from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, localised
 
 __all__ = [
-    "ENDS", "NUMBERS", "Measure", "association_heading", "decimals_of_association", "decimals_of_mean", "header",
-    "measures", "number_columns", "number_type", "published_name", "quantile_kind",
+    "ENDS", "NUMBERS", "Measure", "decimals_of_association", "decimals_of_mean", "header", "measures",
+    "number_columns", "number_type", "published_name", "quantile_kind",
 ]  # fmt: skip
 
 NUMBERS = ("count", "estimate", "low", "high")
@@ -27,11 +27,22 @@ ENDS = ("", "_low", "_high")  # of the names of three columns: a number, and the
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What a table publishes of an amount: its mean, its sum, or its quantiles at some `parts` of the people."""
+    """What a table publishes of an amount: its mean, its sum, or its quantiles at some `parts` of the people.
 
-    kind: Literal["mean", "sum", "quantile"]
+    Of two amounts it is their covariance, their correlation, or the slope of `amount` on the amount `on`.
+    """
+
+    kind: Literal["mean", "sum", "quantile", "covariance", "correlation", "slope"]
     amount: str
     parts: tuple[Decimal, ...] = ()
+    on: str = ""
+
+    @property
+    def pair(self) -> Association | None:
+        """The same as a number of two amounts; None if it is of one."""
+        if self.kind == "covariance" or self.kind == "correlation" or self.kind == "slope":
+            return Association(self.kind, self.amount, self.on)
+        return None
 
     @property
     def names(self) -> list[str]:
@@ -39,12 +50,18 @@ class Measure:
 
         >>> Measure("mean", "pay").names, Measure("quantile", "pay", (Decimal("0.5"),)).names
         (['mean_pay'], ['quantile_0.5_pay'])
+        >>> Measure("slope", "pay", on="hours").names
+        ['slope_pay_on_hours']
         """
+        if self.pair is not None:
+            return [self.pair.column]
         kinds = [quantile_kind(part) for part in self.parts] or [self.kind]
         return [f"{kind}_{self.amount}" for kind in kinds]
 
     def headings(self, plan: Plan) -> list[str]:
         """Return what readers see in place of `names`."""
+        if self.pair is not None:
+            return [_pair_heading(plan, self.pair)]
         heading = plan.column(self.amount).heading
         match self.kind:
             case "mean":
@@ -73,12 +90,12 @@ class Measure:
 
 def measures(plan: Plan, table: Columns) -> list[Measure]:
     """Return what a table, or the total of no columns, publishes of amounts, in the order of its columns."""
-    found = []
+    found: list[Measure] = []
     for name in plan.amounts(table):
         found += [Measure("mean", name)] if name in plan.means(table) else []
         found += [Measure("sum", name)] if name in plan.sums(table) else []
         found += [Measure("quantile", name, parts)] if (parts := plan.quantiles(table, name)) else []
-    return found
+    return found + [Measure(each.kind, each.of, on=each.on) for each in plan.associations(table)]
 
 
 def number_columns(plan: Plan, table: Columns) -> list[str]:
@@ -91,8 +108,8 @@ def number_columns(plan: Plan, table: Columns) -> list[str]:
     published = measures(plan, table)
     for name in plan.amounts(table):
         names += [f"known_{name}"] if plan.amount(name).missing else []
-        names += [f"{each}{end}" for one in published if one.amount == name for each in one.names for end in ENDS]
-    return names + [f"{each.column}{end}" for each in plan.associations(table) for end in ENDS]
+        names += _with_ends(each for each in published if each.amount == name and each.pair is None)
+    return names + _with_ends(each for each in published if each.pair is not None)
 
 
 def number_type(name: str) -> np.dtype[Any]:
@@ -104,7 +121,12 @@ def number_type(name: str) -> np.dtype[Any]:
     return np.dtype(np.int64 if name in WHOLE or name.startswith("known_") else np.float64)
 
 
-def association_heading(plan: Plan, each: Association) -> str:
+def _with_ends(published: Iterable[Measure]) -> list[str]:
+    """Return the names of the columns of some measures, each with the ends of its interval."""
+    return [f"{name}{end}" for each in published for name in each.names for end in ENDS]
+
+
+def _pair_heading(plan: Plan, each: Association) -> str:
     """Return what readers see in place of the name of its column."""
     of, on = plan.column(each.of).heading, plan.column(each.on).heading
     if each.kind == "slope":

@@ -162,7 +162,7 @@ class Result(PublishedTables):
         for name in self.plan.amounts(table):
             known = self.amount_table(table, name).known
             numbers |= {f"known_{name}": known} if self.plan.amount(name).missing else {}
-            for measure in (each for each in measures(self.plan, table) if each.amount == name):
+            for measure in (each for each in measures(self.plan, table) if each.amount == name and not each.on):
                 for label, span in zip(measure.names, self.spans(table, measure), strict=True):
                     numbers |= {f"{label}{end}": each for end, each in zip(ENDS, span.numbers, strict=True)}
         for pair in self.plan.associations(table):
@@ -179,15 +179,18 @@ class Result(PublishedTables):
         return low, high, half_width
 
     def spans(self, table: Columns, measure: Measure) -> tuple[Span, ...]:
-        """Return the numbers of a measure with their intervals: one for a mean or a sum, one for each quantile.
+        """Return the numbers of a measure with their intervals: one for each quantile, else one.
 
         `table` is a published table that has it, or one of fewer of its columns.
         """
         asked = (table, measure)
         if asked in self._spans:
             return self._spans[asked]
-        everybody, found = (self.amount_table(each, measure.amount) for each in ((), table))
-        made = spans(self.plan, measure, found, everybody, self.estimates.soft)
+        if measure.pair is not None:
+            made: tuple[Span, ...] = (self.pair_span(table, measure.pair),)
+        else:
+            everybody, found = (self.amount_table(each, measure.amount) for each in ((), table))
+            made = spans(self.plan, measure, found, everybody, self.estimates.soft)
         if self.plan.cells(table) <= MAX_KEPT:
             self._spans[asked] = made
         return made

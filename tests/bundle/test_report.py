@@ -21,7 +21,7 @@ from dpengine.results.preview import preview
 from dpengine.results.result import Result
 from dpengine.spec.plan import Plan
 from tests import serving
-from tests.plans import CLINIC, letters_plan
+from tests.plans import CLINIC, PAIRS, letters_plan
 
 HOSTILE = "</script><script>document.title = 'run'</script><img src=x onerror=\"document.title='run'\">{{ 7 * 7 }}"
 
@@ -291,3 +291,15 @@ def test_a_total_under_a_bound_on_rows_is_one_of_kept_rows_wherever_it_stands() 
     free = preview(letters_plan([2, 3], [["a", "b"]]))
     assert describe(free)["counted"] == {"what": "rows", "text": "Counts, totals and their intervals are of rows."}
     assert "kept rows" not in report.read_me(free, describe(free))
+
+
+def test_pairs_of_amounts_have_figures_of_their_own() -> None:
+    result = preview(Plan.loads(PAIRS))
+    (table,) = report_tables.described(result, result.plan.marginals, table_files(result.plan))
+    kinds = ["mean-1", "covariance-1-2", "correlation-1-2", "slope-1-2"]
+    assert [figure["id"] for figure in table["figures"]] == [
+        *(f"table-1-figure-{kind}" for kind in kinds),
+        "table-1-figure",
+    ]
+    assert table["figures"][3]["name"] == "slope of pay on hours, sex"
+    assert "slope of pay on hours (95 %)" in table["header"], "and stand in the table beside"

@@ -42,6 +42,42 @@ def levels() -> Result:
     return preview(Plan(dataset="d", epsilon=3, rows_about=900, columns=columns, tables=tables))
 
 
+@pytest.fixture(scope="module")
+def pairs() -> Result:
+    """A release of all numbers of two amounts, in groups large enough for some and too small for others."""
+    hours = {"name": "hours", "kind": "amount", "from": 0, "to": 80, "step": 1}
+    pay = {"name": "pay", "kind": "amount", "from": 0, "to": 1000, "step": 10}
+    both = [["pay", "hours"]]
+    wanted = {"covariance": both, "correlation": both, "slope": [{"of": "pay", "on": "hours"}]}
+    columns = [REGION, {"name": "sex", "kind": "yesno"}, hours, pay]
+    return preview(Plan(dataset="d", epsilon=3, rows_about=20_000, columns=columns, tables=[
+        {"columns": ["region", "sex"], "mean": ["pay"], **wanted}]))  # fmt: skip
+
+
+@pytest.mark.parametrize("place", range(1, 4), ids=["covariance", "correlation", "slope"])
+def test_pairs_of_amounts_are_dots_with_their_intervals_and_a_line_at_0(pairs: Result, place: int) -> None:
+    measure = measures(pairs.plan, TABLE)[place]
+    figure, frame, (name,) = figures.release_figure(pairs, TABLE, measure=measure), pairs.tables[TABLE], measure.names
+    drawn = [trace for trace in figure.data if trace.x[0] is not None]
+    found = sorted(
+        (x, x - down, x + up)
+        for trace in drawn
+        for x, up, down in zip(trace.x, trace.error_x.array, trace.error_x.arrayminus, strict=True)
+    )
+    assert np.allclose(found, sorted(frame[[name, f"{name}_low", f"{name}_high"]].to_numpy().tolist()))
+    hollow = sum(len(trace.x) for trace in drawn if str(trace.marker.symbol).endswith("-open"))
+    assert hollow == ((frame[f"{name}_low"] <= 0) & (frame[f"{name}_high"] >= 0)).sum() > 0
+    low, high = figure.layout.xaxis.range
+    assert low < 0 < high
+    assert figure.layout.xaxis.zeroline
+    assert forms(pairs.plan, ("region",), measure) == ("dots", "ranked"), "no map, which would hide the intervals"
+    heading = measure.heading(pairs.plan)
+    assert figures.alt_text(pairs, TABLE, measure).startswith(f"Published {heading} by region and sex: ")
+    numbers = figures.error_curve_numbers(pairs.plan, measure, epsilons=[0.5])
+    assert numbers["region × sex"][numbers["ε"].index(3)] == measure_half_widths(decide(pairs.plan), TABLE)[name]
+    assert [each for each in header(pairs.plan, TABLE) if each == name] == [name]
+
+
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("place", range(3), ids=["mean", "sum", "quantiles"])
 def test_each_group_has_its_number_its_interval_and_its_mark(result: Result, place: int, dark: bool) -> None:

@@ -64,7 +64,7 @@ def number_columns() -> dict[str, Any]:
 def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> tuple[Columns, Measure | None]:
     """Show the chosen table as a chart and as numbers, and return it; a choice is offered if there are several.
 
-    Of a table with means, sums or quantiles, the chosen one of these is shown and returned too; None for its counts.
+    Of a table that says something of amounts, the chosen one of this is shown and returned too; None for its counts.
     """
     plan = result.plan
     tables = list(plan.marginals)
@@ -87,6 +87,9 @@ def figure_with_choice(result: Result, *, key: str, made_up: bool = False) -> tu
             st.html(level_rows(level_tree(result, table, drawn[0], fixed), heading_of(plan, (drawn[0],))))
     else:
         figure = figures.release_figure(result, table, fixed=fixed, form=form, measure=measure, dark=is_dark())
+        if place.endswith(("-facets", "-vast")):
+            with st.container(key=f"{key}-sideways"):  # seen on a phone alone
+                st.caption(":material/swipe: " + _("Move the chart sideways to see all of it."))
         with st.container(key=place):
             st.plotly_chart(
                 figure,
@@ -133,8 +136,8 @@ def _measured_columns(name: str, heading: str, digits: int) -> dict[str, Any]:
 
 
 def _measure(plan: Plan, table: Columns, key: str) -> Measure | None:
-    """Ask what of a table is shown, if it has more than counts; the first mean, sum or quantiles come first."""
-    offered = {f"{each.kind}_{each.amount}": each for each in measures(plan, table)}
+    """Ask what of a table is shown, if it has more than counts; what it says of amounts comes first."""
+    offered = {"_".join(filter(None, (each.kind, each.amount, each.on))): each for each in measures(plan, table)}
     if not offered:
         return None
     words = {name: each.heading(plan) for name, each in offered.items()}
@@ -164,7 +167,7 @@ def _choices(plan: Plan, table: Columns, measure: Measure | None, key: str) -> t
     if measure is None:
         leaf = level_table(plan, table)
         alone |= {LEVELS: leaf, FORMS["treemap"]: leaf}
-    elif measure.kind == "quantile":
+    elif measure.kind not in ("mean", "sum"):
         alone = {}
     many = len(table) > 2 and measure is None
     if many:

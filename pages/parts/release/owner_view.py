@@ -89,8 +89,9 @@ def show_truth(release: Release, shown: Columns, measure: Measure | None = None)
         if len(columns) > 1:
             st.caption(_("All columns, the worst first:"))
             show_numbers(columns.rename(columns={"table": "column"}), _truth_columns())
-        if measure is not None and measure.kind == "quantile":
-            st.caption(_("True quantiles are not worked out here; these are the counts of the table."))
+        if measure is not None and measure.kind not in ("mean", "sum"):
+            what = plain(measure.heading(plan))
+            st.caption(_("The true numbers of {what} are not worked out here; these are the counts.", what=what))
             measure = None
         exact: Ints | Floats = counted[shown]
         if measure is not None:

@@ -20,7 +20,7 @@ STATE = SEX | {"name": "state", "values": ["CA", "NY", "TX"]}
 COUNTY = SEX | {"name": "county", "values": {"CA": ["Kern", "Napa"], "NY": ["Kings"]}, "levels": ["state", "county"]}
 ROWS = pd.DataFrame({
     "sex": ["f", "m"] * 300, "state": ["CA"] * 400 + ["NY"] * 200, "pay": [20, 60] * 300,
-    "county": ["Kern"] * 300 + ["Napa"] * 100 + ["Kings"] * 200,
+    "county": ["Kern"] * 300 + ["Napa"] * 100 + ["Kings"] * 200, "hours": [20, 40, 30] * 200,
 })  # fmt: skip
 
 
@@ -54,6 +54,24 @@ def test_a_mean_is_shown_first_then_what_is_asked_for_each_with_its_own_numbers(
         (of,) = (box for box in at.segmented_control if "Mean Pay" in box.options)
     of.set_value("count").run()
     assert list(at.dataframe[0].value) == ["state", "sex", "count", "estimate", "low", "high", "mostly noise"]
+
+
+def test_slopes_have_a_chart_and_a_table_of_their_own() -> None:
+    hours = {"name": "hours", "kind": "amount", "from": 0, "to": 80, "step": 1, "missing": False}
+    pay = {key: value for key, value in PAY.items() if key != "knots"}
+    wanted = {"columns": ["state", "sex"], "slope": [{"of": "pay", "on": "hours"}], "correlation": [["pay", "hours"]]}
+    at = opened([wanted], SEX, STATE, pay, hours)
+    assert at.get("plotly_chart")[0].proto.alt.startswith("Published correlation of Pay and hours by state and sex")
+    (of,) = (box for box in at.segmented_control if "Count" in box.options)
+    assert of.options == ["Correlation of Pay and hours", "Slope of Pay on hours", "Count"]
+    at.session_state["release-twin"] = True
+    of.set_value("slope_pay_hours").run()
+    assert {"slope_pay_on_hours", "slope_pay_on_hours_low", "slope_pay_on_hours_high"} < {*at.dataframe[0].value}
+    assert "Slope of Pay on hours: **" in texts(at), "of all people together"
+    at.toggle(key="compare").set_value(True).run()
+    settled(at)
+    assert not at.exception
+    assert "The true numbers of slope of Pay on hours are not worked out here" in texts(at)
 
 
 @pytest.mark.parametrize("kind", ["mean", "sum"])

@@ -1,4 +1,4 @@
-"""How wide the intervals of means, sums and quantiles will be, in words: from the plan alone."""
+"""How wide the intervals of means, sums, quantiles and pairs of amounts will be, in words: from the plan alone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pandas as pd
 from dpengine.array_types import Columns
 from dpengine.results.published_columns import measures
 from dpengine.results.spans import MOST, decimals_of
+from dpengine.spec.numeric.association import limit_of, unit_of
 from dpengine.spec.plan import Plan
 from dpengine.translation.catalogue import _, number
 from pages.parts.shared.wording import plain
@@ -26,7 +27,11 @@ def measure_facts(plan: Plan, table: Columns, predicted: pd.Series[float]) -> li
             if math.isnan(width):
                 continue
             what = plain(heading[:1].upper() + heading[1:])
-            if measure.kind != "sum" and 2 * width > MOST * float(amount.high - amount.low):
+            whole = float(amount.high - amount.low)
+            if measure.pair is not None:
+                on = plan.amount(measure.on)
+                whole = 2 * unit_of(measure.pair, amount, on) * limit_of(measure.pair, on)
+            if measure.kind != "sum" and 2 * width > MOST * whole:
                 facts.append(_("{what} would be mostly noise in a group of typical size.", what=what))
             else:
                 within = number(float(f"{width:.2g}"), f",.{decimals_of(width)}f")
