@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpengine.array_types import Ints
+from dpengine.counting.cells_by_person import cells_by_person
 from dpengine.counting.count import check, check_unchanged, count, distinct_texts, row_count
 from dpengine.counting.equivalence_classes import (
     Classes,
@@ -20,14 +23,16 @@ from dpengine.counting.equivalence_classes import (
 )
 from dpengine.counting.single_query import check as check_asked
 from dpengine.sources.table import Table
-from dpengine.spec.domain import Column
+from dpengine.spec.domain import Amount, Column, Number
 from dpengine.spec.plan import Plan
 
 __all__ = [
-    "BOUNDS", "Classes", "RowsKept", "Uniqueness", "check", "check_asked", "check_unchanged", "class_sizes",
-    "distinct_texts", "people_count", "row_count", "rows_by_cell", "rows_kept", "unique_people",
+    "BOUNDS", "BeyondBounds", "CellsKept", "Classes", "RowsKept", "Uniqueness", "beyond_bounds", "cells_kept", "check",
+    "check_asked", "check_unchanged", "class_sizes", "distinct_texts", "people_count", "row_count", "rows_by_cell",
+    "rows_kept", "unique_people",
 ]  # fmt: skip
 
+FAR = Decimal(10**30)  # the largest number that an edge can be
 BOUNDS = (1, 2, 5, 10, 20, 50, 100)
 
 
@@ -44,6 +49,20 @@ class RowsKept:
     people: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class CellsKept:
+    """In how many `cells` of a table people are, a person counted once in each, and how many are kept under bounds.
+
+    All of it is private. `kept` and `people`, those who are kept in all of their cells, have one number for each of
+    `bounds`.
+    """
+
+    cells: int
+    bounds: tuple[int, ...]
+    kept: tuple[int, ...]
+    people: tuple[int, ...]
+
+
 def rows_kept(table: Table, person: str, bounds: Sequence[int] = BOUNDS) -> RowsKept:
     """Return how many rows are kept if each person, named by the column `person`, keeps at most so many.
 
@@ -51,10 +70,64 @@ def rows_kept(table: Table, person: str, bounds: Sequence[int] = BOUNDS) -> Rows
     Rows with values that have no cell count here, since columns may not be declared yet.
     Raises `TableError` if there is no such column, or the rows stay in their database.
     """
-    each, people = rows_by_person(table, person)
+    return RowsKept(*_under(bounds, *rows_by_person(table, person)))
+
+
+def cells_kept(table: Table, columns: Sequence[Column], person: str, bounds: Sequence[int] = BOUNDS) -> CellsKept:
+    """Return how much a table of distinct persons keeps if each counts in at most so many cells of it.
+
+    The table is over `columns`, and the column `person` names the people; all of their rows are looked at, also those
+    that a bound on rows would leave out. The numbers are private, as those of `rows_kept` are.
+    Raises `TableError` if there is no such column, or the rows stay in their database.
+    """
+    return CellsKept(*_under(bounds, *cells_by_person(table, columns, person)))
+
+
+def _under(
+    bounds: Sequence[int], each: Ints, people: Ints
+) -> tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Return the sum of `each` over `people`, the `bounds`, what is kept under them, and how many people wholly."""
     kept = tuple(int(np.minimum(each, bound) @ people) for bound in bounds)
     whole = tuple(int(people[each <= bound].sum()) for bound in bounds)
-    return RowsKept(int(each @ people), tuple(bounds), kept, whole)
+    return int(each @ people), tuple(bounds), kept, whole
+
+
+@dataclass(frozen=True, slots=True)
+class BeyondBounds:
+    """How many of a table's `rows` with a number lie outside the bounds of an amount, and so count as the nearer bound.
+
+    `upper` are those in the upper half of the range or above it; `unread` are rows with a value that is no number. All
+    of it is private.
+    """
+
+    rows: int
+    below: int
+    above: int
+    upper: int
+    unread: int
+
+
+def beyond_bounds(
+    table: Table, amounts: Sequence[Amount], progress: Callable[[float], None] | None = None
+) -> dict[str, BeyondBounds]:
+    """Return how many rows lie outside the bounds of each amount, by its name.
+
+    The numbers are private; bounds that are chosen by them are published with the plan, and so say a little about them.
+    Raises `TableError` as `rows_by_cell` does.
+    """
+    found = rows_by_cell(table, list(map(_around_bounds, amounts)), progress) if amounts else {}
+    beyond = {}
+    for name, counts in found.items():
+        below, lower, upper, above, unread, _missing = map(int, counts)
+        beyond[name] = BeyondBounds(below + lower + upper + above, below, above, upper + above, unread)
+    return beyond
+
+
+def _around_bounds(amount: Amount) -> Number:
+    """Return the amount's column in four bins: below its bounds, both halves of its range, and above."""
+    half = amount.step / 2  # a value that is rounded to a bound lies within
+    edges = [-FAR, amount.low - half, (amount.low + amount.high) / 2, amount.high + half, FAR]
+    return Number(name=amount.name, edges=edges, format=amount.format, missing_as=amount.missing_as)
 
 
 def rows_by_cell(

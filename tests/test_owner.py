@@ -7,7 +7,7 @@ import pytest
 
 import dpengine as dpe
 from dpengine import owner
-from dpengine.spec.domain import Category, Number
+from dpengine.spec.domain import Amount, Category, Number
 
 AGE = Number(name="age", edges=["0", "18", "65"])
 REGION = Category(name="region", values=["North", "South"])
@@ -24,3 +24,12 @@ def test_every_row_counts_once_in_each_column() -> None:
 def test_a_column_that_is_not_there_is_named() -> None:
     with dpe.open_table(PEOPLE) as table, pytest.raises(dpe.TableError, match="postcode"):
         owner.rows_by_cell(table, [REGION.model_copy(update={"name": "postcode"})])
+
+
+def test_rows_beyond_the_bounds_of_an_amount_are_told_apart() -> None:
+    pay = Amount(name="pay", low=0, high=100, step=1, missing_as=["?"])
+    with dpe.open_table(
+        pd.DataFrame({"pay": ["-1", "-0.5", "49", "50", "100.4", "101", "1e9", "x", "?", ""]})
+    ) as table:
+        found = owner.beyond_bounds(table, [pay])["pay"]
+    assert found == owner.BeyondBounds(rows=7, below=1, above=2, upper=4, unread=1), "-0.5 and 100.4 are rounded"

@@ -1,7 +1,8 @@
-"""Whether the owner's rows fit what was declared: how many fall in *(other)*. For the owner's eyes only.
+"""Whether the owner's rows fit what was declared: how many fall in *(other)*, or outside the bounds of an amount.
 
-What is read here is not protected. It is kept in the session alone, goes with the table, and enters no file. It serves
-to notice formats and spellings that were declared wrong, for which a release would spend ε and tell nothing.
+It is for the owner's eyes only. What is read here is not protected. It is kept in the session alone, goes with the
+table, and enters no file. It serves to notice formats, spellings and bounds that were declared wrong, for which a
+release would spend ε and tell nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dpengine.sources.table import Table
 from dpengine.spec.declared import NumberFormat
 from dpengine.spec.domain import Amount, Column, Number
 from dpengine.spec.plan import Plan
-from dpengine.translation.catalogue import _, mark
+from dpengine.translation.catalogue import _, localised, mark
 from pages.parts.server.jobs import Progress
 from pages.parts.shared.wording import percent, plain
 from pages.parts.visit import background_read
@@ -34,6 +35,13 @@ COARSE = (
 )
 FORMATS: tuple[NumberFormat, ...] = ("1234.5", "1,234.5", "1.234,5")
 
+OUTSIDE = (
+    (0.95, mark("**{column}**: nearly all rows lie outside its bounds. Only you see this.")),
+    (0.5, mark("**{column}**: more than half of the rows lie outside its bounds. Only you see this.")),
+    (0.2, mark("**{column}**: more than a fifth of the rows lies outside its bounds. Only you see this.")),
+)
+FEW = 0.01  # of the rows: where so few lie in the upper half of a range, that is wider than they need
+
 Shares = dict[str, float]
 Better = dict[str, NumberFormat]
 
@@ -43,12 +51,23 @@ def warn(plan: Plan) -> None:
     table = visit().table
     assert table is not None
     columns = _with_other(plan.columns)
-    found = background_read.glance("misfits", lambda _progress: _misfits(table, columns), table, question=repr(columns))
+    amounts = _amounts(plan)
+    found = background_read.glance(
+        "misfits", lambda _progress: (_misfits(table, columns), owner.beyond_bounds(table, amounts)), table,
+        question=repr((columns, amounts)),
+    )  # fmt: skip
     if found is None:
         return
-    shares, better = found
+    (shares, better), beyond = found
+    for name, each in beyond.items():
+        share = (each.below + each.above) / max(each.rows, 1)
+        if (how_many := _coarse(OUTSIDE, share)) is not None:
+            with st.container(key=f"misfit-{name}"):
+                todo = _("They count as the nearer bound, which distorts averages and totals: see *Check the fit* in "
+                         "step 3.")  # fmt: skip
+                st.warning(f"{_(how_many, column=plain(name))} {todo}", icon=":material/rule:")
     for name, share in shares.items():
-        how_many = next((words for least, words in COARSE if share >= least), None)
+        how_many = _coarse(COARSE, share)
         if how_many is None:
             continue
         with st.container(key=f"misfit-{name}"):
@@ -60,6 +79,15 @@ def warn(plan: Plan) -> None:
             st.warning(f"{much} {todo}", icon=":material/rule:")
             if name in better:
                 _offer_format(name, better[name])
+
+
+def _coarse(words: Sequence[tuple[float, str]], share: float) -> str | None:
+    """Return the words for a share of the rows; None where it is small."""
+    return next((text for least, text in words if share >= least), None)
+
+
+def _amounts(plan: Plan) -> list[Amount]:
+    return [column for column in plan.columns if isinstance(column, Amount)]
 
 
 def _offer_format(name: str, written: NumberFormat) -> None:
@@ -116,13 +144,14 @@ def show_on_request(used: list[str]) -> None:
         except PlanError as error:
             st.caption(all_faults(error, used))
             return
-        columns = _with_other(plan.columns)
+        columns, amounts = _with_other(plan.columns), _amounts(plan)
         clicked = st.button(_("Look at my real data"), key=visit().key("fit-look"))
         if not clicked and background_read.held("fit", plan.key) is None:
             return
-        shares = background_read.read("fit", partial(_shares, table, columns), table, question=plan.key)
-        if shares is None:
+        found = background_read.read("fit", partial(_looked_at, table, columns, amounts), table, question=plan.key)
+        if found is None:
             return
+        shares, beyond = found
         background_read.drop("fit")  # it is not kept
         for name, share in shares.items():
             st.markdown(
@@ -132,3 +161,39 @@ def show_on_request(used: list[str]) -> None:
                     share=percent(share),
                 )
             )
+        for amount in amounts:
+            _say_beyond(amount, beyond[amount.name])
+
+
+def _looked_at(
+    table: Table, columns: Sequence[Column], amounts: Sequence[Amount], progress: Progress
+) -> tuple[Shares, dict[str, owner.BeyondBounds]]:
+    beyond = owner.beyond_bounds(table, amounts)
+    return (_shares(table, columns, progress) if columns else {}), beyond
+
+
+def _say_beyond(amount: Amount, found: owner.BeyondBounds) -> None:
+    """Say how many rows lie outside the bounds of an amount, and whether its range is much wider than they need."""
+    rows = max(found.rows, 1)
+    low, high = localised(f"{amount.low:f}"), localised(f"{amount.high:f}")
+    st.markdown(
+        _(
+            "**{column}**: {below} of the rows lie below {low}, {above} above {high}. They count as that bound. "
+            "Readers see the bounds alone.",
+            column=plain(amount.name),
+            below=percent(found.below / rows),
+            low=low,
+            above=percent(found.above / rows),
+            high=high,
+        )
+    )
+    if found.unread:
+        share = percent(found.unread / (found.rows + found.unread))
+        st.markdown(_("{share} hold no number as declared, and count as missing.", share=share))
+    if found.upper <= FEW * rows:
+        st.caption(
+            _(
+                "Next to none lie in the upper half of the range. With half the range, averages are about twice as "
+                "exact. Bounds are published: narrow them only if public knowledge allows it."
+            )
+        )

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from zipfile import ZipFile
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.visits import held, labelled, ledger, settled, texts, visit
+import dpengine as dpe
+from pages.parts.visit.plan.plan_form import to_plan
+from tests.pages.visits import held, labelled, ledger, project_text, settled, texts, visit
 
 ROWS = "\n".join(f"{k % 9}.{k % 900 + 100},{k % 10};{('North', 'South')[k % 2]};{k % 3 + 1}.0" for k in range(60))
 HOUSEHOLDS = f"income;region;group\n{ROWS}\n"
@@ -46,3 +51,41 @@ def test_the_format_that_fits_is_one_click_away(planned: AppTest) -> None:
     planned.button(key="change-domain").click().run()
     assert not planned.exception
     assert "to 10000" in texts(planned)
+
+
+def test_the_owner_alone_sees_how_many_rows_lie_outside_the_bounds_of_an_amount(tmp_path: Path) -> None:
+    page = visit()
+    rows = "".join(f"{'NS'[k % 2]},{-5 if k < 137 else 40 if k < 939 else 999}\n" for k in range(1000))
+    page.get("file_uploader")[0].upload("pay.csv", f"region,pay\n{rows}".encode()).run()
+    here = held(page)
+    declared = {
+        "region": {"name": "region", "kind": "category", "values": ["N", "S"]},
+        "pay": {"name": "pay", "kind": "amount", "from": "0", "to": "200", "step": "1"},
+    }
+    here.refresh(here.entries.with_(chosen=("region", "pay"), declared=declared, several_rows=False, rows_about=1000))
+    here.settle("columns", "unit")
+    page.run()
+    before = project_text(here), to_plan(here.entries).dumps()
+    page.session_state[here.key("fit")] = True
+    page.run()
+    page.button(key=here.key("fit-look")).click().run()
+    settled(page)
+    said = texts(page)
+    assert "**pay**: 14 % of the rows lie below 0, 6.1 % above 200. They count as that bound." in said
+    assert "upper half" not in said
+    assert (project_text(here), to_plan(here.entries).dumps()) == before
+    declared["pay"] = declared["pay"] | {"to": "2000"}
+    here.refresh(here.entries.with_(declared=declared))
+    page.run()
+    page.session_state[here.key("fit")] = True
+    page.run()
+    page.button(key=here.key("fit-look")).click().run()
+    settled(page)
+    assert "0 % above 2000" in texts(page)
+    assert "Next to none lie in the upper half of the range" in texts(page)
+    table, plan = here.table, to_plan(here.entries)
+    assert table is not None
+    dpe.release(table, plan, here.ledger).save(tmp_path / "pay.zip")
+    with ZipFile(tmp_path / "pay.zip") as bundle:
+        files = [bundle.read(name).decode() for name in bundle.namelist()]
+    assert not [text for text in files if "lie below" in text or "upper half" in text or "outside its bounds" in text]
