@@ -15,6 +15,7 @@ import dpengine as dpe
 from dpengine import owner
 from dpengine.ask import _exact, ask_rows_kept, rising, rows_kept_questions
 from dpengine.cli import main
+from dpengine.counting.count import count
 from dpengine.counting.single_query import Selection
 
 VISITS = pd.DataFrame({"who": ["a"] * 7 + ["b"] * 2 + ["c", None, "", " "], "age": range(13)})
@@ -92,3 +93,18 @@ def test_the_command_line_shows_exact_numbers_on_request_only(tmp_path: Path) ->
     private = run(main, ["rows-kept", str(file), "--id", "who", "--bound", "2", *price])
     assert '"exact": false, "rows": null' in private.output
     assert dpe.Ledger(ledger).spent("visits") == 100
+
+
+@pytest.mark.parametrize("cells", [1, 2])
+def test_a_bound_on_cells_leaves_out_what_the_owner_is_told(cells: int) -> None:
+    rows = pd.DataFrame({"who": [*"aaaabbc", None], "ward": [*"xyzxxyx", "x"]})
+    ward = {"name": "ward", "kind": "category", "values": ["x", "y", "z"]}
+    persons = {"columns": ["ward"], "distinct": True, "cells_per_person": cells}
+    plan = dpe.Plan(dataset="d", epsilon=1, unit={"id": "who", "rows": 4}, columns=[ward], tables=[persons])
+    with dpe.open_table(rows) as table:
+        found = owner.cells_kept(table, plan.columns, "who", (1, 2, 3))
+        (counts,) = count(table, plan, [("ward",)], truncation_key=b"key")
+        with pytest.raises(dpe.TableError, match="whom"):
+            owner.cells_kept(table, plan.columns, "whom")
+    assert (found.cells, found.kept, found.people) == (6, (3, 5, 6), (1, 2, 3))
+    assert counts.sum() == found.kept[cells - 1], "as the release counts, where all rows of a person are kept"

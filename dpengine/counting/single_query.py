@@ -24,7 +24,7 @@ from dpengine.spec.plan import Unit
 from dpengine.spec.query import Condition
 from dpengine.translation.catalogue import _
 
-__all__ = ["Selection", "check", "histogram", "matching", "sums"]
+__all__ = ["Selection", "check", "histogram", "local_table", "matching", "sums"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Selection:
 
 def check(table: Table, columns: Sequence[Column | Grid], unit: Unit) -> None:
     """Raise `TableError` with every reason why a question about `columns` cannot be answered; reads no row."""
-    _local(table, columns, unit)
+    local_table(table, columns, unit)
 
 
 def matching(table: Table, selection: Selection, of: Sequence[Condition] = ()) -> list[tuple[int, ...]]:
@@ -72,7 +72,7 @@ def histogram(table: Table, selection: Selection, of: Column | Grid) -> Ints:
     return counts
 
 
-def _local(table: Table, columns: Sequence[Column | Grid], unit: Unit) -> LocalTable:
+def local_table(table: Table, columns: Sequence[Column | Grid], unit: Unit) -> LocalTable:
     """Return the table if a question about `columns` can be answered from it, else raise `TableError`."""
     if not isinstance(table, LocalTable):
         raise TableError(
@@ -116,7 +116,7 @@ def _select(
     """
     unit = selection.unit
     columns = [*of, *selection.by, *(condition.column for condition in selection.where)]
-    local = _local(table, columns, unit)
+    local = local_table(table, columns, unit)
     place = {column.name: i for i, column in enumerate(local.columns)}
     names = [column.name for column in columns] + ([] if unit.id is None else [unit.id])
     types = [local.columns[place[name]].type for name in names]

@@ -10,6 +10,8 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from dpengine import Ledger
+from pages.parts.visit.plan.entries import Draft
+from pages.parts.visit.project import file
 from pages.parts.visit.state import VISIT, VisitState
 
 ENTRY = Path(__file__).parents[2] / "app.py"
@@ -81,3 +83,8 @@ def held(page: AppTest) -> VisitState:
 def ledger() -> Ledger:
     """Return the ledger that the app uses in this test."""
     return Ledger(os.environ["PRIVATE_RELEASE_LEDGER"])
+
+
+def project_text(here: VisitState) -> str:
+    """Return the project file of what is entered."""
+    return file.write(Draft(here.table_name, here.sample, tuple(sorted(here.settled)), here.entries), here.history)

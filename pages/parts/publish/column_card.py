@@ -20,7 +20,7 @@ KIND_NAMES = {
     "category": mark("category"),
     "yesno": mark("yes or no"),
     "date": mark("date"),
-    "amount": mark("amount (for averages and totals)"),
+    "amount": mark("amount"),
 }
 SOURCE_NAMES = {"typed": mark("I typed it"), "codebook": mark("a codebook"), "standard": mark("a standard list")}
 SEEN = {"confirmed": mark("seen in the data, confirmed public by me")}
@@ -41,6 +41,7 @@ def ask_column(name: str, column: dict[str, Any]) -> dict[str, Any]:
         format_func=lambda key: _(KIND_NAMES[key]),
         required=True,
         key=visit().key(f"kind-{name}-{turn}"),
+        help=_("An *amount* is averaged or added up in the tables; a *number* is put into bins."),
     )
     before = column
     if kind != column["kind"]:

@@ -18,7 +18,7 @@ from dpengine.spec.notation import DATE_FORMATS
 from dpengine.spec.numeric.edges import equal_edges
 from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _, mark, number, plural
-from pages.parts.publish.levels_box import PERIODS, ask_levels
+from pages.parts.publish.tables.levels_box import PERIODS, ask_levels
 from pages.parts.shared.wording import plain
 from pages.parts.visit import background_read
 from pages.parts.visit.plan import plan_form

@@ -13,8 +13,8 @@ from dpengine.spec import strict_yaml
 from dpengine.spec.limits import MAX_TABLE_CELLS
 from dpengine.spec.plan import PublishedTable
 from dpengine.translation.catalogue import _, mark, number, plural
-from pages.parts.publish import levels_box
-from pages.parts.publish.own_tables import ask_of_amounts, ask_own_tables
+from pages.parts.publish.tables import levels_box
+from pages.parts.publish.tables.own_tables import ask_of_amounts, ask_own_tables
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import plain
@@ -64,7 +64,12 @@ def choose_columns() -> None:
         help=term("table"),
     )
     entries = entries.with_(chosen=tuple(chosen), declared=declared, told=told, layout=layout)
-    entries = ask_own_tables(entries) if layout == "own" else ask_of_amounts(entries)
+    visit().change(chosen=entries.chosen, declared=declared, told=told, layout=layout)
+    if layout == "own":
+        levels_box.show(chosen)  # before the tables, which then ask for these levels
+        entries = ask_own_tables(entries)
+    else:
+        entries = ask_of_amounts(entries)
     margins = entries.margins
     if layout != "single":
         margins = st.checkbox(
@@ -80,8 +85,6 @@ def choose_columns() -> None:
         chosen=entries.chosen, declared=entries.declared, told=told, layout=layout, own=entries.own, more=entries.more,
         of_amounts=entries.of_amounts, margins=margins,
     )  # fmt: skip
-    if layout == "own":
-        levels_box.show(chosen)
     if plan_form.has_ranges(visit().entries):
         ranges = st.checkbox(
             _("Sums over ranges matter, such as all ages up to 40"),

@@ -226,7 +226,7 @@ def _text(column: dict[str, Any]) -> str:
 def _state(column: Mapping[str, Any], found: Checked) -> str:
     size = found.size or 0
     if found.faults == (plan_form.TO_CONFIRM,) and column["kind"] == "amount":
-        return "? " + _("suggested: averages and totals")
+        return "? " + _("suggested: averages")
     if found.faults == (plan_form.TO_CONFIRM,):
         return plural("? suggested: {n} cell", "? suggested: {n} cells", size)
     wrong = next((fault for fault in found.faults if fault != plan_form.TO_CONFIRM), "")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import streamlit as st
 
 from dpengine.translation.catalogue import _, number, plural
+from pages.parts.publish.person_ids import likely_ids
 from pages.parts.publish.rows_kept import show_rows_kept
 from pages.parts.shared.glossary.help import term
 from pages.parts.shared.wording import plain
@@ -15,16 +14,13 @@ from pages.parts.visit.state import visit
 
 __all__ = ["choose_unit", "summary"]
 
-WHO = "id|pid|uid|ssn|mrn|patient|person|subject|respondent|participant|member|customer|client|student|user"
-PEOPLE = rf"((.*_)?({WHO})(_?(id|no|nr|num|number|key|code))?)"
-
 
 def choose_unit() -> None:
     """Ask whether each row is a person, or which column identifies the person and how many of their rows count."""
     table, entries = visit().table, visit().entries
     assert table is not None
     names = [field.name for field in table.columns if field.name not in plan_form.used(entries)]
-    likely = [name for name in names if _names_people(name)]
+    likely = likely_ids()
     answer = True if entries.several_rows is None and likely else entries.several_rows
     several = st.radio(
         _("In this table"),
@@ -64,6 +60,9 @@ def choose_unit() -> None:
                 int(rows),
             )
         )
+        if rows > 1:
+            text = _("A table can also count each person once in each cell: choose it in step 2, *A list of my own*.")
+            st.caption(f":material/group: {text}")
         if id_column is not None:
             show_rows_kept(table, id_column)
     about = st.number_input(
@@ -104,12 +103,3 @@ def summary() -> str:
         )
     about = _("about {rows} rows", rows=number(entries.rows_about)) if entries.rows_about else ""
     return f"{whom} · {about}" if about else whom
-
-
-def _names_people(name: str) -> bool:
-    """Whether a column of this name is likely to identify the person of a row.
-
-    >>> _names_people("patient_id"), _names_people("PID"), _names_people("paid"), _names_people("id")
-    (True, True, False, True)
-    """
-    return bool(re.fullmatch(PEOPLE, name.strip().replace("-", "_"), re.IGNORECASE))

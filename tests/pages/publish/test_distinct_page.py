@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pages.parts.visit.plan.plan_form import from_plan
-from tests.pages.visits import held, press, settled, texts, visit
+from dpengine.results.alternatives import predict_table
+from pages.parts.shared.wording import people
+from pages.parts.visit.plan.asked import PERSONS
+from pages.parts.visit.plan.plan_form import from_plan, to_plan
+from tests.pages.visits import held, labelled, press, project_text, settled, texts, visit
 from tests.plans import letters_plan
 
 
@@ -21,5 +24,49 @@ def test_tables_of_distinct_persons_stay_so_when_the_columns_are_changed() -> No
     settled(page.run())
     press(page, "Change the columns")
     assert not page.exception
-    assert "a × b, from your plan file, counts people, each in at most 2 cells." in texts(page)
+    assert "a × b (each person once in each of at most 2 cells): 16 cells" in texts(page)
     assert held(page).plan.key == plan.key
+
+
+def test_a_table_counts_persons_its_error_is_told_first_and_what_is_left_out_is_for_the_owner_alone() -> None:
+    page = visit()
+    rows = "".join(f"p{k // 3},{'NS'[k % 2]},{'ab'[k % 3 // 2]}\n" for k in range(30))
+    page.get("file_uploader")[0].upload("visits.csv", f"patient_id,region,ward\n{rows}".encode()).run()
+    page.multiselect[0].set_value(["region", "ward"]).run()
+    page.radio[0].set_value("own").run()
+    labelled(page.multiselect, "First table: counts by").set_value(["region", "ward"]).run()
+    labelled(page.multiselect, "Another table: counts by").set_value(["region"]).run()
+    labelled(page.multiselect, "Table 1: also").set_value([PERSONS]).run()
+    assert "region × ward (each person once in each cell)" in texts(page)
+    assert "is said here once all columns are declared" in texts(page), "no number while it is not known"
+    here = held(page)
+    declared = {
+        name: {"name": name, "kind": "category", "values": values, "other": False, "missing": False}
+        for name, values in (("region", ["N", "S"]), ("ward", ["a", "b"]))
+    }
+    here.refresh(here.entries.with_(declared=declared, several_rows=True, id_column="patient_id", rows=3))
+    here.settle("domain", "unit")
+    here.open_step("columns")
+    page.run()
+    labelled(page.number_input, "cells in which a person may count").set_value(2).run()
+    assert not page.exception
+    plan = to_plan(here.entries)
+    assert [(table.distinct, table.cells_per_person) for table in here.entries.more] == [(True, 2)]
+    width, as_rows = (
+        float(predict_table(each, ("region", "ward"))["half_width_95"].iloc[0])
+        for each in (plan, to_plan(here.entries.with_(more=())))
+    )
+    said = texts(page)
+    assert f"within **±{people(width)}** people. If it counted rows, with 3 rows a person" in said
+    assert f"within ±{people(as_rows)} rows" in said
+    before = project_text(here), plan.dumps()
+    page.session_state[here.key("kept-region × ward")] = True
+    page.run()
+    labelled(page.toggle, "Show them to me").set_value(True).run()
+    settled(page)
+    kept = next(frame.value for frame in page.dataframe if "people" in frame.value)
+    assert kept["kept"].tolist()[:3] == [10, 20, 30], "each of ten people is in three of the four cells"
+    assert (project_text(here), plan.dumps()) == before, "what was seen goes into no file"
+    labelled(page.multiselect, "Table 1: also").set_value([]).run()
+    assert not page.exception
+    assert here.entries.more == ()

@@ -8,12 +8,13 @@ from typing import TypeAlias
 
 from dpengine.spec.categories.tree import split_name
 from dpengine.spec.plan import PublishedTable
-from dpengine.translation.catalogue import _, localised, mark
+from dpengine.translation.catalogue import _, localised, mark, number
 
 __all__ = [
     "OF_AMOUNTS",
     "OF_TWO",
     "PARTS",
+    "PERSONS",
     "RANGES",
     "Measure",
     "in_words",
@@ -42,6 +43,7 @@ OF_TWO = {
     "covariance": mark("covariance of {of} and {on}"),
 }
 RANGES: Measure = ("ranges",)  # of the table's own columns, of no amount
+PERSONS: Measure = ("persons",)  # instead of rows
 PARTS = {"median": ("0.5",), "quartiles": ("0.25", "0.5", "0.75")}
 
 
@@ -56,13 +58,13 @@ def table_of(columns: tuple[str, ...], measures: Iterable[Measure], weight: Deci
         found.setdefault(what, []).append(tuple(of))
     mean, total = (tuple(name for (name,) in found.pop(kind, [])) for kind in ("mean", "sum"))
     correlation, slope, covariance = (found.pop(kind, []) for kind in OF_TWO)
-    ranges = bool(found.pop(RANGES[0], []))
+    ranges, persons = (bool(found.pop(kind, [])) for (kind,) in (RANGES, PERSONS))
     parts: dict[str, tuple[str, ...]] = {}
     for what, names in found.items():
         for (name,) in names:
             parts[name] = (*parts.get(name, ()), *PARTS.get(what, what.split()))
     return PublishedTable(
-        columns=columns, mean=mean, sum=total, quantiles=parts, ranges=ranges, weight=weight,
+        columns=columns, mean=mean, sum=total, quantiles=parts, ranges=ranges, weight=weight, distinct=persons,
         covariance=covariance, correlation=correlation, slope=[{"of": of, "on": on} for of, on in slope],
     )  # fmt: skip
 
@@ -79,6 +81,7 @@ def measures_of(table: PublishedTable) -> list[Measure]:
         *(("mean", name) for name in table.mean),
         *(("sum", name) for name in table.sum),
         *([RANGES] if table.ranges else []),
+        *([PERSONS] if table.distinct else []),
         *((known.get(parts, listed[name]), name) for name, parts in table.quantiles.items()),
         *((each.kind, each.of, each.on) for each in table.associations),
     ]
@@ -87,7 +90,7 @@ def measures_of(table: PublishedTable) -> list[Measure]:
 def joined(columns: tuple[str, ...], tables: Iterable[PublishedTable]) -> PublishedTable:
     """Return the table of these columns that says all that the given ones say of amounts."""
     found = dict.fromkeys(measure for table in tables for measure in measures_of(table))
-    return table_of(columns, [measure for measure in found if measure != RANGES])
+    return table_of(columns, [measure for measure in found if measure not in (RANGES, PERSONS)])
 
 
 def in_words(measure: Measure) -> str:
@@ -98,6 +101,8 @@ def in_words(measure: Measure) -> str:
     """
     if measure == RANGES:
         return _("sums over ranges, such as all ages up to 40")
+    if measure == PERSONS:
+        return _("each person once in each cell")
     what, amount, *other = measure
     if other:
         return _(OF_TWO[what], of=amount, on=other[0])
@@ -113,9 +118,14 @@ def named(table: PublishedTable) -> str:
     ('state × sex (average of pay)', 'sex')
     >>> named(table_of(("county@state", "sex"), []))
     'state (of county) × sex'
+    >>> named(PublishedTable(columns=("sex",), distinct=True, cells_per_person=2))
+    'sex (each person once in each of at most 2 cells)'
     """
-    columns, measures = " × ".join(map(_spoken, table.columns)), ", ".join(map(in_words, measures_of(table)))
-    return f"{columns} ({measures})" if measures else columns
+    columns, measures = " × ".join(map(_spoken, table.columns)), list(map(in_words, measures_of(table)))
+    if table.cells_per_person > 1:
+        most = number(table.cells_per_person)
+        measures = [_("each person once in each of at most {most} cells", most=most)]
+    return f"{columns} ({', '.join(measures)})" if measures else columns
 
 
 def _spoken(name: str) -> str:

@@ -15,8 +15,9 @@ from pages.parts.visit.plan.column_entry import coarser
 from pages.parts.visit.plan.entries import Entries
 
 __all__ = [
-    "as_before", "declared_name", "has_ranges", "in_layout", "is_ordered", "published", "saying_more", "tables_of",
+    "declared_name", "has_ranges", "in_layout", "is_ordered", "published", "saying_more", "tables_of",
     "used",
+    "with_cells_as_before",
 ]  # fmt: skip
 
 
@@ -87,15 +88,15 @@ def saying_more(tables: Sequence[PublishedTable]) -> tuple[PublishedTable, ...]:
     return tuple(table for table in tables if table.amounts or table.ranges or table.weight != 1 or table.distinct)
 
 
-def as_before(entries: Entries, table: PublishedTable) -> PublishedTable:
-    """Return a table that counts distinct persons as it does in the entries: the page itself does not ask for it.
+def with_cells_as_before(entries: Entries, table: PublishedTable) -> PublishedTable:
+    """Return a table of distinct persons with its bound on their cells, as it is in the entries.
 
-    >>> persons = PublishedTable(columns=("age",), distinct=True)
-    >>> as_before(Entries(more=(persons,)), PublishedTable(columns=("age",))).distinct
-    True
+    >>> persons = PublishedTable(columns=("age",), distinct=True, cells_per_person=3)
+    >>> with_cells_as_before(Entries(more=(persons,)), PublishedTable(columns=("age",), distinct=True)).cells_per_person
+    3
     """
     known = [each for each in entries.more if {*each.columns} == {*table.columns}]
-    return table.model_copy(update=_of_persons(known))
+    return table.model_copy(update=_of_persons(known)) if table.distinct else table
 
 
 def _of_persons(tables: Sequence[PublishedTable]) -> dict[str, Any]:

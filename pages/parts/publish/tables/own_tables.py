@@ -13,18 +13,21 @@ import streamlit as st
 from dpengine.sources.table import Table
 from dpengine.spec.categories.tree import MARK
 from dpengine.spec.plan import PublishedTable
-from dpengine.translation.catalogue import _, plural
+from dpengine.translation.catalogue import _, mark
 from pages.parts.publish.column_card import of_kind
+from pages.parts.publish.person_ids import may_have_several_rows
+from pages.parts.publish.tables import persons_box
 from pages.parts.shared.wording import plain
 from pages.parts.visit.plan import asked, plan_form
 from pages.parts.visit.plan.asked import OF_AMOUNTS, Measure, in_words, named
 from pages.parts.visit.plan.plan_form import Entries
-from pages.parts.visit.plan.tables import as_before, saying_more
+from pages.parts.visit.plan.tables import saying_more, with_cells_as_before
 from pages.parts.visit.state import visit
 
 __all__ = ["ask_of_amounts", "ask_own_tables"]
 
 MAX_OWN = 12
+NOTHING_MORE = mark("Only the number of people"), mark("Only the number of rows")
 
 
 def ask_own_tables(entries: Entries) -> Entries:
@@ -43,8 +46,10 @@ def ask_own_tables(entries: Entries) -> Entries:
     known = {*names}
     for box in by:
         _keep(box, known)
+    persons = may_have_several_rows()
     for box in also:
-        _keep(box, {each for each in st.session_state.get(box, []) if {*each[1:]} <= {*numeric}})
+        picked = [each for each in st.session_state.get(box, []) if {*each[1:]} <= {*numeric}]
+        _keep(box, {each for each in picked if persons or each != asked.PERSONS})
     last = max((k for k in range(rows) if any(map(st.session_state.get, (by[k], also[k])))), default=-1)
     crossed = {name for box in by for name in st.session_state.get(box, [])}
     measured = {name for box in also for measure in st.session_state.get(box, []) for name in measure[1:]}
@@ -57,14 +62,15 @@ def ask_own_tables(entries: Entries) -> Entries:
         names,
         _offered(entries, [name for name in numeric if name not in crossed]),
         several and not plan_form.has_ranges(entries),
+        persons,
     )
     shown = range(min(last + 2, rows))
     tables = [table for k in shown if (table := _ask_row(k, k > last, shared, entries)) is not None]
-    tables = _weighted(entries, [as_before(entries, table) for table in tables])
+    tables = [persons_box.ask_cells(with_cells_as_before(entries, table), entries) if table.distinct else table
+              for table in tables]  # fmt: skip
+    tables = _weighted(entries, tables)
     entries = entries.with_(own=tuple(table.columns for table in tables), more=saying_more(tables))
-    for table in entries.more:
-        if table.distinct:
-            st.caption(f":material/info: {_counts_people(table)}")
+    persons_box.say_what_it_does(entries)
     entries = entries.with_(declared=_kinds(entries))
     used = plan_form.used(entries)
     if absent := [name for name in entries.chosen if name not in used]:
@@ -131,6 +137,7 @@ class _Rows:
     names: dict[str, str]
     offered: list[Measure]
     ranges: bool  # whether sums over ranges may be asked for: beside others, since one table alone has a box for it
+    persons: bool  # whether persons may be counted instead of rows: they may have several
 
 
 def _ask_row(k: int, fresh: bool, rows: _Rows, entries: Entries) -> PublishedTable | None:
@@ -150,14 +157,18 @@ def _ask_row(k: int, fresh: bool, rows: _Rows, entries: Entries) -> PublishedTab
     )
     measures: list[Measure] = []
     picked = st.session_state.get(rows.also[k], [])
-    ranges = [asked.RANGES] if rows.ranges and plan_form.is_ordered(entries, columns) else []
-    if (rows.offered or picked or ranges) and (k == 0 or not fresh):
+    offered = [*rows.offered, *([asked.RANGES] if rows.ranges and plan_form.is_ordered(entries, columns) else [])]
+    if asked.PERSONS in picked:
+        offered = [asked.PERSONS]  # such a table says nothing else
+    elif rows.persons and not picked:
+        offered = [*offered, asked.PERSONS]
+    if (offered or picked) and (k == 0 or not fresh):
         measures = st.multiselect(
             more,
-            list(dict.fromkeys([*rows.offered, *picked, *ranges])),
+            list(dict.fromkeys([*offered, *picked])),
             key=rows.also[k],
             format_func=in_words,
-            placeholder=_("Average, total or median of an amount") if rows.offered else _("Only the number of people"),
+            placeholder=_("Average, total or median of an amount") if rows.offered else _(NOTHING_MORE[rows.persons]),
         )
     if not fresh:
         row.button(
@@ -203,16 +214,6 @@ def _weighted(entries: Entries, tables: list[PublishedTable]) -> list[PublishedT
 
 def _with_weights(tables: list[PublishedTable], weights: list[Decimal]) -> list[PublishedTable]:
     return [table.model_copy(update={"weight": w.normalize()}) for table, w in zip(tables, weights, strict=True)]
-
-
-def _counts_people(table: PublishedTable) -> str:
-    """Say of a table from a plan file that it counts distinct persons."""
-    return plural(
-        "{table}, from your plan file, counts people, each in one cell.",
-        "{table}, from your plan file, counts people, each in at most {n} cells.",
-        table.cells_per_person,
-        table=plain(" × ".join(table.columns)),
-    )
 
 
 def _offered(entries: Entries, names: list[str]) -> list[Measure]:

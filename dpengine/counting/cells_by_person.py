@@ -1,0 +1,38 @@
+"""Count in how many different cells of a table each person's rows lie: exact, and for the table's owner alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpengine.array_types import Ints
+from dpengine.counting.contribution_bounding import coded_rows
+from dpengine.counting.encoding.local_sql import code_of, identity
+from dpengine.counting.scan import prepared_connection
+from dpengine.counting.single_query import local_table
+from dpengine.sources.table import Table
+from dpengine.spec.domain import Column
+from dpengine.spec.plan import Unit
+
+__all__ = ["cells_by_person"]
+
+
+def cells_by_person(table: Table, columns: Sequence[Column], person: str) -> tuple[Ints, Ints]:
+    """Return each number of cells of the table over `columns` that a person is in, and how many people are in so many.
+
+    All of a person's rows count, except those without a cell. Raises `TableError` for columns that the table lacks, or
+    rows that stay in their database.
+    """
+    local = local_table(table, columns, Unit(id=person, rows=1))
+    place = {column.name: k for k, column in enumerate(local.columns)}
+    names = [*(column.name for column in columns), person]
+    types = [local.columns[place[name]].type for name in names]
+    codings = [code_of(column, k, types[k]) for k, column in enumerate(columns)]
+    values = ", ".join(f"c{place[name]} AS c{k}" for k, name in enumerate(names))
+    coded = coded_rows(codings, identity(len(columns), types[-1]), f"(SELECT {values} FROM rows) AS rows")
+    cells = f"SELECT count(*) AS n FROM (SELECT DISTINCT * FROM ({coded}) AS a) AS b GROUP BY person"
+    with prepared_connection(local, codings) as connection:
+        found = connection.execute(f"SELECT n, count(*) FROM ({cells}) AS c GROUP BY n ORDER BY n").fetchall()
+    pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
