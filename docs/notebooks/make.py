@@ -1,6 +1,8 @@
-"""Write the notebooks anew: one for each page, made of the texts that the page itself shows.
+"""Write the notebooks anew: one for each page, made of the texts that the page itself shows, and the worked ones.
 
-python docs/notebooks/make.py
+A worked notebook is a script beside this one, in cells that begin with `# %%`.
+
+    python docs/notebooks/make.py
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-from pages.parts.shared.code.write import notebook  # noqa: E402  (the folder above is not installed)
+from pages.parts.shared.code.write import as_notebook, notebook  # noqa: E402  (the folder above is not installed)
 
+WORKED = ("from_pandas", "simulate_first", "analyse_release")
 DATA = "../../data"
 LEDGER = "sqlite:///notebooks-ledger.db"  # beside the notebooks: what they spend is nobody's budget
 SAMPLE = {"options": {}, "sample": False, "folder": "", "database": "", "schema": "", "owner": "", "ledger": LEDGER}
@@ -46,7 +49,9 @@ VALUES: dict[str, dict[str, Any]] = {
 
 def made() -> dict[str, str]:
     """Return the text of each notebook by its file's name."""
-    return {f"{page}.ipynb": notebook(page, **values) for page, values in VALUES.items()}
+    pages = {f"{page}.ipynb": notebook(page, **values) for page, values in VALUES.items()}
+    scripts = {name: (HERE / f"{name}.py").read_text(encoding="utf-8") for name in WORKED}
+    return pages | {f"{name}.ipynb": as_notebook(script) for name, script in scripts.items()}
 
 
 if __name__ == "__main__":

@@ -65,7 +65,10 @@ def connect(folder: Path, *, threads: int | None = None) -> Any:
         },
     )
     connection.execute("SET TimeZone = 'UTC'")
-    connection.execute("SET enable_progress_bar = false")  # it is drawn on standard output, among what programs read
+    # A progress bar is drawn on standard output, among what programs read. In Jupyter the setting may not even be named
+    # where the package that draws bars there is missing; then it is off.
+    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchone() == (True,):
+        connection.execute("SET enable_progress_bar = false")
     # The buffer for rows on their way to Python: with the default of one megabyte the engine mostly waits.
     connection.execute("SET streaming_buffer_size = '16MB'")
     # The first rewrite makes contribution bounding three times slower. The next two may load all rows into memory where

@@ -141,3 +141,18 @@ def test_the_import_and_a_whole_release_print_nothing() -> None:
     )
     done = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, check=True)
     assert done.stdout == done.stderr == b""
+
+
+def test_a_table_is_published_in_jupyter_without_the_package_that_draws_bars_there() -> None:
+    """DuckDB finds Jupyter by IPython's configuration, and then refuses its setting of progress bars."""
+    script = (
+        "import sys, types\n"
+        "sys.modules['IPython'] = types.ModuleType('IPython')\n"
+        "sys.modules['IPython'].get_ipython = lambda: types.SimpleNamespace(config={'IPKernelApp': {}})\n"
+        "sys.modules['ipywidgets'] = None\n"
+        "import pandas as pd, dpengine as dpe\n"
+        "plan = dpe.Plan(dataset='d', epsilon=1000, columns=[dpe.YesNo(name='a')], tables=[['a']])\n"
+        "print(dpe.release(pd.DataFrame({'a': ['yes']}), plan).counts(('a',)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("[1 0 0 0]\n", "")

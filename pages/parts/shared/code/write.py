@@ -16,7 +16,7 @@ from typing import Any
 
 import jinja2
 
-__all__ = ["PAGES", "SHELL", "notebook", "python", "shell"]
+__all__ = ["PAGES", "SHELL", "as_notebook", "notebook", "python", "shell"]
 
 TEMPLATES = Path(__file__).with_name("templates")
 PAGES = (
@@ -50,7 +50,12 @@ def notebook(page: str, **values: Any) -> str:
     >>> [cell["cell_type"] for cell in json.loads(notebook("verify", bundle="a.zip"))["cells"]]
     ['markdown', 'code']
     """
-    cells = [_cell(number, *cell) for number, cell in enumerate(_cells(_script(page, values)), start=1)]
+    return as_notebook(_script(page, values))
+
+
+def as_notebook(script: str) -> str:
+    """Return a script, in cells that begin with `# %%`, as a Jupyter notebook without outputs, as JSON."""
+    cells = [_cell(number, *cell) for number, cell in enumerate(_cells(script), start=1)]
     content = {
         "cells": cells,
         "metadata": {
