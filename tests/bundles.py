@@ -7,10 +7,14 @@ import hashlib
 import io
 import json
 import zipfile
+from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from dpengine.bundle import archive, signature
+from dpengine.bundle.portals import descriptions, parquet
+from dpengine.bundle.promises import PORTALS, parquet_name, table_files
+from dpengine.spec.plan import Plan
 
 Members = dict[str, bytes]
 AGE, VISIT, TOTAL = "tables/01-age-x-region.csv", "tables/02-region-x-visit.csv", "tables/total.csv"
@@ -22,14 +26,18 @@ def members_of(bundle: bytes) -> Members:
 
 
 def zipped(members: Members, *, rehash: bool = True, key: Ed25519PrivateKey | None = None) -> bytes:
-    """A bundle of ``members``, signed by ``key``; with ``rehash`` the manifest vouches for them, as a forger would."""
+    """A bundle of ``members``, signed by ``key``; with ``rehash`` the manifest vouches for them, as a forger would.
+
+    A manifest of a version without descriptions for portals gets none.
+    """
     members = dict(members)
     if rehash:
         told = json.loads(members["manifest.json"])
-        for name in told["files"]:
-            if name in members:
-                digest = hashlib.sha256(members[name]).hexdigest()
-                told["files"][name] = {"sha256": digest, "bytes": len(members[name])}
+        if isinstance(told, dict) and told["schema_version"] < 5:
+            for name in [name for name in members if name in PORTALS or name.endswith(".parquet")]:
+                del members[name]
+                told["files"].pop(name, None)
+        _vouch(told, members)
         members["manifest.json"] = json.dumps(told).encode()
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
@@ -40,6 +48,24 @@ def zipped(members: Members, *, rehash: bool = True, key: Ed25519PrivateKey | No
     if key is not None:
         signature.sign(buffer, key)
     return buffer.getvalue()
+
+
+def with_portals(members: Members) -> Members:
+    """The same files, with the descriptions for portals and the Parquet tables that go with them."""
+    members, told = dict(members), json.loads(members["manifest.json"])
+    plan = Plan.loads(members["plan.yaml"].decode())
+    for table, file in table_files(plan).items():
+        members[parquet_name(file)] = parquet.from_csv(plan, table, told, [members[file]])
+    _vouch(told, members)
+    earlier = {name: each for name, each in told["files"].items() if name not in PORTALS}
+    return members | descriptions.texts(plan, {**told, "files": earlier})
+
+
+def _vouch(told: dict[str, Any], members: Members) -> None:
+    for name in told["files"] if isinstance(told, dict) else ():
+        if name in members:
+            digest = hashlib.sha256(members[name]).hexdigest()
+            told["files"][name] = {"sha256": digest, "bytes": len(members[name])}
 
 
 def rows_of(payload: bytes) -> list[list[str]]:

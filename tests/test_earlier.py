@@ -31,6 +31,7 @@ pytestmark = pytest.mark.nightly
 HERE = Path(__file__).parent / "earlier" / "v0_1_0"
 TOLD: dict[str, Any] = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))
 PLANS: dict[str, Any] = TOLD["plans"]
+PORTALS = {"datapackage.json", "croissant.json", "dcat.jsonld"}
 PROSE = {"README.txt", "report.html", "registry.yaml"}  # words for people, which a later version may choose better
 KEPT = ("release_id", "created", "title", "dataset", "measurements", "domain", "tables", "software")
 
@@ -108,6 +109,15 @@ def members(bundle: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
     return {name: content for name, content in files.items() if name not in PROSE}, kept
 
 
+def without_later_files(bundle: tuple[dict[str, bytes], dict[str, Any]]) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """Leave out what a bundle did not hold then: Parquet tables and the descriptions for portals."""
+    files, kept = bundle
+    later = {name for name in files if name in PORTALS or name.endswith(".parquet")}
+    assert later >= PORTALS
+    sealed = {name: each for name, each in kept["files"].items() if name not in later}
+    return {name: content for name, content in files.items() if name not in later}, kept | {"files": sealed}
+
+
 def run(*arguments: object, status: int = 0) -> str:
     command = [sys.executable, "-m", "dpengine", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -155,7 +165,7 @@ def test_publishing_again_gives_the_stored_release(
     release.save(tmp_path / "again.zip")
     dpe.verify(tmp_path / "again.zip")
     old, new = members(HERE / "bundles" / f"{name}.zip"), members(tmp_path / "again.zip")
-    assert new == old
+    assert without_later_files(new) == old
 
     tables = {tuple(entry["columns"]): entry["file"] for entry in old[1]["tables"]}
     assert tables.keys() == release.tables.keys()
@@ -263,7 +273,7 @@ def test_the_command_line_goes_on(old_url: str, tmp_path: Path) -> None:
     done = run("release", HERE / "plans" / "codebook.yaml", HERE / "visits.csv", *again, "--json")
     told = json.loads(done)
     assert (told["release_id"], told["spent"]) == (PLANS["codebook"]["release_id"], "341/60")
-    assert members(tmp_path / "again.zip") == members(HERE / "bundles" / "codebook.zip")
+    assert without_later_files(members(tmp_path / "again.zip")) == members(HERE / "bundles" / "codebook.zip")
     run("release", HERE / "plans" / "refused.yaml", HERE / "visits.csv", "-o", tmp_path / "no.zip", "--ledger", old_url,
         status=1)  # fmt: skip
     assert not (tmp_path / "no.zip").exists()

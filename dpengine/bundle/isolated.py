@@ -21,7 +21,7 @@ def examine_apart(bundle: bytes) -> Verified:
     try:
         file = folder.path / "release.zip"
         file.write_bytes(bundle)
-        return Verified(*run("dpengine.bundle.verify:examine", {"source": str(file)}, _LIMITS))
+        return Verified(*run("dpengine.bundle.verify:examine", {"source": str(file), "apart": True}, _LIMITS))
     except Died:
         raise ReleaseError(
             "checking this file takes more than 1 GB of memory or 10 s of processor time, or breaks the check: it is "

@@ -17,7 +17,11 @@ from dpengine.spec.plan import Plan
 from dpengine.spec.wording import persons_counted, unit_in_words
 from dpengine.translation.catalogue import ENGLISH, _, mark, speaking
 
-__all__ = ["estimator", "file_names", "promises", "promises_for_readers", "slug", "table_files"]
+__all__ = [
+    "PORTALS", "estimator", "file_names", "parquet_name", "promises", "promises_for_readers", "slug", "table_files",
+]  # fmt: skip
+
+PORTALS = ("datapackage.json", "croissant.json", "dcat.jsonld")  # descriptions for portals, since version 5
 
 DEFINITION = mark("pure ε-differential privacy")
 NEIGHBOURS = mark("add or remove one person (all their rows)")
@@ -70,10 +74,18 @@ def table_files(plan: Plan) -> dict[Columns, str]:
     return files | {(): "tables/total.csv"}
 
 
-def file_names(plan: Plan) -> list[str]:
+def parquet_name(file: str) -> str:
+    """Return the name of the Parquet file of a table, given that of its CSV file."""
+    return f"{file.removesuffix('.csv')}.parquet"
+
+
+def file_names(plan: Plan, schema_version: int = SCHEMA_VERSION) -> list[str]:
     """Return the names of all files of a bundle of `plan`, in order."""
-    tables = table_files(plan).values()
-    return ["README.txt", "plan.yaml", *tables, "synthetic.csv", "report.html", "registry.yaml", "manifest.json"]
+    tables, portals = list(table_files(plan).values()), list[str]()
+    if schema_version >= 5:
+        tables, portals = [each for file in tables for each in (file, parquet_name(file))], list(PORTALS)
+    texts = ["report.html", "registry.yaml"]
+    return ["README.txt", "plan.yaml", *tables, "synthetic.csv", *texts, *portals, "manifest.json"]
 
 
 def slug(name: str) -> str:

@@ -49,7 +49,7 @@ class Wording:
     association_intervals: str = ""
 
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 # Since version 3: which rows are counted, without and with a bound on the rows of a person.
 ALL_ROWS = "Counts, totals and their intervals are of rows."
@@ -304,5 +304,6 @@ def _with_ranges_beside(wording: Wording) -> Wording:
     )
 
 
-_VERSIONS = {**_WORDINGS, 3: _WORDINGS[2], 4: _AMOUNTS}
+# Version 5 adds Parquet tables and the descriptions for portals (`bundle.portals`).
+_VERSIONS = {**_WORDINGS, 3: _WORDINGS[2], 4: _AMOUNTS, 5: _AMOUNTS}
 WORDINGS: Mapping[int, Wording] = {version: _with_ranges_beside(each) for version, each in _VERSIONS.items()}

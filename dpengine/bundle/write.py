@@ -10,7 +10,7 @@ import shutil
 import stat
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -22,9 +22,10 @@ from dpengine.array_types import Columns
 from dpengine.bundle import archive, registry, signature
 from dpengine.bundle.archive import Piece
 from dpengine.bundle.manifest import describe
-from dpengine.bundle.promises import file_names, table_files
+from dpengine.bundle.promises import file_names, parquet_name, table_files
 from dpengine.results.published_columns import header, number_columns
 from dpengine.results.result import Result
+from dpengine.spec.plan import Plan
 from dpengine.synthesis import cell_values
 
 __all__ = ["check_place", "file_names", "pack", "save", "synthetic_csv", "try_out", "write"]
@@ -47,8 +48,10 @@ def write(result: Result, file: BinaryIO, key: Ed25519PrivateKey | None = None) 
     its beginning to be signed.
     """
     manifest = describe(result)
+    written: dict[str, Any] = {}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=COMPRESSION) as bundle:
-        written = {name: archive.add(bundle, name, pieces) for name, pieces in _contents(result, manifest)}
+        for name, pieces in _contents(result, manifest, written):
+            written[name] = archive.add(bundle, name, pieces)
         whole = json.dumps(manifest | {"files": written}, indent=2, ensure_ascii=False) + "\n"
         archive.add(bundle, "manifest.json", [whole.encode()])
         if key is not None:
@@ -60,9 +63,9 @@ def write(result: Result, file: BinaryIO, key: Ed25519PrivateKey | None = None) 
 def try_out(result: Result) -> None:
     """Make every file of the bundle of `result` and keep none. Raises what is raised where one cannot be made."""
     manifest = describe(result)
-    for _, pieces in _contents(result, manifest):
-        for _ in pieces:
-            pass
+    written: dict[str, Any] = {}
+    for name, pieces in _contents(result, manifest, written):
+        written[name] = {"sha256": "", "bytes": sum(len(piece) for piece in pieces)}
     json.dumps(manifest, ensure_ascii=False).encode()
 
 
@@ -102,26 +105,37 @@ def check_place(path: Path) -> None:
             pass
 
 
-def _contents(result: Result, manifest: dict[str, Any]) -> Iterator[tuple[str, Iterable[Piece]]]:
-    """Yield name and content of every file except the manifest, in the order of the bundle."""
-    from dpengine.bundle import report  # drawing and templates take a while to load, and only writing needs them
+def _contents(
+    result: Result, manifest: dict[str, Any], written: Mapping[str, Any]
+) -> Iterator[tuple[str, Iterable[Piece]]]:
+    """Yield name and content of every file except the manifest, in the order of the bundle.
+
+    Of those `written` so far, the descriptions for portals give the SHA-256.
+    """
+    # Drawing, templates and Parquet take a while to load, and only writing needs them.
+    from dpengine.bundle import report
+    from dpengine.bundle.portals import descriptions, parquet
 
     yield "README.txt", [report.read_me(result, manifest).encode()]
     yield "plan.yaml", [result.plan.dumps().encode()]
     for table, name in table_files(result.plan).items():
-        yield name, _table(result, table)
+        cells = result.cells(table)
+        numbers = [safe_csv.number_column(cells[each]) for each in number_columns(result.plan, table)]
+        yield name, _table(result.plan, table, numbers)
+        yield parquet_name(name), [parquet.written(result.plan, table, manifest, numbers)]
     yield "synthetic.csv", _synthetic(result)
     yield "report.html", [report.render(result, manifest).encode()]
     yield "registry.yaml", [registry.draft_entry(result, manifest).encode()]
+    for name, text in descriptions.texts(result.plan, manifest | {"files": dict(written)}).items():
+        yield name, [text]
 
 
-def _table(result: Result, table: Columns) -> Iterator[Piece]:
-    """Yield a published table as CSV."""
-    cells, plan = result.cells(table), result.plan
+def _table(plan: Plan, table: Columns, numbers: Sequence[Any]) -> Iterator[Piece]:
+    """Yield a published table as CSV; `numbers` are its columns of numbers as texts."""
     yield safe_csv.header_line(header(plan, table))
     positions = np.unravel_index(np.arange(plan.cells(table)), plan.shape(table)) if table else ()
     texts = [safe_csv.label_column(plan.column(name).labels, at) for name, at in zip(table, positions, strict=True)]
-    yield safe_csv.write_rows([*texts, *(safe_csv.number_column(cells[name]) for name in number_columns(plan, table))])
+    yield safe_csv.write_rows([*texts, *numbers])
 
 
 def synthetic_csv(result: Result, count: int | None = None) -> bytes:

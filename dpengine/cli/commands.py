@@ -22,6 +22,7 @@ from typing import Any
 import click
 
 from dpengine.cli.ask import ask
+from dpengine.cli.codebook import codebook
 from dpengine.cli.common import (
     MEANINGS,
     REFUSED,
@@ -68,6 +69,7 @@ def main(context: click.Context) -> None:
 
 
 main.add_command(ask)
+main.add_command(codebook)
 main.add_command(export)
 main.add_command(ledger)
 main.add_command(replicates)
@@ -91,14 +93,25 @@ def _clearing_up_on_signals() -> Iterator[None]:
 
 @main.command()
 @click.argument("table", type=click.Path(path_type=Path))
+@click.option(
+    "--codebook",
+    "book",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What is publicly known of columns: YAML, CSV, Excel, SPSS, CSVW-EO, Table Schema or DDI.",
+)
 @reading_options
 @json_option
 @faults
-def columns(table: Path, reading: dict[str, Any], as_json: bool) -> None:
+def columns(table: Path, book: Path | None, reading: dict[str, Any], as_json: bool) -> None:
     """Print a first plan for TABLE: names and kinds of columns, with blanks for a person to fill in."""
+    from dpengine.sources.codebook_file import load_codebook
     from dpengine.sources.open import open_table
     from dpengine.sources.plan_template import DOUBT, first_plan, header_doubt
 
+    found = None if book is None else load_codebook(book)
+    for sentence in found.refused if found else ():
+        warn(f"not read: {sentence}")
     try:
         opened = open_table(table, **reading)
     except TableError as error:
@@ -108,7 +121,7 @@ def columns(table: Path, reading: dict[str, Any], as_json: bool) -> None:
     with opened:
         if doubt := header_doubt(field.name for field in opened.columns):
             warn(doubt)
-        text = first_plan(opened.columns, dataset=table.name.split(".")[0])
+        text = first_plan(opened.columns, dataset=table.name.split(".")[0], book=found)
         if as_json:
             listed = [{"name": field.name, "kind": field.kind_hint} for field in opened.columns]
             click.echo(json.dumps({"columns": listed, "plan": text}))

@@ -1,6 +1,7 @@
-"""Codebooks as files of other programs: a sheet of Excel, or what a file of SPSS, Stata or SAS says of its columns.
+"""Codebooks as files: our own, a sheet of Excel, what a file of SPSS, Stata or SAS says of its columns, and others'.
 
-They come from strangers like tables, and are read in a process of their own, too. Rows are never read.
+They come from strangers like tables. Those that need large readers are read in a process of their own, too. Rows are
+never read.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from pathlib import Path, PurePath
 from typing import Any
 
 from dpengine.errors import PlanError, TableError
@@ -15,14 +17,23 @@ from dpengine.isolation.scratch import ScratchFolder
 from dpengine.sources.files import isolated
 from dpengine.sources.open import STATISTICAL, columns_of
 from dpengine.sources.table import Field
+from dpengine.spec import codebook, codebook_sheet
+from dpengine.spec.categories import level_sheet
 from dpengine.spec.codebook import Codebook, from_columns
 from dpengine.spec.codebook_sheet import HEADER, KIND_WORDS, Told, from_rows, to_rows
+from dpengine.spec.domain import Column
+from dpengine.spec.exchange import csvw_eo, formats
+from dpengine.spec.exchange.found import Found
 from dpengine.spec.strict_yaml import MAX_BYTES
+from dpengine.translation.catalogue import _
 
-__all__ = ["ENDINGS", "read_codebook", "xlsx_bytes"]
+__all__ = ["ENDINGS", "csvw_bytes", "load_codebook", "open_codebook", "read_codebook", "xlsx_bytes"]
 
-ENDINGS = (".xlsx", *STATISTICAL)
+ENDINGS = (".csv", ".yaml", ".yml", ".xlsx", *STATISTICAL, *formats.ENDINGS)
+MAX_FILE = 50 * 10**6  # bytes of a file of another program
 _WIDTHS = (20, 12, 40, 8, 8, 18, 40, 24, 32)  # of the columns, in letters
+_FOR_CSVW = ("label", "description")
+_OF_GRID = ("written", "suggested", "levels", "above", "parents")  # of the page, and levels, which CSVW-EO has none of
 _ROWS = 5_000  # for which a spreadsheet offers the kinds
 
 
@@ -53,6 +64,63 @@ def xlsx_bytes(columns: Iterable[Mapping[str, Any]], told: Told | None = None) -
             sheet.data_validation(1, place, _ROWS, place, {"validate": "list", "source": list(offered)})
         sheet.freeze_panes(1, 1)
     return file.getvalue()
+
+
+def csvw_bytes(columns: Iterable[Mapping[str, Any]], told: Told | None = None) -> bytes:
+    """Write what is publicly known of columns as CSVW-EO, given as in a plan; unfinished ones are left out.
+
+    >>> b"keyValues" in csvw_bytes([{"name": "sex", "kind": "category", "values": ["f", "m"]}])
+    True
+    """
+    finished: list[Column] = []
+    for column in columns:
+        said = {key: text for key, text in (told or {}).get(column["name"], {}).items() if key in _FOR_CSVW}
+        entry = {key: value for key, value in column.items() if key not in _OF_GRID and value not in ("", None)}
+        try:
+            finished += from_columns([entry | said], {}).columns
+        except PlanError:
+            continue
+    return csvw_eo.write(finished)
+
+
+def load_codebook(path: Path) -> Found:
+    """Read a codebook file of any format that is known. Raises `PlanError`."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE + 1)
+    except OSError as error:
+        raise PlanError(_("codebook {name} cannot be read ({error})", name=path.name, error=error.strerror)) from None
+    try:
+        return open_codebook(content, path.name)
+    except PlanError as error:
+        raise PlanError([f"{path.name}: {fault}" for fault in error.faults]) from None
+
+
+def open_codebook(
+    content: bytes, name: str, *, names: Iterable[str] = (), geojson: Mapping[str, str] | None = None
+) -> Found:
+    """Return the codebook in a file called `name`, in any format that is known, and what of it was refused.
+
+    `names` are the columns of a table, one of which a sheet of levels may be about; `geojson` holds the texts of files
+    that a YAML codebook may name as shapes. Raises `PlanError`.
+    """
+    suffix = PurePath(name).suffix.lower()
+    if suffix not in ENDINGS:
+        raise PlanError(_("no codebook is known with the ending {suffix}; known are {listed}",
+                          suffix=suffix or "''", listed=", ".join(ENDINGS)))  # fmt: skip
+    most = MAX_FILE if suffix == ".xlsx" or suffix in STATISTICAL else MAX_BYTES
+    if len(content) > most:
+        raise PlanError(_("{file} is too long: at most {most} MB are read", file=name, most=most // 10**6))
+    if suffix in formats.ENDINGS:
+        return formats.read(content, suffix)
+    if suffix == ".xlsx" or suffix in STATISTICAL:
+        return Found(read_codebook(content, suffix), doubtful=suffix in STATISTICAL)
+    text = content.decode("utf-8-sig", "replace")
+    if suffix != ".csv":
+        return Found(codebook.loads(text, geojson))
+    if codebook_sheet.HEADER[0] in [cell.casefold() for cell in next(iter(level_sheet.rows_of(text)), [])]:
+        return Found(codebook_sheet.from_csv(text))
+    return Found(from_columns([level_sheet.from_csv(text, names)], {}))
 
 
 def read_codebook(content: bytes, suffix: str) -> Codebook:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 
 import yaml
 
 from dpengine.sources.table import Field
+from dpengine.spec.domain import Column, plan_entry
+from dpengine.spec.exchange.found import Found
 
 __all__ = ["DOUBT", "MAX_HEADING", "first_plan", "header_doubt"]
 
@@ -48,13 +51,19 @@ _DATA = re.compile(
 _YEAR = re.compile(r"(19|20)[0-9]{2}")
 
 
-def first_plan(fields: Sequence[Field], *, dataset: str) -> str:
+def first_plan(fields: Sequence[Field], *, dataset: str, book: Found | None = None) -> str:
     """Return the text of a plan file for a table with `fields`; it holds no value of a row.
 
-    What the file itself says of codes stands in comments: it may have been made from the rows.
+    What a codebook declares is filled in. What the file itself says of codes, or a doubtful codebook, stands in
+    comments: it may have been made from the rows.
     """
     lines = []
+    declared = {column.name: column for column in book.codebook.columns} if book else {}
+    doubtful = book is not None and book.doubtful
     for field in fields:
+        if field.name in declared and not doubtful:
+            lines.append(f"  - {_flow(declared[field.name])}")
+            continue
         label = f", label: {_scalar(field.label)}" if 0 < len(field.label) <= MAX_HEADING else ""
         line = f"  - {{name: {_scalar(field.name)}{label}, {BLANKS[field.kind_hint]}}}"
         lines.append(f"{line}   # {NOTES[field.kind_hint]}" if NOTES[field.kind_hint] else line)
@@ -62,6 +71,9 @@ def first_plan(fields: Sequence[Field], *, dataset: str) -> str:
             said = ", ".join(f"{_scalar(code)}: {_scalar(word)}" for code, word in field.words[:MAX_WORDS] if word)
             more = ", …" if len(field.words) > MAX_WORDS else ""
             lines.append(f"    # the file itself says: words: {{{said}{more}}}; some programs make this from the rows")
+        if field.name in declared:
+            entry = _flow(declared[field.name])
+            lines.append(f"    # the codebook, which was made with the rows, says: {entry}; take it if it is public")
     return HEAD.format(dataset=_scalar(dataset)) + "\n".join(lines) + "\n" + TAIL
 
 
@@ -76,6 +88,11 @@ def header_doubt(names: Iterable[str]) -> str | None:
     plain = [name.strip().casefold() for name in names]
     like_data = any(_DATA.fullmatch(name) and not _YEAR.fullmatch(name) for name in plain)
     return DOUBT if like_data or len(set(plain)) < len(plain) else None
+
+
+def _flow(column: Column) -> str:
+    """Write a declared column as one line of a plan."""
+    return json.dumps(plan_entry(column), ensure_ascii=False, default=str)
 
 
 def _scalar(text: str) -> str:

@@ -3,7 +3,7 @@
 A codebook is a YAML file with the same ``columns:`` as a plan. For one category column it may also be a CSV file, with
 the values in a column named ``value``, else in the first column; or a JSON file with a list, or with lists by column
 name. Of a column with levels, the CSV file has one column for each level, and the JSON file nested values. A sheet with
-a row for each column: see `codebook_sheet`.
+a row for each column: see `codebook_sheet`. Files of other houses, such as CSVW-EO and DDI: see `exchange`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from dpengine.spec.standard_lists import standard_lists
 from dpengine.translation.catalogue import _, mark
 
 __all__ = ["Codebook", "from_columns", "loads", "resolve", "values_from"]
+
+_FILES = (".csv", ".json", ".jsonld", ".json-ld", ".xml")
 
 
 class Codebook(Declared):
@@ -135,13 +137,47 @@ def _resolved(column: Any, folder: Path | None) -> Any:
 
 def _with_values(column: dict[str, Any], folder: Path) -> dict[str, Any]:
     wanted = column.get("codebook")
-    if column.get("values") or not isinstance(wanted, str) or not wanted.lower().endswith((".csv", ".json")):
+    if column.get("values") or not isinstance(wanted, str) or not wanted.lower().endswith(_FILES):
         return column
     text = _text_beside(column, folder, wanted, mark("codebook"))
+    if (described := _described(column, text, Path(wanted).name)) is not None:
+        return {**column, **described, "source": "codebook"}
     if column.get("levels"):
         return {**column, **_tree_from(text, Path(wanted).name, column), "source": "codebook"}
     values = values_from(text, Path(wanted).name, column=str(column.get("name")))
     return {**column, "values": values, "source": "codebook"}
+
+
+def _described(column: Mapping[str, Any], text: str, name: str) -> dict[str, Any] | None:
+    """Return values of a column and words for them from a file of another house; None if it is in none of its formats.
+
+    Raises `PlanError`, also if numbers in the file were measured from rows: then its values may have been, too.
+    """
+    from dpengine.spec.exchange import formats  # it reads codebooks itself
+
+    suffix = Path(name).suffix.lower()
+    if suffix == ".csv" or (suffix != ".xml" and not formats.is_described(_json(text, name))):
+        return None
+    try:
+        found = formats.read(text.encode(), suffix)
+    except PlanError as error:
+        raise PlanError(_("codebook {name}: {fault}", name=name, fault=fault) for fault in error.faults) from None
+    if found.refused:
+        raise PlanError(
+            _(
+                "codebook {name} holds what was measured from rows, so its values may have been, too ({what}): take "
+                "that out once you know that the rest is public, or list the values here",
+                name=name,
+                what="; ".join(found.refused[:3]),
+            )
+        )
+    mine = next((each for each in found.codebook.columns if each.name == column.get("name")), None)
+    if mine is None or mine.kind != "category":
+        raise PlanError(
+            _("codebook {name} lists no values of the column {column!r}", name=name, column=column.get("name"))
+        )
+    words = column.get("words") or dict(mine.words)
+    return {"values": list(mine.declared)} | ({"words": words} if words else {})
 
 
 def _tree_from(text: str, name: str, column: Mapping[str, Any]) -> dict[str, Any]:

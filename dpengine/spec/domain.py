@@ -38,6 +38,7 @@ from dpengine.translation.catalogue import _
 
 __all__ = [
     "FOR_READERS", "MISSING", "OTHER", "Amount", "Category", "Column", "Date", "Number", "YesNo", "cells_payload",
+    "plan_entry",
 ]  # fmt: skip
 
 FOR_READERS = ("label", "description", "words", "whole", "shapes")  # fields of a column that change no cell
@@ -251,6 +252,23 @@ class Date(ColumnBase):
 
 
 Column = Annotated[Number | Category | YesNo | Date | Amount, Field(discriminator="kind")]
+
+
+def plan_entry(column: Column) -> dict[str, Any]:
+    """Return a column as a plan file declares it, with plain values for YAML or JSON.
+
+    >>> plan_entry(YesNo(name="smokes", other=False))
+    {'name': 'smokes', 'kind': 'yesno', 'other': False, 'source': 'typed'}
+    """
+    plain = column.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    plain |= {"kind": column.kind, "source": column.source}
+    if isinstance(column, Number):
+        plain["edges"] = list(column.edges)
+        if column.levels:
+            wider = column.levels.items()
+            plain["levels"] = {name: each if isinstance(each, Decimal) else list(each) for name, each in wider}
+    plain.pop("codebook", None)
+    return {"name": plain["name"], "kind": plain["kind"], **plain}
 
 
 def cells_payload(column: Column, *, by_alias: bool = False) -> dict[str, Any]:

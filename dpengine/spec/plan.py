@@ -25,7 +25,7 @@ from dpengine.exact import ExactLike, exact_text, rational
 from dpengine.spec import codebook, strict_yaml
 from dpengine.spec.categories.resolution import Resolution, coarser_columns
 from dpengine.spec.declared import About, Declared, Language, Line, Text
-from dpengine.spec.domain import Amount, Column, Number, cells_payload
+from dpengine.spec.domain import Amount, Column, cells_payload, plan_entry
 from dpengine.spec.limits import MAX_TABLES, check_columns, check_declared
 from dpengine.spec.numeric.association import Association
 from dpengine.spec.numeric.squares import with_squares
@@ -350,17 +350,9 @@ class Plan(WithTallies, Declared):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for YAML or JSON, in the order in which a person would write them."""
-        plain = self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        for column, declared in zip(plain["columns"], self.columns, strict=True):
-            column |= {"kind": declared.kind, "source": declared.source}
-            if isinstance(declared, Number):
-                column["edges"] = list(declared.edges)
-                if declared.levels:
-                    wider = declared.levels.items()
-                    column["levels"] = {name: each if isinstance(each, Decimal) else list(each) for name, each in wider}
-            column.pop("codebook", None)
+        plain = self.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"columns"})
+        plain["columns"] = [plan_entry(column) for column in self.columns]
         ordered = {name: plain[name] for name in type(self).model_fields if name in plain}
-        ordered["columns"] = [{"name": column["name"], "kind": column["kind"], **column} for column in plain["columns"]]
         ordered["unit"] = {key: value for key, value in self.unit.model_dump().items() if value is not None}
         return ordered
 

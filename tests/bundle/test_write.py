@@ -29,7 +29,9 @@ from tests.plans import CLINIC, letters_plan, plans
 
 def test_a_bundle_holds_what_the_contract_names(bundle: bytes) -> None:
     expected = {"README.txt", "manifest.json", "plan.yaml", "synthetic.csv", "report.html", "registry.yaml"}
-    assert set(members_of(bundle)) == expected | {AGE, VISIT, TOTAL}
+    expected |= {"datapackage.json", "croissant.json", "dcat.jsonld"}
+    tables = {AGE, VISIT, TOTAL}
+    assert set(members_of(bundle)) == expected | tables | {table.replace(".csv", ".parquet") for table in tables}
 
 
 def test_equal_results_give_equal_bytes(result: Result, bundle: bytes) -> None:

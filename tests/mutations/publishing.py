@@ -551,6 +551,27 @@ FAULTS = [
         quick=True,
     ),
     Fault(
+        "a description for portals is not compared with the manifest",
+        "dpengine/bundle/checks/portal_check.py",
+        "if members.read(name, sizes.PROSE_BYTES) != text:",
+        "if not members.read(name, sizes.PROSE_BYTES):",
+        "tests/bundle/portals/test_portals.py::test_a_description_that_says_something_else_is_found",
+    ),
+    Fault(
+        "a Parquet file may hold other numbers than its table",
+        "dpengine/bundle/portals/parquet.py",
+        "return bool(found.read().equals(wanted.read()))",
+        "return bool(found.read())",
+        "tests/bundle/portals/test_portals.py::test_a_parquet_file_that_says_something_else_is_found",
+    ),
+    Fault(
+        "bounds that were measured from rows are read as public",
+        "dpengine/spec/exchange/csvw_eo.py",
+        "if doubtful and not (low is None and high is None):",
+        "if False and not (low is None and high is None):",
+        "tests/spec/test_exchange.py::test_what_a_tool_measured_is_refused_in_words_and_the_rest_waits",
+    ),
+    Fault(
         "a bundle may state less noise",
         PRICES,
         "if _positive(entry.scale) != allocation.scale:",

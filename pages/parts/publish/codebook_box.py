@@ -12,11 +12,11 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from dpengine import PlanError, shapes
 from dpengine.sources import codebook_file
-from dpengine.sources.open import STATISTICAL
-from dpengine.spec import codebook, codebook_sheet, strict_yaml
-from dpengine.spec.categories import level_sheet
-from dpengine.spec.codebook import Codebook
+from dpengine.sources.codebook_file import open_codebook
+from dpengine.spec import codebook_sheet, strict_yaml
 from dpengine.spec.domain import FOR_READERS
+from dpengine.spec.exchange import formats
+from dpengine.spec.exchange.found import Found
 from dpengine.translation.catalogue import _, plural
 from pages.parts.shared.demo import file_box
 from pages.parts.shared.made_on_click import made_on_click
@@ -27,13 +27,13 @@ from pages.parts.visit.state import visit
 
 __all__ = ["bring_levels", "show"]
 
-SHAPES = ("geojson", "json")
+MAX_REFUSED = 3  # that are said one by one
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 SHEETS = (
     ("Excel", "codebook.xlsx", XLSX, codebook_file.xlsx_bytes),
     ("CSV", "codebook.csv", "text/csv", codebook_sheet.csv_bytes),
+    ("CSVW-EO", "codebook.csvw-eo.json", "application/ld+json", codebook_file.csvw_bytes),
 )
-MAX_BYTES = 50 * 10**6  # of a file of another program
 
 
 def show() -> None:
@@ -60,15 +60,17 @@ def show() -> None:
             )
         files = file_box(
             _(
-                "Bring a codebook: that sheet, a YAML file with columns as in a plan, or a file of SPSS, Stata or SAS; "
-                "a CSV file of levels, such as county,state; and shapes for maps, as GeoJSON"
+                "Bring a codebook: that sheet, a YAML file with columns as in a plan, a file of SPSS, Stata or SAS, "
+                "CSVW-EO, a Data Package or Table Schema, or DDI; a CSV file of levels, such as county,state; and "
+                "shapes for maps, as GeoJSON"
             ),
-            type=["csv", "yaml", "yml", *(ending[1:] for ending in codebook_file.ENDINGS), *SHAPES],
+            type=[*(ending[1:] for ending in codebook_file.ENDINGS), "geojson"],
             accept_multiple_files=True,
             key=visit().key("codebook"),
-            max_upload_size=MAX_BYTES // 10**6,
+            max_upload_size=codebook_file.MAX_FILE // 10**6,
             help=_(
-                "Of a file of SPSS, Stata or SAS only names, labels and words for codes are read, never a row. A "
+                "Of a file of SPSS, Stata or SAS only names, labels and words for codes are read, never a row. Numbers "
+                "that others measured from rows, such as how often a value occurs, are not read from any file. A "
                 "column whose values are regions is drawn as a map if a GeoJSON file has shapes with these names. Only "
                 "outlines are kept. A CSV file of levels has a column for each level, and a line for each value: then "
                 "the same column can be published by county and by state."
@@ -91,21 +93,22 @@ def bring_levels(categories: Sequence[str]) -> None:
 
 def _take_files(files: Sequence[UploadedFile]) -> None:
     """Take codebooks with the shapes that come with them, or shapes alone; say what is wrong with them."""
-    books = [file for file in files if not file.name.lower().endswith(SHAPES)]
-    outlines = [file for file in files if file not in books]
     try:
+        outlines = [file for file in files if _is_outline(file)]
+        books = [file for file in files if file not in outlines]
         geojson = {file.name: _text(file, shapes.MAX_BYTES) for file in outlines}
         if books:
-            from_programs = any(_suffix(file) in STATISTICAL for file in books)
-            _take([_read(file, geojson) for file in books], to_confirm=from_programs)
+            names = visit().entries.declared
+            _take([open_codebook(file.getvalue(), file.name, names=names, geojson=geojson) for file in books])
         elif geojson:
             _take_shapes(*next(iter(geojson.items())))
     except PlanError as error:
         st.warning(all_faults(error), icon=":material/report:")
 
 
-def _take(books: Sequence[Codebook], *, to_confirm: bool) -> None:
-    """Fill in the rows of the grid that codebooks declare; those `to_confirm` wait for a person."""
+def _take(found_books: Sequence[Found]) -> None:
+    """Fill in the rows of the grid that codebooks declare; of doubtful ones, they wait for a person."""
+    books, to_confirm = [each.codebook for each in found_books], any(each.doubtful for each in found_books)
     columns = [column for book in books for column in book.columns]
     about = {name: text for book in books for name, text in book.about.items() if text}
     declared, told = visit().entries.declared, visit().entries.told
@@ -128,7 +131,23 @@ def _take(books: Sequence[Codebook], *, to_confirm: bool) -> None:
     visit().refresh(filled, lambda: plural("codebook for {n} column", "codebook for {n} columns", len(found)))
     text = plural("The codebook filled in {n} column.", "The codebook filled in {n} columns.", len(found))
     st.toast(text, icon=":material/menu_book:")
+    _tell_refused([sentence for each in found_books for sentence in each.refused])
     st.rerun()
+
+
+def _tell_refused(refused: Sequence[str]) -> None:
+    """Say what of codebooks was not read."""
+    for sentence in refused[:MAX_REFUSED]:
+        st.toast(_("Not read: {what}", what=plain(sentence)), icon=":material/block:", duration="long")
+    if (rest := len(refused) - MAX_REFUSED) > 0:
+        st.toast(plural("And {n} thing more.", "And {n} things more.", rest), icon=":material/block:")
+
+
+def _is_outline(file: UploadedFile) -> bool:
+    """Return whether a file has shapes for maps: GeoJSON may have the ending of a codebook."""
+    if _suffix(file) != ".json":
+        return _suffix(file) == ".geojson"
+    return file.size > strict_yaml.MAX_BYTES or not formats.is_described(formats.parsed(file.getvalue()))
 
 
 def _with_levels(entry: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
@@ -165,20 +184,6 @@ def _take_shapes(file: str, text: str) -> None:
     )
     st.toast(text, icon=":material/map:")
     st.rerun()
-
-
-def _read(file: UploadedFile, geojson: dict[str, str]) -> Codebook:
-    suffix = _suffix(file)
-    if suffix in codebook_file.ENDINGS:
-        if file.size > MAX_BYTES:
-            raise _too_long(file, MAX_BYTES)
-        return codebook_file.read_codebook(file.getvalue(), suffix)
-    text = _text(file, strict_yaml.MAX_BYTES)
-    if suffix != ".csv":
-        return codebook.loads(text, geojson)
-    if codebook_sheet.HEADER[0] in [cell.casefold() for cell in next(iter(level_sheet.rows_of(text)), [])]:
-        return codebook_sheet.from_csv(text)
-    return codebook.from_columns([level_sheet.from_csv(text, visit().entries.declared)], {})
 
 
 def _suffix(file: UploadedFile) -> str:

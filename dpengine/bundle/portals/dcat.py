@@ -1,0 +1,139 @@
+"""Describe a release in DCAT-AP, the profile in which open data portals in Europe exchange their catalogues.
+
+Source: DCAT-AP 3.0 (semiceu.github.io/DCAT-AP/releases/3.0.1), written in JSON-LD. Addresses of files are relative to
+that of the description, so they hold wherever the unpacked bundle is put.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+from dpengine.bundle.portals.described import Described, Release, licence_address
+from dpengine.spec.declared import About
+
+__all__ = ["dcat"]
+
+CONTEXT = {
+    "adms": "http://www.w3.org/ns/adms#",
+    "dcat": "http://www.w3.org/ns/dcat#",
+    "dcatap": "http://data.europa.eu/r5r/",
+    "dct": "http://purl.org/dc/terms/",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "spdx": "http://spdx.org/rdf/terms#",
+    "vcard": "http://www.w3.org/2006/vcard/ns#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+}
+_EU = "http://publications.europa.eu/resource/authority"
+_IANA = "https://www.iana.org/assignments/media-types"
+_CSV = ("CSV", f"{_IANA}/text/csv")
+_PARQUET = ("PARQUET", f"{_IANA}/application/vnd.apache.parquet")
+_DAY = r"\d{4}(?:-\d\d(?:-\d\d)?)?"
+_PERIOD = re.compile(rf"\s*({_DAY})(?:\s*(?:to|and|until|bis|und|/|–|—| - )\s*({_DAY}))?\s*")
+_DATES = {4: "gYear", 7: "gYearMonth", 10: "date"}
+
+
+def dcat(release: Release, about: About) -> dict[str, Any]:
+    """Return the description of a release, for `dcat.jsonld`."""
+    return {
+        "@context": CONTEXT,
+        "@id": release.identifier,
+        "@type": "dcat:Dataset",
+        "dct:identifier": release.identifier,
+        "dct:title": release.title,
+        "dct:description": release.text,
+        "dct:issued": _typed(release.time, "dateTime"),
+        "dct:language": _node("dct:LinguisticSystem", f"{_EU}/language/ENG"),
+        "dcat:keyword": list(release.keywords),
+        "dcat:version": "1.0.0",
+        **_stated(about),
+        "dcat:distribution": [each for file in release.files for each in _distributions(file, release, about)],
+    }
+
+
+def _stated(about: About) -> dict[str, Any]:
+    """Return what the publisher said of the release, and nothing that was not said."""
+    found: dict[str, Any] = {}
+    if about.publisher:
+        found["dct:publisher"] = _node("foaf:Agent") | {"foaf:name": about.publisher}
+    if about.contact:
+        found["dcat:contactPoint"] = _node("vcard:Kind") | {
+            "vcard:fn": about.publisher or about.contact,
+            **_reach(about.contact),
+        }
+    if about.source:
+        found["dct:provenance"] = _node("dct:ProvenanceStatement") | {"rdfs:label": about.source}
+    if about.period:
+        found["dct:temporal"] = _node("dct:PeriodOfTime") | {"rdfs:label": about.period, **_dates(about.period)}
+    return found
+
+
+def _reach(contact: str) -> dict[str, Any]:
+    plain = " " not in contact
+    if plain and contact.startswith(("http://", "https://")):
+        return {"vcard:hasURL": {"@id": _quoted(contact)}}
+    return {"vcard:hasEmail": {"@id": f"mailto:{_quoted(contact)}"}} if plain and contact.count("@") == 1 else {}
+
+
+def _dates(period: str) -> dict[str, Any]:
+    """Return the first and the last day of a period that is written as one or two dates; of others, nothing.
+
+    >>> _dates("1994 and 1995")["dcat:endDate"], _dates("since the war")
+    ({'@type': 'xsd:gYear', '@value': '1995'}, {})
+    """
+    if not (found := _PERIOD.fullmatch(period)):
+        return {}
+    first, last = found[1], found[2] or found[1]
+    return {
+        "dcat:startDate": _typed(first, _DATES[len(first)]),
+        "dcat:endDate": _typed(last, _DATES[len(last)]),
+    }
+
+
+def _distributions(file: Described, release: Release, about: About) -> list[dict[str, Any]]:
+    """Describe the CSV file of a table, and the Parquet file, if there is one."""
+    paths = {file.path: _CSV} | ({file.parquet: _PARQUET} if file.parquet else {})
+    made = []
+    for path, (form, media) in paths.items():
+        sealed, place = release.sealed[path], quote(path)
+        licence = {"dct:license": _licence(about.licence)} if about.licence else {}
+        made.append({
+            "@type": "dcat:Distribution",
+            "@id": f"#{place}",
+            "dct:title": f"{file.title} ({form})",
+            "dct:description": file.text,
+            "dcat:accessURL": _node("rdfs:Resource", place),
+            "dcat:downloadURL": _node("rdfs:Resource", place),
+            "dct:format": _node("dct:MediaTypeOrExtent", f"{_EU}/file-type/{form}"),
+            "dcat:mediaType": _node("dct:MediaType", media),
+            "dcat:byteSize": _typed(str(sealed["bytes"]), "nonNegativeInteger"),
+            "spdx:checksum": _node("spdx:Checksum") | {
+                "spdx:algorithm": _node("spdx:ChecksumAlgorithm", CONTEXT["spdx"] + "checksumAlgorithm_sha256"),
+                "spdx:checksumValue": _typed(sealed["sha256"], "hexBinary"),
+            },
+            **licence,
+        })  # fmt: skip
+    return made
+
+
+def _licence(licence: str) -> dict[str, Any]:
+    return _node("dct:LicenseDocument", _quoted(licence_address(licence))) | {"rdfs:label": licence}
+
+
+def _node(kind: str, address: str = "") -> dict[str, Any]:
+    return ({"@id": address} if address else {}) | {"@type": kind}
+
+
+def _typed(text: str, kind: str) -> dict[str, str]:
+    return {"@type": f"xsd:{kind}", "@value": text}
+
+
+def _quoted(address: str) -> str:
+    """Return an address with all signs quoted that none may hold; it may be an address in words of any language.
+
+    >>> _quoted("https://example.org/a|b?c=1")
+    'https://example.org/a%7Cb?c=1'
+    """
+    return quote(address, safe=":/?#[]@!$&'()*+,;=%-._~")

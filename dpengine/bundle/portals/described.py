@@ -1,0 +1,249 @@
+"""What the descriptions for portals say alike: the release as a whole, its files, and the columns of each.
+
+All of it follows from the plan and the manifest: nothing here takes a number that was measured. `verify` makes the
+descriptions anew and compares them byte by byte. So their sentences are in English, belong to the schema version of the
+manifest, and are not edited: a better one needs a new schema version.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dpengine.array_types import Columns
+from dpengine.bundle.promises import estimator, parquet_name, slug, table_files
+from dpengine.bundle.wording import Estimator
+from dpengine.results.published_columns import measures, number_columns, published_name
+from dpengine.spec.domain import Amount, Column, Date, Number, YesNo
+from dpengine.spec.plan import Plan
+from dpengine.synthesis.cell_values import other_text
+
+__all__ = ["Described", "Field", "Release", "described", "fields_of", "licence_address", "whole_columns"]
+
+MAX_LISTED = 200  # values of a column that are listed; all stand in plan.yaml and manifest.json
+MAX_KEYWORDS = 20
+Kind = Literal["string", "integer", "number", "boolean", "date", "datetime"]
+SYNTHETIC = "synthetic.csv"
+_WHOLE = ("count", "low", "high")
+# Where common licences stand, by how people name them, in small letters and digits.
+_CC = "https://creativecommons.org"
+_LICENCES = {"cc0": f"{_CC}/publicdomain/zero/1.0/", "cc0-1-0": f"{_CC}/publicdomain/zero/1.0/"} | {
+    f"cc-{terms}-{version}-0": f"{_CC}/licenses/{terms}/{version}.0/"
+    for terms in ("by", "by-sa", "by-nc", "by-nd", "by-nc-sa", "by-nc-nd")
+    for version in (2, 3, 4)
+}
+_DAYS = re.compile(r"(?=.*%Y)(?=.*%[mb])(?=.*%d)([^%]|%[YmbdHMS])*")
+_ADDRESS = re.compile(r"https?://[^\s<>\"]+[^\s<>\".,;)]")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of a file: its name, what it is called, what it says, and which values may stand there."""
+
+    name: str
+    title: str
+    kind: Kind
+    text: str = ""
+    labels: tuple[str, ...] = ()  # all values, if they are few
+    missing: tuple[str, ...] = ()  # texts that stand for no value
+    form: str = ""  # of dates, as strptime reads them
+    unit: str = ""
+    least: int | None = None
+    interval_of: str = ""  # the column of which this is one end of the 95 % interval
+    end: str = ""  # which end: low or high
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A file of the bundle; of a table, `table` are its columns, and the synthetic rows have None."""
+
+    name: str
+    path: str
+    title: str
+    text: str
+    table: Columns | None
+    fields: tuple[Field, ...]
+    parquet: str = ""
+
+    @property
+    def key(self) -> list[str]:
+        """Names of the columns that tell the rows apart."""
+        return [field.name for field in self.fields[: len(self.table or ())]]
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The release as a whole."""
+
+    identifier: str
+    title: str
+    text: str
+    day: str
+    time: str
+    keywords: tuple[str, ...]
+    citation: str
+    files: tuple[Described, ...]
+    sealed: Mapping[str, Mapping[str, Any]]  # by path: SHA-256 and bytes
+
+
+def described(plan: Plan, manifest: Mapping[str, Any]) -> Release:
+    """Return what portals are told of the release of `plan`; `manifest` lists the files before the descriptions."""
+    title, day = plan.title or plan.dataset, manifest["created"][:10]
+    by = f"{plan.about.publisher}: " if plan.about.publisher else ""
+    identifier = f"urn:uuid:{manifest['release_id']}"
+    headings = dict.fromkeys(plan.column(name).heading for name in plan.released)
+    return Release(
+        identifier=identifier,
+        title=title,
+        text=_text(plan, manifest),
+        day=day,
+        time=manifest["created"],
+        keywords=("differential privacy", "statistics", *list(headings)[:MAX_KEYWORDS]),
+        citation=plan.about.cite_as or f"{by}{title}. Differentially private release of {day}, {identifier}.",
+        files=tuple(_files(plan)),
+        sealed=manifest["files"],
+    )
+
+
+def licence_address(licence: str) -> str:
+    """Return where the licence stands that a person named; "" if that does not follow from the name.
+
+    >>> licence_address("CC BY 4.0"), licence_address("Ours, see https://example.org/terms."), licence_address("Ours")
+    ('https://creativecommons.org/licenses/by/4.0/', 'https://example.org/terms', '')
+    """
+    found = _ADDRESS.search(licence)
+    return found[0] if found else _LICENCES.get(slug(licence), "")
+
+
+def whole_columns(plan: Plan, table: Columns) -> set[str]:
+    """Return which columns of numbers of a table are whole."""
+    return {*_WHOLE, *(f"known_{name}" for name in plan.amounts(table))}
+
+
+def fields_of(plan: Plan, table: Columns) -> tuple[Field, ...]:
+    """Return the columns of a published table, or of the total of no columns."""
+    numbers = number_columns(plan, table)
+    labels = [_label(plan.column(name), published_name(name, numbers)) for name in table]
+    return (*labels, *(_number(plan, table, name) for name in numbers))
+
+
+def _text(plan: Plan, manifest: Mapping[str, Any]) -> str:
+    tables = [" × ".join(plan.column(name).heading for name in table) for table in plan.marginals]
+    more = f" and {len(tables) - 10} more" if len(tables) > 10 else ""
+    promise = manifest["guarantee"]
+    sentences = [
+        plan.notes,
+        f"Counts by {'; '.join(tables[:10])}{more}, with synthetic rows.",
+        "Random noise was added to protect the people in the data, so the numbers are close to the truth and not equal "
+        "to it, and each comes with a 95 % interval.",
+        f"Guarantee: {promise['definition']}, ε = {promise['epsilon']}, δ = {promise['delta']}, for the whole release.",
+        f"Protected: {promise['unit']['text']}.",
+        manifest["coverage"],
+        manifest["counted"]["text"],
+        manifest["intervals"],
+    ]
+    return " ".join(filter(None, sentences))
+
+
+def _files(plan: Plan) -> Iterator[Described]:
+    """Yield the published tables, the total, and the synthetic rows."""
+    for table, path in table_files(plan).items():
+        by = " × ".join(plan.column(name).heading for name in table)
+        yield Described(
+            name=path.removeprefix("tables/").removesuffix(".csv"),
+            path=path,
+            title=by or "Total",
+            text=f"{_unit(plan, table).capitalize()} by {by}, one line for each of {plan.cells(table):,} cells"
+            if table
+            else f"{_unit(plan, table).capitalize()} in all",
+            table=table,
+            fields=fields_of(plan, table),
+            parquet=parquet_name(path),
+        )
+    yield Described(
+        name="synthetic",
+        path=SYNTHETIC,
+        title="Synthetic rows",
+        text="Artificial rows that agree with the tables; no row is a real person",
+        table=None,
+        fields=tuple(_value(plan.column(name), name) for name in plan.of_rows.released),
+    )
+
+
+def _unit(plan: Plan, table: Columns) -> str:
+    """Return what a table counts."""
+    if plan.tallies[plan.tally_of(table)].cells is not None:
+        return "people"
+    return "rows" if plan.unit.id is None else "kept rows"
+
+
+def _label(column: Column, name: str) -> Field:
+    """Describe the column of a table that names cells: of texts, whatever they are made of."""
+    listed = column.labels if column.size <= MAX_LISTED else ()
+    return Field(name, column.heading, "string", column.description, labels=listed)
+
+
+def _number(plan: Plan, table: Columns, name: str) -> Field:
+    """Describe a column of numbers of a table."""
+    unit, whole = _unit(plan, table), name in whole_columns(plan, table)
+    kind: Kind = "integer" if whole else "number"
+    if name == "count":
+        return Field(name, "Count", kind, "Whole and never negative", unit=unit, least=0)
+    if name == "estimate":
+        signed = estimator(plan) in (Estimator.LEAST_SQUARES, Estimator.TOGETHER)
+        text = "The count before it was made whole and non-negative" if signed else "The count before it was made whole"
+        return Field(name, "Estimate", kind, text, unit=unit)
+    if name in ("low", "high"):
+        return _end(name, "count", kind, unit)
+    if name.startswith("known_") and whole:
+        amount = plan.column(name.removeprefix("known_")).heading
+        return Field(name, f"Known: {amount}", kind, f"Estimated number whose {amount} is known", unit=unit, least=0)
+    titles = _titles(plan, table)
+    if name in titles:
+        return Field(name, titles[name], kind)
+    return _end(name, name.rpartition("_")[0], kind)
+
+
+def _end(name: str, of: str, kind: Kind, unit: str = "") -> Field:
+    end = "high" if name.endswith("high") else "low"
+    title = f"{'Lower' if end == 'low' else 'Upper'} end of the 95 % interval of {of}"
+    return Field(name, title, kind, unit=unit, least=0 if of == "count" else None, interval_of=of, end=end)
+
+
+def _titles(plan: Plan, table: Columns) -> dict[str, str]:
+    """Return what the columns of amounts and of their pairs are called, by their names."""
+    titles: dict[str, str] = {}
+    for one in measures(plan, table):
+        heading = plan.column(one.amount).heading
+        words = [f"Quantile {part:f}" for part in one.parts] or [one.kind.capitalize()]
+        titles |= {name: f"{word} of {heading}" for name, word in zip(one.names, words, strict=True)}
+    for pair in plan.associations(table):
+        of, on = plan.column(pair.of).heading, plan.column(pair.on).heading
+        titles[pair.column] = f"{pair.kind.capitalize()} of {of} {'on' if pair.kind == 'slope' else 'and'} {on}"
+    return titles
+
+
+def _value(column: Column, name: str) -> Field:
+    """Describe a column of the synthetic rows; what has no type of its own stands among the missing texts."""
+    empty = ("",) if column.missing else ()
+    other = other_text(column) if column.other else ""
+    missing = (*empty, *filter(None, [other]))
+    match column:
+        case Amount():
+            return Field(name, column.heading, "number", column.description, missing=empty)
+        case Number():
+            kind: Kind = "integer" if column.whole else "number"
+            return Field(name, column.heading, kind, column.description, missing=missing)
+        case Date(format=str(form)) if not _DAYS.fullmatch(form):  # not every program reads such dates
+            return Field(name, column.heading, "string", column.description, missing=empty)
+        case Date(format=form):
+            kind = "datetime" if form and "%H" in form else "date"
+            return Field(name, column.heading, kind, column.description, missing=missing, form=form or "")
+        case YesNo():
+            return Field(name, column.heading, "boolean", column.description, missing=missing)
+        case _:
+            values: Sequence[str] = (*column.declared, *filter(None, [other]))
+            listed = tuple(values) if len(values) <= MAX_LISTED else ()
+            return Field(name, column.heading, "string", column.description, labels=listed, missing=empty)

@@ -1,0 +1,90 @@
+"""Write a published table as Parquet, whose metadata say what the manifest says of it.
+
+The numbers are those of the CSV file, to its 6 decimals: whole ones are 64-bit integers, others 64-bit floats. Labels
+are texts as they were declared, without the guards that spreadsheets need.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dpengine import arrow, safe_csv
+from dpengine.array_types import Columns
+from dpengine.bundle.portals.described import whole_columns
+from dpengine.results.published_columns import header, number_columns
+from dpengine.spec.plan import Plan
+
+__all__ = ["KEY", "facts", "from_csv", "same", "written"]
+
+KEY = b"private_release.manifest"  # of the metadata
+
+
+def facts(manifest: Mapping[str, Any], table: Columns) -> dict[str, Any]:
+    """Return what the manifest says of one table: all but its other tables, columns and measurements, and its files."""
+    columns = {*table}
+    own = {
+        "domain": {name: each for name, each in manifest["domain"].items() if name in columns},
+        "measurements": [each for each in manifest["measurements"] if columns.issuperset(each["columns"])],
+        "tables": [each for each in manifest["tables"] if each["columns"] == list(table)],
+    }
+    return {name: own.get(name, value) for name, value in manifest.items() if name != "files"}
+
+
+def written(plan: Plan, table: Columns, manifest: Mapping[str, Any], numbers: Sequence[Any]) -> bytes:
+    """Return the Parquet file of a table; `numbers` are its columns of numbers, as texts of the CSV file."""
+    whole, names = whole_columns(plan, table), number_columns(plan, table)
+    positions = np.unravel_index(np.arange(plan.cells(table)), plan.shape(table)) if table else ()
+    labels = [
+        pa.DictionaryArray.from_arrays(
+            arrow.from_numpy(at.astype(np.int32)), arrow.from_texts(plan.column(name).labels)
+        )
+        for name, at in zip(table, positions, strict=True)
+    ]
+    values = [
+        column.cast(pa.int64() if name in whole else pa.float64()) for name, column in zip(names, numbers, strict=True)
+    ]
+    said = json.dumps(facts(manifest, table), ensure_ascii=False, separators=(",", ":"))
+    fields = [pa.field(name, column.type, nullable=False)
+              for name, column in zip(header(plan, table), [*labels, *values], strict=True)]  # fmt: skip
+    file, schema = io.BytesIO(), pa.schema(fields)
+    with pq.ParquetWriter(file, schema, compression="zstd", store_schema=False) as writer:
+        writer.write_table(pa.Table.from_arrays([*labels, *values], schema=schema))
+        writer.add_key_value_metadata({KEY: said.encode()})
+    return file.getvalue()
+
+
+def from_csv(plan: Plan, table: Columns, manifest: Mapping[str, Any], pieces: Iterable[bytes]) -> bytes:
+    """Return the Parquet file of a table from the pieces of its CSV file. Raises ValueError if they are not."""
+    names = header(plan, table)
+    blocks = [columns[len(table) :] for columns in safe_csv.read_blocks(pieces, names)]
+    columns = [pa.chunked_array([chunk for part in parts for chunk in part.chunks]).combine_chunks()
+               for parts in zip(*blocks, strict=True)]  # fmt: skip
+    return written(plan, table, manifest, columns)
+
+
+def same(file: bytes, expected: bytes) -> bool:
+    """Return whether two Parquet files hold the same table, with the same metadata; `file` may come from a stranger.
+
+    Other versions of the writer may pack the same table into other bytes.
+    """
+    wanted = pq.ParquetFile(io.BytesIO(expected))
+    try:
+        found = pq.ParquetFile(io.BytesIO(file))
+        if found.metadata.num_rows != wanted.metadata.num_rows or found.metadata.metadata != wanted.metadata.metadata:
+            return False
+        if found.schema_arrow != wanted.schema_arrow or _size(found) > 2 * _size(wanted) + 10**6:
+            return False
+        return bool(found.read().equals(wanted.read()))
+    except (OSError, ValueError, pa.ArrowException):
+        return False
+
+
+def _size(file: Any) -> int:
+    return sum(file.metadata.row_group(k).total_byte_size for k in range(file.metadata.num_row_groups))

@@ -1,0 +1,63 @@
+"""The command that writes what is publicly known of columns in another format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dpengine.cli.common import WRONG_USE, faults, finish, say, warn
+
+__all__ = ["codebook"]
+
+ENDINGS = (".json", ".csv", ".xlsx")
+
+
+@click.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True,
+              help="File to write: .json for CSVW-EO, .csv or .xlsx for a sheet to fill in.")  # fmt: skip
+@faults
+def codebook(source: Path, output: Path) -> None:
+    """Write the public knowledge in SOURCE, a plan or a codebook of any format, as a codebook.
+
+    Nothing in it was measured from rows. What a codebook says of rows is not read, and said on standard error.
+    """
+    from dpengine.errors import PlanError
+    from dpengine.sources import codebook_file
+    from dpengine.spec import codebook_sheet
+    from dpengine.spec.domain import plan_entry
+    from dpengine.spec.exchange import csvw_eo
+    from dpengine.spec.plan import Plan
+
+    if output.suffix.lower() not in ENDINGS:
+        finish([f"{output.name}: the ending says what is written; it is one of {', '.join(ENDINGS)}"], WRONG_USE)
+    title, unit, plan = "", None, None
+    if source.suffix.lower() in (".yaml", ".yml"):
+        try:
+            plan = Plan.load(source)
+        except PlanError as error:
+            if not any("tables" in fault.path or "epsilon" in fault.path for fault in error.faults):
+                raise  # it is a plan, and has faults; a codebook has no ε and no tables
+    if plan is not None:
+        columns, title, unit = plan.columns, plan.title, plan.unit.model_dump()
+    else:
+        found = codebook_file.load_codebook(source)
+        columns, title = found.codebook.columns, found.codebook.title
+        for sentence in found.refused:
+            warn(f"not read: {sentence}")
+        if found.doubtful:
+            warn("its values may have been made from the rows: take out what is not publicly known")
+    entries = [plan_entry(column) for column in columns]
+    match output.suffix.lower():
+        case ".json":
+            content = csvw_eo.write(columns, unit, title)
+        case ".csv":
+            content = codebook_sheet.csv_bytes(entries)
+        case _:
+            content = codebook_file.xlsx_bytes(entries)
+    try:
+        output.write_bytes(content)
+    except OSError as error:
+        finish([f"{output.name} cannot be written ({error.strerror})"], WRONG_USE)
+    say(f"{output.name}: {len(columns)} {'column' if len(columns) == 1 else 'columns'}")

@@ -1,0 +1,113 @@
+"""What was found in a codebook of another house: public knowledge of columns, and what was refused.
+
+Such files also say what was measured from rows: how many there are, how often each value occurs, the least and the
+greatest value. None of that is public, so none of it is read; each is named in words. Whoever wrote such numbers may
+have taken the values and bounds from the rows too, so the rest waits for a person to confirm it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, NamedTuple
+
+from dpengine.errors import PlanError
+from dpengine.exact import decimal
+from dpengine.spec.codebook import Codebook, from_columns
+from dpengine.translation.catalogue import _, mark
+
+__all__ = ["BOUNDS", "Draft", "Found", "bounded", "dated", "texts"]
+
+MAX_LABEL = 200
+BOUNDS = mark("the smallest and the largest value")
+_YEARS = 5  # a span of more is divided by year, else by month
+
+
+class Found(NamedTuple):
+    """A codebook, and sentences on what of its file was refused.
+
+    If it is `doubtful`, a program may have taken its values from rows: they wait for a person to confirm them.
+    """
+
+    codebook: Codebook
+    refused: tuple[str, ...] = ()
+    doubtful: bool = False
+
+
+@dataclass
+class Draft:
+    """A codebook that is being read."""
+
+    title: str = ""
+    licence: str = ""
+    unit: str = ""
+    columns: list[dict[str, Any]] = field(default_factory=list)
+    about: dict[str, str] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+
+    def refuse(self, place: str, what: str) -> None:
+        """Refuse something that was measured from rows; `what` is a text of the catalogue."""
+        self.refused.append(_("{place}: {what}, which only the rows can tell", place=place or _("table"), what=_(what)))
+
+    def add(self, name: str, fields: Mapping[str, Any], *, label: str = "", text: str = "") -> None:
+        """Add a column; without `fields` of a kind, only what readers are told of it."""
+        label = " ".join(label.split())[:MAX_LABEL]
+        if text or label:
+            self.about[name] = text or label
+        if "kind" in fields:
+            told = {"label": label} if label and label != name else {}
+            self.columns.append({"name": name, **fields, **told})
+
+    def finish(self) -> Found:
+        """Return what was found. Raises `PlanError` with every fault of the columns."""
+        if not self.columns and not self.about:
+            raise PlanError([_("this codebook declares no column"), *self.refused])
+        said = {"title": self.title, "licence": self.licence, "privacy_unit": self.unit}
+        refused = tuple(dict.fromkeys(self.refused))
+        return Found(from_columns(self.columns, self.about, said), refused, bool(refused))
+
+
+def bounded(low: object, high: object, *, whole: bool) -> dict[str, Any]:
+    """Return a numeric column of one bin between public bounds, for a person to divide; nothing without both.
+
+    >>> bounded(0, "120", whole=True)
+    {'kind': 'number', 'edges': ['0', '120'], 'whole': True}
+    """
+    try:
+        ends = [decimal(str(end)) for end in (low, high)]
+    except ValueError:
+        return {}
+    if ends[0] >= ends[1]:
+        return {}
+    whole = whole and all(end % 1 == 0 for end in ends)
+    return {"kind": "number", "edges": [f"{end.normalize():f}" for end in ends]} | ({"whole": True} if whole else {})
+
+
+def dated(low: object, high: object) -> dict[str, Any]:
+    """Return a column of dates between two public days; nothing without both.
+
+    >>> dated("2024-01-01", "2024-12-31T00:00:00")
+    {'kind': 'date', 'from': '2024-01-01', 'to': '2024-12-31', 'by': 'month'}
+    """
+    try:
+        first, last = (date.fromisoformat(str(end)[:10]) for end in (low, high))
+    except ValueError:
+        return {}
+    if first > last:
+        return {}
+    by = "year" if last.year - first.year >= _YEARS else "month"
+    return {"kind": "date", "from": first.isoformat(), "to": last.isoformat(), "by": by}
+
+
+def texts(values: object) -> list[str]:
+    """Return the values of a list as they stand in a file, each once: whole numbers without a point."""
+    listed: Iterable[object] = values if isinstance(values, Sequence) and not isinstance(values, str) else ()
+    plain = (value for value in listed if isinstance(value, str | int | float) and value != "")
+    return list(dict.fromkeys(_text(value) for value in plain))
+
+
+def _text(value: str | float) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
