@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 
-from dpengine.cli.common import WRONG_USE, faults, finish, say, warn
+from dpengine.cli.common import WRONG_USE, faults, finish, json_option, say, warn
 
 __all__ = ["codebook"]
 
@@ -17,8 +18,9 @@ ENDINGS = (".json", ".csv", ".xlsx")
 @click.argument("source", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True,
               help="File to write: .json for CSVW-EO, .csv or .xlsx for a sheet to fill in.")  # fmt: skip
+@json_option
 @faults
-def codebook(source: Path, output: Path) -> None:
+def codebook(source: Path, output: Path, as_json: bool) -> None:
     """Write the public knowledge in SOURCE, a plan or a codebook of any format, as a codebook.
 
     Nothing in it was measured from rows. What a codebook says of rows is not read, and said on standard error.
@@ -60,4 +62,7 @@ def codebook(source: Path, output: Path) -> None:
         output.write_bytes(content)
     except OSError as error:
         finish([f"{output.name} cannot be written ({error.strerror})"], WRONG_USE)
+    if as_json:
+        click.echo(json.dumps({"output": output.name, "columns": [column.name for column in columns]}))
+        return
     say(f"{output.name}: {len(columns)} {'column' if len(columns) == 1 else 'columns'}")

@@ -66,7 +66,10 @@ NUMBERS = {"count", "estimate", "low, high", "mean, sum", "quantile"}  # columns
 COMMANDS = ("python -m dpengine verify FILE --key FINGERPRINT", "python -m dpengine verify FILE")
 # Words in the files, each beside what it is in the report.
 EXPLAINED = tuple(f"{word} =" for word in ("(other)", "(missing)", "yes", "no", "count", "estimate", "low", "high"))
-FILES = ("README.txt", "report.html", "synthetic.csv", "manifest.json", "plan.yaml", "registry.yaml")
+FILES = (
+    "README.txt", "report.html", "synthetic.csv", "manifest.json", "plan.yaml", "registry.yaml", "tables/*.parquet",
+    "datapackage.json", "croissant.json", "dcat.jsonld",
+)  # fmt: skip
 
 
 class Marking(gettext.NullTranslations):

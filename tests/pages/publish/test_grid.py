@@ -188,6 +188,27 @@ def test_what_a_data_file_says_as_a_codebook_waits_to_be_confirmed(page: AppTest
     assert (told["region"]["words"], told["score"]["description"]) == ({"1": "North", "2": "South"}, "Income a year")
 
 
+def test_a_codebook_of_another_house_is_read_without_what_was_measured(page: AppTest) -> None:
+    columns: list[dict[str, Any]] = [
+        {"name": "region", "datatype": "string", "keyValues": ["North", "South"]},
+        {"name": "score", "datatype": "integer", "minimum": 0, "maximum": 30},
+    ]
+    box = labelled(page.get("file_uploader"), "Bring a codebook")
+    box.upload("public.json", json.dumps({"tableSchema": {"columns": columns}}).encode()).run()
+    assert not page.exception
+    assert declared(page, "region")["source"] == "codebook"
+    assert [str(edge) for edge in declared(page, "score")["edges"]] == ["0", "30"]
+    columns[0] |= {"nullableProportion": 0.25, "keyValues": ["North", "South", "East"]}
+    measured = json.dumps({"publicLength": 344, "tableSchema": {"columns": columns}}).encode()
+    labelled(page.get("file_uploader"), "Bring a codebook").upload("measured.json", measured).run()
+    assert not page.exception
+    assert grid(page)[STATE].to_dict()["region"] == "? suggested: 5 cells"
+    said = [toast.value.replace("\\:", ":") for toast in page.toast if "Not read" in toast.value]
+    assert said[0] == "Not read: table: the number of rows, which only the rows can tell"
+    assert len(said) == 3
+    assert not [number for number in ("344", "0.25") if number in str(said)]
+
+
 def test_shapes_of_regions_are_brought_for_the_column_that_they_fit(page: AppTest) -> None:
     sheet = b"column,kind,values or bins\nregion,,North; South\nscore,number,0 to 30 by 10\n"
     labelled(page.get("file_uploader"), "Bring a codebook").upload("codebook.csv", sheet).run()
