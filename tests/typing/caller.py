@@ -41,6 +41,9 @@ def publish(rows: pd.DataFrame, folder: Path) -> Fraction:
     total: pd.DataFrame = finished.tables[()]
     finished.save(folder / "release.zip")
     dpe.verify(folder / "release.zip")
+    read: dpe.Published = dpe.published(folder / "release.zip")
+    again: pd.DataFrame = read.tables["age", "region"]
+    print(len(again), read.arrow["age", "region"].num_rows, finished.arrow[()].num_rows)
     print(len(expected), least, len(frame), len(total), len(finished.synthetic()))
     entries: list[dpe.Entry] = list(ledger.history(plan.dataset))
     preview: dpe.Result = dpe.preview(plan)
